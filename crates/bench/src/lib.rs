@@ -16,6 +16,7 @@ mod error;
 pub mod examination;
 mod generate;
 mod import;
+mod levers;
 mod locks;
 mod measure;
 mod target;
@@ -30,6 +31,7 @@ pub use import::{
     ImportError, TakesNoText, TextFile, TextOptions, TextSummary, TextUse, check_takes_text,
     compares_classes, needs_queries, text_of, use_queries, use_text,
 };
+pub use levers::{good_settings, level_of_pragma, levers};
 pub use measure::peak_memory_bytes;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;

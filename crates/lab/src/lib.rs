@@ -32,3 +32,4 @@ pub mod target;
 pub mod text;
 pub mod tier;
 pub mod trial;
+pub mod tuning;

@@ -7,6 +7,7 @@ use super::directories::side_by_side;
 use super::durability::by_durability;
 use super::engines::engine_differences;
 use super::tiers::{Tiers, best_at_tiers};
+use super::tuning::TuningAnalysis;
 use super::{
     Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings, ladder,
 };
@@ -21,6 +22,7 @@ use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
 use crate::target;
 use crate::tier::{ModelSafety, Safety, Schedules, merged};
 use crate::trial::{Measured, Outcome};
+use crate::tuning::Tuning;
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -31,6 +33,10 @@ pub struct Collector {
     tiers: Tiers,
     confirmation: Vec<History>,
     confirmation_trials: TrialCounts,
+    /// What the trials of a search decide, until the variants of the rounds follow from them.
+    tuning: Option<Tuning>,
+    search_trials: TrialCounts,
+    searched: Option<TuningAnalysis>,
 }
 
 impl Collector {
@@ -44,15 +50,36 @@ impl Collector {
             tiers: Tiers::new(&plan),
             confirmation: vec![History::default(); experiments.len()],
             confirmation_trials: TrialCounts::default(),
+            tuning: Tuning::of(&plan),
+            search_trials: TrialCounts::default(),
+            searched: None,
             plan,
             environment,
         }
     }
 
+    fn add_to_tuning(&mut self, record: &TrialRecord) {
+        self.search_trials.add(&record.outcome);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.add(record);
+        }
+    }
+
+    /// Gives an experiment that was tuned the variants of its rounds, which follow from the search.
+    fn settle(&mut self) {
+        if let Some(mut tuning) = self.tuning.take() {
+            self.plan = tuning.final_plan(&self.plan);
+            self.gathered = self.plan.experiments.iter().map(Gathered::new).collect();
+            self.searched = Some(TuningAnalysis::of(&mut tuning));
+        }
+    }
+
     /// Adds one trial; one that does not belong to the plan is left out.
     pub fn add(&mut self, record: TrialRecord) {
-        if record.purpose == Purpose::Tier {
-            return self.tiers.add(record);
+        match record.purpose {
+            Purpose::Tier => return self.tiers.add(record),
+            Purpose::Search | Purpose::Ablation => return self.add_to_tuning(&record),
+            Purpose::Rounds | Purpose::Confirmation => self.settle(),
         }
         let Some(&index) = self.by_key.get(&record.experiment) else {
             return;
@@ -69,6 +96,7 @@ impl Collector {
 
     /// Estimates, ranks and judges.
     pub fn finish(mut self) -> Analysis {
+        self.settle();
         for experiment in &mut self.gathered {
             answers::compare(&mut experiment.variants);
         }
@@ -92,6 +120,8 @@ impl Collector {
             counting_trials,
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
+            search_trials: self.search_trials,
+            tuning: self.searched,
             findings: findings(&experiments),
             ladders: experiments.iter().filter_map(ladder).collect(),
             side_by_side: side_by_side(&experiments, &levels),

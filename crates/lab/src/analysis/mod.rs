@@ -20,6 +20,7 @@ mod recall;
 mod recommend;
 mod standing;
 mod tiers;
+mod tuning;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -52,6 +53,7 @@ pub use recall::RecallLoss;
 pub use recommend::{Advice, Gain, Ladder, MayLose, Rung, Withheld, ladder};
 pub use standing::{Standing, Unsteady};
 pub use tiers::{BestAtTier, Tiered};
+pub use tuning::{SearchStep, TuningAnalysis};
 
 use recommend::chosen_from_many;
 
@@ -72,6 +74,10 @@ pub struct Analysis {
     pub tier_trials: TrialCounts,
     /// The trials that measured again what was chosen from many variants, which are not among the others.
     pub confirmation_trials: TrialCounts,
+    /// The trials of a search and of its ablation, which are not among the others.
+    pub search_trials: TrialCounts,
+    /// What a search for the fastest settings has come to; none where nothing was tuned.
+    pub tuning: Option<TuningAnalysis>,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.

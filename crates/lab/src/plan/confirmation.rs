@@ -79,6 +79,7 @@ mod tests {
             crash_relevant: Vec::new(),
             stopping,
             alone: false,
+            tuning: None,
         };
         RunPlan {
             format: FORMAT,

@@ -83,6 +83,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                     .map_or_else(Vec::new, |workload| workload.metrics.clone()),
                 stopping,
                 alone: false,
+                tuning: None,
             });
         }
     }

@@ -21,6 +21,7 @@ use crate::seed::Seed;
 use crate::target;
 use crate::tier::{SEED, TierPlan, WORKLOAD};
 use crate::trial::Outcome;
+use crate::tuning::TuningPlan;
 
 pub use engine::{EngineRecord, ProvenanceRecord, SyncCheck, engine_to_load};
 
@@ -104,6 +105,9 @@ pub struct PlannedExperiment {
     /// Their trials take the seed of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
+    /// What is searched, where the experiment is tuned: its variants are chosen by the search then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<Box<TuningPlan>>,
 }
 
 impl RunPlan {
@@ -276,6 +280,10 @@ pub struct EnvironmentFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
+    /// It belongs to the search of an experiment that is tuned ([`crate::tuning::SearchCourse`]).
+    Search,
+    /// It measures what one setting of the search's winner contributes ([`crate::tuning::Tuning`]).
+    Ablation,
     /// It belongs to the rounds of an experiment.
     #[default]
     Rounds,
@@ -287,7 +295,13 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, in the order in which a run comes to them.
-    pub const ALL: [Purpose; 3] = [Purpose::Rounds, Purpose::Tier, Purpose::Confirmation];
+    pub const ALL: [Purpose; 5] = [
+        Purpose::Search,
+        Purpose::Ablation,
+        Purpose::Rounds,
+        Purpose::Tier,
+        Purpose::Confirmation,
+    ];
 }
 
 /// One trial.

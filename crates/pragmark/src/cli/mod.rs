@@ -12,6 +12,7 @@ mod new;
 mod reading;
 mod run;
 mod traffic;
+mod tune;
 mod values;
 
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ pub use run::RunArgs;
 pub use traffic::{
     CutArgs, DoorArg, ExportTraceArgs, RecordArgs, ToScriptArgs, TraceArgs, TraceCommand, TraceForm,
 };
+pub use tune::{GoalArg, TuneArgs};
 pub use values::Names;
 
 /// A performance laboratory for SQLite.
@@ -94,6 +96,8 @@ pub enum Command {
     Measure(Box<MeasureArgs>),
     /// Compare two runs; or two engines, databases, files of SQL or settings exactly, by what is counted.
     Compare(Box<CompareArgs>),
+    /// Find the fastest settings for a workload at a given safety, and measure what each brings.
+    Tune(Box<TuneArgs>),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
     /// Show an experiment: its question, variants and claims, and the plan of a run.

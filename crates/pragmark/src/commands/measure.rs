@@ -1,6 +1,6 @@
 //! `pragmark measure`: an experiment on the user's own SQL, made from the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::analysis::Analysis;
 use lab::catalogue::Catalogue;
@@ -9,8 +9,9 @@ use lab::level::{Level, Settings};
 use lab::plan::{ad_hoc, settings_that_decide};
 use lab::tier::BESIDES;
 
+use super::output;
+use super::run::{self, Made};
 use super::traffic::plural;
-use super::{output, run};
 use crate::cli::{MeasureArgs, ModeArg, RunArgs, ScaleArg};
 use crate::failure::{Exit, Failure};
 
@@ -32,7 +33,7 @@ pub fn execute(args: &MeasureArgs) -> Result<Exit, Failure> {
         output::write_text(path, &text)?;
         return Ok(Exit::Success);
     }
-    run::execute_with(run_args(args), Some(experiment), check_measured)
+    run::execute_with(run_args(args), Some(Made::of(experiment)), check_measured)
 }
 
 /// The experiment, checked as one from a file: a mistake in it is one on the command line or in a script.
@@ -48,7 +49,7 @@ pub(super) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, F
 }
 
 /// Refuses a run in which the baseline could not be measured: there is nothing to report.
-fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
+pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
     let variants = analysis
         .experiments
         .iter()
@@ -138,7 +139,7 @@ fn replay(args: &MeasureArgs, trace: &Path) -> Result<Experiment, Failure> {
 }
 
 /// Refuses what cannot be replayed, and lists what is missing.
-fn look_at(trace: &Path) -> Result<(), Failure> {
+pub(super) fn look_at(trace: &Path) -> Result<(), Failure> {
     let unusable = |error: bench::TrialError| {
         Failure::unusable(error)
             .hint("`pragmark record` writes traces; one with --redact cannot be replayed")
@@ -226,7 +227,7 @@ fn set_given(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Fail
 
 /// What is compared.
 fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Failure> {
-    let paths = |paths: &[std::path::PathBuf], option: &str| -> Result<Vec<Level>, Failure> {
+    let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>, Failure> {
         paths.iter().map(|path| whole_path(path, option)).collect()
     };
     add_factor(experiment, "database", paths(&args.dbs, "--db")?);
@@ -264,7 +265,7 @@ fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
 }
 
 /// A path as a level, from the root, so that the run can go on from any directory.
-fn whole_path(path: &Path, option: &str) -> Result<Level, Failure> {
+pub(super) fn whole_path(path: &Path, option: &str) -> Result<Level, Failure> {
     let whole = path.canonicalize().map_err(|error| {
         Failure::unusable(format!("cannot read {}: {error}", path.display()))
             .hint(format!("{option} names an existing file"))
@@ -282,12 +283,34 @@ fn run_args(args: &MeasureArgs) -> RunArgs {
         _ => "default".to_owned(),
     };
     RunArgs {
+        no_tiers: args.no_tiers,
+        ..run_args_of(
+            &args.dirs,
+            &engine,
+            args.out.as_deref(),
+            args.seed,
+            args.plain,
+            None,
+        )
+    }
+}
+
+/// A run at the default scale with what the commands that make experiments have in common.
+pub(super) fn run_args_of(
+    dirs: &[PathBuf],
+    engine: &str,
+    out: Option<&Path>,
+    seed: Option<u64>,
+    plain: bool,
+    time_limit: Option<f64>,
+) -> RunArgs {
+    RunArgs {
         experiments: Vec::new(),
         source: None,
         quick: false,
         scale: Some(ScaleArg::Default),
-        dirs: args.dirs.clone(),
-        engine,
+        dirs: dirs.to_vec(),
+        engine: engine.to_owned(),
         postgres: None,
         drivers: None,
         text: None,
@@ -295,15 +318,15 @@ fn run_args(args: &MeasureArgs) -> RunArgs {
         columns: Vec::new(),
         table: None,
         encoding: None,
-        out: args.out.clone(),
-        seed: args.seed,
+        out: out.map(Path::to_owned),
+        seed,
         resume: None,
         trust: false,
-        time_limit: None,
+        time_limit,
         trial_limit: 600.0,
         probe: 0.0,
-        no_tiers: args.no_tiers,
+        no_tiers: false,
         yes: true,
-        plain: args.plain,
+        plain,
     }
 }

@@ -30,6 +30,7 @@ mod tiers;
 mod traffic;
 mod trial;
 mod trust;
+mod tune;
 
 pub use settings::binding;
 
@@ -42,6 +43,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Run(args) => run::execute(*args),
         Command::Measure(args) => measure::execute(&args),
         Command::Compare(args) => compare::execute(&args),
+        Command::Tune(args) => tune::execute(&args),
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),

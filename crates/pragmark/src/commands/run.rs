@@ -13,10 +13,13 @@ use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
 use lab::trial::{DRIVER, NATIVE};
+use lab::tuning::TuningPlan;
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
 use super::own_data::Watched;
-use super::{driver, engine, needs, output, own_text, paper, report, shared_memory, tiers, trust};
+use super::{
+    driver, engine, needs, output, own_text, paper, report, shared_memory, tiers, trust, tune,
+};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -33,11 +36,29 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     execute_with(args, None, |_| Ok(()))
 }
 
+/// An experiment that another command has made.
+pub(super) struct Made {
+    /// The experiment.
+    pub(super) experiment: Experiment,
+    /// What is searched, where it is tuned.
+    pub(super) tuning: Option<TuningPlan>,
+}
+
+impl Made {
+    /// One that is carried out as it is.
+    pub(super) fn of(experiment: Experiment) -> Made {
+        Made {
+            experiment,
+            tuning: None,
+        }
+    }
+}
+
 /// As [`execute`], with an experiment that another command has made, if one has; `check` looks at the analysis before
 /// the report is printed.
 pub(super) fn execute_with(
     args: RunArgs,
-    made: Option<Experiment>,
+    made: Option<Made>,
     check: impl FnOnce(&Analysis) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
@@ -178,42 +199,35 @@ fn tidy_server(args: &RunArgs, plan: &RunPlan) {
 /// Plans a new run, looks at the machine, and makes the folder; none where a large run is not wanted.
 fn begin(
     args: &RunArgs,
-    made: Option<Experiment>,
+    made: Option<Made>,
     driver: &Driver,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = drivers::catalogue(args.drivers.as_deref())?;
     let is_tour = made.is_none() && args.experiments.is_empty() && args.source.is_none();
+    let (made, tuning) = match made {
+        Some(Made { experiment, tuning }) => (Some(experiment), tuning),
+        None => (None, None),
+    };
     let mut experiments = chosen(args, made, is_tour, &catalogue)?;
     let scale = scale(args, is_tour);
     own_text::apply(args, &mut experiments, scale, &catalogue)?;
-    let directories = directories(&args.dirs)?;
-    let request = Request {
-        id: runner::run_id(),
-        created: runner::now(),
-        pragmark: THIS_VERSION.to_owned(),
-        seed: Seed(args.seed.unwrap_or_else(random_seed)),
-        scale,
-        engine: engine::name_in_plan(&args.engine)?,
-        quick: args.quick,
-        trial_limit_s: args.trial_limit,
-        budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
-        tiers: !args.no_tiers,
-        postgres_given: args.postgres.is_some(),
-        experiments,
-        directories,
-    };
+    let request = request(args, is_tour, experiments, scale)?;
     let quick = Request {
         scale: Scale::Quick,
         ..request.clone()
     };
     let mut plan = plan(request.clone(), &catalogue);
+    if let Some(tuning) = tuning {
+        lab::tuning::attach(&mut plan, tuning, &catalogue);
+    }
     let path = folder_of(args.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
     needs::check(&plan)?;
     let bar = is_bar_wanted(args.plain);
     let engines = engine::of_plan(&plan, driver, interrupted, bar)?;
     tiers::add_known(&mut plan, &engines);
+    exclude_unsafe(&mut plan)?;
     let mut executor =
         Local::new(driver, &plan.id, &engines, interrupted).with_servers(servers(args));
     if !shared_memory::is_there(&request, &plan, &mut executor, &catalogue)? {
@@ -236,6 +250,39 @@ fn begin(
     let folder = RunFolder::create(&path, &plan, &environment)?;
     announce(&plan, &environment, &path);
     Ok(Some(folder))
+}
+
+/// What the user asks for.
+fn request(
+    args: &RunArgs,
+    is_tour: bool,
+    experiments: Vec<Experiment>,
+    scale: Scale,
+) -> Result<Request, Failure> {
+    Ok(Request {
+        id: runner::run_id(),
+        created: runner::now(),
+        pragmark: THIS_VERSION.to_owned(),
+        seed: Seed(args.seed.unwrap_or_else(random_seed)),
+        scale,
+        engine: engine::name_in_plan(&args.engine)?,
+        quick: args.quick,
+        trial_limit_s: args.trial_limit,
+        budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
+        tiers: !args.no_tiers,
+        postgres_given: args.postgres.is_some(),
+        experiments,
+        directories: directories(&args.dirs)?,
+    })
+}
+
+/// Leaves out of a search what may lose more than is accepted.
+fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), Failure> {
+    lab::tuning::exclude_unsafe(plan).map_err(|reasons| {
+        Failure::unusable(format!("no settings are known to lose so little:\n{reasons}")).hint(
+            "--may-lose recent accepts more; `pragmark run pragma-journal-sync --engine ENGINE` measures what can be lost with an engine, once",
+        )
+    })
 }
 
 /// The look at the machine, with so many seconds for its noise; none when it was interrupted.
@@ -398,6 +445,7 @@ pub(super) fn conclude(
     let analysis = report::analyse(folder)?;
     let page = folder.join(report::PAGE);
     output::write_in_run(&page, &report::page(&analysis)?)?;
+    tune::write_experiment(&analysis, folder)?;
     output::write_text(None, &rendered(&analysis)?)?;
     if end == End::Cancelled {
         tell!(

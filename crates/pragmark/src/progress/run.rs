@@ -64,6 +64,8 @@ impl Observer for Progress {
             } => {
                 self.experiment = planned.key.clone();
                 let question = match purpose {
+                    Purpose::Search => "the search for the fastest settings",
+                    Purpose::Ablation => "what each setting contributes (ablation)",
                     Purpose::Confirmation => "the best variants, measured again (confirmation run)",
                     _ => &planned.experiment.question,
                 };

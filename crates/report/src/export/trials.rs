@@ -176,6 +176,8 @@ impl Figures<'_> {
 
 fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
+        Purpose::Search => "search",
+        Purpose::Ablation => "ablation",
         Purpose::Rounds => "rounds",
         Purpose::Tier => "tier",
         Purpose::Confirmation => "confirmation",

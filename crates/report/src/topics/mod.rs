@@ -27,6 +27,7 @@ mod settings;
 mod statements;
 mod storage_models;
 mod tiers;
+mod tuning;
 
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::record::PlannedExperiment;
@@ -41,8 +42,9 @@ pub use self::settings::{SettingsQuery, settings_to_use};
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 20] = [
+const OF_EXPERIMENT: [OfExperiment; 21] = [
     answers::answer,
+    tuning::blocks,
     curve::blocks,
     map::blocks,
     figures::blocks,

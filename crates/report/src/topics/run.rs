@@ -86,6 +86,12 @@ fn trials(analysis: &Analysis) -> String {
     };
     let later = [
         (
+            &analysis.search_trials,
+            "trial",
+            "trials",
+            "of the search and of what its settings contribute",
+        ),
+        (
             &analysis.counting_trials,
             "trial",
             "trials",

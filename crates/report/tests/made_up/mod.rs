@@ -141,6 +141,7 @@ fn plan() -> RunPlan {
             variants: variants(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
             alone: false,
+            tuning: None,
             metrics: Vec::new(),
             upper_bounds: upper_bounds(&experiment, Scale::Default, &Catalogue::default()),
             counting: ["insert-index-timing", "journal-and-sync"].contains(&&experiment.id[..]),

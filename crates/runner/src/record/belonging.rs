@@ -39,7 +39,7 @@ impl Belonging {
         let (index, planned) = self
             .planned(trial)
             .ok_or_else(|| format!("the run has no experiment `{key}`"))?;
-        if planned.index_of(&trial.variant, trial.role).is_none() {
+        if !is_of(planned, trial) {
             let variant = &trial.variant;
             return Err(format!("`{key}` has no variant `{variant}`"));
         }
@@ -62,4 +62,11 @@ impl Belonging {
         let index = *self.by_key.get(&trial.experiment)?;
         Some((index, &self.rounds.experiments[index]))
     }
+}
+
+/// Whether the experiment has the variant of a trial. One that is tuned has every configuration of its space.
+fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
+    let searched = planned.tuning.as_ref();
+    let configuration = searched.and_then(|tuning| tuning.configuration(&trial.variant));
+    configuration.is_some() || planned.index_of(&trial.variant, trial.role).is_some()
 }

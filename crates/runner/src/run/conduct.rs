@@ -215,7 +215,8 @@ impl Watch for Block<'_, '_> {
     }
 }
 
-fn record(
+/// What the record holds of a trial.
+pub(super) fn record(
     purpose: Purpose,
     planned: &PlannedExperiment,
     slot: Slot,

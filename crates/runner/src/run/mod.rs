@@ -1,11 +1,16 @@
 //! Carrying out a plan: trial after trial until the design says stop.
 //!
-//! A run has up to three parts, each a plan of its own that is carried out in the same way: the rounds of
-//! its experiments; the trials that measure safety tiers that are not known, which keep every CPU busy and
-//! would disturb what is timed; and the confirmation of what was chosen from many variants, which depends on both.
+//! A run has up to five parts. Four of them are plans of their own that are carried out in the same way: what each
+//! setting contributes that a search has chosen; the rounds of the experiments; the trials that measure safety tiers
+//! that are not known, which keep every CPU busy and would disturb what is timed; and the confirmation of what was
+//! chosen from many variants, which depends on the two before. Where an experiment is tuned, a search comes first, and
+//! the rounds are those of what it recommends.
 
 mod conduct;
 mod event;
+mod search;
+#[cfg(test)]
+mod search_tests;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -42,6 +47,15 @@ pub fn run(
     let mut used_s = 0.0;
     for purpose in Purpose::ALL {
         let left_s = plan.budget_s.map(|limit_s| limit_s - used_s);
+        if purpose == Purpose::Search {
+            let (end, search_s) =
+                search::search(&plan, folder, &mut *executor, &mut *observer, &mut appender)?;
+            used_s += search_s;
+            match end {
+                End::Finished => continue,
+                End::Cancelled => return Ok(End::Cancelled),
+            }
+        }
         let Some(part) = part_of(&plan, purpose, folder, left_s)? else {
             continue;
         };
@@ -75,7 +89,15 @@ fn part_of(
     left_s: Option<f64>,
 ) -> Result<Option<RunPlan>, RunError> {
     Ok(match purpose {
-        Purpose::Rounds => Some(plan.clone()),
+        Purpose::Search => None,
+        Purpose::Ablation => match search::so_far(plan, folder)? {
+            Some(mut tuning) => tuning.ablation_plan(plan),
+            None => None,
+        },
+        Purpose::Rounds => match search::so_far(plan, folder)? {
+            Some(mut tuning) => Some(tuning.final_plan(plan)),
+            None => Some(plan.clone()),
+        },
         Purpose::Tier => tier_plan(plan),
         Purpose::Confirmation if left_s.is_some_and(|left_s| left_s <= 0.0) => None,
         Purpose::Confirmation => {

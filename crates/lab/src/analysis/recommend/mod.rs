@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::choice::{Choice, NEAR, better_by, choose};
 use super::classes::shares_a_label;
@@ -22,7 +22,7 @@ use crate::target;
 use crate::tier::{Safety, Tier, tries_accidents};
 
 /// What a reader accepts to lose, from the least to the most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MayLose {
     /// What the baseline loses, which was not measured: no setting that decides it differs.
@@ -33,6 +33,19 @@ pub enum MayLose {
     Recent,
     /// Anything, the database included; also where safety was not measured.
     Anything,
+}
+
+impl MayLose {
+    /// Whether no more is lost with this safety. What is documented to corrupt is accepted last, even where no image
+    /// showed it; where no setting that decides it differs, there is nothing to judge.
+    pub fn accepts(self, safety: &Safety) -> bool {
+        let class = safety.tier.class();
+        match self {
+            MayLose::Unchanged | MayLose::Anything => true,
+            MayLose::Nothing => class.loses_nothing() && !safety.is_documented_to_corrupt(),
+            MayLose::Recent => class.loses_recent_at_most() && !safety.is_documented_to_corrupt(),
+        }
+    }
 }
 
 /// The settings to use by one experiment.

@@ -1,0 +1,91 @@
+//! What a search for the fastest settings has come to.
+
+use serde::Serialize;
+
+use crate::level::{Settings, distinct};
+use crate::metric::higher_is_better;
+use crate::stats::median;
+use crate::tuning::{Contribution, Seen, Tried, Tuning, Unchanged};
+
+/// A search and its ablation. What is recommended is measured by the rounds of the experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TuningAnalysis {
+    /// Key of the experiment.
+    pub experiment: String,
+    /// The settings before.
+    pub current: Settings,
+    /// What is recommended; the current settings where nothing better was found.
+    pub recommended: Settings,
+    /// The settings that differ from the current ones, with what they contribute, as far as it was measured.
+    pub contributions: Vec<Contribution>,
+    /// The settings that were varied and stay as they are.
+    pub unchanged: Vec<Unchanged>,
+    /// The number of configurations of the space.
+    pub configurations: f64,
+    /// Why levels were left out, each reason once with what it concerns.
+    pub excluded: Vec<(String, Vec<Settings>)>,
+    /// The blocks of the search.
+    pub steps: Vec<SearchStep>,
+    /// Configurations that failed or answered differently.
+    pub unusable: Vec<Settings>,
+}
+
+/// A block of a search: figures of the metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SearchStep {
+    /// Trials so far, with this block.
+    pub trials: usize,
+    /// The current settings.
+    pub current: f64,
+    /// The best trial of the block.
+    pub best: f64,
+    /// The median of the block without the current settings.
+    pub median: f64,
+}
+
+impl TuningAnalysis {
+    pub(super) fn of(tuning: &mut Tuning) -> TuningAnalysis {
+        let recommended = tuning.recommended();
+        let contributions = tuning.contributions();
+        let unchanged = tuning.left_as_they_are();
+        let course = tuning.course();
+        let tried = course.tried();
+        let plan = course.tuning();
+        let settings = |configuration: &[usize]| plan.space.settings(configuration);
+        let unusable = tried.iter().filter(|trial| trial.seen == Seen::Unusable);
+        TuningAnalysis {
+            experiment: course.planned().key.clone(),
+            current: settings(&plan.current),
+            recommended: settings(&recommended),
+            contributions,
+            unchanged,
+            configurations: plan.space.size(),
+            excluded: plan.space.exclusions(),
+            steps: steps(&tried, &plan.current, &course.planned().experiment.metric),
+            unusable: distinct(unusable.map(|trial| settings(&trial.configuration))),
+        }
+    }
+}
+
+fn steps(tried: &[Tried], current: &[usize], metric: &str) -> Vec<SearchStep> {
+    let figure = |cost: f64| match higher_is_better(metric) {
+        true => 1.0 / cost,
+        false => cost,
+    };
+    let blocks = tried.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    let step = |number: u32| {
+        let costs = |of_current: bool| {
+            let trials = tried.iter().filter(move |trial| trial.block == number);
+            let wanted = trials.filter(move |trial| (trial.configuration == current) == of_current);
+            wanted.filter_map(Tried::cost)
+        };
+        let others: Vec<f64> = costs(false).collect();
+        Some(SearchStep {
+            trials: tried.iter().filter(|trial| trial.block <= number).count(),
+            current: figure(costs(true).next()?),
+            best: figure(others.iter().copied().reduce(f64::min)?),
+            median: figure(median(&others)?),
+        })
+    };
+    (0..blocks).filter_map(step).collect()
+}

@@ -1,0 +1,310 @@
+//! The search of a run: which block comes next, as a function of the plan and of the trials so far.
+
+use super::model::Model;
+use super::plan::TuningPlan;
+use super::search::{PER_BLOCK, SCREEN_BLOCKS, STOP_AT, Search, Seen, Tried};
+use super::space::Configuration;
+use crate::design::Role;
+use crate::metric::higher_is_better;
+use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use crate::stats::median;
+use crate::trial::{Measured, Outcome};
+
+/// Trials of the current settings' length that are put aside for what comes after the search: ablation in seven
+/// rounds of up to six settings and two baselines, and as many rounds of the recommendation, SQLite's defaults and
+/// two baselines.
+const PUT_ASIDE: f64 = 7.0 * 8.0 + CONFIRMATION;
+
+/// Those for the rounds of the recommendation alone.
+pub(super) const CONFIRMATION: f64 = 7.0 * 4.0;
+
+/// The largest part of a time limit that is put aside.
+const LARGEST_SHARE: f64 = 0.45;
+
+/// The part of a time limit in which trials run; the rest is for choosing the next ones.
+const MEASURING: f64 = 0.98;
+
+/// Blocks of a search without a time limit.
+const BLOCKS: u32 = 50;
+
+/// Seconds that a trial may take in addition before it is stopped as hopeless: preparing one takes time, too.
+const SLACK_S: f64 = 2.0;
+
+/// A trial of a search, as the record holds it.
+#[derive(Clone, Debug)]
+struct SearchTrial {
+    place: (u32, u32),
+    role: Role,
+    configuration: Configuration,
+    outcome: Ended,
+    wall_s: f64,
+}
+
+/// How a trial ended, as far as the search cares.
+#[derive(Clone, Debug, PartialEq)]
+enum Ended {
+    Measured {
+        cost: f64,
+        asked: Option<String>,
+        answer: Option<String>,
+    },
+    TimedOut,
+    Unusable,
+}
+
+/// A trial that is to be carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchSlot {
+    /// Round, block and position.
+    pub place: (u32, u32, u32),
+    /// Index of its variant in the experiment of the block.
+    pub variant: usize,
+    /// What it is in its block.
+    pub role: Role,
+    /// Seconds after which it is hopeless; none before the current settings were measured.
+    pub limit_s: Option<f64>,
+}
+
+/// What remains of a block.
+#[derive(Clone, Debug)]
+pub struct SearchBlock {
+    /// The experiment with the variants of the block.
+    pub planned: PlannedExperiment,
+    /// The trials.
+    pub slots: Vec<SearchSlot>,
+}
+
+/// The course of a search.
+#[derive(Clone, Debug)]
+pub struct SearchCourse {
+    planned: PlannedExperiment,
+    tuning: TuningPlan,
+    budget_s: Option<f64>,
+    search: Search,
+    trials: Vec<SearchTrial>,
+}
+
+impl SearchCourse {
+    /// The search of a run before its first trial; none where the run tunes nothing, or nothing may be tried.
+    pub fn of(plan: &RunPlan) -> Option<SearchCourse> {
+        let mut experiments = plan.experiments.iter();
+        let (planned, tuning) =
+            experiments.find_map(|it| Some((it, it.tuning.as_deref()?.clone())))?;
+        let seed = plan.seed.child(&planned.key).child("search");
+        let (space, current) = (tuning.space.clone(), tuning.current.clone());
+        Some(SearchCourse {
+            search: Search::new(space, current, tuning.good.clone(), seed)?,
+            planned: planned.clone(),
+            tuning,
+            budget_s: plan.rounds_budget_s().map(|limit_s| MEASURING * limit_s),
+            trials: Vec::new(),
+        })
+    }
+
+    /// The experiment that is tuned.
+    pub fn planned(&self) -> &PlannedExperiment {
+        &self.planned
+    }
+
+    /// What is searched.
+    pub fn tuning(&self) -> &TuningPlan {
+        &self.tuning
+    }
+
+    /// Takes the record of a trial. One of another part of the run, or of a variant that is not in the space, is
+    /// left out.
+    pub fn add(&mut self, record: &TrialRecord) {
+        let configuration = self.tuning.configuration(&record.variant);
+        if record.purpose != Purpose::Search || record.experiment != self.planned.key {
+            return;
+        }
+        if let Some(configuration) = configuration {
+            self.trials.push(SearchTrial {
+                place: (record.round, record.position),
+                role: record.role,
+                configuration,
+                outcome: ended(&record.outcome, &self.planned.experiment.metric),
+                wall_s: record.wall_s,
+            });
+        }
+    }
+
+    /// What comes next; none at the end of the search.
+    pub fn next_block(&mut self) -> Option<SearchBlock> {
+        let last = self.trials.iter().map(|trial| trial.place.0).max();
+        let number = match last {
+            None => 0,
+            Some(last) if self.of_block(last) <= PER_BLOCK => last,
+            Some(last) if self.goes_on(last + 1) => last + 1,
+            Some(_) => return None,
+        };
+        let tried = self.tried();
+        let configurations = self.search.block(number, &tried);
+        Some(self.block(number, &configurations))
+    }
+
+    /// The trials of a block so far.
+    fn of_block(&self, number: u32) -> usize {
+        let trials = self.trials.iter();
+        trials.filter(|trial| trial.place.0 == number).count()
+    }
+
+    /// Whether there is a block of this number.
+    fn goes_on(&self, number: u32) -> bool {
+        if self.current_cost().is_none() {
+            return false;
+        }
+        if (number as usize) < SCREEN_BLOCKS {
+            return true;
+        }
+        let Some(budget_s) = self.budget_s else {
+            return number < BLOCKS;
+        };
+        let elapsed_s = self.elapsed_s();
+        let trial_s = elapsed_s / self.trials.len() as f64;
+        let put_aside_s = (PUT_ASIDE * trial_s).min(LARGEST_SHARE * budget_s);
+        elapsed_s + (PER_BLOCK + 1) as f64 * trial_s <= budget_s - put_aside_s
+    }
+
+    fn block(&self, number: u32, configurations: &[Configuration]) -> SearchBlock {
+        let variants = configurations.iter();
+        let variants = variants.map(|it| self.tuning.variant(&self.planned, it));
+        let own = configurations
+            .iter()
+            .position(|it| *it == self.tuning.current);
+        let limit_s = self.limit_s();
+        let done = |position: usize| {
+            let mut trials = self.trials.iter();
+            trials.any(|trial| trial.place == (number, position as u32))
+        };
+        let slots = (0..configurations.len()).filter(|position| !done(*position));
+        let slots = slots.map(|position| SearchSlot {
+            place: (number, 0, position as u32),
+            variant: position,
+            role: match Some(position) == own {
+                true => Role::Baseline,
+                false => Role::Variant,
+            },
+            limit_s,
+        });
+        SearchBlock {
+            slots: slots.collect(),
+            planned: PlannedExperiment {
+                variants: variants.collect(),
+                upper_bounds: Vec::new(),
+                counting: false,
+                ..self.planned.clone()
+            },
+        }
+    }
+
+    /// Seconds after which a trial is hopeless.
+    fn limit_s(&self) -> Option<f64> {
+        let current = self.trials.iter();
+        let current = current.filter(|trial| trial.role == Role::Baseline);
+        let times: Vec<f64> = current.map(|trial| trial.wall_s).collect();
+        Some(STOP_AT * median(&times)? + SLACK_S)
+    }
+
+    /// The configuration to recommend by what was tried so far; none before the screen is done, or where the
+    /// current settings could not be measured.
+    pub fn choice(&mut self) -> Option<Configuration> {
+        let screened = (0..SCREEN_BLOCKS as u32).all(|block| self.of_block(block) > PER_BLOCK);
+        self.current_cost().filter(|_| screened)?;
+        let tried = self.tried();
+        Some(self.search.choice(&tried))
+    }
+
+    /// What the trials so far say of all configurations.
+    pub(super) fn expectation(&mut self) -> Option<Model> {
+        let tried = self.tried();
+        self.search.expectation(&tried)
+    }
+
+    /// The cost of the current settings in the first trial that measured them.
+    fn current_cost(&self) -> Option<f64> {
+        let current = self.trials.iter();
+        let mut current = current.filter(|trial| trial.role == Role::Baseline);
+        current.find_map(|trial| match trial.outcome {
+            Ended::Measured { cost, .. } => Some(cost),
+            Ended::TimedOut | Ended::Unusable => None,
+        })
+    }
+
+    /// The trials as the search sees them, in the order of their places.
+    pub fn tried(&self) -> Vec<Tried> {
+        let mut trials: Vec<&SearchTrial> = self.trials.iter().collect();
+        trials.sort_by_key(|trial| trial.place);
+        let tried = trials.into_iter().map(|trial| Tried {
+            block: trial.place.0,
+            configuration: trial.configuration.clone(),
+            seen: self.seen(trial),
+        });
+        tried.collect()
+    }
+
+    fn seen(&self, trial: &SearchTrial) -> Seen {
+        match &trial.outcome {
+            Ended::TimedOut => Seen::Hopeless,
+            Ended::Unusable => Seen::Unusable,
+            Ended::Measured { .. } if self.answers_differently(trial) => Seen::Unusable,
+            Ended::Measured { cost, .. } => Seen::Cost(*cost),
+        }
+    }
+
+    /// Whether the current settings answered the same questions in another way in this block.
+    fn answers_differently(&self, trial: &SearchTrial) -> bool {
+        let answers = |trial: &SearchTrial| match &trial.outcome {
+            Ended::Measured { asked, answer, .. } => asked.clone().zip(answer.clone()),
+            Ended::TimedOut | Ended::Unusable => None,
+        };
+        let mut trials = self.trials.iter();
+        let current = trials.find(|it| it.place.0 == trial.place.0 && it.role == Role::Baseline);
+        let both = current.and_then(answers).zip(answers(trial));
+        both.is_some_and(|(current, own)| current.0 == own.0 && current.1 != own.1)
+    }
+
+    /// The time that is left for what comes after the search, in seconds; none where no limit was set.
+    pub(super) fn left_s(&self) -> Option<f64> {
+        Some(self.budget_s? - self.elapsed_s())
+    }
+
+    /// The time that the trials so far took, in seconds.
+    pub fn elapsed_s(&self) -> f64 {
+        self.trials.iter().map(|trial| trial.wall_s).sum()
+    }
+
+    /// The number of trials so far.
+    pub fn trials(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// The mean time of a trial so far, in seconds; none before the first.
+    pub fn trial_s(&self) -> Option<f64> {
+        (!self.trials.is_empty()).then(|| self.elapsed_s() / self.trials.len() as f64)
+    }
+}
+
+fn ended(outcome: &Outcome, metric: &str) -> Ended {
+    match outcome {
+        Outcome::Measured(measured) => {
+            cost(measured, metric).map_or(Ended::Unusable, |cost| Ended::Measured {
+                cost,
+                asked: measured.asked.clone(),
+                answer: measured.checksum.clone(),
+            })
+        }
+        Outcome::TimedOut { .. } => Ended::TimedOut,
+        Outcome::Skipped { .. } | Outcome::Failed { .. } => Ended::Unusable,
+    }
+}
+
+/// What a trial cost; none where it has no such figure.
+fn cost(measured: &Measured, metric: &str) -> Option<f64> {
+    let figure = measured.metrics.get(metric).copied()?;
+    let cost = match higher_is_better(metric) {
+        true => 1.0 / figure,
+        false => figure,
+    };
+    (cost.is_finite() && cost > 0.0).then_some(cost)
+}

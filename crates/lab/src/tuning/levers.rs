@@ -1,0 +1,197 @@
+//! From the settings that may be varied to what a run searches.
+
+use super::plan::TuningPlan;
+use super::space::{Configuration, Exclusion, Factor, Gate, Space};
+use crate::analysis::MayLose;
+use crate::catalogue::Catalogue;
+use crate::level::{Level, Settings, overlaid, picked};
+use crate::plan::settings_that_decide;
+use crate::record::RunPlan;
+use crate::tier::{Accident, Class, TierPlan, TierSet};
+
+/// A setting that may be varied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lever {
+    /// Its name.
+    pub name: String,
+    /// Its levels, the default first.
+    pub levels: Vec<Level>,
+    /// Whether it is named even where it has the default.
+    pub always_named: bool,
+    /// The setting and the levels of it with which this one means anything; none for always.
+    pub only_with: Option<(String, Vec<Level>)>,
+}
+
+/// What a run searches with these levers, before anything is excluded. `current` names the settings that are not at
+/// their default now; `good` are settings known to be good elsewhere, as far as they differ from the defaults.
+pub fn tuning_of(
+    levers: Vec<Lever>,
+    current: &Settings,
+    good: &[Settings],
+    may_lose: MayLose,
+) -> TuningPlan {
+    let mut levers = levers;
+    for lever in &mut levers {
+        let own = current.get(&lever.name);
+        let missing = own.filter(|level| !lever.levels.contains(level));
+        lever.levels.extend(missing.cloned());
+    }
+    let space = Space {
+        factors: levers
+            .iter()
+            .map(|it| factor(it, &levers, current))
+            .collect(),
+        excluded: Vec::new(),
+    };
+    let of = |settings: &Settings| {
+        let known = picked(settings, |name| {
+            levers.iter().any(|lever| lever.name == *name)
+        });
+        space.configuration(&known)
+    };
+    let defaults = space.canonical(vec![0; levers.len()]);
+    let current_settings = current;
+    let current = of(current_settings).unwrap_or_else(|| defaults.clone());
+    let with = |good: &Settings| of(&overlaid(current_settings, good));
+    let known: Vec<Configuration> = good.iter().filter_map(with).collect();
+    TuningPlan {
+        good: [current.clone(), defaults.clone()]
+            .into_iter()
+            .chain(known)
+            .collect(),
+        space,
+        current,
+        defaults,
+        may_lose,
+    }
+}
+
+fn factor(lever: &Lever, levers: &[Lever], current: &Settings) -> Factor {
+    let own = current.get(&lever.name);
+    let gate = lever.only_with.as_ref().and_then(|(name, levels)| {
+        let factor = levers.iter().position(|lever| lever.name == *name)?;
+        let all = levers[factor].levels.iter().enumerate();
+        let open = all.filter(|(_, level)| levels.contains(level));
+        Some(Gate {
+            factor,
+            levels: open.map(|(index, _)| index).collect(),
+        })
+    });
+    Factor {
+        name: lever.name.clone(),
+        levels: lever.levels.clone(),
+        gate,
+        unset: !lever.always_named && own.is_none_or(|own| lever.levels.first() == Some(own)),
+    }
+}
+
+/// Has the first experiment of a plan be tuned. The safety tiers of all that could be tried become part of the plan.
+pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
+    let names = settings_that_decide(catalogue);
+    let engine = plan.engine.clone();
+    let Some(planned) = plan.experiments.first_mut() else {
+        return;
+    };
+    let factors = tuning.space.factors.iter().map(|factor| &factor.name);
+    planned.crash_relevant = factors
+        .filter(|name| names.contains(name))
+        .cloned()
+        .collect();
+    planned.counting = false;
+    planned.variants = [&tuning.current, &tuning.defaults]
+        .map(|configuration| tuning.variant(planned, configuration))
+        .into();
+    planned.variants.dedup_by(|a, b| a.label == b.label);
+    let base = planned.variants.first().map(|it| it.settings.clone());
+    let base = base.unwrap_or_default();
+    let combinations = deciding(&tuning.space, &names);
+    let sets = combinations.iter().map(|levels| {
+        let levels = settings_of(&tuning.space, levels);
+        TierSet::of(&overlaid(&base, &levels), &names, &engine)
+    });
+    plan.tiers = Some(TierPlan {
+        sets: sets.collect(),
+        names,
+        known: Vec::new(),
+    });
+    planned.tuning = Some(Box::new(tuning));
+}
+
+/// Every combination of the levels that decide what a crash can destroy, as factors and levels.
+fn deciding(space: &Space, names: &[String]) -> Vec<Vec<(usize, usize)>> {
+    let factors = space.factors.iter().enumerate();
+    let deciding = factors.filter(|(_, factor)| names.contains(&factor.name));
+    deciding.fold(vec![Vec::new()], |combinations, (index, factor)| {
+        let levels = || 0..factor.levels.len();
+        let with = |it: &Vec<(usize, usize)>| {
+            let it = it.clone();
+            levels().map(move |level| [it.clone(), vec![(index, level)]].concat())
+        };
+        combinations.iter().flat_map(with).collect()
+    })
+}
+
+fn settings_of(space: &Space, levels: &[(usize, usize)]) -> Settings {
+    let level = |(factor, level): &(usize, usize)| {
+        let factor = &space.factors[*factor];
+        (factor.name.clone(), factor.levels[*level].clone())
+    };
+    levels.iter().map(level).collect()
+}
+
+/// Excludes what may lose more than is accepted, by the tiers that are known, and what no tier is known of. The plan
+/// measures no further tiers.
+///
+/// # Errors
+/// Nothing that is known to be good elsewhere may be tried; the reasons for each combination.
+pub fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), String> {
+    let engine = plan.engine.clone();
+    let (Some(tiers), Some(planned)) = (&mut plan.tiers, plan.experiments.first_mut()) else {
+        return Ok(());
+    };
+    let base = planned.variants.first().map(|it| it.settings.clone());
+    let Some(tuning) = planned.tuning.as_mut() else {
+        return Ok(());
+    };
+    let base = base.unwrap_or_default();
+    let mut excluded = Vec::new();
+    for levels in deciding(&tuning.space, &tiers.names) {
+        let settings = overlaid(&base, &settings_of(&tuning.space, &levels));
+        let set = TierSet::of(&settings, &tiers.names, &engine);
+        let why = match tiers.known(&set).map(|known| known.safety()) {
+            None => Some("no safety tier of it is known".to_owned()),
+            Some(safety) if tuning.may_lose.accepts(&safety) => None,
+            Some(safety) => Some(losses(safety.tier.class())),
+        };
+        excluded.extend(why.map(|why| Exclusion { levels, why }));
+    }
+    tuning.space.excluded.extend(excluded);
+    let known: Vec<TierSet> = tiers.known.iter().map(|known| known.set.clone()).collect();
+    tiers.sets.retain(|set| known.contains(set));
+    match tuning.good.iter().any(|it| tuning.space.admits(it)) {
+        true => Ok(()),
+        false => Err(reasons(&tuning.space)),
+    }
+}
+
+/// What accidents take, in words.
+fn losses(class: Class) -> String {
+    if class.uncrashed {
+        return "corrupts without a crash".to_owned();
+    }
+    let accidents = Accident::ALL.into_iter();
+    let taken = accidents.filter_map(|accident| {
+        let loss = class.loss(accident)?;
+        Some(format!("{}: {}", accident.words(), loss.words()))
+    });
+    taken.collect::<Vec<_>>().join("; ")
+}
+
+fn reasons(space: &Space) -> String {
+    let reasons = space.exclusions().into_iter();
+    let lines = reasons.map(|(why, levels)| {
+        let levels = levels.iter().map(crate::level::label);
+        format!("{why}: {}", levels.collect::<Vec<_>>().join(", "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,25 @@
+//! Tuning: the search for the fastest settings among very many, as a pure function of outcomes.
+//!
+//! A [`Space`] says which levels may be combined. A [`Search`] names the next block: first a screen of 18
+//! configurations, then those that a Gaussian process over the levels makes promising. The recommendation is the
+//! configuration of the best posterior mean, never the fastest trial, which is fast by luck as well. What is
+//! reported of it comes from rounds of their own. Why this method: `docs/method.md`.
+
+mod climb;
+mod course;
+mod levers;
+mod matrix;
+mod model;
+mod parts;
+mod plan;
+mod screen;
+mod search;
+pub mod simulation;
+mod space;
+
+pub use course::{SearchBlock, SearchCourse, SearchSlot};
+pub use levers::{Lever, attach, exclude_unsafe, tuning_of};
+pub use parts::{Contribution, Tuning, Unchanged};
+pub use plan::TuningPlan;
+pub use search::{PER_BLOCK, SCREEN_BLOCKS, STOP_AT, Search, Seen, Tried};
+pub use space::{Configuration, Exclusion, Factor, Gate, Space};

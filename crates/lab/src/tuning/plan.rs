@@ -1,0 +1,137 @@
+//! What a run that tunes searches, as decided before its first trial.
+
+use serde::{Deserialize, Serialize};
+
+use super::space::{Configuration, Space};
+use crate::analysis::MayLose;
+use crate::design::Variant;
+use crate::level::overlaid;
+use crate::record::PlannedExperiment;
+
+/// The search of an experiment that is tuned. The experiment's baseline holds the current settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuningPlan {
+    /// What may be tried: what may lose more than is accepted is excluded from it.
+    pub space: Space,
+    /// The current settings.
+    pub current: Configuration,
+    /// SQLite's defaults.
+    pub defaults: Configuration,
+    /// Configurations known to be good elsewhere.
+    pub good: Vec<Configuration>,
+    /// What may be lost.
+    pub may_lose: MayLose,
+}
+
+impl TuningPlan {
+    /// The variant of an experiment with these levels.
+    pub fn variant(&self, planned: &PlannedExperiment, configuration: &[usize]) -> Variant {
+        let levels = self.space.settings(configuration);
+        let base = planned.variants.first().map(|it| it.settings.clone());
+        let mut settings = base.unwrap_or_default();
+        settings.retain(|name, _| !self.space.factors.iter().any(|factor| factor.name == *name));
+        Variant {
+            label: self.space.label(configuration),
+            settings: overlaid(&settings, &levels),
+            levels,
+            ..Variant::default()
+        }
+    }
+
+    /// The configuration of a variant as a record names it; none where it is not of the space.
+    pub fn configuration(&self, label: &str) -> Option<Configuration> {
+        let mut configuration = vec![usize::MAX; self.space.factors.len()];
+        for setting in label.split(' ').filter(|it| !it.is_empty()) {
+            let (name, value) = setting.split_once('=')?;
+            let mut factors = self.space.factors.iter();
+            let index = factors.position(|factor| factor.name == name)?;
+            let mut levels = self.space.factors[index].levels.iter();
+            configuration[index] = levels.position(|level| level.to_string() == value)?;
+        }
+        let whole = self.with_idle_factors(configuration);
+        (whole.len() == self.space.factors.len()).then_some(whole)
+    }
+
+    /// Factors that the label did not name have what connections have anyway, or mean nothing; nothing is left where
+    /// another one is missing.
+    fn with_idle_factors(&self, mut configuration: Configuration) -> Configuration {
+        for (level, factor) in configuration.iter_mut().zip(&self.space.factors) {
+            if *level == usize::MAX && factor.unset {
+                *level = 0;
+            } else if *level == usize::MAX && factor.gate.is_some() {
+                *level = factor.levels.len();
+            }
+        }
+        if configuration.contains(&usize::MAX) {
+            return Vec::new();
+        }
+        let named = self.space.label(&configuration);
+        let canonical = self.space.canonical(configuration);
+        match self.space.label(&canonical) == named {
+            true => canonical,
+            false => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::{Level, Settings};
+    use crate::seed::Seed;
+    use crate::tuning::{Exclusion, Lever, tuning_of};
+
+    /// Levers as those of SQLite: one means something with another only, and defaults are not named.
+    pub(in crate::tuning) fn tuning() -> TuningPlan {
+        let lever = |name: &str, levels: &[&str], always_named: bool| Lever {
+            name: name.to_owned(),
+            levels: levels.iter().map(|level| Level::from(*level)).collect(),
+            always_named,
+            only_with: None,
+        };
+        let levers = vec![
+            lever("journal_mode", &["delete", "wal"], true),
+            lever("synchronous", &["full", "normal", "off"], true),
+            lever("cache", &["small", "large"], false),
+            Lever {
+                only_with: Some(("journal_mode".to_owned(), vec!["wal".into()])),
+                ..lever("checkpoint", &["often", "seldom"], false)
+            },
+        ];
+        let good: Settings = [("journal_mode".to_owned(), "wal".into())].into();
+        let mut tuning = tuning_of(levers, &Settings::new(), &[good], MayLose::Recent);
+        tuning.space.excluded = vec![
+            Exclusion {
+                levels: vec![(1, 2)],
+                why: "can corrupt".to_owned(),
+            },
+            Exclusion {
+                levels: vec![(0, 0), (1, 1)],
+                why: "can corrupt".to_owned(),
+            },
+        ];
+        tuning
+    }
+
+    #[test]
+    fn the_record_names_every_configuration_so_that_it_can_be_read_again() {
+        let tuning = tuning();
+        let mut generator = Seed(1).generator();
+        for _ in 0..100 {
+            let drawn = tuning.space.random(&mut generator, &tuning.current);
+            let label = tuning.space.label(&drawn);
+            assert_eq!(tuning.configuration(&label), Some(drawn), "{label}");
+        }
+        assert_eq!(
+            tuning.space.label(&tuning.defaults),
+            "journal_mode=delete synchronous=full"
+        );
+        for unknown in [
+            "journal_mode=wal",
+            "journal_mode=delete synchronous=full checkpoint=seldom",
+            "x",
+        ] {
+            assert_eq!(tuning.configuration(unknown), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The next block of a search, and what is recommended in the end.
+
+use super::climb::lowest;
+use super::model::{Data, Model, Weights};
+use super::screen::screen;
+use super::space::{Configuration, Space};
+use crate::seed::{Seed, SplitMix64};
+
+/// Configurations in a block besides the current settings.
+pub const PER_BLOCK: usize = 6;
+
+/// Blocks of the screen.
+pub const SCREEN_BLOCKS: usize = 3;
+
+/// A trial is stopped once it has cost so many times the current settings.
+pub const STOP_AT: f64 = 2.5;
+
+/// Blocks after which the weights of the model are fitted again, once there are [`FEW_BLOCKS`]; before, they are
+/// fitted after every block, which takes little time as yet and matters most.
+const REFIT: u32 = 6;
+
+/// Blocks that are few.
+const FEW_BLOCKS: u32 = 15;
+
+/// Blocks of the climb, at most, to which weights are fitted: more change them hardly, and take long.
+const FITTED_BLOCKS: u32 = 40;
+
+/// Random configurations from which the lowest one of a surface is sought, besides the best ones known.
+const STARTS: usize = 6;
+
+/// Surfaces drawn at most for one configuration that is not in the block yet.
+const DRAWS: usize = 3;
+
+/// How a trial ended, as the search sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen {
+    /// What it cost: a time, a size, or 1 ÷ a rate; above zero.
+    Cost(f64),
+    /// It was stopped at [`STOP_AT`] times the cost of the current settings.
+    Hopeless,
+    /// It failed, or answered differently: the configuration is never recommended.
+    Unusable,
+}
+
+/// A trial of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Its block, from 0.
+    pub block: u32,
+    /// What was tried.
+    pub configuration: Configuration,
+    /// How it ended.
+    pub seen: Seen,
+}
+
+impl Tried {
+    /// What it cost; none where that was not measured.
+    pub fn cost(&self) -> Option<f64> {
+        match self.seen {
+            Seen::Cost(cost) => Some(cost),
+            Seen::Hopeless | Seen::Unusable => None,
+        }
+    }
+}
+
+/// A search: what it does is a function of its parts and the trials so far.
+#[derive(Clone, Debug)]
+pub struct Search {
+    space: Space,
+    /// The current settings, in every block. They may be ones that the space excludes.
+    current: Configuration,
+    /// Admissible configurations known to be good elsewhere: one at least.
+    good: Vec<Configuration>,
+    seed: Seed,
+    /// The last weights and the number of trials that they were fitted to, so that they are not fitted twice.
+    fitted: Option<(usize, Weights)>,
+}
+
+impl Search {
+    /// A search; none where none of the known-good configurations may be tried, so that nothing could be
+    /// recommended.
+    pub fn new(
+        space: Space,
+        current: Configuration,
+        good: Vec<Configuration>,
+        seed: Seed,
+    ) -> Option<Search> {
+        let mut admissible: Vec<Configuration> = Vec::new();
+        for configuration in good {
+            if space.admits(&configuration) && !admissible.contains(&configuration) {
+                admissible.push(configuration);
+            }
+        }
+        (!admissible.is_empty()).then_some(Search {
+            space,
+            current,
+            good: admissible,
+            seed,
+            fitted: None,
+        })
+    }
+
+    /// The configurations of the block of this number in the order of their trials, the current settings first
+    /// in the first block, so that later trials can be stopped by what they cost.
+    pub fn block(&mut self, number: u32, tried: &[Tried]) -> Vec<Configuration> {
+        let tried: Vec<&Tried> = tried.iter().filter(|trial| trial.block < number).collect();
+        let mut generator = self.seed.child("blocks").nth(number.into()).generator();
+        let mut block = match (number as usize) < SCREEN_BLOCKS {
+            true => self.of_screen(number as usize),
+            false => self.climbed(number, &tried, &mut generator),
+        };
+        generator.shuffle(&mut block);
+        let place = match number {
+            0 => 0,
+            _ => generator.below(block.len() as u64 + 1) as usize,
+        };
+        block.insert(place, self.current.clone());
+        block
+    }
+
+    fn of_screen(&self, number: usize) -> Vec<Configuration> {
+        let others = screen(&self.space, &self.good, self.seed);
+        others[number * PER_BLOCK..(number + 1) * PER_BLOCK].to_vec()
+    }
+
+    /// The model's optimum, and the optima of surfaces that the trials leave possible.
+    fn climbed(
+        &mut self,
+        number: u32,
+        tried: &[&Tried],
+        generator: &mut SplitMix64,
+    ) -> Vec<Configuration> {
+        let starts = self.starts(tried, generator);
+        let Some(model) = self.model(number, tried) else {
+            return starts.into_iter().take(PER_BLOCK).collect();
+        };
+        let mut block = vec![self.best(&model, tried, &starts)];
+        while block.len() < PER_BLOCK {
+            let mut drawn = (0..DRAWS).map(|_| {
+                let surface = model.draw(&self.space, generator);
+                lowest(&self.space, &surface, &starts)
+            });
+            let new = drawn.find(|it| !block.contains(it));
+            let next = new.unwrap_or_else(|| self.space.random(generator, &self.good[0]));
+            block.push(next);
+        }
+        block
+    }
+
+    /// What is recommended after these trials: the configuration with the lowest posterior mean. The trials of
+    /// the screen at least must have ended.
+    pub fn choice(&mut self, tried: &[Tried]) -> Configuration {
+        let tried: Vec<&Tried> = tried.iter().collect();
+        let mut generator = self.seed.child("choice").generator();
+        let starts = self.starts(&tried, &mut generator);
+        match self.model_of_all(&tried) {
+            Some(model) => self.best(&model, &tried, &starts),
+            None => self.good[0].clone(),
+        }
+    }
+
+    /// What these trials say of all configurations; none where rounding does not allow it.
+    pub(super) fn expectation(&mut self, tried: &[Tried]) -> Option<Model> {
+        self.model_of_all(&tried.iter().collect::<Vec<_>>())
+    }
+
+    fn model_of_all(&mut self, tried: &[&Tried]) -> Option<Model> {
+        let blocks = tried.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+        self.model(blocks, tried)
+    }
+
+    /// The model of the trials before a block.
+    fn model(&mut self, block: u32, tried: &[&Tried]) -> Option<Model> {
+        let weights = self.weights(block, tried);
+        Model::new(&self.space, data(tried, &self.current), weights)
+    }
+
+    /// The lowest posterior mean; where that configuration is one that failed, the lowest among those measured.
+    fn best(&self, model: &Model, tried: &[&Tried], starts: &[Configuration]) -> Configuration {
+        let mean = &model.mean;
+        let best = lowest(&self.space, mean, starts);
+        if !failed(tried, &best) {
+            return best;
+        }
+        let measured = tried.iter().map(|trial| &trial.configuration);
+        let usable = measured.filter(|it| !failed(tried, it) && self.space.admits(it));
+        let lowest = usable.min_by(|a, b| mean.at(a).total_cmp(&mean.at(b)));
+        lowest.unwrap_or(&self.good[0]).clone()
+    }
+
+    /// The weights as fitted after every block at first, later after every few.
+    fn weights(&mut self, block: u32, tried: &[&Tried]) -> Weights {
+        let screen = SCREEN_BLOCKS as u32;
+        let last = match block.checked_sub(FEW_BLOCKS) {
+            None => block,
+            Some(later) => FEW_BLOCKS + later / REFIT * REFIT,
+        };
+        let every = last.saturating_sub(screen).div_ceil(FITTED_BLOCKS).max(1);
+        let is_fitted =
+            |block: u32| block < screen || (block < last && block.is_multiple_of(every));
+        let trials = tried.iter().filter(|trial| is_fitted(trial.block));
+        let trials: Vec<&Tried> = trials.copied().collect();
+        match &self.fitted {
+            Some((count, weights)) if *count == trials.len() => weights.clone(),
+            _ => {
+                let weights =
+                    Weights::fitted(self.space.factors.len(), &data(&trials, &self.current));
+                self.fitted = Some((trials.len(), weights.clone()));
+                weights
+            }
+        }
+    }
+
+    /// Where descents start: the known-good configurations, the cheapest ones tried, and random ones.
+    fn starts(&self, tried: &[&Tried], generator: &mut SplitMix64) -> Vec<Configuration> {
+        let cost = |trial: &&&Tried| trial.cost().unwrap_or(f64::INFINITY);
+        let mut cheapest: Vec<&&Tried> = tried.iter().collect();
+        cheapest.retain(|trial| self.space.admits(&trial.configuration));
+        cheapest.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let cheapest = cheapest.into_iter().take(STARTS);
+        let mut starts: Vec<Configuration> = self.good.clone();
+        starts.extend(cheapest.map(|trial| trial.configuration.clone()));
+        starts.extend((0..STARTS).map(|_| self.space.random(generator, &self.good[0])));
+        starts
+    }
+}
+
+fn failed(tried: &[&Tried], configuration: &Configuration) -> bool {
+    let mut of_it = tried.iter().filter(|it| it.configuration == *configuration);
+    of_it.any(|trial| trial.seen == Seen::Unusable)
+}
+
+/// The logarithms of the costs, less their mean. A trial that was stopped counts as [`STOP_AT`] times the usual cost
+/// of the current settings, which is the least that it can have cost, and one that failed likewise.
+fn data(tried: &[&Tried], current: &Configuration) -> Data {
+    let of_current = tried.iter().filter(|trial| trial.configuration == *current);
+    let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
+    let hopeless = mean(&of_current) + STOP_AT.ln();
+    let costs = tried
+        .iter()
+        .map(|trial| log_cost(trial).unwrap_or(hopeless));
+    let costs: Vec<f64> = costs.collect();
+    let middle = mean(&costs);
+    Data {
+        configurations: tried
+            .iter()
+            .map(|trial| trial.configuration.clone())
+            .collect(),
+        blocks: tried.iter().map(|trial| trial.block).collect(),
+        costs: costs.iter().map(|cost| cost - middle).collect(),
+    }
+}
+
+fn log_cost(trial: &Tried) -> Option<f64> {
+    trial.cost().map(f64::ln)
+}
+
+/// The mean; zero of none.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulation::{Surface, Trials};
+    use super::*;
+
+    /// Trials of a search on a surface until this much has been spent.
+    fn searched(surface: &Surface, seed: u64, budget: f64) -> (Search, Vec<Tried>) {
+        let (space, current) = (surface.space().clone(), surface.current());
+        let mut search = Search::new(space, current, surface.good(), Seed(seed)).unwrap();
+        let mut trials = Trials::new(surface, Seed(seed));
+        let mut tried = Vec::new();
+        for block in 0.. {
+            if trials.spent() > budget {
+                break;
+            }
+            for configuration in search.block(block, &tried) {
+                tried.push(Tried {
+                    block,
+                    seen: trials.stopped(&configuration, block),
+                    configuration,
+                });
+            }
+        }
+        (search, tried)
+    }
+
+    #[test]
+    fn a_search_ends_close_to_the_best_configuration_that_may_be_tried() {
+        let distance = |seed: u64| {
+            let surface = Surface::new(6, Seed(seed));
+            let (mut search, tried) = searched(&surface, seed, 60.0);
+            let space = surface.space();
+            assert!(tried.iter().all(|trial| space.admits(&trial.configuration)));
+            surface.cost(&search.choice(&tried)) / surface.lowest()
+        };
+        let distances: Vec<f64> = (0..6).map(distance).collect();
+        let close = distances.iter().filter(|it| **it <= 1.1).count();
+        // How close on how many surfaces: `docs/benchmarks.md`.
+        assert!(close >= 4, "{distances:?}");
+    }
+
+    #[test]
+    fn what_comes_next_depends_on_the_trials_alone() {
+        let surface = Surface::new(6, Seed(5));
+        let (mut search, tried) = searched(&surface, 5, 40.0);
+        let last = tried.last().unwrap().block;
+        let fresh = || {
+            let (space, current) = (surface.space().clone(), surface.current());
+            Search::new(space, current, surface.good(), Seed(5)).unwrap()
+        };
+        for block in 0..=last {
+            let again = fresh().block(block, &tried);
+            let first = tried.iter().filter(|trial| trial.block == block);
+            let first: Vec<&Configuration> = first.map(|trial| &trial.configuration).collect();
+            assert_eq!(again.iter().collect::<Vec<_>>(), first, "block {block}");
+        }
+        assert_eq!(fresh().choice(&tried), search.choice(&tried));
+    }
+
+    #[test]
+    fn every_block_measures_the_current_settings_and_the_first_trial_is_theirs() {
+        let surface = Surface::new(7, Seed(6));
+        let (_, tried) = searched(&surface, 6, 30.0);
+        assert_eq!(tried[0].configuration, surface.current());
+        let last = tried.last().unwrap().block;
+        for block in 0..=last {
+            let of_block = tried.iter().filter(|trial| trial.block == block);
+            let configurations = of_block.map(|trial| &trial.configuration);
+            let current = configurations
+                .clone()
+                .filter(|it| **it == surface.current());
+            assert!(current.count() >= 1 && configurations.count() == PER_BLOCK + 1);
+        }
+    }
+
+    #[test]
+    fn a_configuration_that_fails_is_not_recommended() {
+        let surface = Surface::new(6, Seed(8));
+        let (mut search, mut tried) = searched(&surface, 8, 40.0);
+        let best = search.choice(&tried);
+        tried[3].configuration = best.clone();
+        tried[3].seen = Seen::Unusable;
+        assert_ne!(search.choice(&tried), best);
+    }
+
+    #[test]
+    fn nothing_is_searched_where_nothing_known_to_be_good_may_be_tried() {
+        let surface = Surface::new(6, Seed(9));
+        let mut excluded = surface.current();
+        excluded[1] = surface.space().factors[1].levels.len() - 1;
+        let (space, current) = (surface.space().clone(), surface.current());
+        assert!(Search::new(space, current, vec![excluded], Seed(1)).is_none());
+    }
+}

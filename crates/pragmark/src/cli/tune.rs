@@ -1,0 +1,76 @@
+//! Options of `tune`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::AcceptedLoss;
+use super::values::seconds;
+
+/// Options of `tune`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark tune app.trace                              a recorded application
+  pragmark tune work.sql --db app.db                   a script on a copy of a database
+  pragmark tune tpcb-like --time-limit 10m             the workload of pgbench
+  pragmark tune my-question.toml --may-lose recent     the workload and base of an experiment
+  pragmark tune work.sql --db app.db --current synchronous=normal --goal p99
+                                                       against the settings that the application has now")]
+pub struct TuneArgs {
+    /// What is tuned: a trace of `pragmark record`, a script in pgbench's language (.sql), an experiment (a file or a
+    /// name; its workload, base and metric are used), a workload of `pragmark list --workloads`, or one of tpcb-like,
+    /// simple-update and select-only.
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    /// Your database, for scripts. Every trial works on a copy, and the file itself is never changed.
+    #[arg(long, value_name = "FILE")]
+    pub db: Option<PathBuf>,
+    /// What may be lost in a crash. Settings that may lose more are never tried.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "nothing")]
+    pub may_lose: AcceptedLoss,
+    /// Time for all trials: search, contributions and confirmation.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
+    pub time_limit: f64,
+    /// What is to be improved.
+    #[arg(long, value_enum, value_name = "GOAL", default_value = "throughput")]
+    pub goal: GoalArg,
+    /// Setting that your application has now, such as synchronous=normal; repeat it for several. Otherwise those of the
+    /// trace or of the database file, and SQLite's defaults.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub current: Vec<String>,
+    /// Setting of all trials that is not varied, such as clients=4 or temp_store=memory.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// SQLite library: `default`, `system`, a version, or the path of a shared library.
+    #[arg(long, value_name = "ENGINE", default_value = "default")]
+    pub engine: String,
+    /// Time of a trial of a script [default: a five-hundredth of the time limit, from 0.2 s to 10 s].
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Directory to measure in.
+    #[arg(long = "dir", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+    /// Folder for the record and the report [default: pragmark-runs/TIME in the current directory].
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Seed of all random choices [default: random].
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Print one line per trial instead of a progress bar.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// Goals of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GoalArg {
+    /// The metric of the experiment, or transactions per second.
+    Throughput,
+    /// The latency that 99 % of the operations do not exceed.
+    P99,
+    /// The size of the database when the work has ended.
+    Size,
+    /// CPU time in user mode.
+    Cpu,
+}

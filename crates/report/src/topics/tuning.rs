@@ -1,0 +1,211 @@
+//! What a search for the fastest settings has come to: what each setting contributes, which do not matter, and how the
+//! search went. What is recommended, its gain and its safety are those of the rounds, like in any experiment.
+
+use lab::analysis::{SearchStep, TuningAnalysis};
+use lab::level::{Level, Settings, label};
+use lab::stats::Interval;
+use lab::tuning::{Contribution, Unchanged};
+
+use super::Subject;
+use crate::document::{
+    Block, Cell, Chart, Column, Curve, Item, Line, Plot, Point, Row, Sentence, Table,
+};
+use crate::figures;
+use crate::words::{metric_axis, plural};
+
+/// Everything on the search of an experiment that was tuned.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let tuning = subject.analysis.tuning.as_ref();
+    let Some(tuning) = tuning.filter(|it| it.experiment == subject.experiment.key) else {
+        return Vec::new();
+    };
+    let parts = [
+        contributions(tuning),
+        unchanged(tuning),
+        left_out(tuning),
+        course(subject, tuning),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// What each setting contributes.
+fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.recommended == tuning.current {
+        let none =
+            "The search recommends the current settings: no others are expected to be better.";
+        return vec![Block::paragraph(none)];
+    }
+    let heading = Block::Heading("What each setting contributes".to_owned());
+    if tuning.contributions.is_empty() {
+        return vec![heading, Block::paragraph("Not measured: no time was left.")];
+    }
+    let columns = [
+        Column::left("setting"),
+        Column::left("instead of"),
+        Column::right("contributes"),
+        Column::left("judgement").prose(),
+    ];
+    let rows = tuning
+        .contributions
+        .iter()
+        .map(|it| contribution(tuning, it));
+    let table = Table::new("What each setting contributes", columns, rows);
+    let rounds = tuning
+        .contributions
+        .iter()
+        .map(|it| it.rounds)
+        .max()
+        .unwrap_or(0);
+    let how = format!(
+        "The recommended settings compared with the same without one of them, in {} of their own; intervals are \
+         corrected for the number of settings (Holm).",
+        plural(rounds, "round", "rounds")
+    );
+    vec![heading, Block::table(table), Block::small(how)]
+}
+
+fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
+    let names = || it.settings.split(" and ");
+    let kept = names().map(|name| format!("{name}={}", level_words(tuning.recommended.get(name))));
+    let instead = names().map(|name| level_words(it.without.levels.get(name)));
+    let judgement = if !it.interval.is_bounded() {
+        "too few rounds".to_owned()
+    } else if it.is_nothing() {
+        "next to nothing: left as it is".to_owned()
+    } else if it.is_found() && it.ratio > 1.0 {
+        "better".to_owned()
+    } else if it.is_found() {
+        "worse here: not expected by the search".to_owned()
+    } else {
+        format!(
+            "not distinguishable from none; a difference of {} would have been detected",
+            figures::percent(it.detectable)
+        )
+    };
+    Row::new([
+        Cell::code(kept.collect::<Vec<_>>().join(" ")),
+        Cell::code(instead.collect::<Vec<_>>().join(" ")),
+        Cell::number(Some(figures::ratio(it.ratio, it.interval))),
+        Cell::new(judgement),
+    ])
+}
+
+/// A level, or that it is the default.
+fn level_words(level: Option<&Level>) -> String {
+    level.map_or("default".to_owned(), Level::to_string)
+}
+
+/// The settings that were varied and stay as they are.
+fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.unchanged.is_empty() {
+        return Vec::new();
+    }
+    let columns = [
+        Column::left("setting, as it is"),
+        Column::left("best other level"),
+        Column::right("expected of it"),
+    ];
+    let row = |it: &Unchanged| {
+        let own = level_words(tuning.recommended.get(&it.setting));
+        Row::new([
+            Cell::code(format!("{}={own}", it.setting)),
+            Cell::code(it.other.to_string()),
+            Cell::number(Some(figures::ratio(it.ratio, it.range))),
+        ])
+    };
+    let table = Table::new(
+        "Settings that stay as they are",
+        columns,
+        tuning.unchanged.iter().map(row),
+    );
+    let how = "Expected by the model of all trials of the search, with the range that agrees with it at 95 %: smaller \
+               differences than the ends of the range may exist.";
+    vec![
+        Block::Heading("Settings that were tried and stay as they are".to_owned()),
+        Block::table(table),
+        Block::small(how),
+    ]
+}
+
+/// What was never tried, or failed.
+fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
+    let excluded = tuning
+        .excluded
+        .iter()
+        .map(|(why, levels)| Item::new(Sentence::from(format!("{why}: ")).and(listed(levels))));
+    let excluded = Block::list(excluded);
+    let unusable = (!tuning.unusable.is_empty()).then(|| {
+        let lead = Sentence::from("Failed, or answered differently, and not recommended: ");
+        Block::Paragraph(
+            lead.and(listed(&tuning.unusable)),
+            crate::document::Role::Body,
+        )
+    });
+    let heading =
+        Block::Heading("Never tried, because it may lose more than is accepted".to_owned());
+    let excluded = excluded.map(|list| vec![heading, list]).unwrap_or_default();
+    let blocks: Vec<Block> = excluded.into_iter().chain(unusable).collect();
+    vec![Block::full(blocks)]
+}
+
+fn listed(all: &[Settings]) -> Sentence {
+    crate::document::joined(all.iter().map(|it| Sentence::code(label(it))), ", ")
+}
+
+/// How the search went.
+fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
+    let trials = tuning.steps.last().map_or(0, |step| step.trials);
+    let space = format!(
+        "{} among {} combinations of levels.",
+        plural(trials, "trial", "trials"),
+        figures::count(tuning.configurations as usize)
+    );
+    let metric = subject.metric();
+    let line = |name: &str, of: fn(&SearchStep) -> f64| Line {
+        label: name.to_owned(),
+        points: tuning
+            .steps
+            .iter()
+            .map(|step| point(name, step, of(step), metric))
+            .collect(),
+        bend: None,
+    };
+    let plot = Plot::Curve(Curve {
+        metric: metric.to_owned(),
+        factor: "trials".to_owned(),
+        lines: vec![
+            line("best of the block", |step| step.best),
+            line("median of the block", |step| step.median),
+            line("current settings", |step| step.current),
+        ],
+    });
+    let caption = format!("{}, block by block of the search", metric_axis(metric));
+    let chart = (tuning.steps.len() > 1).then(|| {
+        let remark =
+            "The best of a block is fast by luck as well; the gain above is measured afresh.";
+        Block::full(vec![Block::chart(
+            Chart::new(caption, plot).with_remark(remark),
+        )])
+    });
+    let heading = Block::Heading("The search".to_owned());
+    [heading, Block::paragraph(space)]
+        .into_iter()
+        .chain(chart)
+        .collect()
+}
+
+fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
+    Point {
+        x: step.trials as f64,
+        y: figure,
+        range: Interval {
+            low: figure,
+            high: figure,
+        },
+        words: format!(
+            "{name}, after {} trials: {}",
+            step.trials,
+            figures::figure(figure, metric)
+        ),
+    }
+}

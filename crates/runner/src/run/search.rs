@@ -1,0 +1,119 @@
+//! The search of an experiment that is tuned: block after block as the search names them.
+
+use lab::record::{PlannedExperiment, Purpose, RunPlan};
+use lab::tuning::{SearchBlock, SearchSlot, Tuning};
+
+use super::conduct::record;
+use super::event::{Event, Observer};
+use super::task::{Slot, task};
+use crate::error::RunError;
+use crate::executor::{End, Execution, Executor, Task, Watch};
+use crate::record::{Appender, RunFolder};
+
+/// What the record holds of a run that tunes; none where it tunes nothing.
+pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>, RunError> {
+    let Some(mut tuning) = Tuning::of(plan) else {
+        return Ok(None);
+    };
+    folder.each_trial(|record| tuning.add(&record))?;
+    Ok(Some(tuning))
+}
+
+/// Carries out what remains of the search of a run, if it has one. The answer is how it ended, and how many seconds its
+/// trials took.
+pub(super) fn search(
+    plan: &RunPlan,
+    folder: &RunFolder,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+    appender: &mut Appender,
+) -> Result<(End, f64), RunError> {
+    let Some(mut tuning) = so_far(plan, folder)? else {
+        return Ok((End::Finished, 0.0));
+    };
+    let mut shown = false;
+    while let Some(SearchBlock { planned, slots }) = tuning.course().next_block() {
+        if !shown {
+            shown = true;
+            show_begin(&planned, observer);
+        }
+        let tasks: Vec<Task> = slots.iter().map(|it| task_of(plan, &planned, it)).collect();
+        let mut block = Block {
+            planned: &planned,
+            slots: &slots,
+            budget_s: plan.rounds_budget_s(),
+            tuning: &mut tuning,
+            observer: &mut *observer,
+            appender: &mut *appender,
+        };
+        if executor.execute(&tasks, &mut block)? == End::Cancelled {
+            return Ok((End::Cancelled, tuning.course().elapsed_s()));
+        }
+    }
+    Ok((End::Finished, tuning.course().elapsed_s()))
+}
+
+fn show_begin(planned: &PlannedExperiment, observer: &mut dyn Observer) {
+    observer.event(Event::ExperimentBegins {
+        planned,
+        number: 1,
+        of: 1,
+        purpose: Purpose::Search,
+    });
+}
+
+fn slot_of(slot: &SearchSlot) -> Slot {
+    Slot {
+        place: slot.place,
+        variant: slot.variant,
+        role: slot.role,
+    }
+}
+
+/// The task of a trial, which is stopped where it is hopeless.
+fn task_of(plan: &RunPlan, planned: &PlannedExperiment, slot: &SearchSlot) -> Task {
+    let task = task(plan, planned, slot_of(slot));
+    let hopeless_s = slot.limit_s.unwrap_or(f64::INFINITY);
+    Task {
+        limit_s: task.limit_s.min(hopeless_s),
+        ..task
+    }
+}
+
+/// A block that is carried out: each trial is recorded as it ends.
+struct Block<'a> {
+    planned: &'a PlannedExperiment,
+    slots: &'a [SearchSlot],
+    budget_s: Option<f64>,
+    tuning: &'a mut Tuning,
+    observer: &'a mut dyn Observer,
+    appender: &'a mut Appender,
+}
+
+impl Watch for Block<'_> {
+    fn begins(&mut self, task: usize) {
+        let slot = &self.slots[task];
+        let elapsed_s = self.tuning.course().elapsed_s();
+        self.observer.event(Event::TrialBegins {
+            planned: self.planned,
+            round: slot.place.0,
+            variant: self.planned.label(slot.variant),
+            left_s: self
+                .budget_s
+                .map(|budget_s| (budget_s - elapsed_s).max(0.0)),
+        });
+    }
+
+    fn phase(&mut self, phase: &str) {
+        self.observer.event(Event::Phase(phase));
+    }
+
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<(), RunError> {
+        let slot = slot_of(&self.slots[task]);
+        let record = record(Purpose::Search, self.planned, slot, execution);
+        self.appender.append(&record)?;
+        self.observer.event(Event::TrialEnded(&record));
+        self.tuning.add(&record);
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! A search through the executor: its parts, its time, and what a kill leaves.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use lab::analysis::{Collector, MayLose};
+use lab::level::{Level, Settings};
+use lab::record::{EnvironmentFile, FORMAT, Purpose, RunPlan, TrialRecord};
+use lab::seed::Seed;
+use lab::tuning::{Lever, tuning_of};
+
+use super::{Event, Observer, run};
+use crate::executor::End;
+use crate::local::Local;
+use crate::now;
+use crate::process::Driver;
+use crate::record::RunFolder;
+
+/// A driver in which `b=1` is twice as fast, and `c=1` fails.
+const ANSWERS: &str = r#"read spec; sleep 0.03; case "$spec" in
+    *'"c":1'*) echo '{"outcome":{"failed":{"why":"c"}}}'; exit;;
+    *'"b":1'*) rate=2000;; *) rate=1000;; esac
+    rate=$((rate + $$ % 50))
+    echo '{"outcome":{"measured":{"metrics":{"txns_per_s":'$rate'},"engine":{"version":"3","source_id":"x","threadsafe":1}}}}'"#;
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+fn plan(directory: &Path, budget_s: f64) -> RunPlan {
+    let experiment = serde_json::from_str(
+        r#"{ "id": "x", "question": "?", "workload": "w", "metric": "txns_per_s",
+        "design": { "kind": "list", "baseline": { "a": 0 }, "variants": [{ "a": 1 }] } }"#,
+    );
+    let request = lab::plan::Request {
+        id: "test".to_owned(),
+        created: now(),
+        pragmark: "0".to_owned(),
+        seed: Seed(1),
+        scale: lab::experiment::Scale::Quick,
+        engine: "default".to_owned(),
+        quick: false,
+        trial_limit_s: 60.0,
+        budget_s: Some(budget_s),
+        tiers: false,
+        postgres_given: false,
+        experiments: vec![experiment.unwrap()],
+        directories: vec![directory.to_owned()],
+    };
+    let mut plan = lab::plan::plan(request, &Default::default());
+    let lever = |name: &str| Lever {
+        name: name.to_owned(),
+        levels: vec![Level::Int(0), Level::Int(1)],
+        always_named: true,
+        only_with: None,
+    };
+    let levers = ["a", "b", "c", "d"].map(lever).into();
+    let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Anything);
+    lab::tuning::attach(&mut plan, tuning, &Default::default());
+    plan.tiers = None;
+    plan
+}
+
+fn go(folder: &RunFolder) {
+    let driver = Driver {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), ANSWERS.into()],
+        bindings: None,
+    };
+    let cancelled = AtomicBool::new(false);
+    let mut executor = Local::new(&driver, "test", &[], &cancelled);
+    assert_eq!(
+        run(folder, &mut executor, &mut Silent).unwrap(),
+        End::Finished
+    );
+}
+
+fn records(folder: &RunFolder) -> Vec<TrialRecord> {
+    let mut records = Vec::new();
+    folder.each_trial(|record| records.push(record)).unwrap();
+    records
+}
+
+#[test]
+fn a_search_ends_with_rounds_of_what_it_recommends_and_goes_on_after_a_kill() {
+    let parent = tempfile::tempdir().unwrap();
+    let plan = plan(parent.path(), 3.0);
+    let environment = EnvironmentFile {
+        format: FORMAT,
+        machine: Default::default(),
+        engines: Vec::new(),
+        noise: None,
+    };
+    let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment).unwrap();
+    go(&folder);
+    let whole = records(&folder);
+    let of = |purpose| whole.iter().filter(move |it| it.purpose == purpose);
+    for purpose in [Purpose::Search, Purpose::Ablation, Purpose::Rounds] {
+        assert!(of(purpose).count() > 0, "{purpose:?}");
+    }
+    let seconds: f64 = whole.iter().map(|record| record.wall_s).sum();
+    assert!(seconds < 3.2, "{seconds} s");
+    let mut collector = Collector::new(plan, environment);
+    whole
+        .iter()
+        .for_each(|record| collector.add(record.clone()));
+    let analysis = collector.finish();
+    let tuning = analysis.tuning.as_ref().unwrap();
+    assert_eq!(tuning.recommended["b"], Level::Int(1));
+    assert_eq!(tuning.recommended["c"], Level::Int(0), "it fails");
+    assert!(analysis.is_complete());
+    let b = tuning.contributions.iter().find(|it| it.settings == "b");
+    assert!(b.is_some_and(|it| it.is_found() && it.ratio > 1.8));
+    // As kills at several instants would leave the record.
+    let path = folder.path().join("outcomes.jsonl");
+    let text = std::fs::read(&path).unwrap();
+    for part in [5, 2] {
+        let length = text.len() / part * (part - 1);
+        std::fs::write(&path, &text[..length]).unwrap();
+        go(&folder);
+        let again = records(&folder);
+        let place = |it: &TrialRecord| (it.purpose, it.round, it.block, it.position);
+        let places: HashSet<_> = again.iter().map(place).collect();
+        assert_eq!(places.len(), again.len());
+        let kept = again
+            .iter()
+            .zip(&whole)
+            .take_while(|(new, old)| new.started == old.started);
+        assert!(kept.count() > 0);
+        assert!(again.iter().any(|it| it.purpose == Purpose::Rounds));
+    }
+}
