@@ -17,6 +17,7 @@ pub mod engine_name;
 pub mod environment;
 pub mod exact;
 pub mod experiment;
+pub mod guard;
 pub mod level;
 pub mod metric;
 pub mod needs;

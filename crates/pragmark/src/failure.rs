@@ -14,6 +14,10 @@ pub enum Exit {
     Usage,
     /// A file, directory, engine or driver could not be used; also when every trial was skipped.
     Unusable,
+    /// `guard`: a check failed.
+    BeyondBudget,
+    /// `guard`: no check failed, but one could not be decided.
+    Undecided,
     /// Stopped by Ctrl-C or a termination signal; completed trials are kept.
     Interrupted,
     /// The exit code of a program that was recorded.
@@ -27,6 +31,8 @@ Exit codes:
   1    the run finished, but some trials failed or timed out
   2    the command line or an experiment file is invalid; nothing was started
   3    a file, directory, engine or driver could not be used; also when every trial was skipped
+  4    `guard`: the new side is beyond a budget
+  5    `guard`: a budget could not be decided within the time limit
   130  stopped by Ctrl-C or a termination signal; completed trials are kept
 `record` ends with the exit code of the program, or 3 if nothing was recorded.";
 
@@ -37,6 +43,8 @@ impl From<Exit> for ExitCode {
             Exit::TrialsFailed => 1,
             Exit::Usage => 2,
             Exit::Unusable => 3,
+            Exit::BeyondBudget => 4,
+            Exit::Undecided => 5,
             Exit::Interrupted => 130,
             Exit::Program(code) => code,
         })

@@ -8,6 +8,25 @@ use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task};
 use crate::run::{Slot, task};
 
+/// The task of one trial at a place (round, block, position) that the caller decides.
+pub fn task_of(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    place: (u32, u32, u32),
+    variant: usize,
+    role: Role,
+) -> Task {
+    let slot = Slot {
+        place,
+        variant,
+        role,
+    };
+    Task {
+        probe_fsync: false,
+        ..task(plan, planned, slot)
+    }
+}
+
 /// Counts what every variant of the experiment does, with the same seed each time; the outcomes by variant, or none
 /// when it was cancelled.
 ///
@@ -20,14 +39,8 @@ pub fn count(
     executor: &mut dyn Executor,
 ) -> Result<Option<Vec<Vec<Outcome>>>, RunError> {
     let variants = planned.variants.len();
-    let once = (0..variants).map(|variant| {
-        let slot = Slot {
-            place: (0, 0, 0),
-            variant,
-            role: Role::Counting,
-        };
-        task(plan, planned, slot)
-    });
+    let once =
+        (0..variants).map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Counting));
     let once: Vec<Task> = once.collect();
     let tasks = vec![once; repetitions].concat();
     let mut executions: Vec<Execution> = Vec::new();

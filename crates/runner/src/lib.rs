@@ -23,7 +23,7 @@ pub mod tiers;
 mod train;
 pub mod workdir;
 
-pub use count::count;
+pub use count::{count, task_of};
 pub use error::RunError;
 pub use executor::{End, Execution, Executor, Task, Watch};
 pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};

@@ -142,6 +142,12 @@ impl Comparison {
     }
 }
 
+/// Whether a metric is one of those that are counted, of the whole work or of a statement.
+pub fn is_exact(metric: &str) -> bool {
+    let family = metric.split('.').next().unwrap_or_default();
+    FAMILIES.contains(&family)
+}
+
 fn measured<'a>(side: &'a Side) -> Vec<&'a Measured> {
     let of = |outcome: &'a Outcome| match outcome {
         Outcome::Measured(measured) => Some(&**measured),

@@ -26,7 +26,7 @@ mod properties;
 mod rank_tests;
 mod signed_rank;
 #[cfg(test)]
-mod simulation;
+pub(crate) mod simulation;
 mod steadiness;
 mod student;
 pub mod volume;

@@ -6,6 +6,7 @@ mod crash;
 mod doctor;
 mod driver;
 mod engine;
+mod guard;
 mod load;
 mod measure;
 mod new;
@@ -29,6 +30,7 @@ pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
+pub use guard::{GuardArgs, UndecidedArg};
 pub use load::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use measure::{MeasureArgs, ModeArg};
 pub use new::{NewCommand, NewDriverArgs};
@@ -98,6 +100,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Find the fastest settings for a workload at a given safety, and measure what each brings.
     Tune(Box<TuneArgs>),
+    /// Check in continuous integration that a change makes a project's database work no slower and no less safe.
+    Guard(Box<GuardArgs>),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
     /// Show an experiment: its question, variants and claims, and the plan of a run.

@@ -9,6 +9,7 @@ mod driver;
 mod engine;
 mod examination;
 mod export;
+mod guard;
 mod list;
 mod load;
 mod make_fs;
@@ -44,6 +45,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Measure(args) => measure::execute(&args),
         Command::Compare(args) => compare::execute(&args),
         Command::Tune(args) => tune::execute(&args),
+        Command::Guard(args) => guard::execute(&args),
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),

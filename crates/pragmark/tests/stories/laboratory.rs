@@ -205,6 +205,11 @@ pub fn wait_until(condition: impl Fn() -> bool) {
 /// What pragmark answered.
 pub struct Answer(pub Output);
 
+/// Runs a command to its end.
+pub fn answer_of(command: &mut Command) -> Answer {
+    Answer(command.stdin(Stdio::null()).output().unwrap())
+}
+
 impl Answer {
     pub fn code(&self) -> i32 {
         self.0.status.code().unwrap_or(-1)

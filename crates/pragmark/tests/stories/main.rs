@@ -11,6 +11,7 @@ mod engines;
 mod everyday;
 mod examination;
 mod full_text;
+mod guarding;
 mod hostile;
 mod kills_and_schedules;
 mod known_tiers;

@@ -57,7 +57,8 @@ pub fn exact(comparisons: &[Comparison]) -> Document {
 }
 
 fn side(what: &str, facts: &SideFacts) -> Sentence {
-    let start = Sentence::from(format!("{what}: ")).and_code(&facts.name);
+    let name = facts.name.strip_prefix(&format!("{what}: "));
+    let start = Sentence::from(format!("{what}: ")).and_code(name.unwrap_or(&facts.name));
     match (&facts.problem, facts.version.as_str()) {
         (Some(problem), _) => start.words(format!(" ({problem})")),
         (None, version) => start.words(format!(

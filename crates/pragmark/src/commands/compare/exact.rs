@@ -54,6 +54,9 @@ fn experiment(args: &CompareArgs, subject: Subject) -> Result<Experiment, Failur
         true => base.insert("statements".to_owned(), 100_000.into()),
         false => base.insert("executions".to_owned(), i64::from(args.executions).into()),
     };
+    if !is_trace {
+        base.insert("answers".to_owned(), i64::from(args.executions).into());
+    }
     if experiment.factors.is_empty() {
         return Err(Failure::usage("there is nothing to compare").hint(
             "name two engines (--engine system --engine default), two databases (--db a.db --db b.db), two files of SQL, or two values of a setting (--vary journal_mode=delete,wal)",

@@ -1,0 +1,60 @@
+//! One thing that is checked, and the gate that all of them make.
+
+use serde::Serialize;
+
+use crate::stats::Interval;
+
+/// One thing that is checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// What: a metric, `plan`, `answer` or `safety`.
+    pub subject: String,
+    /// Of which statement; none for the whole work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+    /// What is allowed.
+    pub allowed: String,
+    /// The new figure divided by that of the base, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// The interval of the ratio, where it was measured in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// What came of it.
+    pub status: Status,
+    /// What happened, in words.
+    pub words: String,
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is within what is allowed.
+    Passed,
+    /// It could not be decided.
+    Undecided,
+    /// It is not allowed.
+    Failed,
+}
+
+/// All checks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Gate {
+    /// The checks; those that failed first.
+    pub checks: Vec<Check>,
+}
+
+impl Gate {
+    /// The gate of these checks.
+    pub fn of(mut checks: Vec<Check>) -> Gate {
+        checks.sort_by_key(|check| std::cmp::Reverse(check.status));
+        Gate { checks }
+    }
+
+    /// The gravest status; passed without any check.
+    pub fn status(&self) -> Status {
+        let all = self.checks.iter().map(|check| check.status);
+        all.max().unwrap_or(Status::Passed)
+    }
+}

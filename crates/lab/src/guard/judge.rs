@@ -1,0 +1,249 @@
+//! Checks of what is counted: certain, without any noise.
+
+use super::{Answers, Budget, Check, Guard, Scans, Status};
+use crate::exact::{Change, Comparison, Count, Figure, Statement, Weight};
+
+/// The checks of an exact comparison: plans, answers, and every budget of a counter that either side has. Budgets of what
+/// was not counted are left out: they are those of times.
+pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for it in &comparison.statements {
+        checks.extend(scan(guard.scans, it));
+        checks.extend(answer(guard.answers, it));
+    }
+    for (name, budget) in &guard.budgets {
+        checks.extend(budgeted(name, *budget, comparison));
+    }
+    if guard.scans == Scans::Refused && !checks.iter().any(|it| it.subject == PLAN) {
+        checks.push(passed(
+            PLAN,
+            "no new SCAN",
+            "no statement reads a table whole that was searched before",
+        ));
+    }
+    let compared = comparison.statements.iter();
+    let compared =
+        compared.filter(|it| !matches!(it.answer, crate::exact::AnswerChange::NotCompared { .. }));
+    let number = compared.count();
+    if guard.answers == Answers::Same && number > 0 && !checks.iter().any(|it| it.subject == ANSWER)
+    {
+        checks.push(passed(
+            ANSWER,
+            "the same",
+            &format!("{number} statements answer the same"),
+        ));
+    }
+    checks
+}
+
+const PLAN: &str = "plan";
+const ANSWER: &str = "answer";
+
+fn passed(subject: &str, allowed: &str, words: &str) -> Check {
+    Check {
+        subject: subject.to_owned(),
+        statement: None,
+        allowed: allowed.to_owned(),
+        ratio: None,
+        interval: None,
+        status: Status::Passed,
+        words: words.to_owned(),
+    }
+}
+
+/// A statement that reads a table whole which the base searches, and does more work for it.
+fn scan(scans: Scans, it: &Statement) -> Option<Check> {
+    let plan = it.plan.as_ref()?;
+    let is_worse =
+        it.weight() == Weight::Scan || (it.weight() == Weight::Answer && !plan.scans.is_empty());
+    (scans == Scans::Refused && is_worse).then(|| Check {
+        statement: Some(it.name.clone()),
+        status: Status::Failed,
+        ratio: it
+            .figure("vm_steps")
+            .and_then(Figure::ratio)
+            .filter(|ratio| ratio.is_finite()),
+        ..passed(
+            PLAN,
+            "no new SCAN",
+            &format!("was: {}; is: {}", nodes(&plan.base), nodes(&plan.new)),
+        )
+    })
+}
+
+fn nodes(plan: &[String]) -> String {
+    let nodes: Vec<&str> = plan.iter().map(|node| node.trim()).collect();
+    nodes.join(", ")
+}
+
+fn answer(answers: Answers, it: &Statement) -> Option<Check> {
+    let crate::exact::AnswerChange::Other { base, new } = it.answer else {
+        return None;
+    };
+    let words = match base == new {
+        true => format!("{new} rows as before, with other content"),
+        false => format!("{new} rows instead of {base}"),
+    };
+    (answers == Answers::Same).then(|| Check {
+        statement: Some(it.name.clone()),
+        status: Status::Failed,
+        ..passed(ANSWER, "the same", &words)
+    })
+}
+
+/// The check of a budget, if its metric was counted.
+fn budgeted(name: &str, budget: Budget, comparison: &Comparison) -> Option<Check> {
+    if let Some(figure) = comparison.total(name) {
+        return Some(bounded(figure, None, budget));
+    }
+    let (metric, statement) = name.split_once('.')?;
+    let mut statements = comparison.statements.iter();
+    let it = statements.find(|it| it.name == statement)?;
+    Some(bounded(it.figure(metric)?, Some(&it.name), budget))
+}
+
+fn bounded(figure: &Figure, statement: Option<&String>, budget: Budget) -> Check {
+    let ratio = figure.ratio();
+    let status = match (figure.change, ratio) {
+        (Change::NotExact | Change::Missing, _) | (_, None) => Status::Undecided,
+        (_, Some(ratio)) if budget.allows(ratio) => Status::Passed,
+        _ => Status::Failed,
+    };
+    let count = |count: Count| match count {
+        Count::Exact(value) | Count::Once(value) => format!("{value}"),
+        Count::Varies { low, high } => format!("{low} to {high}"),
+        Count::Missing => "not counted".to_owned(),
+    };
+    let doubt = match figure.change {
+        Change::NotExact => ", which does not repeat exactly",
+        _ => "",
+    };
+    Check {
+        statement: statement.cloned(),
+        ratio: ratio.filter(|ratio| ratio.is_finite()),
+        status,
+        ..passed(
+            &figure.metric,
+            &budget.to_string(),
+            &format!("{} → {}{doubt}", count(figure.base), count(figure.new)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::Side;
+    use crate::trial::{Answer, Measured, Outcome, StatementRecord};
+
+    /// A side whose only statement needs so many steps.
+    fn side(steps: &[f64], plan: &str, rows: u64) -> Side {
+        let trial = |steps: &f64| {
+            let metrics = [
+                ("vm_steps", *steps),
+                ("vm_steps.q", *steps),
+                ("executions.q", 5.0),
+            ];
+            Outcome::Measured(Box::new(Measured {
+                metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
+                statements: vec![StatementRecord {
+                    name: "q".to_owned(),
+                    plan: vec![plan.to_owned()],
+                    answer: Some(Answer {
+                        executions: 5,
+                        rows,
+                        checksum: None,
+                    }),
+                    ..StatementRecord::default()
+                }],
+                ..Measured::default()
+            }))
+        };
+        Side {
+            name: String::new(),
+            trials: steps.iter().map(trial).collect(),
+        }
+    }
+
+    const SEARCH: &str = "SEARCH t USING INDEX i (a=?)";
+
+    /// The checks against a base of ten steps, by subject and statement.
+    fn checks(file: &str, new: &Side) -> Vec<Check> {
+        let guard = Guard::parse(file).unwrap();
+        let base = side(&[10.0, 10.0], SEARCH, 3);
+        counters(&guard, &Comparison::of(&base, new))
+    }
+
+    fn status(checks: &[Check], subject: &str) -> Option<Status> {
+        checks
+            .iter()
+            .find(|it| it.subject == subject)
+            .map(|it| it.status)
+    }
+
+    const FILE: &str = "work = { scripts = \"q.sql\" }";
+
+    #[test]
+    fn nothing_changed_passes_every_check() {
+        let all = checks(FILE, &side(&[10.0, 10.0], SEARCH, 3));
+        let subjects: Vec<&str> = all.iter().map(|it| it.subject.as_str()).collect();
+        assert_eq!(subjects, ["vm_steps", "plan", "answer"]);
+        assert!(all.iter().all(|it| it.status == Status::Passed));
+    }
+
+    #[test]
+    fn a_new_scan_fails_with_its_statement_and_both_plans() {
+        let all = checks(FILE, &side(&[900.0, 900.0], "SCAN t", 3));
+        let plan = all.iter().find(|it| it.subject == "plan").unwrap();
+        assert_eq!(
+            (plan.status, plan.statement.as_deref()),
+            (Status::Failed, Some("q"))
+        );
+        assert!(plan.words.contains(SEARCH) && plan.words.contains("SCAN t"));
+        assert_eq!(status(&all, "vm_steps"), Some(Status::Failed));
+        let allowed = format!("scans = \"allowed\"\n{FILE}\nbudgets = {{}}");
+        assert_eq!(
+            status(
+                &checks(&allowed, &side(&[900.0, 900.0], "SCAN t", 3)),
+                "plan"
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn fewer_steps_by_a_scan_are_no_failure() {
+        let all = checks(FILE, &side(&[5.0, 5.0], "SCAN t", 3));
+        assert!(all.iter().all(|it| it.status == Status::Passed), "{all:?}");
+    }
+
+    #[test]
+    fn another_answer_fails_unless_any_is_allowed() {
+        let other = side(&[10.0, 10.0], SEARCH, 4);
+        assert_eq!(
+            status(&checks(FILE, &other), "answer"),
+            Some(Status::Failed)
+        );
+        let any = format!("answers = \"any\"\n{FILE}");
+        assert_eq!(status(&checks(&any, &other), "answer"), None);
+    }
+
+    #[test]
+    fn budgets_are_judged_for_the_whole_and_for_statements_and_never_by_what_does_not_repeat() {
+        let file = format!(
+            "{FILE}\n[budgets]\n\"vm_steps.q\" = \"<= 1.2\"\nvm_steps = \"<= 1.05\"\np99_us = \"<= 1\""
+        );
+        let all = checks(&file, &side(&[11.0, 11.0], SEARCH, 3));
+        let vm_steps = all.iter().filter(|it| it.subject == "vm_steps");
+        let statuses: Vec<_> = vm_steps
+            .map(|it| (it.statement.as_deref(), it.status))
+            .collect();
+        assert_eq!(
+            statuses,
+            [(None, Status::Failed), (Some("q"), Status::Passed)]
+        );
+        assert_eq!(status(&all, "p99_us"), None);
+        let varies = checks(&file, &side(&[900.0, 901.0], SEARCH, 3));
+        assert_eq!(status(&varies, "vm_steps"), Some(Status::Undecided));
+    }
+}

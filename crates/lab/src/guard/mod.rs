@@ -1,0 +1,18 @@
+//! The gate for continuous integration: what may change between a base and its new version, and whether it did.
+//!
+//! Counters, plans, answers and safety are certain and judged here at once. Time is judged by a sequence of blocks that
+//! measure both sides together ([`Sequence`]).
+
+mod budget;
+mod check;
+mod config;
+mod judge;
+mod safety;
+mod sequence;
+
+pub use budget::{Budget, BudgetError, Comparator};
+pub use check::{Check, Gate, Status};
+pub use config::{Answers, Guard, MayLose, Scans, Work};
+pub use judge::counters;
+pub use safety::safety;
+pub use sequence::{Decision, Looks, Sequence};

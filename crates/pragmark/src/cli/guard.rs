@@ -1,0 +1,78 @@
+//! Options of `guard`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values::seconds;
+
+/// Options of `guard`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark guard --base origin/main                 what the working directory changes
+  pragmark guard --base v1.4 --new v1.5             two revisions
+  pragmark guard --counters-only --base HEAD~1      plans, counters, answers and safety only: seconds, no noise
+  pragmark guard --engine 3.46.0 --engine 3.54.1    two libraries with the same project
+  pragmark guard --base-dir ../old                  two directories
+
+The file pragmark-guard.toml names the work and the budgets.
+
+Exit codes: 0 within all budgets; 4 beyond a budget; 5 undecided within the time limit.")]
+pub struct GuardArgs {
+    /// Revision of this git repository to compare with. It is checked out next to the working directory's own files, which
+    /// stay as they are.
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["base_dir"])]
+    pub base: Option<String>,
+    /// Revision to check, instead of the working directory.
+    #[arg(long, value_name = "REVISION", requires = "base")]
+    pub new: Option<String>,
+    /// Directory to compare with, instead of a revision.
+    #[arg(long, value_name = "DIR")]
+    pub base_dir: Option<PathBuf>,
+    /// SQLite library of both sides, or of the base and of the new side if given twice.
+    #[arg(long, value_name = "ENGINE", num_args = 1)]
+    pub engine: Vec<String>,
+    /// Database of both sides, or of the base and of the new side if given twice.
+    #[arg(long = "db", value_name = "FILE")]
+    pub dbs: Vec<PathBuf>,
+    /// The file with work and budgets.
+    #[arg(long, value_name = "FILE", default_value = "pragmark-guard.toml")]
+    pub config: PathBuf,
+    /// Check plans, counters, answers and safety, and measure no time.
+    #[arg(long)]
+    pub counters_only: bool,
+    /// Longest time for measuring times, such as 90s or 5m.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
+    pub time_limit: f64,
+    /// Time of one trial, such as 200ms.
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = seconds)]
+    pub trial: f64,
+    /// What an undecided budget is.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub undecided: Option<UndecidedArg>,
+    /// Seed of all random choices, the same in each run so that counters are.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Write the result as Markdown, too, for a comment or a job summary.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write the result as one self-contained page, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write every figure as JSON, too.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write JUnit XML, too: each check is a test case.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+/// What an undecided budget is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UndecidedArg {
+    /// No failure: exit code 0.
+    Ok,
+    /// A failure: exit code 4.
+    Fail,
+}

@@ -1,0 +1,252 @@
+//! `pragmark guard`: the gate for continuous integration.
+
+mod measure;
+mod repository;
+mod side;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lab::exact::{Comparison, is_exact};
+use lab::guard::{Check, Gate, Guard, Sequence, Status, counters};
+use lab::seed::Seed;
+use report::render;
+use serde::Serialize;
+
+use self::measure::{Bench, Times, timed_check};
+use self::repository::{Desk, Repository};
+use self::side::Side;
+use super::report::terminal_style;
+use super::{engine, output};
+use crate::cli::{GuardArgs, UndecidedArg};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+
+/// What a guarded comparison says.
+#[derive(Serialize)]
+struct Guarded {
+    gate: Gate,
+    comparison: Comparison,
+}
+
+/// Measures both sides and judges.
+pub fn execute(args: &GuardArgs) -> Result<Exit, Failure> {
+    let interrupted = interrupt::flag()?;
+    let (directory, file) = project(&args.config)?;
+    let repository = Repository::of(&directory)?;
+    let desk = repository.desk()?;
+    let sides = sides(args, &directory, &file, &repository, &desk)?;
+    let guard = &sides[1].guard;
+    let mut experiments = Vec::new();
+    for side in &sides {
+        experiments.push(side.experiment(desk.path(), &interrupted)?);
+    }
+    let Ok(experiments) = experiments.try_into() else {
+        return Err(Failure::unusable("a comparison has two sides"));
+    };
+    let bench = Bench::new(experiments, desk.path(), Seed(args.seed), &interrupted)?;
+    let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
+    let comparison = bench.counted([&names[0], &names[1]])?;
+    let mut checks = counters(guard, &comparison);
+    checks.extend(bench.safety(guard)?);
+    checks.extend(times(args, guard, &checks, &bench)?);
+    let guarded = Guarded {
+        gate: Gate::of(checks),
+        comparison,
+    };
+    drop(desk);
+    write(args, &guarded)?;
+    Ok(exit(guarded.gate.status(), args.undecided))
+}
+
+fn exit(status: Status, undecided: Option<UndecidedArg>) -> Exit {
+    match (status, undecided) {
+        (Status::Passed, _) | (Status::Undecided, Some(UndecidedArg::Ok)) => Exit::Success,
+        (Status::Failed, _) | (Status::Undecided, Some(UndecidedArg::Fail)) => Exit::BeyondBudget,
+        (Status::Undecided, None) => Exit::Undecided,
+    }
+}
+
+/// The directory of the project and the name of its file.
+fn project(config: &Path) -> Result<(PathBuf, PathBuf), Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::unusable(format!("cannot read {}: {error}", config.display()))
+            .hint("write pragmark-guard.toml, such as: work = { scripts = \"queries.sql\", database = \"app.db\" }")
+    };
+    let whole = config.canonicalize().map_err(cannot)?;
+    let directory = whole.parent().unwrap_or(Path::new("/")).to_owned();
+    let file = whole.file_name().map(PathBuf::from).unwrap_or_default();
+    Ok((directory, file))
+}
+
+/// Both sides, not yet built. Budgets are those of the new side.
+fn sides(
+    args: &GuardArgs,
+    directory: &Path,
+    file: &Path,
+    repository: &Repository,
+    desk: &Desk,
+) -> Result<[Side; 2], Failure> {
+    let (new_directory, new_name) = match &args.new {
+        Some(revision) => checked_out(repository, desk, revision, "new")?,
+        None => (directory.to_owned(), "working directory".to_owned()),
+    };
+    let guard = guard_of(&new_directory.join(file))?;
+    let (base_directory, base_name) = match (&args.base, &args.base_dir) {
+        (Some(revision), _) => checked_out(repository, desk, revision, "base")?,
+        (None, Some(other)) => (other.clone(), other.display().to_string()),
+        (None, None) if args.engine.len() == 2 || args.dbs.len() == 2 => {
+            (new_directory.clone(), new_name.clone())
+        }
+        _ => {
+            return Err(Failure::usage("there is nothing to compare with").hint(
+                "name a revision (--base origin/main), a directory (--base-dir DIR), two engines (--engine A --engine B) or two databases (--db A --db B)",
+            ));
+        }
+    };
+    let own = base_directory.join(file);
+    let base_guard = match own.exists() {
+        true => guard_of(&own)?,
+        false => guard.clone(),
+    };
+    let side =
+        |number: usize, directory: PathBuf, name: String, guard: Guard| -> Result<Side, Failure> {
+            let engine = args.engine.get(number).or(args.engine.first());
+            let database = args.dbs.get(number).or(args.dbs.first());
+            let database = database.map(|path| {
+                path.canonicalize().map_err(|error| {
+                    Failure::unusable(format!("cannot read {}: {error}", path.display()))
+                })
+            });
+            Ok(Side {
+                role: ["base", "new"][number],
+                name: described(name, args, number),
+                directory,
+                guard,
+                engine: engine.map(|name| engine::name_in_plan(name)).transpose()?,
+                database: database.transpose()?,
+            })
+        };
+    Ok([
+        side(0, base_directory, base_name, base_guard)?,
+        side(1, new_directory, new_name, guard)?,
+    ])
+}
+
+/// The name of a side with what the command line gives it alone.
+fn described(name: String, args: &GuardArgs, number: usize) -> String {
+    let mut words = vec![name];
+    if args.engine.len() == 2 {
+        words.push(format!("engine {}", args.engine[number]));
+    }
+    if args.dbs.len() == 2 {
+        words.push(args.dbs[number].display().to_string());
+    }
+    words.join(", ")
+}
+
+fn checked_out(
+    repository: &Repository,
+    desk: &Desk,
+    revision: &str,
+    name: &str,
+) -> Result<(PathBuf, String), Failure> {
+    let (directory, commit) = repository.check_out(desk, revision, name)?;
+    Ok((directory, format!("{revision} at {commit}")))
+}
+
+fn guard_of(path: &Path) -> Result<Guard, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;
+    Guard::parse(&text).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+}
+
+/// The checks of budgets that no counter decides.
+fn times(
+    args: &GuardArgs,
+    guard: &Guard,
+    done: &[Check],
+    bench: &Bench<'_>,
+) -> Result<Vec<Check>, Failure> {
+    let is_done = |name: &str| done.iter().any(|it| name == full_name(it));
+    let open: Vec<_> = guard
+        .budgets
+        .iter()
+        .filter(|(name, _)| !is_done(name))
+        .collect();
+    let (of_counters, of_times): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|(name, _)| is_exact(name));
+    if let Some((name, _)) = of_counters.iter().find(|(name, _)| name.contains('.')) {
+        return Err(Failure::usage(format!(
+            "the budget {name} is of a statement or a kind of file that there is not"
+        ))
+        .hint("`pragmark compare` shows the names of statements"));
+    }
+    if args.counters_only {
+        return Ok(Vec::new());
+    }
+    let family = of_times.len();
+    let sequences = of_times
+        .into_iter()
+        .map(|(name, budget)| (name.clone(), Sequence::new(*budget, family)));
+    let mut sequences: Vec<(String, Sequence)> = sequences.collect();
+    let times = Times {
+        limit: Duration::from_secs_f64(args.time_limit),
+        trial: Duration::from_secs_f64(args.trial),
+    };
+    bench.timed(&mut sequences, times)?;
+    Ok(sequences
+        .iter()
+        .map(|(name, it)| timed_check(name, it))
+        .collect())
+}
+
+/// The name under which a budget names what was checked.
+fn full_name(check: &Check) -> String {
+    match &check.statement {
+        Some(statement) => format!("{}.{statement}", check.subject),
+        None => check.subject.clone(),
+    }
+}
+
+/// Prints the result, and writes it in the other forms that are wanted.
+fn write(args: &GuardArgs, guarded: &Guarded) -> Result<(), Failure> {
+    let document = report::guarded(&guarded.gate, &guarded.comparison);
+    if let Some(path) = &args.markdown {
+        output::write_text(Some(path), &render::markdown(&document))?;
+    }
+    if let Some(path) = &args.html {
+        let page = render::html(&document)
+            .map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))?;
+        output::write_text(Some(path), &page)?;
+    }
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(guarded).map_err(Failure::unusable)?;
+        output::write_text(Some(path), &format!("{json}\n"))?;
+    }
+    if let Some(path) = &args.junit {
+        output::write_text(Some(path), &report::junit(&guarded.gate))?;
+    }
+    output::write_text(None, &render::terminal(&document, terminal_style())).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_undecided_is_what_the_user_says() {
+        let undecided = |what| exit(Status::Undecided, what);
+        assert_eq!(undecided(None), Exit::Undecided);
+        assert_eq!(undecided(Some(UndecidedArg::Ok)), Exit::Success);
+        assert_eq!(undecided(Some(UndecidedArg::Fail)), Exit::BeyondBudget);
+        assert_eq!(
+            exit(Status::Failed, Some(UndecidedArg::Ok)),
+            Exit::BeyondBudget
+        );
+        assert_eq!(
+            exit(Status::Passed, Some(UndecidedArg::Fail)),
+            Exit::Success
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! One side of a guarded comparison: a directory with its work, built and ready to be measured.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use lab::experiment::{DesignKind, Experiment, VariantName, level_of};
+use lab::guard::{Guard, Work};
+use lab::level::{Level, Settings};
+use lab::plan::ad_hoc;
+use process::{End, Group, Limits};
+
+use crate::commands::measure;
+use crate::failure::Failure;
+
+/// A side.
+pub struct Side {
+    /// `base` or `new`.
+    pub role: &'static str,
+    /// What it is, such as a revision.
+    pub name: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// What its own file says.
+    pub guard: Guard,
+    /// Its library, where that differs.
+    pub engine: Option<String>,
+    /// Its database, where one is named on the command line.
+    pub database: Option<PathBuf>,
+}
+
+/// The variable that tells a build where to make the database.
+const DATABASE: &str = "PRAGMARK_DATABASE";
+
+impl Side {
+    /// Builds it, and describes its work as an experiment.
+    pub fn experiment(&self, desk: &Path, interrupted: &AtomicBool) -> Result<Experiment, Failure> {
+        let made = desk.join(format!("{}.db", self.role));
+        if let Some(build) = &self.guard.work.build {
+            self.build(build, &made, interrupted)?;
+        }
+        let work = &self.guard.work;
+        let workload = if work.trace.is_some() {
+            "replay"
+        } else {
+            "sql"
+        };
+        let mut experiment = ad_hoc(self.role, "Is it slower?", workload, "txns_per_s");
+        experiment.design.kind = DesignKind::OneAtATime;
+        experiment.design.stopping.rounds = 2;
+        experiment.design.stopping.max_rounds = 2;
+        experiment.base = self.settings(work, &made)?;
+        experiment.variants.push(VariantName {
+            levels: Settings::new(),
+            label: Some(self.role.to_owned()),
+            answer: None,
+        });
+        let text = experiment.to_toml().map_err(Failure::usage)?;
+        measure::checked(&text, &drivers::catalogue(None)?)
+            .map_err(|failure| self.failed("cannot be measured", failure.words()))
+    }
+
+    fn failed(&self, what: &str, why: impl std::fmt::Display) -> Failure {
+        Failure::unusable(format!(
+            "the {} side ({}) {what}: {why}",
+            self.role, self.name
+        ))
+    }
+
+    /// Executes the build in the directory of the side.
+    fn build(&self, build: &str, database: &Path, interrupted: &AtomicBool) -> Result<(), Failure> {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", build])
+            .current_dir(&self.directory)
+            .env(DATABASE, database);
+        let built = process::run(&mut command, Group::Own, &Limits::cancelled(interrupted))
+            .map_err(Failure::unusable)?;
+        match built.end {
+            end if end.is_success() => Ok(()),
+            End::Cancelled => Err(Failure::interrupted("stopped while a side was built")),
+            end => Err(self.failed(&format!("was not built: `{build}` {end}"), built.messages())),
+        }
+    }
+
+    fn settings(&self, work: &Work, made: &Path) -> Result<Settings, Failure> {
+        let mut settings = work.settings.clone();
+        let mut set = |name: &str, level: Level| settings.insert(name.to_owned(), level);
+        if let Some(pragmas) = &work.pragmas {
+            for (name, level) in self.pragmas(pragmas)? {
+                set(&name, level);
+            }
+        }
+        if let Some(trace) = &work.trace {
+            set("trace", self.path(trace)?);
+            set("statements", 100_000.into());
+        }
+        if let Some(scripts) = &work.scripts {
+            set("scripts", self.scripts(scripts)?);
+            set("unit", "statement".into());
+            set("executions", i64::from(work.executions).into());
+            set("answers", i64::from(work.executions).into());
+        }
+        if let Some(setup) = &work.setup {
+            set("setup", self.path(setup)?);
+        }
+        let database = match (&self.database, &work.database) {
+            (Some(given), _) => Some(level(given)?),
+            (None, Some(named)) => Some(self.path(named)?),
+            (None, None) if made.exists() => Some(level(made)?),
+            (None, None) => None,
+        };
+        database.map(|database| set("database", database));
+        self.engine
+            .as_ref()
+            .map(|engine| set("engine", Level::Text(engine.clone())));
+        Ok(settings)
+    }
+
+    /// A file of the side, from the root.
+    fn path(&self, relative: &str) -> Result<Level, Failure> {
+        let path = self.directory.join(relative);
+        let whole = path.canonicalize();
+        let whole = whole.map_err(|error| self.failed(&format!("has no {relative}"), error))?;
+        level(&whole)
+    }
+
+    /// A list of scripts with weights, each from the root.
+    fn scripts(&self, list: &str) -> Result<Level, Failure> {
+        let whole = list.split(',').map(|script| {
+            let (name, weight) = match script.trim().rsplit_once('@') {
+                Some((name, weight)) => (name, format!("@{weight}")),
+                None => (script.trim(), String::new()),
+            };
+            Ok(format!("{}{weight}", self.path(name)?))
+        });
+        Ok(Level::Text(
+            whole.collect::<Result<Vec<_>, Failure>>()?.join(","),
+        ))
+    }
+
+    /// The settings that a file of PRAGMA statements makes.
+    fn pragmas(&self, file: &str) -> Result<Vec<(String, Level)>, Failure> {
+        let path = self.directory.join(file);
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|error| self.failed(&format!("has no {file}"), error))?;
+        pragmas(&text).map_err(|statement| {
+            self.failed(
+                &format!("has a statement in {file} that is no PRAGMA with a value"),
+                statement,
+            )
+        })
+    }
+}
+
+fn level(path: &Path) -> Result<Level, Failure> {
+    let text = path.to_str();
+    let text =
+        text.ok_or_else(|| Failure::unusable(format!("the path {} is not UTF-8", path.display())))?;
+    Ok(Level::Text(text.to_owned()))
+}
+
+/// The settings of PRAGMA statements, or the first statement that is none.
+fn pragmas(text: &str) -> Result<Vec<(String, Level)>, String> {
+    let lines = text
+        .lines()
+        .map(|line| line.split("--").next().unwrap_or_default());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let statements = text.split(';').map(str::trim).filter(|it| !it.is_empty());
+    let setting = |statement: &str| {
+        let (word, rest) = statement.split_once(char::is_whitespace)?;
+        let (name, value) = rest
+            .split_once('=')
+            .or_else(|| rest.trim().strip_suffix(')')?.split_once('('))?;
+        let value = value.trim().trim_matches(['\'', '"']);
+        let is_pragma = word.eq_ignore_ascii_case("pragma");
+        is_pragma.then(|| {
+            (
+                name.trim().to_ascii_lowercase(),
+                level_of(&value.to_ascii_lowercase()),
+            )
+        })
+    };
+    statements
+        .map(|it| setting(it).ok_or_else(|| it.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pragma_statements_are_settings() {
+        let text = "-- of every connection\nPRAGMA journal_mode = WAL; pragma synchronous=FULL;\nPRAGMA cache_size(-64000);";
+        let all = pragmas(text).unwrap();
+        let names: Vec<String> = all
+            .iter()
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        assert_eq!(
+            names,
+            ["journal_mode=wal", "synchronous=full", "cache_size=-64000"]
+        );
+        assert_eq!(pragmas("SELECT 1").unwrap_err(), "SELECT 1");
+        assert_eq!(pragmas("PRAGMA optimize").unwrap_err(), "PRAGMA optimize");
+    }
+}

@@ -1,0 +1,125 @@
+//! The gate of a guarded comparison: what was checked, then what changed.
+
+use lab::exact::Comparison;
+use lab::guard::{Check, Gate, Status};
+
+use super::exact;
+use crate::document::{
+    Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
+};
+use crate::figures::{ratio, ratio_without_interval};
+use crate::words::metric_heading;
+
+/// The result of `pragmark guard`.
+pub fn guarded(gate: &Gate, comparison: &Comparison) -> Document {
+    let mut document = exact::exact(std::slice::from_ref(comparison));
+    document.title = match gate.status() {
+        Status::Passed => "Guard: passed",
+        Status::Failed => "Guard: failed",
+        Status::Undecided => "Guard: undecided",
+    }
+    .to_owned();
+    // The counters say no time; checks may.
+    document.about.pop();
+    let section = Section::new("gate", Kind::Highlights, "Checks", blocks(gate));
+    document.sections.insert(0, section);
+    document
+}
+
+fn blocks(gate: &Gate) -> Vec<Block> {
+    let failed = gate
+        .checks
+        .iter()
+        .filter(|check| check.status != Status::Passed);
+    let list = Block::list(failed.map(item));
+    let columns = [
+        Column::left("check"),
+        Column::left("allowed"),
+        Column::left("new / base"),
+        Column::left("result"),
+        Column::left("what happened").prose(),
+    ];
+    let rows = gate.checks.iter().map(row);
+    let table = Block::table(Table::new("checks", columns, rows));
+    list.into_iter().chain([table]).collect()
+}
+
+fn item(check: &Check) -> Item {
+    let (sign, tone, _) = mark(check.status);
+    let text = subject(check).words(format!(": {}", check.words));
+    Item {
+        sign: Some(sign),
+        tone,
+        ..Item::new(text.words("."))
+    }
+}
+
+fn row(check: &Check) -> Row {
+    let (sign, tone, word) = mark(check.status);
+    let figure = match (check.ratio, check.interval) {
+        (Some(centre), Some(interval)) => Some(ratio(centre, interval)),
+        (Some(centre), None) if centre > 0.0 => Some(ratio_without_interval(centre)),
+        (Some(_), None) => Some("none left".to_owned()),
+        (None, _) => None,
+    };
+    Row::new([
+        Cell::new(subject(check)),
+        Cell::new(check.allowed.as_str()),
+        Cell::number(figure),
+        Cell::new(word).signed(sign, tone),
+        Cell::new(check.words.as_str()),
+    ])
+}
+
+fn mark(status: Status) -> (&'static str, Tone, &'static str) {
+    match status {
+        Status::Passed => ("✓", Tone::Good, "passed"),
+        Status::Failed => ("✗", Tone::Bad, "failed"),
+        Status::Undecided => ("?", Tone::Doubt, "undecided"),
+    }
+}
+
+fn subject(check: &Check) -> Sentence {
+    let heading = Sentence::from(metric_heading(&check.subject));
+    match &check.statement {
+        Some(statement) => heading.words(" of ").and_code(statement),
+        None => heading,
+    }
+}
+
+/// The checks as JUnit XML: each is a test case.
+pub fn junit(gate: &Gate) -> String {
+    let count = |status: Status| gate.checks.iter().filter(|it| it.status == status).count();
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"pragmark guard\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
+        gate.checks.len(),
+        count(Status::Failed),
+        count(Status::Undecided)
+    );
+    for check in &gate.checks {
+        let name = escaped(&subject(check).plain());
+        let (allowed, words) = (escaped(&check.allowed), escaped(&check.words));
+        let content = match check.status {
+            Status::Passed => String::new(),
+            Status::Failed => format!("<failure message=\"allowed: {allowed}\">{words}</failure>"),
+            Status::Undecided => format!("<skipped message=\"undecided: {words}\"/>"),
+        };
+        xml += &format!(
+            "    <testcase classname=\"pragmark.guard\" name=\"{name}\">{content}</testcase>\n"
+        );
+    }
+    xml + "  </testsuite>\n</testsuites>\n"
+}
+
+/// Text as XML has it; control characters, which XML has not, are replaced.
+fn escaped(text: &str) -> String {
+    let clean = lab::text::one_line(text);
+    let escape = |it: char| match it {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&quot;".to_owned(),
+        it => it.to_string(),
+    };
+    clean.chars().map(escape).collect()
+}

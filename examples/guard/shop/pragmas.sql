@@ -1,0 +1,3 @@
+-- What each connection of the shop executes.
+PRAGMA journal_mode = delete;
+PRAGMA synchronous = full;
