@@ -20,6 +20,9 @@ pub struct Check {
     /// The interval of the ratio, where it was measured in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
+    /// The ratio of each block, where it was measured in time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<f64>,
     /// What came of it.
     pub status: Status,
     /// What happened, in words.

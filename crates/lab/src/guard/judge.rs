@@ -46,6 +46,7 @@ fn passed(subject: &str, allowed: &str, words: &str) -> Check {
         allowed: allowed.to_owned(),
         ratio: None,
         interval: None,
+        blocks: Vec::new(),
         status: Status::Passed,
         words: words.to_owned(),
     }

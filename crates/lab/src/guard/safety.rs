@@ -42,6 +42,7 @@ pub fn safety(may_lose: MayLose, base: Class, new: Class, same_settings: bool) -
         allowed: allowed.to_owned(),
         ratio: None,
         interval: None,
+        blocks: Vec::new(),
         status,
         words: words.to_owned(),
     })

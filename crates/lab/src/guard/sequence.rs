@@ -46,6 +46,8 @@ pub struct Sequence {
     family: usize,
     /// Log-ratios of the phase at hand, new / base.
     ratios: Vec<f64>,
+    /// Ratios of all phases, in their order.
+    all: Vec<f64>,
     /// Whether the first phase has shown the budget passed, and fresh blocks are to confirm it.
     confirming: bool,
     decision: Decision,
@@ -59,6 +61,7 @@ impl Sequence {
             budget,
             family: family.max(1),
             ratios: Vec::new(),
+            all: Vec::new(),
             confirming: false,
             decision: Decision::Open,
             interval: Interval::EVERYTHING,
@@ -72,6 +75,7 @@ impl Sequence {
         if self.decision != Decision::Open || !log.is_finite() {
             return;
         }
+        self.all.push(ratio);
         self.ratios.push(log);
         if Looks::AT.contains(&self.ratios.len()) {
             self.look();
@@ -117,6 +121,11 @@ impl Sequence {
     /// The interval of the last look.
     pub fn interval(&self) -> Interval {
         self.interval
+    }
+
+    /// The ratio of every block of both phases, in their order.
+    pub fn all(&self) -> &[f64] {
+        &self.all
     }
 
     /// Blocks of the phase at hand.

@@ -136,6 +136,14 @@ pub enum ExportFormat {
     ClaimsCsv,
     /// JSON with the whole analysis.
     Json,
+    /// Bencher Metric Format, for `bencher run --adapter json`.
+    Bencher,
+    /// github-action-benchmark, customBiggerIsBetter: the metrics of which more is better.
+    GithubBigger,
+    /// github-action-benchmark, customSmallerIsBetter: the metrics of which less is better.
+    GithubSmaller,
+    /// Go's benchmark format, for benchstat: a line for each timed trial.
+    Benchstat,
 }
 
 /// Options of `export`.
@@ -145,6 +153,9 @@ Examples:
   pragmark export pragmark-runs/20261120-101500-4711 --out trials.csv
   pragmark export pragmark-runs/20261120-101500-4711 --format variants-csv --wide
   pragmark export pragmark-runs/20261120-101500-4711 --format json
+
+  pragmark export pragmark-runs/20261120-101500-4711 --format bencher
+  pragmark export pragmark-runs/20261120-101500-4711 --format benchstat
 
 In CSV, text that a spreadsheet would take for a formula has an apostrophe before it. JSON has every
 text as it is.")]

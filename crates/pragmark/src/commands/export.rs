@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ::report::export::{self, Columns};
+use ::report::export::{self, Benchstat, Columns, Direction};
 use runner::RunFolder;
 
 use super::{output, report};
@@ -14,11 +14,17 @@ pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
     if args.format == ExportFormat::Csv {
         return trials(args);
     }
+    if args.format == ExportFormat::Benchstat {
+        return benchstat(args);
+    }
     let analysis = report::analyse(&args.run)?;
     let text = match args.format {
         ExportFormat::ClaimsCsv => export::claims_csv(&analysis, columns(args)),
         ExportFormat::MetricsCsv => export::metrics_csv(&analysis, columns(args)),
         ExportFormat::Json => export::json(&analysis),
+        ExportFormat::Bencher => export::bencher(&analysis),
+        ExportFormat::GithubBigger => export::github_benchmark(&analysis, Direction::Bigger),
+        ExportFormat::GithubSmaller => export::github_benchmark(&analysis, Direction::Smaller),
         _ => export::variants_csv(&analysis, columns(args)),
     };
     output::write_text(args.out.as_deref(), &text.map_err(Failure::unusable)?)
@@ -29,6 +35,13 @@ fn columns(args: &ExportArgs) -> Columns {
         true => Columns::Wide,
         false => Columns::Narrow,
     }
+}
+
+fn benchstat(args: &ExportArgs) -> Result<Exit, Failure> {
+    let folder = RunFolder::open(&args.run)?;
+    let mut text = Benchstat::new(&folder.plan()?);
+    folder.each_trial(|record| text.add(&record))?;
+    output::write_text(args.out.as_deref(), &text.finish())
 }
 
 /// Trials go straight from the record to the table, so that a record of any length needs no

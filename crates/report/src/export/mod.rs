@@ -8,6 +8,7 @@
 mod cells;
 mod claims;
 mod metrics;
+mod services;
 mod trials;
 mod variants;
 
@@ -19,6 +20,7 @@ use crate::Result;
 pub use cells::Columns;
 pub use claims::claims_csv;
 pub use metrics::metrics_csv;
+pub use services::{Benchstat, Direction, bencher, github_benchmark};
 pub use trials::TrialsCsv;
 pub use variants::variants_csv;
 

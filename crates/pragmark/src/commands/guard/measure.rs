@@ -272,6 +272,7 @@ pub fn timed_check(metric: &str, sequence: &Sequence) -> Check {
         allowed: sequence.budget().to_string(),
         ratio: sequence.ratio(),
         interval: Some(sequence.interval()),
+        blocks: sequence.all().to_vec(),
         status,
         words: format!("{} blocks{confirmed}", sequence.blocks()),
     }
