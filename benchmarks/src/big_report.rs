@@ -77,6 +77,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
     let per_experiment = lab::design::trials_per_round(variants.len()) * ROUNDS as usize;
     let planned: Vec<PlannedExperiment> = (0..outcomes.div_ceil(per_experiment))
         .map(|number| PlannedExperiment {
+            tuning: None,
             key: format!("many@{number}"),
             experiment: experiment.clone(),
             directory: folder.to_owned(),

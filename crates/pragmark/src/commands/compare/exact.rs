@@ -48,7 +48,8 @@ fn experiment(args: &CompareArgs, subject: Subject) -> Result<Experiment, Failur
             "a trace brings its own databases: leave --db and --setup out",
         ));
     }
-    let mut experiment = measure::experiment(&measure_args(args, subject)?)?;
+    let catalogue = drivers::catalogue(None)?;
+    let mut experiment = measure::experiment(&measure_args(args, subject)?, &catalogue)?;
     let base = &mut experiment.base;
     match is_trace {
         true => base.insert("statements".to_owned(), 100_000.into()),
@@ -63,7 +64,7 @@ fn experiment(args: &CompareArgs, subject: Subject) -> Result<Experiment, Failur
         ));
     }
     let text = experiment.to_toml().map_err(Failure::usage)?;
-    measure::checked(&text, &drivers::catalogue(None)?)
+    measure::checked(&text, &catalogue)
 }
 
 /// The same as options of `measure`.
