@@ -19,6 +19,7 @@ mod glossary;
 mod names;
 pub mod render;
 pub mod settings;
+pub mod sql;
 mod topics;
 mod words;
 

@@ -7,6 +7,7 @@ use super::Subject;
 use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table, led};
 use crate::figures;
 use crate::names::listed;
+use crate::sql::shortened;
 use crate::words::{grouped, metric_heading};
 
 /// Variants from which on only the baseline's medians are shown: more columns cannot be read.
@@ -103,11 +104,7 @@ fn has(variant: &VariantAnalysis, metric: &str) -> bool {
 fn one_line(sql: &str) -> String {
     const LENGTH: usize = 80;
     let words: Vec<&str> = sql.split_whitespace().collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(&words.join(" "), LENGTH)
 }
 
 /// In how many trials answers were compared. A variant with another answer has failed.
@@ -146,8 +143,13 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
     let items = same.into_iter().map(|(statement, plans)| {
         let plan = plans.into_iter().next().map_or(&[][..], |(plan, _)| plan);
         let nodes: Vec<&str> = plan.iter().map(|node| node.trim_start()).collect();
-        let name = Sentence::code(&statement.name).words(": ");
-        Item::new(name.words(nodes.join("; ")))
+        let name = Sentence::code(&statement.name);
+        // Names of recorded statements are made up; those of others are the user's.
+        let name = match subject.experiment.workload == "replay" {
+            true => name.words(", ").and_code(one_line(&statement.sql)),
+            false => name,
+        };
+        Item::new(name.words(": ").words(nodes.join("; ")))
     });
     if let Some(list) = Block::list(items) {
         blocks.extend([Block::Heading("Query plans".to_owned()), list]);

@@ -88,7 +88,8 @@ impl Declared for Replay {
         (trial.phase)("verify");
         let ends = ends::compare(&recording, plan.cut, &trial.library.identity().version)?;
         if parameters.mode != Mode::Free {
-            verify(&sum, &ends, &recording, parameters)?;
+            let other = other_version(&recording, &trial.library.identity().version);
+            verify(&sum, &ends, (&recording, &other), parameters)?;
         }
         figures::note_times(&sum, &recording, elapsed.seconds, &mut measured)?;
         figures::note_agreement(&sum, &coverage, &ends, &recording, &mut measured);
@@ -217,11 +218,22 @@ fn note_sizes(
     Ok(())
 }
 
+/// That the application used another version than the replay, which may explain other values; otherwise nothing.
+fn other_version(recording: &Recording, version: &str) -> String {
+    match recording.versions.iter().find(|it| *it != version) {
+        Some(recorded) => format!(
+            "; the application used SQLite {recorded}, this is {version}, and versions may compute other values, such as the \
+             last digits of sums: --engine chooses one"
+        ),
+        None => String::new(),
+    }
+}
+
 /// Refuses a replay in order that did something else than the recording.
 fn verify(
     sum: &Sum,
     ends: &Ends,
-    recording: &Recording,
+    (recording, other_version): (&Recording, &str),
     parameters: &Parameters,
 ) -> Result<(), TrialError> {
     let first = sum.differences.iter().take(3).map(|difference| {
@@ -238,7 +250,7 @@ fn verify(
     if !ends.differing.is_empty() {
         return Err(TrialError::wrong(
             "the end state of the replay",
-            format!("another ({}{divergences})", ends.words()),
+            format!("another ({}{divergences}{other_version})", ends.words()),
             "that of the recording",
         ));
     }

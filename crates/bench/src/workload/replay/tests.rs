@@ -255,6 +255,12 @@ fn another_end_or_other_rows_fail_and_name_table_and_event() {
             && problem.contains("first divergences: event "),
         "{problem}"
     );
+    recorded.change("UPDATE library SET version = '3.9.1'");
+    let problem = recorded.problem(&[]);
+    assert!(
+        problem.contains("the application used SQLite 3.9.1, this is "),
+        "{problem}"
+    );
 }
 
 #[test]

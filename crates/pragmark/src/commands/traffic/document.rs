@@ -8,13 +8,14 @@ use report::document::{
     Abridge, Block, Cell, Column, Document, Kind, Row, Section, Sentence, Table,
 };
 use report::figures::percent;
+use report::sql::shortened;
 use trace::analysis::{Analysis, StatementUse};
 
-use super::words::{item, plural, shortened, time};
+use super::words::{item, plural, time};
 use super::{Traffic, completeness, plans};
 
 /// How much of a statement a table quotes, in characters.
-const QUOTED: usize = 60;
+const QUOTED: usize = 80;
 /// How many rows of the timeline are printed.
 const TIMES: usize = 12;
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use indicatif::HumanCount;
 use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table};
+use report::sql::shortened;
 use trace::analysis::Analysis;
 use trace::plans::{Plans, UnusedIndex};
 
-use super::words::{lesson, plural, shortened};
+use super::words::{lesson, plural};
 
 /// How much of a statement is quoted, in characters.
 const QUOTED: usize = 60;
