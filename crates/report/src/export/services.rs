@@ -24,7 +24,7 @@ pub enum Direction {
     Smaller,
 }
 
-/// Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): the median of each metric, with the
+/// Bencher Metric Format (documented at <https://bencher.dev>): the median of each metric, with the
 /// smallest and the largest trial as its lower and upper value.
 ///
 /// # Errors
