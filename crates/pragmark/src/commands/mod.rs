@@ -3,6 +3,7 @@
 mod anonymize;
 mod ask;
 mod compare;
+mod conclusion;
 mod crash;
 mod doctor;
 mod driver;

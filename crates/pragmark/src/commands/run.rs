@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::analysis::{Analysis, TrialCounts};
+use lab::analysis::Analysis;
 use lab::catalogue::Catalogue;
 use lab::environment::NoiseProbe;
 use lab::experiment::{Experiment, Scale};
@@ -16,10 +16,9 @@ use lab::trial::{DRIVER, NATIVE};
 use lab::tuning::TuningPlan;
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
+use super::conclusion::{conclude, resume_hint, summary};
 use super::own_data::Watched;
-use super::{
-    driver, engine, needs, output, own_text, paper, report, shared_memory, tiers, trust, tune,
-};
+use super::{driver, engine, needs, own_text, paper, shared_memory, tiers, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -434,85 +433,4 @@ fn predicted(noise: &NoiseProbe, plan: &RunPlan) -> String {
         found(noise.cpu_sd),
         found(noise.fsync_sd)
     )
-}
-
-/// Writes the page, prints what `rendered` makes of the run, and says how it ended.
-pub(super) fn conclude(
-    folder: &Path,
-    end: End,
-    rendered: impl FnOnce(&Analysis) -> Result<String, Failure>,
-) -> Result<Exit, Failure> {
-    let analysis = report::analyse(folder)?;
-    let page = folder.join(report::PAGE);
-    output::write_in_run(&page, &report::page(&analysis)?)?;
-    tune::write_experiment(&analysis, folder)?;
-    output::write_text(None, &rendered(&analysis)?)?;
-    if end == End::Cancelled {
-        tell!(
-            "stopped; what was measured is kept\nhint: {}",
-            resume_hint(folder, analysis.plan.postgres_given)
-        );
-        return Ok(Exit::Interrupted);
-    }
-    Ok(if some_failed(&analysis) {
-        Exit::TrialsFailed
-    } else if let Some(why) = why_all_skipped(&analysis) {
-        tell!("nothing was measured: every trial was {why}");
-        Exit::Unusable
-    } else {
-        Exit::Success
-    })
-}
-
-/// What the terminal shows of a run.
-pub(super) fn summary(analysis: &Analysis, folder: &Path) -> String {
-    let summary = ::report::terminal(analysis, report::terminal_style());
-    let page = folder.join(report::PAGE);
-    format!("{summary}\nreport: {}\n", page.display())
-}
-
-fn some_failed(analysis: &Analysis) -> bool {
-    let all = [
-        &analysis.trials,
-        &analysis.counting_trials,
-        &analysis.tier_trials,
-        &analysis.confirmation_trials,
-    ];
-    all.iter()
-        .any(|trials| trials.failed + trials.timed_out > 0)
-}
-
-/// The first reason, where there was something to measure and none of it could be run here.
-fn why_all_skipped(analysis: &Analysis) -> Option<&str> {
-    let TrialCounts {
-        measured, skipped, ..
-    } = analysis.trials;
-    let mut variants = analysis.experiments.iter().flat_map(|it| &it.variants);
-    match skipped > 0 && measured == 0 {
-        true => variants.find_map(|variant| variant.problem.as_deref()),
-        false => None,
-    }
-}
-
-fn resume_hint(folder: &Path, postgres_given: bool) -> String {
-    let server = match postgres_given {
-        true => " --postgres URI",
-        false => "",
-    };
-    format!(
-        "go on with `pragmark run --resume {}{server}`",
-        folder.display()
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_on_a_server_of_the_users_goes_on_only_with_that() {
-        let hint = |given| resume_hint(Path::new("runs/a"), given);
-        assert!(hint(true).ends_with("`pragmark run --resume runs/a --postgres URI`"));
-        assert!(hint(false).ends_with("`pragmark run --resume runs/a`"));
-    }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use lab::analysis::Analysis;
 use runner::{RunFolder, Servers};
 
-use super::{engine as engines, run, trust};
+use super::{conclusion, engine as engines, run, trust};
 use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -44,7 +44,7 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     tell!("record: {}", path.display());
     let servers = Servers::installed();
     let end = run::carry_out(&folder, &driver, servers, &interrupted, args.plain)?;
-    run::conclude(&path, end, |analysis| {
+    conclusion::conclude(&path, end, |analysis| {
         rendered(analysis, args.format, &path)
     })
 }
@@ -54,7 +54,7 @@ fn rendered(analysis: &Analysis, format: CrashFormat, folder: &Path) -> Result<S
         return Err(nothing_measured(analysis));
     }
     match format {
-        CrashFormat::Terminal => Ok(run::summary(analysis, folder)),
+        CrashFormat::Terminal => Ok(conclusion::summary(analysis, folder)),
         CrashFormat::Markdown => Ok(::report::markdown(analysis)),
         CrashFormat::Json => ::report::export::json(analysis).map_err(Failure::unusable),
     }
