@@ -200,6 +200,8 @@ pub const METRICS: &[Metric] = metrics! {
         "99.9th percentile of latency; reported from 10,000 operations";
     "max_us", "Largest latency", Microseconds, Lower, Timed:
         "largest latency of an operation";
+    "over_limit_percent", "Transactions over the latency limit", Percent, Lower, Timed:
+        "share of the transactions that took longer than the limit; those that were never started do not count";
     "offered_per_s", "Operations offered per second", OpsPerSecond, Higher, Timed:
         "operations per second that arrived by the schedule of an open loop, served or not";
     "served_percent", "Offered load served", Percent, Higher, Timed:

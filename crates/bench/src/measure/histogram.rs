@@ -85,6 +85,14 @@ impl LatencyHistogram {
         self.0.value_at_quantile(quantile) as f64 / 1e3
     }
 
+    /// The share of the operations that took longer than this, in percent, to the three digits that are kept of each
+    /// latency; 0 of none.
+    pub(crate) fn percent_above(&self, limit: Duration) -> f64 {
+        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let above = self.0.count_between(limit.saturating_add(1), u64::MAX);
+        100.0 * above as f64 / self.count().max(1) as f64
+    }
+
     /// The mean in microseconds.
     pub(crate) fn mean_us(&self) -> f64 {
         self.0.mean() / 1e3
@@ -185,5 +193,17 @@ mod tests {
             histogram: "junk".to_owned(),
         };
         assert!(LatencyHistogram::read(&junk).is_err());
+    }
+
+    #[test]
+    fn the_share_above_a_limit_is_that_of_longer_latencies() {
+        let mut histogram = LatencyHistogram::new().unwrap();
+        assert_eq!(histogram.percent_above(Duration::ZERO), 0.0);
+        for microseconds in 1..=100 {
+            histogram.record(Duration::from_micros(10 * microseconds));
+        }
+        assert_eq!(histogram.percent_above(Duration::from_micros(905)), 10.0);
+        assert_eq!(histogram.percent_above(Duration::from_secs(1)), 0.0);
+        assert_eq!(histogram.percent_above(Duration::from_micros(5)), 100.0);
     }
 }

@@ -14,6 +14,7 @@ use super::values::{bytes, seconds};
 Examples:
   pragmark doctor                   check the current directory
   pragmark doctor --dir /data       check another disk
+  pragmark doctor --drivers         which bindings are ready; what others need
   pragmark doctor --db app.db --quick-check --through python-sqlite3
   sudo pragmark doctor --make-fs ext4,xfs,btrfs --in /data
   sudo pragmark doctor --make-fs ext4,tmpfs -- pragmark run queue-tasks {dirs}")]
@@ -25,6 +26,9 @@ pub struct DoctorArgs {
     /// Duration of the noise probe.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub noise_seconds: f64,
+    /// Check only the drivers: for each binding whether it is ready, and otherwise what to do.
+    #[arg(long, conflicts_with_all = ["db", "make_fs", "dirs", "noise_seconds"])]
+    pub drivers: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

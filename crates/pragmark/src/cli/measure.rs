@@ -73,6 +73,12 @@ pub struct MeasureArgs {
     /// Clients that execute at the same time.
     #[arg(long, value_name = "N")]
     pub clients: Option<i64>,
+    /// Latency limit of a transaction, such as 5ms: the report has the share of the transactions that took longer.
+    #[arg(short = 'L', long, value_name = "TIME", value_parser = seconds, conflicts_with = "trace")]
+    pub latency_limit: Option<f64>,
+    /// Attempts at a transaction that meets SQLITE_BUSY before it is given up [default: 1001].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=1_000_001), conflicts_with = "trace")]
+    pub max_tries: Option<i64>,
     /// Start every trial with the file out of the system's page cache.
     #[arg(long)]
     pub cold: bool,

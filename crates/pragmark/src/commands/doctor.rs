@@ -23,6 +23,9 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     if !args.make_fs.is_empty() {
         return make_fs::execute(args);
     }
+    if args.drivers {
+        return driver::list(&driver::registry(None)?, args.json);
+    }
     if let Some(database) = &args.db {
         return examination::execute(database, args);
     }

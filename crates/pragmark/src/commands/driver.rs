@@ -96,7 +96,8 @@ pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
     states.iter().map(one).collect()
 }
 
-fn list(registry: &Registry, as_data: bool) -> Result<Exit, Failure> {
+/// Prints the state of each driver.
+pub fn list(registry: &Registry, as_data: bool) -> Result<Exit, Failure> {
     let states = states(registry);
     let text = if as_data {
         format!("{:#}\n", as_json(&states))

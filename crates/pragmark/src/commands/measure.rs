@@ -110,11 +110,20 @@ fn name_journal_mode(
     Ok(())
 }
 
+/// Seconds in whole microseconds, at least one.
+fn microseconds(seconds: f64) -> i64 {
+    (seconds * 1e6).round().max(1.0) as i64
+}
+
 /// Statements of the user's own.
 fn sql(args: &MeasureArgs) -> Result<Experiment, Failure> {
     let question = "How fast are these statements?";
     let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
     experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
+    if args.latency_limit.is_some() {
+        let over = "over_limit_percent".to_owned();
+        experiment.secondary_metrics.push(over);
+    }
     add_settings(args, &mut experiment)?;
     Ok(experiment)
 }
@@ -204,6 +213,8 @@ fn add_settings(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), F
     for (name, number) in [
         ("scale_factor", args.scale_factor),
         ("clients", args.clients),
+        ("max_retries", args.max_tries.map(|tries| tries - 1)),
+        ("latency_limit_us", args.latency_limit.map(microseconds)),
     ] {
         number.map(|number| set(name, number.into()));
     }

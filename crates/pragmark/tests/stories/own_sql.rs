@@ -216,3 +216,48 @@ fn a_tier_is_that_of_the_settings_in_force_or_it_is_said_why_there_is_none() {
         .exits(0)
         .says(&["journal_mode was wal on a connection"]);
 }
+
+#[test]
+fn transactions_over_a_latency_limit_are_counted_and_tries_limited() {
+    let laboratory = shop();
+    let options = [
+        "--db",
+        "app.db",
+        "queries.sql",
+        "-L",
+        "1us",
+        "--max-tries",
+        "3",
+    ];
+    let over = "Transactions over the latency limit";
+    laboratory
+        .pragmark(&measure(&options))
+        .exits(0)
+        .says(&[over]);
+    for trial in laboratory.trials("run") {
+        let measured = &trial["outcome"]["measured"];
+        let percent = measured["metrics"]["over_limit_percent"].as_f64().unwrap();
+        assert!((1.0..=100.0).contains(&percent), "{trial}");
+    }
+    let written = [
+        "measure",
+        "--db",
+        "app.db",
+        "queries.sql",
+        "--max-tries",
+        "3",
+        "--write",
+    ];
+    let toml = laboratory.pragmark(&written).exits(0).stdout();
+    assert!(toml.contains("max_retries = 2"), "{toml}");
+}
+
+#[test]
+fn an_unknown_meta_command_is_named_with_file_and_line() {
+    let laboratory = shop();
+    laboratory.write("meta.sql", "\\set id 1\n\\frobnicate id\nSELECT :id;\n");
+    laboratory
+        .pragmark(&measure(&["--db", "app.db", "meta.sql"]))
+        .exits(2)
+        .complains(&["meta.sql:2", "frobnicate"]);
+}

@@ -24,7 +24,12 @@ pub(super) fn note(
         "txns_per_s",
         transactions as f64 / shift.seconds(),
     );
-    set_latency(measured, &latencies(&shift.reports)?)?;
+    let latency = latencies(&shift.reports)?;
+    if !parameters.latency_limit.is_zero() {
+        let over = latency.percent_above(parameters.latency_limit);
+        set(measured, "over_limit_percent", over);
+    }
+    set_latency(measured, &latency)?;
     shift.note_cpu(measured);
     shift.note_hindrances(parameters.busy_timeout.0, measured);
     shift.note_counts(measured);

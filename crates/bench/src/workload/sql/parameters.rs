@@ -107,6 +107,8 @@ parameters! {
         rate as "rate_per_s": usize = 0, 0..=10_000_000;
         /// Pause of a client between two transactions.
         think as "think_us": Micros = 0, 0..=3_600_000_000;
+        /// Latency limit of a transaction: the share of those that took longer is reported. 0: none.
+        latency_limit as "latency_limit_us": Micros = 0, 0..=3_600_000_000;
         /// Executions of scripts that share one transaction; 0: as the scripts say, otherwise each statement is its
         /// own.
         group: usize = 0, 0..=1_000_000;
