@@ -166,8 +166,10 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
         false => "a crash",
     };
     let check = match violation {
-        Violation::Unopenable { database, .. } | Violation::Corrupt { database, .. } => {
-            format!("check_integrity {database}")
+        Violation::Unopenable { database, message } | Violation::Corrupt { database, message } => {
+            let last = message.lines().last().unwrap_or_default();
+            let expected = last.replace('\'', r"'\''");
+            format!("expected='{expected}'; check_integrity {database}")
         }
         Violation::Impossible { database } => format!("compare_dumps {database}"),
         Violation::Mixed { database } => {
@@ -193,15 +195,20 @@ const SCRIPT: &str = r#"#!/bin/sh
 # Violation: @WHAT@
 #
 # image/ is what the crash left, before/ the state of the last acknowledged commit, after/ that of the
-# commit that was under way, where there was one. Ends with 0 if the violation is shown.
+# commit that was under way, where there was one. Ends with 0 if the violation is shown, with 1 if it is not, and with 2
+# if the shell cannot tell.
 # SQLITE3 may name another shell than sqlite3.
 set -eu
 sqlite3=${SQLITE3:-sqlite3}
 here=$(cd "$(dirname "$0")" && pwd)
-if ! command -v "$sqlite3" > /dev/null; then
-    echo "there is no $sqlite3: install the shell of SQLite, or name one with SQLITE3" >&2
+
+cannot() {
+    echo "$1" >&2
     exit 2
-fi
+}
+
+command -v "$sqlite3" > /dev/null ||
+    cannot "there is no $sqlite3: install the shell of SQLite, or name one with SQLITE3"
 work=$(mktemp -d "${TMPDIR:-/tmp}/witness.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 for state in image before after; do
@@ -226,13 +233,22 @@ done
 shown=1
 
 check_integrity() {
-    answer=$(cd "$work/image" && "$sqlite3" "$1" 'PRAGMA integrity_check' 2>&1) || true
+    status=0
+    answer=$(cd "$work/image" && "$sqlite3" "$1" 'PRAGMA integrity_check' 2>&1) || status=$?
     printf 'integrity_check of %s:\n%s\n' "$1" "$answer"
-    if [ "$answer" != ok ]; then shown=0; fi
+    [ "$answer" != ok ] || return 0
+    # Other versions of SQLite use other words for the same damage, but say that it is damage.
+    case $status$answer in
+        0*) shown=0 ;;
+        *malformed* | *"not a database"* | *corrupt*) shown=0 ;;
+        *"${expected:-malformed}"*) shown=0 ;;
+        *) cannot "that is another error than the one expected: ${expected:-a malformed database}" ;;
+    esac
 }
 
 dump() {
-    (cd "$work/$1" && if [ -e "$2" ]; then "$sqlite3" "$2" .dump; fi) > "$work/$1-$2.sql" 2>&1 || true
+    (cd "$work/$1" && if [ -e "$2" ]; then "$sqlite3" "$2" .dump; fi) > "$work/$1-$2.sql" 2>&1 ||
+        [ "$1" = image ] || cannot "the shell cannot read the committed state in $1: $(head -3 "$work/$1-$2.sql")"
 }
 
 # Which of the two committed states a database holds: before, after, or neither.

@@ -236,11 +236,24 @@ fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_dama
         "{said}{}",
         String::from_utf8_lossy(&shown.stderr)
     );
-    let missing = std::process::Command::new(place.join("show.sh"))
-        .env("SQLITE3", "no-such-shell")
-        .output()
-        .unwrap();
-    assert_eq!(missing.status.code(), Some(2));
+    // A shell that is missing, or that says anything else, shows nothing.
+    let other = artifacts.path().join("other-shell");
+    std::fs::write(
+        &other,
+        "#!/bin/sh\necho 'Error: no such option' >&2\nexit 1\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for (shell, words) in [
+        (Path::new("no-such-shell"), "there is no no-such-shell"),
+        (&other, "another error than the one expected"),
+    ] {
+        let mut show = std::process::Command::new(place.join("show.sh"));
+        let told = show.env("SQLITE3", shell).output().unwrap();
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert_eq!(told.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 fn execution(sql: &str, values: Vec<Value>, fails: bool) -> Act {
