@@ -48,15 +48,23 @@ fn table(subject: &Subject<'_>, measured: &[usize]) -> Table {
         let variant = &variants[*index];
         let figure = |metric: &&str| {
             let summary = variant.summaries.get(*metric);
-            Cell::figure(summary.map(|it| it.median), |value| {
-                figures::figure(value, metric)
-            })
+            Cell::figure(summary.map(|it| it.median), |value| share(value, metric))
         };
         let end = Cell::new(end_words(titled(variant, "end state")));
         let cells = METRICS.iter().map(figure).chain([end]);
         Row::led(subject.names.cell(*index), cells)
     };
     Table::new("Replay", columns, measured.iter().map(row))
+}
+
+/// A figure in words. A share that is not everything does not read as everything.
+fn share(value: f64, metric: &str) -> String {
+    /// From here on, three digits would be 100.
+    const NEARLY: f64 = 99.95;
+    match metric.ends_with("_percent") && (NEARLY..100.0).contains(&value) {
+        true => "> 99.9 %".to_owned(),
+        false => figures::figure(value, metric),
+    }
 }
 
 /// How long the application itself took.
@@ -136,6 +144,12 @@ mod tests {
             columns: Vec::new(),
             rows: rows.iter().map(row).collect(),
         }))
+    }
+
+    #[test]
+    fn a_share_that_is_not_everything_does_not_read_as_everything() {
+        let shares = [99.5, 99.98, 100.0].map(|value| share(value, "coverage_percent"));
+        assert_eq!(shares, ["99.5 %", "> 99.9 %", "100 %"]);
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn autocommit(writes: u64, commits: u64) -> Sentence {
 fn short_connections(short: u64, connections: u64) -> Sentence {
     format!(
         "{} of {} executed fewer than {FEW} statements. Each new connection reads the schema and prepares \
-         its statements anew. The application could keep connections open.",
+         its statements again. The application could keep connections open.",
         HumanCount(short),
         plural(connections, "connection", "connections")
     )
