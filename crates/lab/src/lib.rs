@@ -18,6 +18,7 @@ pub mod environment;
 pub mod exact;
 pub mod experiment;
 pub mod guard;
+pub mod history;
 pub mod level;
 pub mod metric;
 pub mod needs;

@@ -52,22 +52,29 @@ const OF_MACHINE: [&str; 5] = ["CPU", "logical CPUs", "memory", "architecture", 
 
 /// Everything that differs.
 pub(super) fn differences(base: &Analysis, new: &Analysis) -> Vec<Difference> {
-    let (one, other) = (facts(base), facts(new));
-    let names: BTreeSet<&String> = one.iter().chain(&other).map(|(name, _)| name).collect();
+    differences_of(&facts(base), &facts(new))
+}
+
+/// Everything that differs between facts by name.
+pub(crate) fn differences_of(
+    one: &[(String, String)],
+    other: &[(String, String)],
+) -> Vec<Difference> {
+    let names: BTreeSet<&String> = one.iter().chain(other).map(|(name, _)| name).collect();
     let of = |facts: &[(String, String)], name: &String| {
         let value = facts.iter().find(|(it, _)| it == name);
         value.map_or("–".to_owned(), |(_, value)| value.clone())
     };
     let all = names.into_iter().map(|name| Difference {
         what: name.clone(),
-        base: of(&one, name),
-        new: of(&other, name),
+        base: of(one, name),
+        new: of(other, name),
     });
     all.filter(|it| it.base != it.new).collect()
 }
 
 /// What is known of machine, engines and plan, by name.
-fn facts(run: &Analysis) -> Vec<(String, String)> {
+pub(crate) fn facts(run: &Analysis) -> Vec<(String, String)> {
     let (machine, plan) = (&run.environment.machine, &run.plan);
     let mut facts = Vec::new();
     let mut add = |name: &str, value: Option<String>| {

@@ -14,6 +14,7 @@ use crate::stats::{ALPHA, Independent, Interval};
 use crate::trial::{Measured, Outcome};
 
 pub use circumstances::{Difference, Doubt};
+pub(crate) use circumstances::{differences_of, facts};
 
 /// Two runs compared.
 #[derive(Clone, Debug, Serialize)]

@@ -6,6 +6,7 @@
 //! (`tests/instrument.rs`). Comparisons work on differences of logarithms between trials of one
 //! block; `exp` turns such a difference into a ratio.
 
+mod changes;
 pub mod curve;
 mod descriptive;
 mod error;
@@ -32,6 +33,7 @@ mod student;
 pub mod volume;
 mod wilcoxon;
 
+pub use changes::change_points;
 pub use descriptive::{mean, median, quantile, range, standard_deviation};
 pub use error::SampleError;
 pub use estimate::{Estimate, p_value};

@@ -7,6 +7,7 @@ mod doctor;
 mod driver;
 mod engine;
 mod guard;
+mod history;
 mod load;
 mod measure;
 mod new;
@@ -31,6 +32,7 @@ pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
 pub use guard::{GuardArgs, UndecidedArg};
+pub use history::HistoryArgs;
 pub use load::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use measure::{MeasureArgs, ModeArg};
 pub use new::{NewCommand, NewDriverArgs};
@@ -102,6 +104,8 @@ pub enum Command {
     Tune(Box<TuneArgs>),
     /// Check in continuous integration that a change makes a project's database work no slower and no less safe.
     Guard(Box<GuardArgs>),
+    /// Show how figures go over many runs, and where their level changed.
+    History(HistoryArgs),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
     /// Show an experiment: its question, variants and claims, and the plan of a run.

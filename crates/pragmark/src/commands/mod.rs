@@ -11,6 +11,7 @@ mod engine;
 mod examination;
 mod export;
 mod guard;
+mod history;
 mod list;
 mod load;
 mod make_fs;
@@ -47,6 +48,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::execute(&args),
         Command::Tune(args) => tune::execute(&args),
         Command::Guard(args) => guard::execute(&args),
+        Command::History(args) => history::execute(&args),
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),

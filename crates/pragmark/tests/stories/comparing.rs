@@ -189,3 +189,75 @@ fn two_runs_differ_in_ratios_and_counters_and_never_in_absolute_times() {
         .pragmark(&compare(&["before", "queries.sql"]))
         .exits(2);
 }
+
+#[test]
+fn the_history_of_many_runs_names_the_runs_around_a_change_in_seconds() {
+    let laboratory = shop();
+    let work = [
+        "measure",
+        "--db",
+        "app.db",
+        "queries.sql",
+        "--no-tiers",
+        "--rounds",
+        "2",
+    ];
+    let short = ["--set", "transactions=20", "--out", "history/run-000"];
+    laboratory.pragmark(&[&work[..], &short].concat()).exits(0);
+    let folder = laboratory.path().join("history");
+    let read = |name: &str| std::fs::read_to_string(folder.join("run-000").join(name)).unwrap();
+    let [plan, outcomes, environment] =
+        ["run.json", "outcomes.jsonl", "environment.json"].map(read);
+    let id: Value = serde_json::from_str(&plan).unwrap();
+    let (id, created) = (id["id"].as_str().unwrap(), id["created"].as_str().unwrap());
+    let rate = |trial: &str| {
+        serde_json::from_str::<Value>(trial).unwrap()["outcome"]["measured"]["metrics"]["txns_per_s"].clone()
+    };
+    for number in 1..60_u32 {
+        let own = folder.join(format!("run-{number:03}"));
+        std::fs::create_dir(&own).unwrap();
+        // Made-up rates with a little noise, and half of them from the fortieth run on.
+        let level = if number < 40 { 1_000.0 } else { 500.0 };
+        let made_up = level + f64::from(number * 37 % 11);
+        let trials = outcomes.lines().map(|line| match rate(line) {
+            Value::Number(was) => line.replace(
+                &format!("\"txns_per_s\":{was}"),
+                &format!("\"txns_per_s\":{made_up}"),
+            ),
+            _ => line.to_owned(),
+        });
+        let trials: Vec<String> = trials
+            .map(|line| line.replace(id, &format!("run-{number:03}")))
+            .collect();
+        std::fs::write(own.join("outcomes.jsonl"), trials.join("\n") + "\n").unwrap();
+        let later = format!("2099-01-01T00:{number:02}:00.000Z");
+        let text = plan
+            .replace(id, &format!("run-{number:03}"))
+            .replace(created, &later);
+        std::fs::write(own.join("run.json"), text).unwrap();
+        std::fs::write(own.join("environment.json"), &environment).unwrap();
+    }
+    std::fs::create_dir(folder.join("broken")).unwrap();
+    std::fs::write(folder.join("broken/run.json"), "{").unwrap();
+    let answer = laboratory.pragmark(&["history", "history"]).exits(0);
+    answer.says(&[
+        "History of 60 runs",
+        "between run-039 and run-040",
+        "What could not be read",
+    ]);
+    let page = [
+        "history",
+        "history",
+        "--format",
+        "html",
+        "--out",
+        "history.html",
+    ];
+    laboratory.pragmark(&page).exits(0);
+    assert!(laboratory.read("history.html").contains("run-040"));
+    std::fs::create_dir(laboratory.path().join("empty")).unwrap();
+    laboratory
+        .pragmark(&["history", "empty"])
+        .exits(3)
+        .complains(&["no run below"]);
+}

@@ -32,7 +32,12 @@ pub fn execute(args: &CompareArgs, subject: Subject) -> Result<Exit, Failure> {
     };
     let compared = others.iter().map(|new| Comparison::of(base, new));
     let comparisons: Vec<Comparison> = compared.collect();
-    write(args, &report::exact(&comparisons), &comparisons)?;
+    write(
+        args.format,
+        args.out.as_deref(),
+        &report::exact(&comparisons),
+        &comparisons,
+    )?;
     let is_whole = |side: &Side| side.trials.iter().all(|it| it.problem().is_none());
     Ok(match sides.iter().all(is_whole) {
         true => Exit::Success,

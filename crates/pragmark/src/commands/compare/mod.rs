@@ -4,6 +4,8 @@ mod exact;
 mod runs;
 mod subject;
 
+use std::path::Path;
+
 use report::document::Document;
 use report::render;
 use serde::Serialize;
@@ -23,8 +25,13 @@ pub fn execute(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 /// Writes a comparison in the form that is wanted: its document, or its data as JSON.
-fn write(args: &CompareArgs, document: &Document, data: &impl Serialize) -> Result<Exit, Failure> {
-    let text = match args.format {
+pub fn write(
+    format: CompareFormat,
+    out: Option<&Path>,
+    document: &Document,
+    data: &impl Serialize,
+) -> Result<Exit, Failure> {
+    let text = match format {
         CompareFormat::Terminal => render::terminal(document, terminal_style()),
         CompareFormat::Markdown => render::markdown(document),
         CompareFormat::Html => render::html(document)
@@ -34,5 +41,5 @@ fn write(args: &CompareArgs, document: &Document, data: &impl Serialize) -> Resu
             format!("{json}\n")
         }
     };
-    output::write_text(args.out.as_deref(), &text)
+    output::write_text(out, &text)
 }

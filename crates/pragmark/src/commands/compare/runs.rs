@@ -28,7 +28,12 @@ pub fn execute(args: &CompareArgs, folders: &[PathBuf]) -> Result<Exit, Failure>
         comparisons.push(RunComparison::of(&base, &new));
         settle.extend(commands(&base, &new));
     }
-    write(args, &::report::runs(&comparisons, &settle), &comparisons)
+    write(
+        args.format,
+        args.out.as_deref(),
+        &::report::runs(&comparisons, &settle),
+        &comparisons,
+    )
 }
 
 /// Commands that measure what differs between two runs in one, where a command line can say it.

@@ -1,0 +1,215 @@
+//! Figures of the same experiments over many runs: what changed, when, and what changed around it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::analysis::{Analysis, Summary};
+use crate::level::label;
+use crate::runs::{Difference, differences_of, facts};
+use crate::stats::{change_points, median};
+
+/// What is kept of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Its id.
+    pub id: String,
+    /// When it was planned: RFC 3339, UTC.
+    pub created: String,
+    /// Version of SQLite of its engine.
+    pub version: String,
+    /// What is known of machine, engines and plan, by name.
+    #[serde(skip)]
+    facts: Vec<(String, String)>,
+    /// The figures of its variants, by experiment, variant and metric.
+    #[serde(skip)]
+    figures: Vec<([String; 3], Summary)>,
+    /// What differs from the run before.
+    pub differences: Vec<Difference>,
+}
+
+/// Many runs.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct History {
+    /// The runs, the oldest first.
+    pub runs: Vec<Run>,
+    /// A series for each variant of each experiment.
+    pub series: Vec<Series>,
+}
+
+/// The figures of one variant in the metric of its experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// The experiment.
+    pub experiment: String,
+    /// The variant.
+    pub variant: String,
+    /// The metric.
+    pub metric: String,
+    /// Its figures.
+    pub points: Vec<Point>,
+    /// Where its level changed.
+    pub changes: Vec<LevelChange>,
+}
+
+/// A figure of a run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Point {
+    /// The index of the run.
+    pub run: usize,
+    /// The figure over its trials.
+    pub summary: Summary,
+}
+
+/// A change of level.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LevelChange {
+    /// The index of the last run before it.
+    pub before: usize,
+    /// The index of the first run after it.
+    pub after: usize,
+    /// The median of the medians of the level before.
+    pub from: f64,
+    /// That of the level after.
+    pub to: f64,
+    /// Whether machine, engines or plan changed at the same time.
+    pub circumstances_changed: bool,
+}
+
+impl Run {
+    /// What is kept of the analysis of a run.
+    pub fn of(analysis: &Analysis) -> Run {
+        let experiments = analysis.experiments.iter();
+        let figures = experiments.flat_map(|experiment| {
+            experiment.variants.iter().filter_map(|variant| {
+                let metric = &experiment.metric;
+                let summary = variant.summaries.get(metric)?;
+                let key = [&experiment.key, &variant.label, metric].map(Clone::clone);
+                Some((key, *summary))
+            })
+        });
+        let engines = &analysis.environment.engines;
+        let engine = engines.iter().find(|it| it.name == analysis.plan.engine);
+        let mut facts = facts(analysis);
+        // Each run has another.
+        facts.retain(|(name, _)| name != "seed");
+        facts.extend(analysis.experiments.iter().filter_map(|experiment| {
+            let baseline = experiment.variants.first()?;
+            let name = format!("settings of {}", experiment.key);
+            Some((name, label(&baseline.settings)))
+        }));
+        Run {
+            id: analysis.plan.id.clone(),
+            created: analysis.plan.created.clone(),
+            version: engine.map_or(String::new(), |engine| engine.version.clone()),
+            figures: figures.collect(),
+            differences: Vec::new(),
+            facts,
+        }
+    }
+}
+
+impl History {
+    /// The history of these runs, in any order.
+    pub fn of(mut runs: Vec<Run>) -> History {
+        runs.sort_by(|one, other| (&one.created, &one.id).cmp(&(&other.created, &other.id)));
+        for later in 1..runs.len() {
+            let differences = differences_of(&runs[later - 1].facts, &runs[later].facts);
+            runs[later].differences = differences;
+        }
+        let mut points: BTreeMap<[String; 3], Vec<Point>> = BTreeMap::new();
+        for (run, entry) in runs.iter().enumerate() {
+            for (key, summary) in &entry.figures {
+                let (key, summary) = (key.clone(), *summary);
+                points.entry(key).or_default().push(Point { run, summary });
+            }
+        }
+        let series = points
+            .into_iter()
+            .map(|([experiment, variant, metric], points)| Series {
+                changes: changes(&points, &runs),
+                experiment,
+                variant,
+                metric,
+                points,
+            });
+        History {
+            series: series.collect(),
+            runs,
+        }
+    }
+}
+
+/// Where the level of a series changes. Ratios count, so logarithms are looked at.
+fn changes(points: &[Point], runs: &[Run]) -> Vec<LevelChange> {
+    let medians: Vec<f64> = points.iter().map(|point| point.summary.median).collect();
+    let logs: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
+    let starts = change_points(&logs);
+    let ends = starts.iter().skip(1).copied().chain([points.len()]);
+    let mut begin = 0;
+    let change = |(start, end): (&usize, usize)| {
+        let (before, after) = (&medians[begin..*start], &medians[*start..end]);
+        begin = *start;
+        let (last, first) = (points[*start - 1].run, points[*start].run);
+        Some(LevelChange {
+            before: last,
+            after: first,
+            from: median(before)?,
+            to: median(after)?,
+            circumstances_changed: runs[last + 1..=first]
+                .iter()
+                .any(|run| !run.differences.is_empty()),
+        })
+    };
+    starts.iter().zip(ends).filter_map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::simulation::Noise;
+
+    /// So many runs, slower by a factor from one of them on.
+    fn runs(count: usize, from: usize, factor: f64) -> Vec<Run> {
+        let mut noise = Noise::new(8);
+        let run = |number: usize| {
+            let level = if number < from { 100.0 } else { 100.0 * factor };
+            let value = level * (0.02 * noise.normal()).exp();
+            let engine = if number < from { "3.46.0" } else { "3.54.1" };
+            Run {
+                id: format!("run-{number:03}"),
+                created: format!("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60),
+                version: String::new(),
+                facts: vec![("engine default".to_owned(), engine.to_owned())],
+                figures: vec![(
+                    ["e", "v", "rows_per_s"].map(str::to_owned),
+                    Summary::of(&[value * 0.99, value, value * 1.01]).unwrap(),
+                )],
+                differences: Vec::new(),
+            }
+        };
+        // In the wrong order.
+        (0..count).map(run).rev().collect()
+    }
+
+    #[test]
+    fn a_change_names_the_runs_around_it_and_what_changed_with_it() {
+        let history = History::of(runs(40, 25, 0.8));
+        let change = history.series[0].changes[0];
+        assert_eq!(history.series[0].changes.len(), 1);
+        assert_eq!(history.runs[change.after].id, "run-025");
+        assert_eq!(history.runs[change.before].id, "run-024");
+        assert!((change.to / change.from - 0.8).abs() < 0.03, "{change:?}");
+        assert!(change.circumstances_changed);
+        assert_eq!(history.runs[25].differences[0].new, "3.54.1");
+        assert!(history.runs[24].differences.is_empty());
+    }
+
+    #[test]
+    fn runs_of_one_level_have_no_change() {
+        let history = History::of(runs(40, 40, 1.0));
+        assert!(history.series[0].changes.is_empty());
+        assert_eq!(history.series[0].points.len(), 40);
+        assert!(History::of(Vec::new()).series.is_empty());
+    }
+}
