@@ -150,7 +150,7 @@ pub(crate) fn tier_words(tier: &Tier) -> String {
 
 /// What happens on a rare occasion alone.
 pub(crate) fn rare_words(rare: &RareLoss) -> String {
-    format!("only {}", rare.words(count))
+    format!("seen only {}", rare.words(count))
 }
 
 /// `higher is better` or `lower is better`.

@@ -109,6 +109,16 @@ impl Counts {
         }
     }
 
+    /// The largest share, from 0 to 1, of images like these that could show what none of them shows, at 95 % confidence: of 0
+    /// in n about 3 / n. Images are those that the sample draws; the share says nothing of crashes in the field.
+    pub fn bound_of_none(&self) -> f64 {
+        const ERROR: f64 = 0.05;
+        match self.images {
+            0 => 1.0,
+            images => 1.0 - ERROR.powf(1.0 / images as f64),
+        }
+    }
+
     /// Both together, of images that are not the same.
     #[must_use]
     pub fn plus(self, other: Counts) -> Counts {

@@ -362,3 +362,13 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Losses>(&text).unwrap(), losses);
     }
 }
+
+#[test]
+fn what_no_image_shows_has_an_upper_bound_by_their_number() {
+    let bound = |images| Counts::of(images, 0, 0, 0).bound_of_none();
+    assert_eq!(bound(0), 1.0);
+    assert!((bound(1) - 0.95).abs() < 1e-9);
+    assert!((bound(457) - 3.0 / 457.0).abs() < 1e-4, "{}", bound(457));
+    // The share that a larger sample showed lies below it.
+    assert!(6.0 / 3_501.0 < bound(457));
+}

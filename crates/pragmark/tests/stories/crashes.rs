@@ -102,7 +102,7 @@ fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause
     let told = built_in.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "◕ ! ",
-        "only on shrinking the database file (VACUUM): can corrupt (",
+        "seen only on shrinking the database file (VACUUM): can corrupt (",
         "a commit that shrinks the database truncates the file after deleting the journal",
     ] {
         assert!(told.contains(part), "`{part}` is not in:\n{built_in}");

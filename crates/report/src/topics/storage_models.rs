@@ -173,20 +173,31 @@ fn model_cell(model: &ModelSafety) -> Cell {
         ..Cell::new(counted(&model.ordinary, is_broken))
     }
     .signed(sign, if is_broken { Tone::Doubt } else { tone });
-    let rare = model.worse_occasions().map(occasion_words);
+    let rare = model.worse_occasions().map(|on| occasion_words(on, model));
     rare.fold(cell, Cell::with_below)
         .with_below(promise.map_or(String::new(), |it| format!("promised: {it}")))
 }
 
 /// What was found under a model, in ordinary commits and on rare occasions.
 pub(super) fn model_words(model: &ModelSafety) -> String {
-    let rare = model.worse_occasions().map(occasion_words);
+    let rare = model.worse_occasions().map(|on| occasion_words(on, model));
     let all = std::iter::once(model.ordinary.words(count)).chain(rare);
     all.collect::<Vec<_>>().join("; ")
 }
 
-fn occasion_words(on: &OnOccasion) -> String {
-    format!("only on {}: {}", on.occasion, on.counts.words(count))
+/// What was seen on an occasion, and how often it may happen without: no image of a sample shows that it never does.
+fn occasion_words(on: &OnOccasion, model: &ModelSafety) -> String {
+    let seen = format!("seen only on {}: {}", on.occasion, on.counts.words(count));
+    match model.ordinary.counts() {
+        Some(ordinary) if !model.all_states => {
+            let percent = 100.0 * ordinary.bound_of_none();
+            let images = count(ordinary.images);
+            format!(
+                "{seen}; otherwise in none of {images} images, so in at most {percent:.2} % of such images"
+            )
+        }
+        _ => seen,
+    }
 }
 
 /// The counts, with a mark where they, or those of an occasion, break what is documented.
@@ -283,7 +294,11 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
     let rare = model.worse_occasions();
     let rare = rare.filter(|on| model.breaks_a_promise(Some(on.counts.loss())));
     let rare = rare.map(|on| {
-        let words = words(occasion_words(on), on.cause.as_ref(), on.witness.as_ref());
+        let words = words(
+            occasion_words(on, model),
+            on.cause.as_ref(),
+            on.witness.as_ref(),
+        );
         (words, on.again.as_deref())
     });
     ordinary.into_iter().chain(rare).collect()
