@@ -7,7 +7,7 @@ use super::course::{CONFIRMATION, SearchCourse};
 use super::model::Model;
 use super::space::Configuration;
 use crate::analysis::observation;
-use crate::design::{History, Stopping, Variant};
+use crate::design::{History, Stopping, Variant, trials_per_round};
 use crate::experiment::{Design, DesignKind, Experiment, VariantName};
 use crate::level::{Level, distinct};
 use crate::metric::higher_is_better;
@@ -28,6 +28,9 @@ const NOTHING_TOGETHER: f64 = 0.02;
 
 /// Settings whose contribution is measured, at most: those of one block.
 const MEASURED: usize = 6;
+
+/// Rounds without which an ablation says too little to be begun.
+const FEWEST_ROUNDS: f64 = 4.0;
 
 /// Rounds of the ablation, and fewest rounds of the recommendation.
 const ROUNDS: u32 = 7;
@@ -262,14 +265,20 @@ impl Tuning {
         (configurations.len() > 1).then(|| self.experiment_of(&configurations, ROUNDS))
     }
 
-    /// The part of the run that measures what each setting of the winner contributes.
+    /// The part of the run that measures what each setting of the winner contributes; none where there is no winner, or
+    /// too little time is left.
     pub fn ablation_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
         let planned = self.ablation_experiment()?;
-        let kept_s = CONFIRMATION * self.course.trial_s().unwrap_or(0.0);
+        let trial_s = self.course.trial_s().unwrap_or(0.0);
         let left_s = self.course.left_s();
+        let left_s = left_s.map(|left_s| left_s - CONFIRMATION * trial_s);
+        let round_s = trials_per_round(planned.variants.len()) as f64 * trial_s;
+        if left_s.is_some_and(|left_s| left_s < FEWEST_ROUNDS * round_s) {
+            return None;
+        }
         Some(RunPlan {
             seed: plan.seed.child("ablation"),
-            budget_s: left_s.map(|left_s| (left_s - kept_s).max(0.0)),
+            budget_s: left_s,
             tiers: None,
             experiments: vec![planned],
             ..plan.clone()

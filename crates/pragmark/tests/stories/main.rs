@@ -29,3 +29,4 @@ mod replay;
 mod safety;
 mod terminal;
 mod traffic;
+mod tuning;

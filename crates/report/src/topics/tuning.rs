@@ -68,7 +68,7 @@ fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
     let names = || it.settings.split(" and ");
     let kept = names().map(|name| format!("{name}={}", level_words(tuning.recommended.get(name))));
     let instead = names().map(|name| level_words(it.without.levels.get(name)));
-    let judgement = if !it.interval.is_bounded() {
+    let judgement = if !it.detectable.is_finite() {
         "too few rounds".to_owned()
     } else if it.is_nothing() {
         "next to nothing: left as it is".to_owned()
@@ -207,5 +207,85 @@ fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
             step.trials,
             figures::figure(figure, metric)
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Document, Kind, Section};
+    use lab::design::Variant;
+
+    fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
+        Contribution {
+            settings: settings.to_owned(),
+            without: Variant::default(),
+            ratio,
+            interval: Interval { low, high },
+            detectable: 0.05,
+            rounds: 7,
+        }
+    }
+
+    fn text(blocks: Vec<Block>) -> String {
+        crate::render::markdown(&Document {
+            sections: vec![Section::new("x", Kind::Chapter, "x", blocks)],
+            ..Document::default()
+        })
+    }
+
+    fn analysis(contributions: Vec<Contribution>) -> TuningAnalysis {
+        let wal = [("journal_mode".to_owned(), Level::from("wal"))];
+        TuningAnalysis {
+            experiment: "tune".to_owned(),
+            current: Settings::new(),
+            recommended: wal.into(),
+            contributions,
+            unchanged: Vec::new(),
+            configurations: 96.0,
+            excluded: Vec::new(),
+            steps: Vec::new(),
+            unusable: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_contribution_is_judged_by_its_interval_alone() {
+        let mut short = contribution_of("temp_store", 0.0, 1.4, f64::INFINITY);
+        short.detectable = f64::INFINITY;
+        let text = text(contributions(&analysis(vec![
+            contribution_of("journal_mode", 1.9, 2.1, 2.3),
+            contribution_of("mmap_size", 0.97, 1.02, 1.07),
+            contribution_of("threads", 0.8, 0.85, 0.9),
+            contribution_of("cache_size", 0.995, 1.0, 1.005),
+            short,
+        ])));
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .skip(2)
+            .collect();
+        let judgements = [
+            "better",
+            "5 % would have been detected",
+            "worse here",
+            "next to nothing",
+            "too few rounds",
+        ];
+        for (row, judgement) in rows.iter().zip(judgements) {
+            assert!(row.contains(judgement), "{row}");
+        }
+        assert_eq!(rows.len(), judgements.len());
+        assert!(rows[0].contains("journal_mode=wal"), "{}", rows[0]);
+    }
+
+    #[test]
+    fn without_time_nothing_is_said_of_contributions() {
+        let none = text(contributions(&analysis(Vec::new())));
+        assert!(none.contains("Not measured"), "{none}");
+        let mut same = analysis(Vec::new());
+        same.recommended.clear();
+        let text = text(contributions(&same));
+        assert!(text.contains("recommends the current settings"), "{text}");
     }
 }

@@ -1,0 +1,88 @@
+//! A user has pragmark find the fastest settings for a script of their own.
+
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source};
+use serde_json::Value;
+
+use crate::laboratory::Laboratory;
+
+/// A laboratory with a database of accounts and a script that changes one of them.
+fn bank() -> Laboratory {
+    let laboratory = Laboratory::new();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute("CREATE TABLE account(id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO account SELECT value, 0 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 500) SELECT value FROM n)")
+        .unwrap();
+    connection.close().unwrap();
+    laboratory.write(
+        "work.sql",
+        "\\set id random(1, 500)\nUPDATE account SET balance = balance + 1 WHERE id = :id;\n",
+    );
+    laboratory
+}
+
+#[test]
+fn the_fastest_settings_are_searched_among_the_safe_ones_and_measured_afresh() {
+    let laboratory = bank();
+    let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
+    let options = [
+        "--may-lose",
+        "recent",
+        "--time-limit",
+        "15s",
+        "--seconds",
+        "50ms",
+    ];
+    let command = [
+        &["tune", "work.sql", "--db", "app.db", "--out", "run"][..],
+        &options,
+    ]
+    .concat();
+    let answer = laboratory.pragmark(&command).exits(0);
+    answer.says(&[
+        "The search",
+        "combinations of levels",
+        "the current settings",
+    ]);
+    let plan: Value = serde_json::from_str(&laboratory.read("run/run.json")).unwrap();
+    let excluded = &plan["experiments"][0]["tuning"]["space"]["excluded"];
+    assert!(!excluded.as_array().unwrap().is_empty());
+    for purpose in ["search", "ablation", "rounds"] {
+        for trial in laboratory.trials_for(purpose, "run") {
+            let variant = trial["variant"].as_str().unwrap();
+            for word in ["synchronous=off", "journal_mode=off", "journal_mode=memory"] {
+                assert!(!variant.contains(word), "{variant}");
+            }
+        }
+    }
+    assert!(laboratory.trials_for("search", "run").len() >= 21);
+    assert!(laboratory.trials_for("rounds", "run").len() >= 4);
+    // What is recommended can be measured again.
+    laboratory.pragmark(&["show", "run/tuned.toml"]).exits(0);
+    assert_eq!(
+        std::fs::read(laboratory.path().join("app.db")).unwrap(),
+        before
+    );
+}
+
+#[test]
+fn mistakes_are_named_before_anything_is_measured() {
+    let laboratory = bank();
+    for (arguments, why) in [
+        (
+            &["--current", "page_size=512"][..],
+            "this setting is not varied",
+        ),
+        (&["--current", "synchronous"], "lacks a value"),
+        (&["--db", "missing.db"], "cannot read missing.db"),
+        (&["--engine", "system"], "no safety tier of it is known"),
+    ] {
+        let command = [&["tune", "work.sql", "--out", "run"], arguments].concat();
+        let answer = laboratory.pragmark(&command);
+        answer.complains(&[why]);
+        assert!(!laboratory.path().join("run").exists());
+    }
+}
