@@ -30,6 +30,7 @@ mod signed_rank;
 pub(crate) mod simulation;
 mod steadiness;
 mod student;
+mod trimmed;
 pub mod volume;
 mod wilcoxon;
 
@@ -52,4 +53,5 @@ pub use student::{student_interval, student_p_value};
 /// effects of its factors.
 pub const ALPHA: f64 = 0.05;
 
+pub use trimmed::trimmed_interval;
 pub use wilcoxon::{PairedSample, wilcoxon_p_value, wilcoxon_smallest_alpha};
