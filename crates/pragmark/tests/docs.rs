@@ -160,7 +160,7 @@ fn the_exit_codes_of_the_readme_are_those_of_the_help() {
         );
         codes += 1;
     }
-    assert_eq!(codes, 5);
+    assert_eq!(codes, 7);
 }
 
 #[test]
