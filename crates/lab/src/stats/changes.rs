@@ -16,7 +16,7 @@ const PENALTY: f64 = 7.0;
 /// Distances beyond so many standard deviations count as that many.
 const FAR: f64 = 3.0;
 
-/// The positions at which a new level begins, in their order; none in fewer than twice [`LEAST`] figures, or without noise
+/// The positions at which a new level begins, in their order; none in fewer than 8 figures, or without noise
 /// that can be estimated.
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let Some(scaled) = scaled(values) else {
