@@ -200,7 +200,8 @@ fn a_driver_of_one_s_own_is_listed_as_ready_and_measured_by_its_manifest_alone()
         .iter()
         .filter(|outcome| outcome["measured"]["metrics"]["seconds"] == 0.5)
         .count();
-    assert_eq!(measured, 3);
+    // A block that other work disturbed is measured again.
+    assert!(measured >= 3, "{measured}");
 
     // A directory for one run only does the same.
     std::fs::remove_dir_all(laboratory.path().join("run")).unwrap();
