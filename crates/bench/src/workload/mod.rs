@@ -71,6 +71,9 @@ pub const ALL: &[&dyn Workload] = &[
 
 /// Something that can be done to a target and measured.
 pub trait Workload: Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
     /// Its name, parameters and phases.
     fn info(&self) -> WorkloadInfo;
 
@@ -145,6 +148,10 @@ fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
 }
 
 impl<W: Declared> Workload for W {
+    fn name(&self) -> &'static str {
+        W::NAME
+    }
+
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: W::NAME.to_owned(),
@@ -200,9 +207,7 @@ pub struct Trial<'a> {
 
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
-    ALL.iter()
-        .copied()
-        .find(|workload| workload.info().name == name)
+    ALL.iter().copied().find(|workload| workload.name() == name)
 }
 
 /// A trial without work: the overhead of the laboratory itself.
