@@ -52,6 +52,13 @@ impl Project {
         Some(project)
     }
 
+    /// The shop with a commit on top that makes this change.
+    fn with(change: &str) -> Option<Project> {
+        let project = Project::shop()?;
+        project.apply(change);
+        Some(project)
+    }
+
     fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -111,10 +118,9 @@ const LAST: [&str; 3] = ["--base", "HEAD~1", "--counters-only"];
 
 #[test]
 fn a_dropped_index_fails_with_its_statement_and_both_plans() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("drop-index.patch") else {
         return;
     };
-    project.apply("drop-index.patch");
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let forms = [
@@ -156,10 +162,9 @@ fn a_dropped_index_fails_with_its_statement_and_both_plans() {
 
 #[test]
 fn an_added_index_passes_and_is_less_work() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("add-index.patch") else {
         return;
     };
-    project.apply("add-index.patch");
     let answer = project.guard(&LAST).exits(0);
     answer.says(&[
         "Guard: passed",
@@ -170,10 +175,9 @@ fn an_added_index_passes_and_is_less_work() {
 
 #[test]
 fn a_change_of_nothing_passes_without_any_difference() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("nothing.patch") else {
         return;
     };
-    project.apply("nothing.patch");
     let answer = project.guard(&LAST).exits(0);
     answer.says(&["4 of 4 statements have the same plan and no counter that changed"]);
     project.is_clean();
@@ -181,10 +185,9 @@ fn a_change_of_nothing_passes_without_any_difference() {
 
 #[test]
 fn syncs_that_are_turned_off_fail_for_safety_although_there_is_less_work() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("synchronous-off.patch") else {
         return;
     };
-    project.apply("synchronous-off.patch");
     let answer = project.guard(&LAST).exits(4);
     answer.says(&[
         "safety: the new settings lose more than those of the base",
@@ -202,10 +205,9 @@ fn syncs_that_are_turned_off_fail_for_safety_although_there_is_less_work() {
 
 #[test]
 fn a_killed_guard_leaves_a_worktree_that_the_next_one_removes() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("nothing.patch") else {
         return;
     };
-    project.apply("nothing.patch");
     let file = project.path().join("pragmark-guard.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     let slow = text.replace(
@@ -278,10 +280,9 @@ fn mistakes_are_refused_before_anything_is_built() {
 
 #[test]
 fn a_budget_of_time_is_decided_or_said_to_be_undecided() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("nothing.patch") else {
         return;
     };
-    project.apply("nothing.patch");
     let times = |budget: &str, limit: &str, more: &[&str]| {
         let text = format!(
             "[work]\nbuild = \"python3 shop.py migrate\"\nscripts = \"queries.sql\"\nexecutions = 1\npragmas = \"pragmas.sql\"\n[budgets]\ntxns_per_s = \"{budget}\"\n"
@@ -352,10 +353,9 @@ impl Runner {
 
 #[test]
 fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
-    let Some(project) = Project::shop() else {
+    let Some(project) = Project::with("drop-index.patch") else {
         return;
     };
-    project.apply("drop-index.patch");
     let runner = Runner::new();
     let action = std::fs::read_to_string(example().join("../../action.yml")).unwrap();
     let steps =

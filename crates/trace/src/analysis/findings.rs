@@ -164,68 +164,33 @@ mod tests {
 
     #[test]
     fn statements_are_named_from_their_thresholds_on() {
-        let it = StatementUse {
+        let twenty = || StatementUse {
             count: 20,
             ..StatementUse::default()
         };
-        assert!(findings(it.clone()).is_empty());
-        assert_eq!(
-            findings(StatementUse {
-                total_ns: 250,
-                ..it.clone()
-            }),
-            ["time"]
-        );
-        assert!(
-            findings(StatementUse {
-                total_ns: 249,
-                ..it.clone()
-            })
-            .is_empty()
-        );
-        assert_eq!(
-            findings(StatementUse {
-                scan_steps: 10_000,
-                rows: 100,
-                ..it.clone()
-            }),
-            ["scans"]
-        );
-        assert!(
-            findings(StatementUse {
-                scan_steps: 10_000,
-                rows: 101,
-                ..it.clone()
-            })
-            .is_empty()
-        );
-        assert_eq!(
-            findings(StatementUse {
-                prepared_again: 20,
-                ..it.clone()
-            }),
-            ["prepared"]
-        );
-        assert!(
-            findings(StatementUse {
-                prepared_again: 20,
-                count: 40,
-                ..it.clone()
-            })
-            .is_empty()
-        );
-        let begin = StatementUse {
-            prepared_again: 20,
-            kind: Kind::Transaction,
-            ..it.clone()
+        let of = |change: fn(&mut StatementUse)| {
+            let mut it = twenty();
+            change(&mut it);
+            findings(it)
         };
-        assert!(findings(begin).is_empty());
-        let single = StatementUse {
-            single_rows: 20,
-            ..it.clone()
-        };
-        assert_eq!(findings(single), ["single rows"]);
-        assert_eq!(findings(StatementUse { in_runs: 20, ..it }), ["runs"]);
+        let cases: [(fn(&mut StatementUse), &[&str]); 10] = [
+            (|_| {}, &[]),
+            (|it| it.total_ns = 250, &["time"]),
+            (|it| it.total_ns = 249, &[]),
+            (|it| (it.scan_steps, it.rows) = (10_000, 100), &["scans"]),
+            (|it| (it.scan_steps, it.rows) = (10_000, 101), &[]),
+            (|it| it.prepared_again = 20, &["prepared"]),
+            (|it| (it.prepared_again, it.count) = (20, 40), &[]),
+            (
+                |it| (it.prepared_again, it.kind) = (20, Kind::Transaction),
+                &[],
+            ),
+            (|it| it.single_rows = 20, &["single rows"]),
+            (|it| it.in_runs = 20, &["runs"]),
+        ];
+        for (number, (change, wanted)) in cases.into_iter().enumerate() {
+            assert_eq!(of(change), wanted, "case {number}");
+        }
     }
 
     #[test]
