@@ -2,8 +2,7 @@
 //!
 //! Tukey and McLaughlin, "Less vulnerable confidence and significance procedures for location based on a single sample",
 //! Sankhyā A 25 (1963); Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", section 4.3. A fifth of
-//! the values is left out at each end, and their spread is that of the winsorised sample. It takes the time of a sort, where
-//! Wilcoxon's interval takes the square of the number of values.
+//! the values is left out at each end, and their spread is that of the winsorised sample. It takes the time of a sort.
 
 use super::descriptive::mean;
 use super::interval::Interval;
