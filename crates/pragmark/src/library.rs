@@ -6,6 +6,8 @@ use std::path::Path;
 use include_dir::{Dir, include_dir};
 use lab::catalogue::Catalogue;
 use lab::experiment::{Experiment, MOST_BYTES, nearest, parse};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::failure::Failure;
 use crate::text_file::text_of;
@@ -33,6 +35,40 @@ pub fn ids() -> Vec<String> {
     ids
 }
 
+/// What a list shows of an experiment.
+#[derive(Deserialize)]
+pub struct Entry {
+    /// Its name.
+    pub id: String,
+    /// Its question.
+    pub question: String,
+    /// Where the question comes from.
+    pub source: Option<String>,
+    #[serde(default)]
+    claims: Vec<IgnoredAny>,
+}
+
+impl Entry {
+    /// How many published statements it checks.
+    pub fn claims(&self) -> usize {
+        self.claims.len()
+    }
+}
+
+/// An entry for every included experiment, by id. Tests check these files against the catalogue; here that would take
+/// most of the time of a list.
+pub fn entries() -> Result<Vec<Entry>, Failure> {
+    let files = files(&FILES).into_iter();
+    let mut entries: Vec<Entry> = files.map(entry).collect::<Result<_, _>>()?;
+    entries.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(entries)
+}
+
+fn entry(file: &include_dir::File<'_>) -> Result<Entry, Failure> {
+    let (name, text) = text_in(file)?;
+    toml::from_str(text).map_err(|error| Failure::usage(format!("{name}: {error}")))
+}
+
 /// Every included experiment, by id.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
     let files = files(&FILES).into_iter();
@@ -43,11 +79,17 @@ pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
 }
 
 fn included(file: &include_dir::File<'_>, catalogue: &Catalogue) -> Result<Experiment, Failure> {
-    let name = format!("experiments/{}", file.path().display());
-    let text = file
-        .contents_utf8()
-        .ok_or_else(|| Failure::usage(format!("{name} is not UTF-8")))?;
+    let (name, text) = text_in(file)?;
     parse(&name, text, catalogue).map_err(Failure::usage)
+}
+
+/// Name and text of an included file.
+fn text_in<'a>(file: &'a include_dir::File<'_>) -> Result<(String, &'a str), Failure> {
+    let name = format!("experiments/{}", file.path().display());
+    match file.contents_utf8() {
+        Some(text) => Ok((name, text)),
+        None => Err(Failure::usage(format!("{name} is not UTF-8"))),
+    }
 }
 
 /// The experiments that the user names: ids of included ones, or paths of files.
@@ -67,20 +109,17 @@ pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>,
 }
 
 /// The ids of the experiments of a source.
-pub fn of_source(source: &str, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
-    let known = all(catalogue)?;
-    let from = |experiment: &&Experiment| experiment.source.as_deref() == Some(source);
-    let ids: Vec<String> = known
-        .iter()
-        .filter(from)
-        .map(|experiment| experiment.id.clone())
-        .collect();
+pub fn of_source(source: &str) -> Result<Vec<String>, Failure> {
+    let known = entries()?;
+    let from = |entry: &&Entry| entry.source.as_deref() == Some(source);
+    let ids = known.iter().filter(from).map(|entry| entry.id.clone());
+    let ids: Vec<String> = ids.collect();
     if !ids.is_empty() {
         return Ok(ids);
     }
     let mut sources: Vec<&str> = known
         .iter()
-        .filter_map(|experiment| experiment.source.as_deref())
+        .filter_map(|entry| entry.source.as_deref())
         .collect();
     sources.sort_unstable();
     sources.dedup();

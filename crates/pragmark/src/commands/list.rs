@@ -9,7 +9,7 @@ use lab::text::one_line;
 use super::output;
 use crate::cli::ListArgs;
 use crate::failure::{Exit, Failure};
-use crate::library::{self, TOUR};
+use crate::library::{self, Entry, TOUR};
 
 /// Prints the requested lists, or the experiments.
 pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
@@ -25,36 +25,32 @@ pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
         text += &metrics(&catalogue);
     }
     if text.is_empty() {
-        text = experiments(&catalogue)?;
+        text = experiments()?;
     }
     output::display(&text)
 }
 
-fn experiments(catalogue: &Catalogue) -> Result<String, Failure> {
-    let mut text = String::new();
-    for experiment in library::all(catalogue)? {
-        let tour = if TOUR.contains(&experiment.id.as_str()) {
-            "  (in the tour)"
-        } else {
-            ""
-        };
-        let claims = match experiment.claims.len() {
-            0 => String::new(),
-            1 => "  1 claim".to_owned(),
-            many => format!("  {many} claims"),
-        };
-        let source = experiment
-            .source
-            .as_ref()
-            .map(|source| format!("  source {source}"))
-            .unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "{}{source}{claims}{tour}\n    {}",
-            experiment.id, experiment.question
-        );
-    }
-    Ok(text)
+fn experiments() -> Result<String, Failure> {
+    Ok(library::entries()?.iter().map(line_of).collect())
+}
+
+/// An experiment in two lines.
+fn line_of(entry: &Entry) -> String {
+    let tour = match TOUR.contains(&entry.id.as_str()) {
+        true => "  (in the tour)",
+        false => "",
+    };
+    let claims = match entry.claims() {
+        0 => String::new(),
+        1 => "  1 claim".to_owned(),
+        many => format!("  {many} claims"),
+    };
+    let source = entry.source.as_ref();
+    let source = source.map_or_else(String::new, |source| format!("  source {source}"));
+    format!(
+        "{}{source}{claims}{tour}\n    {}\n",
+        entry.id, entry.question
+    )
 }
 
 fn workloads(catalogue: &Catalogue) -> String {

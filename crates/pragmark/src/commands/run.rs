@@ -318,7 +318,7 @@ fn chosen(
         names.extend(TOUR.iter().map(|name| (*name).to_owned()));
     }
     if let Some(source) = &args.source {
-        names.extend(library::of_source(source, catalogue)?);
+        names.extend(library::of_source(source)?);
     }
     library::named(&names, catalogue)
 }
