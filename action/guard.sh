@@ -4,9 +4,11 @@ set -uo pipefail
 cd "$DIRECTORY" || exit 3
 out="$RUNNER_TEMP/pragmark-guard"
 mkdir -p "$out"
+rm -rf "$out/run"
 read -ra arguments <<<"$ARGUMENTS"
 pragmark guard --base "$BASE" "${arguments[@]}" \
-  --markdown "$out/guard.md" --html "$out/guard.html" --json "$out/guard.json" --junit "$out/guard.xml"
+  --markdown "$out/guard.md" --html "$out/guard.html" --json "$out/guard.json" --junit "$out/guard.xml" \
+  --out "$out/run"
 code=$?
 case $code in
   0) result=passed ;;

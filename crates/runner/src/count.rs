@@ -2,7 +2,6 @@
 
 use lab::design::Role;
 use lab::record::{PlannedExperiment, RunPlan};
-use lab::trial::Outcome;
 
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task};
@@ -27,7 +26,7 @@ pub fn task_of(
     }
 }
 
-/// Counts what every variant of the experiment does, with the same seed each time; the outcomes by variant, or none
+/// Counts what every variant of the experiment does, with the same seed each time; the executions by variant, or none
 /// when it was cancelled.
 ///
 /// # Errors
@@ -37,7 +36,7 @@ pub fn count(
     planned: &PlannedExperiment,
     repetitions: usize,
     executor: &mut dyn Executor,
-) -> Result<Option<Vec<Vec<Outcome>>>, RunError> {
+) -> Result<Option<Vec<Vec<Execution>>>, RunError> {
     let variants = planned.variants.len();
     let once =
         (0..variants).map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Counting));
@@ -45,9 +44,9 @@ pub fn count(
     let tasks = vec![once; repetitions].concat();
     let mut executions: Vec<Execution> = Vec::new();
     let end = executor.execute(&tasks, &mut executions)?;
-    let mut outcomes = vec![Vec::new(); variants];
+    let mut by_variant = vec![Vec::new(); variants];
     for (index, execution) in executions.into_iter().enumerate() {
-        outcomes[index % variants].push(execution.outcome);
+        by_variant[index % variants].push(execution);
     }
-    Ok((end == End::Finished).then_some(outcomes))
+    Ok((end == End::Finished).then_some(by_variant))
 }

@@ -111,8 +111,8 @@ fn bounded(figure: &Figure, statement: Option<&String>, budget: Budget) -> Check
         _ => Status::Failed,
     };
     let count = |count: Count| match count {
-        Count::Exact(value) | Count::Once(value) => format!("{value}"),
-        Count::Varies { low, high } => format!("{low} to {high}"),
+        Count::Exact(value) | Count::Once(value) => written(value),
+        Count::Varies { low, high } => format!("{} to {}", written(low), written(high)),
         Count::Missing => "not counted".to_owned(),
     };
     let doubt = match figure.change {
@@ -128,6 +128,14 @@ fn bounded(figure: &Figure, statement: Option<&String>, budget: Budget) -> Check
             &budget.to_string(),
             &format!("{} → {}{doubt}", count(figure.base), count(figure.new)),
         )
+    }
+}
+
+/// A whole number as it is; a mean with one decimal.
+fn written(value: f64) -> String {
+    match value.fract() {
+        0.0 => format!("{value}"),
+        _ => format!("{value:.1}"),
     }
 }
 

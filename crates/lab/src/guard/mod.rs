@@ -1,12 +1,13 @@
 //! The gate for continuous integration: what may change between a base and its new version, and whether it did.
 //!
 //! Counters, plans, answers and safety are certain and judged here at once. Time is judged by a sequence of blocks that
-//! measure both sides together ([`Sequence`]).
+//! measure both sides together ([`Sequence`]). What was measured is a run like any other ([`recorded_plan`]).
 
 mod budget;
 mod check;
 mod config;
 mod judge;
+mod run;
 mod safety;
 mod sequence;
 
@@ -14,5 +15,8 @@ pub use budget::{Budget, BudgetError, Comparator};
 pub use check::{Check, Gate, Status};
 pub use config::{Answers, Guard, MayLose, Scans, Work};
 pub use judge::counters;
+pub use run::{
+    counting_experiment, counts_of, recorded_plan, role_of, side_variant, timing_experiment,
+};
 pub use safety::safety;
 pub use sequence::{Decision, Looks, Sequence};

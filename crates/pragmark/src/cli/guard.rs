@@ -54,6 +54,9 @@ pub struct GuardArgs {
     /// Seed of all random choices, the same in each run so that counters are.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Keep the record in this new folder: a run that `report`, `compare`, `history` and `export` read.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Write the result as Markdown, too, for a comment or a job summary.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,

@@ -161,6 +161,42 @@ fn a_dropped_index_fails_with_its_statement_and_both_plans() {
 }
 
 #[test]
+fn a_guarded_comparison_is_a_run_that_other_commands_read() {
+    let Some(project) = Project::with("drop-index.patch") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run").display().to_string();
+    let times = ["--base", "HEAD~1", "--trial", "30ms", "--time-limit", "1s"];
+    project
+        .guard(&[&times[..], &["--out", &run]].concat())
+        .exits(4);
+    project.is_clean();
+    let pragmark = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+        answer_of(command.args(arguments)).exits(0)
+    };
+    pragmark(&["report", &run]).says(&[
+        "Does the new side do more work than the base?",
+        "Is the new side slower than the base?",
+        "base: HEAD~1 at ",
+        "Query plans that differ",
+    ]);
+    pragmark(&["compare", &run, &run]).says(&["VM steps", "no statement has another plan"]);
+    pragmark(&["history", &run]).says(&["History of 1 runs", "counters", "times"]);
+    let csv = pragmark(&["export", &run]);
+    csv.says(&["counters,rounds,0,base,baseline,measured,,vm_steps,"]);
+    let page = std::fs::read_to_string(format!("{run}/report.html")).unwrap();
+    assert!(page.contains("Guard: failed"));
+    let plan = std::fs::read_to_string(format!("{run}/run.json")).unwrap();
+    assert!(plan.contains("\"database\": \"new.db\""), "{plan}");
+    project
+        .guard(&[&times[..], &["--out", &run]].concat())
+        .exits(3)
+        .complains(&["--out"]);
+}
+
+#[test]
 fn an_added_index_passes_and_is_less_work() {
     let Some(project) = Project::with("add-index.patch") else {
         return;

@@ -8,8 +8,7 @@ use lab::experiment::{Experiment, Scale};
 use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;
 use lab::seed::Seed;
-use lab::trial::Outcome;
-use runner::Local;
+use runner::{Execution, Local};
 
 use super::subject::Subject;
 use super::write;
@@ -128,7 +127,7 @@ fn sides(args: &CompareArgs, experiment: Experiment) -> Result<Option<Vec<Side>>
     };
     let repetitions = args.repetitions as usize;
     let counted = runner::count(&plan, planned, repetitions, &mut executor)?;
-    Ok(counted.map(|outcomes| named(planned, outcomes)))
+    Ok(counted.map(|executions| named(planned, executions)))
 }
 
 /// The levels of a variant; paths below the current directory as seen from there.
@@ -141,12 +140,12 @@ fn name(variant: &Variant, here: &Path) -> String {
     levels.collect::<Vec<_>>().join(" ")
 }
 
-fn named(planned: &PlannedExperiment, outcomes: Vec<Vec<Outcome>>) -> Vec<Side> {
-    let variants = planned.variants.iter().zip(outcomes);
+fn named(planned: &PlannedExperiment, executions: Vec<Vec<Execution>>) -> Vec<Side> {
+    let variants = planned.variants.iter().zip(executions);
     let here = std::env::current_dir().unwrap_or_default();
-    let side = |(variant, trials): (&Variant, Vec<Outcome>)| Side {
+    let side = |(variant, trials): (&Variant, Vec<Execution>)| Side {
         name: name(variant, &here),
-        trials,
+        trials: trials.into_iter().map(|it| it.outcome).collect(),
     };
     variants.map(side).collect()
 }

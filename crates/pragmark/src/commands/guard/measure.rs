@@ -4,14 +4,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lab::analysis::Collector;
-use lab::design::{Role, Variant};
 use lab::environment::Environment;
 use lab::exact::{self, Comparison};
 use lab::experiment::{Experiment, Scale};
-use lab::guard::{Check, Decision, Guard, Sequence, Status, safety};
+use lab::guard::{
+    Check, Decision, Guard, Sequence, Status, counting_experiment, counts_of, role_of, safety,
+    side_variant, timing_experiment,
+};
 use lab::level::Level;
 use lab::plan::{Request, plan, settings_that_decide, tier_sets};
-use lab::record::{EngineRecord, EnvironmentFile, FORMAT, PlannedExperiment, RunPlan};
+use lab::record::{
+    EngineRecord, EnvironmentFile, FORMAT, PlannedExperiment, Purpose, RunPlan, TrialRecord,
+};
 use lab::seed::Seed;
 use lab::trial::{Measured, Outcome};
 use runner::{End, Execution, Executor, Local};
@@ -22,33 +26,27 @@ use crate::failure::Failure;
 /// The longest time of one trial, in seconds.
 const LIMIT_S: f64 = 600.0;
 /// Repetitions of the counters of each side.
-const REPETITIONS: usize = 2;
+const REPETITIONS: u32 = 2;
 /// Time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// Both sides, ready to be measured.
 pub struct Bench<'a> {
-    plan: RunPlan,
-    /// One experiment with both sides as its variants.
-    both: PlannedExperiment,
-    engines: Vec<EngineRecord>,
+    /// Both sides, each an experiment of its own.
+    pub plan: RunPlan,
+    /// What is counted, with both sides as its variants.
+    pub counters: PlannedExperiment,
+    /// The libraries.
+    pub engines: Vec<EngineRecord>,
     driver: runner::Driver,
     interrupted: &'a AtomicBool,
 }
 
-/// How long times are measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Times {
-    /// Time for all blocks.
-    pub limit: Duration,
-    /// Time of one trial.
-    pub trial: Duration,
-}
-
 impl<'a> Bench<'a> {
-    /// Plans both sides in a directory, with their engines ready.
+    /// Plans both sides, with their names for people, in a directory, with their engines ready.
     pub fn new(
         experiments: [Experiment; 2],
+        names: &[String; 2],
         directory: &std::path::Path,
         seed: Seed,
         interrupted: &'a AtomicBool,
@@ -76,13 +74,12 @@ impl<'a> Bench<'a> {
             return Err(failure);
         }
         tiers::add_known(&mut plan, &engines);
-        let variants = plan.experiments.iter().zip(["base", "new"]);
-        let variants = variants.filter_map(|(planned, label)| {
-            let variant = planned.variants.first()?;
-            Some(Variant {
-                label: label.to_owned(),
-                ..variant.clone()
-            })
+        let sides = plan
+            .experiments
+            .iter()
+            .zip(["base", "new"].iter().zip(names));
+        let variants = sides.filter_map(|(planned, (side, name))| {
+            Some(side_variant(planned.variants.first()?, side, name))
         });
         let both = PlannedExperiment {
             variants: variants.collect(),
@@ -90,7 +87,7 @@ impl<'a> Bench<'a> {
         };
         Ok(Bench {
             plan,
-            both,
+            counters: counting_experiment(&both, REPETITIONS),
             engines,
             driver,
             interrupted,
@@ -101,20 +98,37 @@ impl<'a> Bench<'a> {
         Local::new(&self.driver, &self.plan.id, &self.engines, self.interrupted)
     }
 
-    /// What both sides did, counted.
-    pub fn counted(&self, names: [&str; 2]) -> Result<Comparison, Failure> {
-        let outcomes = runner::count(&self.plan, &self.both, REPETITIONS, &mut self.executor())?;
-        let Some(outcomes) = outcomes else {
+    /// The machine and the libraries.
+    pub fn environment(&self) -> Result<EnvironmentFile, Failure> {
+        let engines = self.engines.clone();
+        let environment = runner::survey(&self.plan, engines, 0.0, self.interrupted, || ())?;
+        Ok(environment)
+    }
+
+    /// What both sides did, counted, and the trials for the record.
+    pub fn counted(&self, names: &[String; 2]) -> Result<(Comparison, Vec<TrialRecord>), Failure> {
+        let repetitions = REPETITIONS as usize;
+        let executor = &mut self.executor();
+        let counted = runner::count(&self.plan, &self.counters, repetitions, executor)?;
+        let Some(sides) = counted else {
             return Err(Failure::interrupted("stopped while counting"));
         };
-        let sides = names
-            .into_iter()
-            .zip(outcomes)
-            .map(|(name, trials)| exact::Side {
-                name: name.to_owned(),
-                trials,
-            });
-        let sides: Vec<exact::Side> = sides.collect();
+        let mut records = Vec::new();
+        for (side, executions) in sides.iter().enumerate() {
+            for (round, execution) in (0..).zip(executions) {
+                let place = (round, side as u32);
+                let execution = Execution {
+                    outcome: counts_of(execution.outcome.clone()),
+                    ..execution.clone()
+                };
+                records.push(record(&self.counters, place, side, execution));
+            }
+        }
+        let of = |(name, executions): (&String, Vec<Execution>)| exact::Side {
+            name: name.clone(),
+            trials: executions.into_iter().map(|it| it.outcome).collect(),
+        };
+        let sides: Vec<exact::Side> = names.iter().zip(sides).map(of).collect();
         for side in &sides {
             if let Some(problem) = side.trials.iter().find_map(Outcome::problem) {
                 return Err(Failure::unusable(format!(
@@ -123,13 +137,13 @@ impl<'a> Bench<'a> {
                 )));
             }
         }
-        Ok(Comparison::of(&sides[0], &sides[1]))
+        Ok((Comparison::of(&sides[0], &sides[1]), records))
     }
 
     /// Whether the new settings lose more in a crash.
     pub fn safety(&self, guard: &Guard) -> Result<Option<Check>, Failure> {
         let names = settings_that_decide(&drivers::catalogue(None)?);
-        let sets = tier_sets(&self.both.variants, &names, &self.plan.engine);
+        let sets = tier_sets(&self.counters.variants, &names, &self.plan.engine);
         // Tiers that are known depend on settings and engines alone.
         let environment = EnvironmentFile {
             format: FORMAT,
@@ -149,18 +163,22 @@ impl<'a> Bench<'a> {
         Ok(safety(guard.may_lose, base, new, sets.len() < 2))
     }
 
-    /// Blocks of both sides in random order, until every budget is decided or the time is over; how often each was
-    /// measured.
-    pub fn timed(&self, sequences: &mut [(String, Sequence)], times: Times) -> Result<(), Failure> {
-        let planned = self.timed_plan(times.trial);
+    /// Blocks of both sides in random order, until every budget is decided or the time is over; their trials are added to
+    /// `records`.
+    pub fn timed(
+        &self,
+        planned: &PlannedExperiment,
+        sequences: &mut [(String, Sequence)],
+        limit: Duration,
+        records: &mut Vec<TrialRecord>,
+    ) -> Result<(), Failure> {
         let mut executor = self.executor();
         let (start, mut said) = (Instant::now(), Instant::now());
-        let is_open = |(_, it): &(String, Sequence)| it.decision() == Decision::Open;
         for round in 0_u32.. {
-            if !sequences.iter().any(is_open) || start.elapsed() >= times.limit {
+            if open(sequences) == 0 || start.elapsed() >= limit {
                 return Ok(());
             }
-            let [base, new] = self.block(&planned, round, &mut executor)?;
+            let [base, new] = self.block(planned, round, &mut executor, records)?;
             for (metric, sequence) in sequences.iter_mut() {
                 let figures = base.metrics.get(metric).zip(new.metrics.get(metric));
                 let (base, new) = figures.ok_or_else(|| missing(metric))?;
@@ -168,11 +186,11 @@ impl<'a> Bench<'a> {
             }
             if said.elapsed() >= PROGRESS {
                 said = Instant::now();
-                let open = sequences.iter().filter(|it| is_open(it)).count();
                 tell!(
-                    "{} blocks in {:.0} s, {open} of {} budgets open",
+                    "{} blocks in {:.0} s, {} of {} budgets open",
                     round + 1,
                     start.elapsed().as_secs_f64(),
+                    open(sequences),
                     sequences.len()
                 );
             }
@@ -186,42 +204,27 @@ impl<'a> Bench<'a> {
         planned: &PlannedExperiment,
         round: u32,
         executor: &mut Local<'_>,
+        records: &mut Vec<TrialRecord>,
     ) -> Result<[Measured; 2], Failure> {
-        let new_first = self
-            .plan
-            .seed
-            .child("order")
-            .nth(u64::from(round))
-            .generator()
-            .below(2)
-            == 1;
-        let order = if new_first { [1, 0] } else { [0, 1] };
+        let order = self.order(round);
         let mut executions: Vec<Execution> = Vec::new();
-        let tasks = order.map(|variant| {
-            runner::task_of(
-                &self.plan,
-                planned,
-                (round, 0, variant as u32),
-                variant,
-                Role::Variant,
-            )
+        let places = (0_u32..).zip(order);
+        let tasks = places.map(|(position, side)| {
+            let place = (round, 0, position);
+            runner::task_of(&self.plan, planned, place, side, role_of(side))
         });
+        let tasks: Vec<_> = tasks.collect();
         let end = executor.execute(&tasks, &mut executions)?;
         if end == End::Cancelled || self.interrupted.load(Ordering::Relaxed) {
             return Err(Failure::interrupted("stopped while measuring"));
         }
         let mut measured = [None, None];
-        for (variant, execution) in order.into_iter().zip(executions) {
-            let side = &planned.variants[variant].label;
-            match execution.outcome {
-                Outcome::Measured(it) => measured[variant] = Some(*it),
-                other => {
-                    let problem = other.problem().unwrap_or_default();
-                    return Err(Failure::unusable(format!(
-                        "the {side} side cannot be measured: {problem}"
-                    )));
-                }
+        for (position, (side, execution)) in (0..).zip(order.into_iter().zip(executions)) {
+            match &execution.outcome {
+                Outcome::Measured(it) => measured[side] = Some((**it).clone()),
+                other => return Err(unmeasured(&planned.variants[side].label, other)),
             }
+            records.push(record(planned, (round, position), side, execution));
         }
         let [Some(base), Some(new)] = measured else {
             return Err(Failure::interrupted("stopped while measuring"));
@@ -229,9 +232,18 @@ impl<'a> Bench<'a> {
         Ok([base, new])
     }
 
-    /// The same work for a time, without the comparison of answers, which is done.
-    fn timed_plan(&self, trial: Duration) -> PlannedExperiment {
-        let mut planned = self.both.clone();
+    /// The order of both sides in a block.
+    fn order(&self, round: u32) -> [usize; 2] {
+        let seed = self.plan.seed.child("order").nth(u64::from(round));
+        match seed.generator().below(2) {
+            0 => [0, 1],
+            _ => [1, 0],
+        }
+    }
+
+    /// What is timed for these budgets: the same work for a time, without the comparison of answers, which is done.
+    pub fn timing(&self, metrics: &[String], trial: Duration) -> PlannedExperiment {
+        let mut planned = timing_experiment(&self.counters, metrics);
         if planned.experiment.workload == "sql" {
             let milliseconds = Level::Int(trial.as_millis().max(1) as i64);
             for variant in &mut planned.variants {
@@ -242,6 +254,39 @@ impl<'a> Bench<'a> {
             }
         }
         planned
+    }
+}
+
+/// How many budgets are not decided.
+fn open(sequences: &[(String, Sequence)]) -> usize {
+    let decisions = sequences.iter().map(|(_, it)| it.decision());
+    decisions.filter(|it| *it == Decision::Open).count()
+}
+
+fn unmeasured(side: &str, outcome: &Outcome) -> Failure {
+    let problem = outcome.problem().unwrap_or_default();
+    Failure::unusable(format!("the {side} side cannot be measured: {problem}"))
+}
+
+/// The record of a trial in a round at a position.
+fn record(
+    planned: &PlannedExperiment,
+    (round, position): (u32, u32),
+    side: usize,
+    execution: Execution,
+) -> TrialRecord {
+    TrialRecord {
+        purpose: Purpose::Rounds,
+        experiment: planned.key.clone(),
+        round,
+        block: 0,
+        position,
+        variant: planned.variants[side].label.clone(),
+        role: role_of(side),
+        started: execution.started,
+        wall_s: execution.wall_s,
+        covariates: execution.covariates,
+        outcome: execution.outcome,
     }
 }
 

@@ -1,19 +1,25 @@
 //! `pragmark guard`: the gate for continuous integration.
 
+mod keep;
 mod measure;
 mod repository;
 mod side;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::exact::{Comparison, is_exact};
 use lab::guard::{Check, Gate, Guard, Sequence, Status, counters};
+use lab::record::{PlannedExperiment, TrialRecord};
 use lab::seed::Seed;
+use report::document::Document;
 use report::render;
+use runner::RunFolder;
 use serde::Serialize;
 
-use self::measure::{Bench, Times, timed_check};
+use self::keep::keep;
+use self::measure::{Bench, timed_check};
 use self::repository::{Desk, Repository};
 use self::side::Side;
 use super::report::terminal_style;
@@ -32,31 +38,43 @@ struct Guarded {
 /// Measures both sides and judges.
 pub fn execute(args: &GuardArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
+    if let Some(folder) = &args.out {
+        RunFolder::check_free(folder)?;
+    }
     let (directory, file) = project(&args.config)?;
     let repository = Repository::of(&directory)?;
     let desk = repository.desk()?;
     let sides = sides(args, &directory, &file, &repository, &desk)?;
-    let guard = &sides[1].guard;
-    let mut experiments = Vec::new();
-    for side in &sides {
-        experiments.push(side.experiment(desk.path(), &interrupted)?);
-    }
-    let Ok(experiments) = experiments.try_into() else {
-        return Err(Failure::unusable("a comparison has two sides"));
-    };
-    let bench = Bench::new(experiments, desk.path(), Seed(args.seed), &interrupted)?;
-    let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
-    let comparison = bench.counted([&names[0], &names[1]])?;
-    let mut checks = counters(guard, &comparison);
-    checks.extend(bench.safety(guard)?);
-    checks.extend(times(args, guard, &checks, &bench)?);
-    let guarded = Guarded {
-        gate: Gate::of(checks),
-        comparison,
-    };
+    let guarded = guarded(args, &sides, &desk, &interrupted)?;
     drop(desk);
     write(args, &guarded)?;
     Ok(exit(guarded.gate.status(), args.undecided))
+}
+
+/// Builds, counts and times both sides, and keeps the record where one is wanted.
+fn guarded(
+    args: &GuardArgs,
+    sides: &[Side; 2],
+    desk: &Desk,
+    interrupted: &AtomicBool,
+) -> Result<Guarded, Failure> {
+    let guard = &sides[1].guard;
+    let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
+    let [base, new] = [&sides[0], &sides[1]].map(|it| it.experiment(desk.path(), interrupted));
+    let seed = Seed(args.seed);
+    let bench = Bench::new([base?, new?], &names, desk.path(), seed, interrupted)?;
+    let (comparison, mut trials) = bench.counted(&names)?;
+    let mut checks = counters(guard, &comparison);
+    checks.extend(bench.safety(guard)?);
+    let budgets = budgets_of_time(args, guard, &checks)?;
+    let times = bench.timing(&names_of(&budgets), Duration::from_secs_f64(args.trial));
+    checks.extend(timed(args, &bench, &times, budgets, &mut trials)?);
+    let gate = Gate::of(checks);
+    let guarded = Guarded { gate, comparison };
+    if let Some(folder) = &args.out {
+        keep(folder, &bench, &times, &trials, desk.path(), &guarded)?;
+    }
+    Ok(guarded)
 }
 
 fn exit(status: Status, undecided: Option<UndecidedArg>) -> Exit {
@@ -161,13 +179,12 @@ fn guard_of(path: &Path) -> Result<Guard, Failure> {
     Guard::parse(&text).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
 }
 
-/// The checks of budgets that no counter decides.
-fn times(
+/// The budgets that no counter decides, each with nothing measured.
+fn budgets_of_time(
     args: &GuardArgs,
     guard: &Guard,
     done: &[Check],
-    bench: &Bench<'_>,
-) -> Result<Vec<Check>, Failure> {
+) -> Result<Vec<(String, Sequence)>, Failure> {
     let is_done = |name: &str| done.iter().any(|it| name == full_name(it));
     let open: Vec<_> = guard
         .budgets
@@ -189,16 +206,25 @@ fn times(
     let sequences = of_times
         .into_iter()
         .map(|(name, budget)| (name.clone(), Sequence::new(*budget, family)));
-    let mut sequences: Vec<(String, Sequence)> = sequences.collect();
-    let times = Times {
-        limit: Duration::from_secs_f64(args.time_limit),
-        trial: Duration::from_secs_f64(args.trial),
-    };
-    bench.timed(&mut sequences, times)?;
-    Ok(sequences
-        .iter()
-        .map(|(name, it)| timed_check(name, it))
-        .collect())
+    Ok(sequences.collect())
+}
+
+fn names_of(budgets: &[(String, Sequence)]) -> Vec<String> {
+    budgets.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// Measures until the budgets are decided; their checks.
+fn timed(
+    args: &GuardArgs,
+    bench: &Bench<'_>,
+    times: &PlannedExperiment,
+    mut budgets: Vec<(String, Sequence)>,
+    trials: &mut Vec<TrialRecord>,
+) -> Result<Vec<Check>, Failure> {
+    let limit = Duration::from_secs_f64(args.time_limit);
+    bench.timed(times, &mut budgets, limit, trials)?;
+    let checks = budgets.iter().map(|(name, it)| timed_check(name, it));
+    Ok(checks.collect())
 }
 
 /// The name under which a budget names what was checked.
@@ -209,9 +235,13 @@ fn full_name(check: &Check) -> String {
     }
 }
 
+fn document(guarded: &Guarded) -> Document {
+    report::guarded(&guarded.gate, &guarded.comparison)
+}
+
 /// Prints the result, and writes it in the other forms that are wanted.
 fn write(args: &GuardArgs, guarded: &Guarded) -> Result<(), Failure> {
-    let document = report::guarded(&guarded.gate, &guarded.comparison);
+    let document = document(guarded);
     if let Some(path) = &args.markdown {
         output::write_text(Some(path), &render::markdown(&document))?;
     }

@@ -1,0 +1,245 @@
+//! A guarded comparison as a run like any other: two experiments whose variants are the sides. One holds what was
+//! counted, the other what was timed.
+
+use crate::design::{Role, Stopping, Variant};
+use crate::exact::is_exact;
+use crate::experiment::{DesignKind, Experiment};
+use crate::level::{Level, Settings};
+use crate::record::{PlannedExperiment, RunPlan};
+use crate::trial::Outcome;
+
+/// The experiment of what is counted, with these sides as its variants, the base first.
+pub fn counting_experiment(sides: &PlannedExperiment, repetitions: u32) -> PlannedExperiment {
+    let secondary = ["scan_steps", "syncs", "pages_written", "bytes_written"];
+    let experiment = Experiment {
+        question: "Does the new side do more work than the base?".to_owned(),
+        metric: "vm_steps".to_owned(),
+        secondary_metrics: secondary.map(str::to_owned).into(),
+        ..listed("counters", &sides.experiment)
+    };
+    in_turns(sides, experiment, repetitions)
+}
+
+/// The experiment of what is timed; its metrics are those of the budgets, the first of which ranks.
+pub fn timing_experiment(sides: &PlannedExperiment, metrics: &[String]) -> PlannedExperiment {
+    let mut metrics = metrics.iter().cloned();
+    let experiment = Experiment {
+        question: "Is the new side slower than the base?".to_owned(),
+        metric: metrics
+            .next()
+            .unwrap_or_else(|| sides.experiment.metric.clone()),
+        secondary_metrics: metrics.collect(),
+        ..listed("times", &sides.experiment)
+    };
+    in_turns(sides, experiment, 0)
+}
+
+fn listed(id: &str, work: &Experiment) -> Experiment {
+    let mut experiment = work.clone();
+    experiment.id = id.to_owned();
+    experiment.design.kind = DesignKind::List;
+    experiment
+}
+
+fn in_turns(sides: &PlannedExperiment, experiment: Experiment, rounds: u32) -> PlannedExperiment {
+    PlannedExperiment {
+        key: experiment.id.clone(),
+        experiment,
+        stopping: rounds_of(rounds),
+        counting: false,
+        // The sides are the only trials of a block.
+        alone: true,
+        ..sides.clone()
+    }
+}
+
+fn rounds_of(rounds: u32) -> Stopping {
+    Stopping {
+        rounds,
+        max_rounds: rounds,
+        ..Stopping::default()
+    }
+}
+
+/// The plan of the record: these experiments, the timed one with the rounds that the budgets needed. `folder` held copies and
+/// databases for the time of the comparison; what is in it has a path relative to it.
+pub fn recorded_plan(
+    plan: &RunPlan,
+    counters: &PlannedExperiment,
+    timed: (&PlannedExperiment, u32),
+    folder: &str,
+) -> RunPlan {
+    let (times, rounds) = timed;
+    let times = (rounds > 0).then(|| PlannedExperiment {
+        stopping: rounds_of(rounds),
+        ..times.clone()
+    });
+    let experiments = std::iter::once(counters.clone()).chain(times);
+    let experiments = experiments.map(|mut planned| {
+        for variant in &mut planned.variants {
+            relative(&mut variant.settings, folder);
+        }
+        relative(&mut planned.experiment.base, folder);
+        planned
+    });
+    RunPlan {
+        experiments: experiments.collect(),
+        ..plan.clone()
+    }
+}
+
+fn relative(settings: &mut Settings, folder: &str) {
+    let folder = format!("{}/", folder.trim_end_matches('/'));
+    for level in settings.values_mut() {
+        if let Level::Text(text) = level {
+            *text = text.replace(&folder, "");
+        }
+    }
+}
+
+/// The role of a side in the record.
+pub fn role_of(side: usize) -> Role {
+    match side {
+        0 => Role::Baseline,
+        _ => Role::Variant,
+    }
+}
+
+/// What counts of a trial that only counted: its times would be those of another work.
+pub fn counts_of(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Measured(mut measured) => {
+            measured.metrics.retain(|name, _| is_exact(name));
+            measured.latency = None;
+            measured.windows = Vec::new();
+            Outcome::Measured(measured)
+        }
+        other => other,
+    }
+}
+
+/// The variant of a side with a name for people.
+pub fn side_variant(variant: &Variant, side: &str, name: &str) -> Variant {
+    Variant {
+        label: side.to_owned(),
+        name: Some(name.to_owned()),
+        ..variant.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Collector;
+    use crate::environment::{Covariates, Environment};
+    use crate::experiment::Scale;
+    use crate::plan::ad_hoc;
+    use crate::record::{EnvironmentFile, FORMAT, Purpose, TrialRecord};
+    use crate::seed::Seed;
+    use crate::trial::Measured;
+
+    fn plan() -> RunPlan {
+        let variant = |label: &str| Variant {
+            label: label.to_owned(),
+            settings: [(
+                "database".to_owned(),
+                Level::Text(format!("/desk/x/{label}.db")),
+            )]
+            .into(),
+            ..Variant::default()
+        };
+        let sides = PlannedExperiment {
+            experiment: ad_hoc("base", "?", "sql", "txns_per_s"),
+            variants: ["base", "new"].map(variant).to_vec(),
+            ..PlannedExperiment::default()
+        };
+        let whole = RunPlan {
+            format: FORMAT,
+            id: "run".to_owned(),
+            created: String::new(),
+            pragmark: String::new(),
+            seed: Seed(1),
+            scale: Scale::Default,
+            engine: "default".to_owned(),
+            quick: false,
+            trial_limit_s: 1.0,
+            budget_s: None,
+            tiers: None,
+            postgres_given: false,
+            experiments: Vec::new(),
+        };
+        let times = timing_experiment(&sides, &["p99_us".to_owned()]);
+        let counters = counting_experiment(&sides, 2);
+        recorded_plan(&whole, &counters, (&times, 9), "/desk/x")
+    }
+
+    fn trial(planned: &PlannedExperiment, round: u32, side: usize) -> TrialRecord {
+        let figures = [("vm_steps", 10.0), ("p99_us", 5.0 + side as f64)];
+        let measured = Measured {
+            metrics: figures.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Measured::default()
+        };
+        let outcome = Outcome::Measured(Box::new(measured));
+        TrialRecord {
+            purpose: Purpose::Rounds,
+            experiment: planned.key.clone(),
+            round,
+            block: 0,
+            // Whichever came first.
+            position: (side as u32 + round) % 2,
+            variant: planned.variants[side].label.clone(),
+            role: role_of(side),
+            started: String::new(),
+            wall_s: 0.1,
+            covariates: Covariates::default(),
+            outcome: match planned.key.as_str() {
+                "counters" => counts_of(outcome),
+                _ => outcome,
+            },
+        }
+    }
+
+    #[test]
+    fn the_record_is_a_whole_run_with_a_ratio_and_counters_without_times() {
+        let plan = plan();
+        assert_eq!(plan.check(), Ok(()));
+        assert_eq!(
+            plan.experiments[0].variants[1].settings["database"],
+            "new.db".into()
+        );
+        let environment = EnvironmentFile {
+            format: FORMAT,
+            machine: Environment::default(),
+            engines: Vec::new(),
+            noise: None,
+        };
+        let mut collector = Collector::new(plan.clone(), environment);
+        for planned in &plan.experiments {
+            for round in 0..planned.stopping.rounds {
+                for side in 0..2 {
+                    collector.add(trial(planned, round, side));
+                }
+            }
+        }
+        let analysis = collector.finish();
+        assert!(analysis.is_complete());
+        let [counters, times] = &analysis.experiments[..] else {
+            panic!("two experiments");
+        };
+        assert!(!counters.variants[0].summaries.contains_key("p99_us"));
+        assert_eq!(counters.variants[1].summaries["vm_steps"].n, 2);
+        let effect = times.variants[1].effect.as_ref().unwrap();
+        assert!((effect.estimate.centre - 1.2).abs() < 1e-9);
+        assert_eq!(effect.estimate.n, 9);
+    }
+
+    #[test]
+    fn without_a_timed_block_there_is_only_what_was_counted() {
+        let whole = plan();
+        let [counters, times] = &whole.experiments[..] else {
+            panic!("two experiments");
+        };
+        let plan = recorded_plan(&whole, counters, (times, 0), "/desk");
+        assert_eq!(plan.experiments.len(), 1);
+    }
+}
