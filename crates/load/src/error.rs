@@ -185,6 +185,14 @@ pub enum LoadError {
         /// Their values.
         values: String,
     },
+    /// An index that has rows is damaged.
+    #[error(
+        "the index on {columns} is malformed: see PRAGMA integrity_check; REINDEX may repair it"
+    )]
+    MalformedIndex {
+        /// Its columns.
+        columns: String,
+    },
     /// The finished database does not hold what it should.
     #[error("the check of the new database failed, and it was discarded: {0}")]
     Check(String),

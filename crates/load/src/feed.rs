@@ -163,6 +163,15 @@ impl Feed<'_> {
         }
     }
 
+    /// Rows that the input is likely to have if these, the first, are like the others; where its length is not
+    /// known, no more than these.
+    pub(crate) fn expected_rows(&self, first: u64) -> u64 {
+        match (self.progress.total_bytes, self.progress.bytes_read) {
+            (Some(total), read @ 1..) => (first as f64 * (total as f64 / read as f64)) as u64,
+            _ => first,
+        }
+    }
+
     /// Refuses a row.
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
         self.rejects.reject(row)

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Connection, Library, OpenFlags};
+use engine::{Connection, Library};
 
 use crate::arrays::{self, Commits};
 use crate::batch::Batch;
+use crate::database;
 use crate::error::LoadError;
 use crate::feed::{Feed, Observer, Phase, feed};
 use crate::full_text::{self, FullText, Kept};
@@ -18,12 +19,10 @@ use crate::rejects::Rejects;
 use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 use crate::same_file::refuse_own_input;
 use crate::source::Source;
-use crate::staging::{Staging, journal};
+use crate::staging::Staging;
 use crate::table::{Index, quoted};
 use crate::target::Target;
 
-/// How long another connection's lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// Threads that write pages by default: beyond these the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
 
@@ -35,6 +34,9 @@ const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
 const FEW_ROWS: usize = 1_000;
+/// The share of its rows by which a table with rows and indexes has to grow to get new trees for its indexes:
+/// SQLite needs about ten times as long for an entry as it takes to copy one.
+const LEAST_GROWTH: f64 = 0.1;
 
 /// Loads every row of a source whose types are chosen.
 pub(crate) fn load_once(
@@ -52,6 +54,7 @@ pub(crate) fn load_once(
         indexes_made: false,
         index_names: Vec::new(),
         kept: Kept::default(),
+        replaced: Vec::new(),
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
     refuse_own_input(&*source, request)?;
@@ -103,6 +106,8 @@ struct Load<'l> {
     index_names: Vec<String>,
     /// The full-text indexes that were there before.
     kept: Kept,
+    /// Pages to be freed at the end of the transaction.
+    replaced: Vec<u32>,
 }
 
 impl Load<'_> {
@@ -114,7 +119,7 @@ impl Load<'_> {
         observer: &mut Observer<'_>,
     ) -> Result<u64, LoadError> {
         let staging = Staging::new(&self.request.database)?;
-        let connection = self.open_new(staging.path())?;
+        let connection = database::open_new(self.library, staging.path(), self.request)?;
         connection.execute("BEGIN")?;
         let target = Target::prepare(&connection, self.request, source.info())?;
         let layout = self.layout(&connection, &target, true)?;
@@ -214,20 +219,19 @@ impl Load<'_> {
         connection.execute("COMMIT")?;
         connection.close()?;
         let written = pages::write(self.library, path, layout, target, self.means(), feed)?;
-        let connection = self.open_new(path)?;
+        let connection = database::open_new(self.library, path, self.request)?;
         connection.execute("BEGIN")?;
         self.go_on(&connection, target, written, feed, Commits::NowAndThen)?;
         Ok(connection)
     }
 
     fn means(&self) -> Means {
+        let is_free = self.request.strategy == StrategyChoice::Auto;
         Means {
             workers: self.request.workers.unwrap_or_else(usual_workers).max(1),
             index_memory: self.request.index_memory,
-            least_rows: match self.request.strategy {
-                StrategyChoice::Auto => FEW_ROWS,
-                StrategyChoice::Only(_) => 0,
-            },
+            least_rows: if is_free { FEW_ROWS } else { 0 },
+            least_growth: if is_free { LEAST_GROWTH } else { 0.0 },
         }
     }
 
@@ -242,6 +246,7 @@ impl Load<'_> {
     ) -> Result<(), LoadError> {
         self.rows += written.rows;
         self.rows_by_pages = written.rows;
+        self.replaced = written.replaced;
         if let Some((batch, why)) = written.stopped {
             self.refuse_pages(&why)?;
             self.by_arrays(connection, target, Some(batch), feed, (&why, commits))?;
@@ -258,25 +263,9 @@ impl Load<'_> {
     ) -> Result<u64, LoadError> {
         let changed = self.change_in_transaction(source, rejects, observer);
         if changed.is_err() {
-            self.settle();
+            database::settle(self.library, self.request);
         }
         changed
-    }
-
-    /// Lets SQLite take back what it could not take back when it failed: on a full disk it may leave its
-    /// journal to whoever opens the database next. Where it cannot do it now either, the journal is still
-    /// there for the next one.
-    fn settle(&self) {
-        let database = &self.request.database;
-        if !journal(database, "-journal").exists() {
-            return;
-        }
-        let vfs = self.request.vfs.as_deref();
-        let opened = Connection::open(self.library, database, OpenFlags::READ_WRITE, vfs);
-        let _ = opened.and_then(|connection| {
-            connection.query_i64("SELECT count(*) FROM sqlite_master")?;
-            connection.close()
-        });
     }
 
     fn change_in_transaction(
@@ -287,13 +276,7 @@ impl Load<'_> {
     ) -> Result<u64, LoadError> {
         // Before the connection, because it has to outlive it: closing it would give up SQLite's locks.
         let mut file: Option<PageFile> = None;
-        let connection = Connection::open(
-            self.library,
-            &self.request.database,
-            OpenFlags::READ_WRITE,
-            self.request.vfs.as_deref(),
-        )?;
-        connection.busy_timeout(PATIENCE)?;
+        let connection = database::open(self.library, self.request)?;
         connection.execute("BEGIN IMMEDIATE")?;
         let changed = self
             .change(&connection, &mut file, source, rejects, observer)
@@ -323,7 +306,7 @@ impl Load<'_> {
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
     ) -> Result<u64, LoadError> {
-        self.check_page_size_of(connection)?;
+        database::check_page_size(connection, self.request)?;
         let target = Target::prepare(connection, self.request, source.info())?;
         let layout = self.layout(connection, &target, false)?;
         feed(source, &target, rejects, observer, |feed| {
@@ -339,19 +322,6 @@ impl Load<'_> {
             self.finish(connection, feed)?;
             feed.tell(Phase::Sync)
         })
-    }
-
-    /// A database keeps the page size that it has.
-    fn check_page_size_of(&self, connection: &Connection) -> Result<(), LoadError> {
-        let Some(wanted) = self.request.page_size else {
-            return Ok(());
-        };
-        match connection.query_i64("PRAGMA main.page_size")? {
-            size if size == i64::from(wanted) => Ok(()),
-            size => Err(LoadError::Definition(format!(
-                "the database has pages of {size} bytes; only a new database can have another page size"
-            ))),
-        }
     }
 
     /// Writes pages behind the end of the database, and links them within the transaction that is open.
@@ -381,20 +351,6 @@ impl Load<'_> {
         }
     }
 
-    /// Opens a database in the making. It is thrown away if anything fails, so it is neither synced
-    /// before its end nor journalled on the disk; a journal in memory keeps statements atomic.
-    fn open_new(&self, path: &Path) -> Result<Connection, LoadError> {
-        let connection = Connection::open(self.library, path, OpenFlags::READ_WRITE, None)?;
-        if let Some(size) = self.request.page_size {
-            connection.execute(&format!("PRAGMA page_size = {size}"))?;
-        }
-        connection.execute(
-            "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; \
-             PRAGMA cache_size = -65536",
-        )?;
-        Ok(connection)
-    }
-
     fn by_arrays(
         &mut self,
         connection: &Connection,
@@ -416,6 +372,8 @@ impl Load<'_> {
             indexes::make(connection, &self.request.table, after)?;
         }
         self.kept = full_text::fill(connection, self.request, feed)?;
+        // Nothing is written in this transaction from here on.
+        pages::free(connection, &self.replaced)?;
         if self.request.check {
             feed.tell(Phase::Check)?;
             self.check(connection)?;
@@ -448,47 +406,5 @@ impl Load<'_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::table::Table;
-
-    #[test]
-    fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {
-        let library = Arc::new(Library::load(&engine::Source::Embedded).unwrap());
-        let folder = tempfile::tempdir().unwrap();
-        let [live, left] = ["live.db", "left.db"].map(|name| folder.path().join(name));
-        let connection = Connection::open(&library, &live, OpenFlags::default(), None).unwrap();
-        connection
-            .execute(
-                "CREATE TABLE t(a); WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
-                 INSERT INTO t SELECT printf('%0100d', i) FROM n",
-            )
-            .unwrap();
-        let before = std::fs::read(&live).unwrap();
-        // Far more pages than the cache holds: they are in the file before the transaction ends.
-        connection
-            .execute("PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = a || a")
-            .unwrap();
-        std::fs::copy(&live, &left).unwrap();
-        std::fs::copy(journal(&live, "-journal"), journal(&left, "-journal")).unwrap();
-        assert!(std::fs::read(&left).unwrap() != before);
-
-        let load = Load {
-            library: &library,
-            request: &Request::new(&left, Table::new("t")),
-            rows: 0,
-            rows_by_pages: 0,
-            why_arrays: None,
-            indexes_made: false,
-            index_names: Vec::new(),
-            kept: Kept::default(),
-        };
-        load.settle();
-        assert!(!journal(&left, "-journal").exists());
-        assert!(std::fs::read(&left).unwrap() == before);
     }
 }

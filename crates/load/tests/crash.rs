@@ -82,6 +82,16 @@ fn scenes() -> Vec<Scene> {
     }];
     vec![
         Scene {
+            name: "rows are added to a table with indexes",
+            before: "CREATE TABLE t(a INTEGER, b TEXT);
+                CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC, b);
+                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 700)
+                INSERT INTO t SELECT i, printf('%0100d', i) FROM n;",
+            mode: Mode::Append,
+            table: table("t"),
+            rows: 1_500,
+        },
+        Scene {
             name: "rows are added",
             before: with_rows,
             mode: Mode::Append,
@@ -293,7 +303,7 @@ fn a_killed_load_leaves_the_old_database_or_the_complete_new_one() {
     let database = folder.path().join("db");
     let library = library();
     open(&library, &database)
-        .execute("CREATE TABLE t(a INTEGER, b TEXT)")
+        .execute("CREATE TABLE t(a INTEGER, b TEXT); CREATE UNIQUE INDEX i ON t(b, a)")
         .unwrap();
     let mut random = Seed(3).generator();
     let (mut kills, mut last) = (0, 0);

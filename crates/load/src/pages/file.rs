@@ -279,12 +279,18 @@ impl PageFile {
     /// The last page.
     pub(super) fn last_page(&self) -> Result<NewPage, LoadError> {
         let number = self.pages();
+        let bytes = self.read(number)?;
+        Ok(NewPage { number, bytes })
+    }
+
+    /// A page as it lies in the file.
+    pub(super) fn read(&self, number: u32) -> Result<Vec<u8>, LoadError> {
         let mut bytes = vec![0; self.page_size];
         let offset = (u64::from(number) - 1) * self.page_size as u64;
         self.file
             .read_exact_at(&mut bytes, offset)
             .map_err(LoadError::open(&self.path))?;
-        Ok(NewPage { number, bytes })
+        Ok(bytes)
     }
 
     /// Syncs the pages added and returns the new contents of pages that SQLite has made.

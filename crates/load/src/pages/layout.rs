@@ -23,8 +23,10 @@ pub(crate) struct Layout {
     pub(super) spine: Spine,
     /// The columns of the table in its order, as numbers of the source's.
     pub(super) columns: Vec<usize>,
-    /// Its indexes, all of them empty; of one WITHOUT ROWID, itself first.
+    /// Its indexes; of one WITHOUT ROWID, itself first.
     pub(super) indexes: Vec<IndexPlan>,
+    /// About how many entries each of its indexes has.
+    pub(super) entries: u64,
 }
 
 /// Why there is no layout.
@@ -70,12 +72,16 @@ impl Layout {
         let Some(spine) = Spine::read(connection, root, last)? else {
             return refused("the table's pages are not supported");
         };
-        let layout = Layout::read(connection, target, columns, reserved, spine)?;
-        if layout.spine.is_empty() || layout.indexes.is_empty() {
-            Ok(layout)
-        } else {
-            refused("the table already has rows and indexes")
+        let mut layout = Layout::read(connection, target, columns, reserved, spine)?;
+        if layout.has_entries() {
+            layout.entries = entries(connection, layout.indexes[0].root)?;
         }
+        Ok(layout)
+    }
+
+    /// Whether there are entries in indexes.
+    pub(super) fn has_entries(&self) -> bool {
+        !self.spine.is_empty() && !self.indexes.is_empty()
     }
 
     fn read(
@@ -100,6 +106,7 @@ impl Layout {
             spine,
             columns,
             indexes,
+            entries: 0,
         })
     }
 
@@ -242,6 +249,41 @@ fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, N
         _ => None,
     })
 }
+
+/// About how many entries an index has: as many as if every page had as many as those on the way to its middle.
+fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
+    let (mut entries, mut page) = (1_u64, root);
+    for _ in 0..DEEPEST {
+        let Some((cells, child)) = middle(connection, page)? else {
+            return Ok(0);
+        };
+        entries = entries.saturating_mul(cells);
+        match child {
+            Some(child) => page = child,
+            None => break,
+        }
+    }
+    Ok(entries)
+}
+
+/// The cells of a page of an index, and the child in its middle if it is an interior one.
+fn middle(connection: &Connection, page: u32) -> Result<Option<(u64, Option<u32>)>, EngineError> {
+    let bytes = spine::read_page(connection, page)?.unwrap_or_default();
+    let u16_at = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let (Some(kind), Some(cells)) = (bytes.first(), u16_at(3)) else {
+        return Ok(None);
+    };
+    let middle = 12 + 2 * usize::from(cells / 2).min(usize::from(cells.saturating_sub(1)));
+    let child = u16_at(middle).and_then(|cell| bytes.get(usize::from(cell)..)?.first_chunk());
+    let child = child.map(|bytes| u32::from_be_bytes(*bytes));
+    Ok(match kind {
+        2 => Some((u64::from(cells) + 1, child)),
+        _ => Some((u64::from(cells), None)),
+    })
+}
+
+/// The most levels that a tree can have.
+const DEEPEST: usize = 40;
 
 fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32, EngineError> {
     let name = name.replace('\'', "''");

@@ -63,7 +63,8 @@ fn rewrite(connection: &Connection, page: u32) -> Result<(), EngineError> {
     ))
 }
 
-fn replace(connection: &Connection, page: &NewPage) -> Result<(), EngineError> {
+/// Gives a page new contents.
+pub(super) fn replace(connection: &Connection, page: &NewPage) -> Result<(), EngineError> {
     let mut update = connection.prepare("UPDATE sqlite_dbpage SET data = ?1 WHERE pgno = ?2")?;
     update.bind_blob(1, &page.bytes)?;
     update.bind_i64(2, i64::from(page.number))?;

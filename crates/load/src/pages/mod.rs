@@ -15,6 +15,7 @@
 mod buffer;
 mod encoder;
 mod file;
+mod free;
 mod index;
 mod jobs;
 mod layout;
@@ -44,7 +45,7 @@ use crate::error::LoadError;
 use crate::feed::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
-use index::{IndexColumn, IndexPlan};
+use index::{Existing, IndexColumn, IndexPlan};
 use jobs::{Job, Piece};
 use packer::Packer;
 use sequencer::Sequencer;
@@ -54,6 +55,7 @@ use stored::Conversion;
 use tree::Child;
 
 pub(crate) use file::PageFile;
+pub(crate) use free::free;
 pub(crate) use layout::{Layout, NoLayout, refused};
 pub(crate) use link::link;
 
@@ -63,6 +65,8 @@ pub(crate) struct Written {
     pub(crate) rows: u64,
     /// The batch from which on rows have to go through SQL, and why.
     pub(crate) stopped: Option<(Batch, String)>,
+    /// The pages of former trees of indexes, to be [freed](free) at the end of the transaction.
+    pub(crate) replaced: Vec<u32>,
 }
 
 /// How much the page writer may take.
@@ -75,6 +79,24 @@ pub(crate) struct Means {
     /// Rows that the first batch must have unless they are wide, lest a table that has rows gets a page for
     /// every few more.
     pub(crate) least_rows: usize,
+    /// The share of its rows by which a table with rows and indexes must be expected to grow, lest its
+    /// indexes are written anew for a few more entries.
+    pub(crate) least_growth: f64,
+}
+
+impl Means {
+    /// Bytes of memory for new entries of indexes: half of it where there are old ones.
+    fn new_entries(&self, layout: &Layout) -> usize {
+        match layout.has_entries() {
+            true => self.index_memory / 2,
+            false => self.index_memory,
+        }
+    }
+
+    /// Rows that the input must be expected to have.
+    fn least_expected(&self, layout: &Layout) -> u64 {
+        (layout.entries as f64 * self.least_growth) as u64
+    }
 }
 
 /// Writes the feed's batches into the table of a database of the load's own, which no connection has
@@ -110,30 +132,44 @@ pub(crate) fn write_into(
         file,
         layout: &layout,
         failed: &failed,
-        index_memory: means.index_memory / means.workers,
+        index_memory: means.new_entries(&layout) / means.workers,
         least_rows: means.least_rows,
+        least_expected: means.least_expected(&layout),
     };
     let (written, parts) = crew.work(means.workers, feed);
     let parts = parts?;
-    let written = written?;
+    let mut written = written?;
     if !layout.indexes.is_empty() {
         feed.tell(Phase::Indexes)?;
     }
-    finish(file, layout, parts)?;
+    let memory = means.index_memory - means.new_entries(&layout);
+    written.replaced = finish(file, layout, parts, memory)?;
     Ok(written)
 }
 
-/// Writes the last pages, the interior ones and the indexes.
-fn finish(file: &PageFile, layout: Layout, mut parts: Vec<Part>) -> Result<(), LoadError> {
+/// Writes the last pages, the interior ones and the indexes; returns the pages that these do not need any
+/// more. `memory` are the bytes that old entries of indexes may take.
+fn finish(
+    file: &PageFile,
+    layout: Layout,
+    mut parts: Vec<Part>,
+    memory: usize,
+) -> Result<Vec<u32>, LoadError> {
+    let mut replaced = Vec::new();
     for (number, plan) in layout.indexes.iter().enumerate() {
         let of_parts = parts.iter_mut().map(|part| &mut part.runs[number]);
-        let runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
+        let mut runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
+        if layout.has_entries() && !runs.is_empty() {
+            let existing = Existing::read(file, plan, memory)?;
+            runs.extend(existing.runs);
+            replaced.extend(existing.pages);
+        }
         index::write(file, plan, &runs, parts.len())?;
     }
-    match layout.root {
-        Some(root) => write_table(file, root, layout.spine, &mut parts),
-        None => Ok(()),
+    if let Some(root) = layout.root {
+        write_table(file, root, layout.spine, &mut parts)?;
     }
+    Ok(replaced)
 }
 
 /// Writes the last leaves of the table and what stands above them.
@@ -179,6 +215,7 @@ struct Crew<'w> {
     /// Bytes of memory that each worker's entries may take.
     index_memory: usize,
     least_rows: usize,
+    least_expected: u64,
 }
 
 impl Crew<'_> {
@@ -199,7 +236,9 @@ impl Crew<'_> {
                 .collect();
             // The workers alone hold the receiver, so that sending fails when all of them have ended.
             drop(jobs);
-            let mut sequencer = Sequencer::new(self.target, &self.layout.spine, self.least_rows);
+            let spine = &self.layout.spine;
+            let mut sequencer =
+                Sequencer::new(self.target, spine, self.least_rows, self.least_expected);
             let written = sequencer.run(feed, |job| {
                 !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
             });

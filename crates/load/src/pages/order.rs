@@ -232,6 +232,28 @@ impl<'r> Iterator for Fields<'r> {
     }
 }
 
+/// Whether bytes that others have written are a record of so many values.
+pub(super) fn is_record(bytes: &[u8], columns: usize) -> bool {
+    let of_header = varint::get(bytes).and_then(|(header, length)| {
+        let types = bytes.get(length..usize::try_from(header).ok()?)?;
+        Some((types, bytes.len() - header as usize))
+    });
+    let Some((mut types, values)) = of_header else {
+        return false;
+    };
+    let (mut count, mut wanted) = (0, 0_u64);
+    while let Some((serial_type, length)) = varint::get(types) {
+        types = &types[length..];
+        count += 1;
+        wanted += match serial_type {
+            0..12 => number_length(serial_type as u32) as u64,
+            // Far from what would overflow, and too long for any record.
+            _ => ((serial_type - 12) / 2).min(1 << 32),
+        };
+    }
+    types.is_empty() && count == columns && wanted == values as u64
+}
+
 /// A number of up to eight bytes, the highest first.
 fn signed(bytes: &[u8]) -> i64 {
     let mut whole = [0; 8];

@@ -17,16 +17,24 @@ pub(super) struct Sequencer<'t> {
     target: &'t Target,
     /// Rows that the first batch must have.
     least_rows: usize,
+    /// Rows that the whole input must be expected to have.
+    least_expected: u64,
     /// The last rowid given; none before the first row.
     last: Option<i64>,
     rows: u64,
 }
 
 impl<'t> Sequencer<'t> {
-    pub(super) fn new(target: &'t Target, spine: &Spine, least_rows: usize) -> Sequencer<'t> {
+    pub(super) fn new(
+        target: &'t Target,
+        spine: &Spine,
+        least_rows: usize,
+        least_expected: u64,
+    ) -> Sequencer<'t> {
         Sequencer {
             target,
             least_rows: if spine.is_empty() { 0 } else { least_rows },
+            least_expected,
             last: spine.last(),
             rows: 0,
         }
@@ -45,6 +53,7 @@ impl<'t> Sequencer<'t> {
         Ok(Written {
             rows: self.rows,
             stopped,
+            replaced: Vec::new(),
         })
     }
 
@@ -56,7 +65,7 @@ impl<'t> Sequencer<'t> {
     ) -> Result<Option<(Batch, String)>, LoadError> {
         while let Some(batch) = feed.next()? {
             let rows = Rows::of(&batch)?;
-            let rowids = match self.decide(&rows) {
+            let rowids = match self.decide(&rows, feed) {
                 Ok(rowids) => rowids,
                 Err(reason) => return Ok(Some((batch, reason))),
             };
@@ -74,11 +83,14 @@ impl<'t> Sequencer<'t> {
     ///
     /// # Errors
     /// Why it cannot.
-    fn decide(&mut self, rows: &Rows) -> Result<Rowids, String> {
+    fn decide(&mut self, rows: &Rows, feed: &Feed<'_>) -> Result<Rowids, String> {
         let count = rows.range().len();
         let is_first = self.rows == 0 && count > 0;
         if is_first && count < self.least_rows && rows.bytes() < FEW_BYTES {
             return Err(FEW_ROWS.to_owned());
+        }
+        if is_first && feed.expected_rows(count as u64) < self.least_expected {
+            return Err(FEW_ENTRIES.to_owned());
         }
         self.check(rows)?;
         self.rowids(rows.cells(), count)
@@ -163,6 +175,7 @@ impl<'t> Sequencer<'t> {
 }
 
 const FEW_ROWS: &str = "too few rows for pages of their own";
+const FEW_ENTRIES: &str = "too few rows to write the indexes of the table anew";
 /// Bytes of values that are enough for pages of their own, however few rows they are.
 const FEW_BYTES: usize = 256 << 10;
 const NO_ROWID: &str = "the largest rowid is taken";

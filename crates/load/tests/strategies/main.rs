@@ -9,6 +9,7 @@ mod classes;
 mod edges;
 mod existing;
 mod indexes;
+mod merged;
 mod new;
 mod properties;
 mod sorted;

@@ -297,15 +297,12 @@ fn check_added(case: &Case, first: usize) {
     case.insert_part(&path("pages"), &create, before);
 
     let rows = case.rows(added);
-    let can = case.indexes.is_empty() || case.rows(before) == 0;
-    let strategy = if can {
-        StrategyChoice::Only(LoadStrategy::Pages)
-    } else {
-        StrategyChoice::Auto
-    };
+    let strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let summary = case.append(&path("pages"), before.len(), strategy).unwrap();
-    assert_eq!(summary.rows, rows as u64);
-    assert_eq!(summary.rows_by_pages, if can { rows as u64 } else { 0 });
+    assert_eq!(
+        (summary.rows, summary.rows_by_pages),
+        (rows as u64, rows as u64)
+    );
     assert_eq!(
         contents(&path("pages"), case.declared.len()),
         contents(&path("insert"), case.declared.len())

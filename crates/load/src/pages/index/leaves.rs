@@ -37,10 +37,10 @@ pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Resu
 }
 
 /// The types of pages.
-const INDEX_LEAF: u8 = 0x0a;
-const INDEX_INTERIOR: u8 = 0x02;
-const LEAF_HEADER: usize = 8;
-const INTERIOR_HEADER: usize = 12;
+pub(super) const INDEX_LEAF: u8 = 0x0a;
+pub(super) const INDEX_INTERIOR: u8 = 0x02;
+pub(super) const LEAF_HEADER: usize = 8;
+pub(super) const INTERIOR_HEADER: usize = 12;
 /// What a cell takes in a leaf at least, so that there is room for a free block where it was.
 const LEAST_CELL: usize = 4;
 /// Bytes after which the buffer is written.
@@ -275,17 +275,25 @@ fn longest_whole(usable: usize) -> usize {
     (usable - 12) * 64 / 255 - 23
 }
 
+/// The bytes that a page keeps of a record of this length; the rest is in overflow pages.
+pub(super) fn local(usable: usize, length: usize) -> usize {
+    let whole = longest_whole(usable);
+    if length <= whole {
+        return length;
+    }
+    let least = (usable - 12) * 32 / 255 - 23;
+    let wanted = least + (length - least) % (usable - 4);
+    if wanted <= whole { wanted } else { least }
+}
+
 /// The cell of an entry as a page has it: its length, what stays in the page, and where the rest is, which
 /// is written at once.
 pub(super) fn cell(file: &PageFile, entry: Entry<'_>) -> Result<Vec<u8>, LoadError> {
-    let (usable, record) = (file.usable(), entry.record());
-    let whole = longest_whole(usable);
-    if record.len() <= whole {
+    let record = entry.record();
+    let local = local(file.usable(), record.len());
+    if local == record.len() {
         return Ok(entry.cell.to_vec());
     }
-    let least = (usable - 12) * 32 / 255 - 23;
-    let wanted = least + (record.len() - least) % (usable - 4);
-    let local = if wanted <= whole { wanted } else { least };
     let mut cell = Vec::new();
     varint::push(&mut cell, record.len() as u64);
     cell.extend_from_slice(&record[..local]);

@@ -5,12 +5,14 @@
 //! their parent. The entries, sorted runs of several workers, are divided into ranges that are merged and
 //! written side by side; the entries at which they are divided become such entries between pages.
 
+mod existing;
 mod leaves;
 
 use super::file::PageFile;
 use super::order::{self, Field, Fields, Key};
 use super::sort::{Entry, Merged, Run};
 use crate::error::LoadError;
+pub(super) use existing::Existing;
 use leaves::{Leaves, Level, cell, write_levels};
 
 /// An index to be filled, or a table WITHOUT ROWID, which is an index over all of its columns.

@@ -8,6 +8,7 @@
 
 mod entry_buffer;
 mod merge;
+mod ordered;
 mod run;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ use entry_buffer::EntryBuffer;
 use run::Spill;
 
 pub(super) use merge::Merged;
+pub(super) use ordered::Ordered;
 pub(super) use run::{Entry, Run};
 
 /// The most bytes of a buffer: more do not fit the processor's cache, and fewer make more runs.

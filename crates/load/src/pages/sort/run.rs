@@ -242,21 +242,39 @@ impl Spill {
         }
     }
 
+    fn file(&mut self) -> Result<Arc<SpillFile>, LoadError> {
+        if let Some(file) = &self.file {
+            return Ok(Arc::clone(file));
+        }
+        let made = tempfile::tempfile_in(&self.directory)
+            .map_err(|source| unwritable(&self.directory, source))?;
+        let file = self.file.insert(Arc::new(SpillFile {
+            directory: self.directory.clone(),
+            file: made,
+        }));
+        Ok(Arc::clone(file))
+    }
+
+    /// Moves a run that is in memory into the file.
+    pub(super) fn keep(&mut self, run: Run) -> Result<Run, LoadError> {
+        let Cells::Memory(cells) = &run.cells else {
+            return Ok(run);
+        };
+        let (file, first) = (self.file()?, self.end);
+        (file.file)
+            .write_all_at(cells, first)
+            .map_err(|source| file.unwritable(source))?;
+        self.end += cells.len() as u64;
+        Ok(Run {
+            cells: Cells::File(file, first, self.end),
+            samples: run.samples,
+        })
+    }
+
     /// Begins a run of about so many bytes.
     pub(super) fn begin(&mut self, bytes: u64) -> Result<SpilledRun<'_>, LoadError> {
-        let file = match &self.file {
-            Some(file) => Arc::clone(file),
-            None => {
-                let made = tempfile::tempfile_in(&self.directory)
-                    .map_err(|source| unwritable(&self.directory, source))?;
-                Arc::clone(self.file.insert(Arc::new(SpillFile {
-                    directory: self.directory.clone(),
-                    file: made,
-                })))
-            }
-        };
         Ok(SpilledRun {
-            file,
+            file: self.file()?,
             first: self.end,
             end: &mut self.end,
             cells: Vec::with_capacity(WRITE),

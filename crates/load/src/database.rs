@@ -1,0 +1,139 @@
+//! The database of a load: opening it, new or as others use it, and what is left to do after a failure.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Connection, Library, OpenFlags};
+
+use crate::error::LoadError;
+use crate::request::Request;
+use crate::staging::journal;
+
+/// How long another connection's lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of the page cache of a new database, into which SQL adds rows in order.
+const CACHE_OF_NEW: usize = 64 << 20;
+/// The share of the memory that is available, which the page cache may take: others need some of it.
+const SHARE: usize = 4;
+
+/// Opens a database in the making. It is thrown away if anything fails, so it is neither synced before its end nor
+/// journalled on the disk; a journal in memory keeps statements atomic.
+pub(crate) fn open_new(
+    library: &Arc<Library>,
+    path: &Path,
+    request: &Request,
+) -> Result<Connection, LoadError> {
+    let connection = Connection::open(library, path, OpenFlags::READ_WRITE, None)?;
+    if let Some(size) = request.page_size {
+        connection.execute(&format!("PRAGMA page_size = {size}"))?;
+    }
+    connection.execute(
+        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE",
+    )?;
+    set_cache(&connection, CACHE_OF_NEW)?;
+    Ok(connection)
+}
+
+/// Opens a database that others use. Rows that go through SQL change pages all over its indexes, each of which is
+/// written again whenever it has left the cache; so the cache may take as much as sorting indexes may.
+pub(crate) fn open(library: &Arc<Library>, request: &Request) -> Result<Connection, LoadError> {
+    let (path, vfs) = (&request.database, request.vfs.as_deref());
+    let connection = Connection::open(library, path, OpenFlags::READ_WRITE, vfs)?;
+    connection.busy_timeout(PATIENCE)?;
+    let most = available_memory().map_or(CACHE_OF_NEW, |bytes| bytes / SHARE);
+    set_cache(&connection, request.index_memory.min(most))?;
+    Ok(connection)
+}
+
+/// Sets how much memory pages may take, in bytes; SQLite takes it as it needs it.
+fn set_cache(connection: &Connection, bytes: usize) -> Result<(), LoadError> {
+    let kib = (bytes >> 10).max(LEAST_CACHE_KIB);
+    Ok(connection.execute(&format!("PRAGMA cache_size = -{kib}"))?)
+}
+
+/// SQLite's default.
+const LEAST_CACHE_KIB: usize = 2_000;
+
+/// The memory that can be had without swapping, in bytes, where the system tells it.
+fn available_memory() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// A database keeps the page size that it has.
+pub(crate) fn check_page_size(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+    let Some(wanted) = request.page_size else {
+        return Ok(());
+    };
+    match connection.query_i64("PRAGMA main.page_size")? {
+        size if size == i64::from(wanted) => Ok(()),
+        size => Err(LoadError::Definition(format!(
+            "the database has pages of {size} bytes; only a new database can have another page size"
+        ))),
+    }
+}
+
+/// Lets SQLite take back what it could not take back when it failed: on a full disk it may leave its journal to
+/// whoever opens the database next. Where it cannot do it now either, the journal is still there for the next one.
+pub(crate) fn settle(library: &Arc<Library>, request: &Request) {
+    let database = &request.database;
+    if !journal(database, "-journal").exists() {
+        return;
+    }
+    let vfs = request.vfs.as_deref();
+    let opened = Connection::open(library, database, OpenFlags::READ_WRITE, vfs);
+    let _ = opened.and_then(|connection| {
+        connection.query_i64("SELECT count(*) FROM sqlite_master")?;
+        connection.close()
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    #[test]
+    fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {
+        let library = Arc::new(Library::load(&engine::Source::Embedded).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let [live, left] = ["live.db", "left.db"].map(|name| folder.path().join(name));
+        let connection = Connection::open(&library, &live, OpenFlags::default(), None).unwrap();
+        connection
+            .execute(
+                "CREATE TABLE t(a); WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+                 INSERT INTO t SELECT printf('%0100d', i) FROM n",
+            )
+            .unwrap();
+        let before = std::fs::read(&live).unwrap();
+        // Far more pages than the cache holds: they are in the file before the transaction ends.
+        connection
+            .execute("PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = a || a")
+            .unwrap();
+        std::fs::copy(&live, &left).unwrap();
+        std::fs::copy(journal(&live, "-journal"), journal(&left, "-journal")).unwrap();
+        assert!(std::fs::read(&left).unwrap() != before);
+
+        settle(&library, &Request::new(&left, Table::new("t")));
+        assert!(!journal(&left, "-journal").exists());
+        assert!(std::fs::read(&left).unwrap() == before);
+    }
+
+    #[test]
+    fn the_cache_of_a_database_that_exists_takes_what_sorting_may_take() {
+        let library = Arc::new(Library::load(&engine::Source::Embedded).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let mut request = Request::new(folder.path().join("a.db"), Table::new("t"));
+        std::fs::write(&request.database, "").unwrap();
+        for (index_memory, expected) in [(8 << 20, -8_192), (0, -2_000)] {
+            request.index_memory = index_memory;
+            let connection = open(&library, &request).unwrap();
+            assert_eq!(connection.query_i64("PRAGMA cache_size").unwrap(), expected);
+        }
+    }
+}
