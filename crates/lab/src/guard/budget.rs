@@ -34,6 +34,22 @@ pub enum BudgetError {
         "`{0}` is no budget: write `<= 1.10` or `>= 0.95`, the new figure divided by that of the base"
     )]
     Form(String),
+    /// No form of a limit.
+    #[error(
+        "`{0}` is no limit: write `<= 20 ms`, `>= 100` or `<= 64 KiB`; units are ns, us, ms, s, B, KiB and MiB"
+    )]
+    Limit(String),
+    /// The unit measures something else.
+    #[error("`{metric}` is not measured in {unit}")]
+    Unit {
+        /// The metric.
+        metric: String,
+        /// The unit of the limit.
+        unit: &'static str,
+    },
+    /// Two names mean one metric.
+    #[error("`{0}` is named twice")]
+    Twice(String),
     /// The metric is unknown.
     #[error("there is no metric `{0}`; `pragmark list --metrics` shows all")]
     Metric(String),
@@ -79,19 +95,23 @@ impl FromStr for Budget {
     type Err = BudgetError;
 
     fn from_str(text: &str) -> Result<Budget, BudgetError> {
-        let form = || BudgetError::Form(text.to_owned());
-        let trimmed = text.trim();
-        let (comparator, number) = match (trimmed.strip_prefix("<="), trimmed.strip_prefix(">=")) {
-            (Some(number), _) => (Comparator::AtMost, number),
-            (_, Some(number)) => (Comparator::AtLeast, number),
-            _ => return Err(form()),
-        };
-        let bound: f64 = number.trim().parse().map_err(|_| form())?;
-        let is_ratio = bound.is_finite() && bound > 0.0;
-        is_ratio
-            .then_some(Budget { comparator, bound })
-            .ok_or_else(form)
+        let (comparator, bound) = comparison(text)
+            .filter(|(_, bound)| *bound > 0.0)
+            .ok_or_else(|| BudgetError::Form(text.to_owned()))?;
+        Ok(Budget { comparator, bound })
     }
+}
+
+/// A comparison with a number that is not negative, such as `<= 1.5`.
+pub(super) fn comparison(text: &str) -> Option<(Comparator, f64)> {
+    let trimmed = text.trim();
+    let (comparator, number) = match (trimmed.strip_prefix("<="), trimmed.strip_prefix(">=")) {
+        (Some(number), _) => (Comparator::AtMost, number),
+        (_, Some(number)) => (Comparator::AtLeast, number),
+        _ => return None,
+    };
+    let bound: f64 = number.trim().parse().ok()?;
+    (bound.is_finite() && bound >= 0.0).then_some((comparator, bound))
 }
 
 impl TryFrom<String> for Budget {

@@ -17,16 +17,48 @@ pub struct Check {
     /// The new figure divided by that of the base, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// The interval of the ratio, where it was measured in time.
+    /// The figure of the new side, where it is limited by itself; in the unit of the metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<f64>,
+    /// The interval of the ratio or of the figure, where it was measured in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// The ratio of each block, where it was measured in time.
+    /// The ratio or the figure of each block, where it was measured in time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<f64>,
     /// What came of it.
     pub status: Status,
     /// What happened, in words.
     pub words: String,
+}
+
+impl Check {
+    /// The name under which a budget names what was checked.
+    pub fn name(&self) -> String {
+        match &self.statement {
+            Some(statement) => format!("{}.{statement}", self.subject),
+            None => self.subject.clone(),
+        }
+    }
+
+    /// One of this metric, which may end in the name of a statement, or of another subject, without any figure.
+    pub(super) fn of(name: &str, allowed: &str, status: Status, words: String) -> Check {
+        let (subject, statement) = match name.split_once('.') {
+            Some((subject, statement)) => (subject, Some(statement.to_owned())),
+            None => (name, None),
+        };
+        Check {
+            subject: subject.to_owned(),
+            statement,
+            allowed: allowed.to_owned(),
+            ratio: None,
+            figure: None,
+            interval: None,
+            blocks: Vec::new(),
+            status,
+            words,
+        }
+    }
 }
 
 /// What came of a check.

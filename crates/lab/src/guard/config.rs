@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, BudgetError};
+use super::{Budget, BudgetError, Limit};
 use crate::level::Settings;
+use crate::metric;
 
 /// What is guarded, and what may change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct Guard {
     /// The bound of each metric, relative to the base; a name may end in that of a statement (`vm_steps.find_user`).
     #[serde(default = "usual_budgets")]
     pub budgets: BTreeMap<String, Budget>,
+    /// The bound of each figure of the new side by itself, such as `<= 20 ms`.
+    #[serde(default)]
+    pub limits: BTreeMap<String, Limit>,
 }
 
 /// What each side does. Paths are relative to its own directory.
@@ -35,6 +39,10 @@ pub struct Work {
     pub scripts: Option<String>,
     /// A trace of `pragmark record` instead.
     pub trace: Option<String>,
+    /// An experiment file instead, of which the baseline is guarded.
+    pub experiment: Option<String>,
+    /// A directory of drivers for it.
+    pub drivers: Option<String>,
     /// A command of the shell that builds the side, executed in its directory. It makes the database, if there is
     /// one to make, in the file that `PRAGMARK_DATABASE` names.
     pub build: Option<String>,
@@ -107,15 +115,74 @@ fn usual_budgets() -> BTreeMap<String, Budget> {
     usual.into()
 }
 
+/// The full name of a metric for a short one, and the unit that it names: `p99` is `p99_us`, and `p99_ms.find` is
+/// `p99_us.find` in milliseconds.
+fn full_name(name: &str) -> (String, Option<&'static str>) {
+    let (metric, statement) = name.split_at(name.find('.').unwrap_or(name.len()));
+    let in_us = |stem: &str| {
+        let full = format!("{stem}_us");
+        metric::find(&full).map(|_| format!("{full}{statement}"))
+    };
+    if metric::find(metric).is_some() {
+        return (name.to_owned(), None);
+    }
+    if metric == "throughput" {
+        return (format!("txns_per_s{statement}"), None);
+    }
+    for unit in ["ms", "s"] {
+        let stem = metric.strip_suffix(&format!("_{unit}"));
+        if let Some(full) = stem.and_then(in_us) {
+            return (full, Some(unit));
+        }
+    }
+    (in_us(metric).unwrap_or_else(|| name.to_owned()), None)
+}
+
+/// Bounds by the full names of their metrics.
+fn renamed<T>(
+    bounds: BTreeMap<String, T>,
+    with_unit: impl Fn(T, Option<&str>) -> T,
+) -> Result<BTreeMap<String, T>, BudgetError> {
+    let mut all = BTreeMap::new();
+    for (name, bound) in bounds {
+        let (full, unit) = full_name(&name);
+        if all.insert(full.clone(), with_unit(bound, unit)).is_some() {
+            return Err(BudgetError::Twice(full));
+        }
+    }
+    Ok(all)
+}
+
 impl Guard {
     /// The content of a file.
     ///
     /// # Errors
     /// What is wrong with it, and where.
     pub fn parse(text: &str) -> Result<Guard, String> {
-        let guard: Guard = toml::from_str(text).map_err(|error| error.to_string())?;
+        let guard = Guard::read(text)?;
         guard.check()?;
         Ok(guard)
+    }
+
+    /// The content of a file, of which metrics are not checked: drivers may declare some that are not known yet.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read(text: &str) -> Result<Guard, String> {
+        let mut guard: Guard = toml::from_str(text).map_err(|error| error.to_string())?;
+        let twice = |error: BudgetError| error.to_string();
+        guard.budgets = renamed(guard.budgets, |budget, _| budget).map_err(twice)?;
+        let with_unit = |limit: Limit, unit: Option<&str>| match unit {
+            Some(unit) => limit.in_unit(unit),
+            None => limit,
+        };
+        guard.limits = renamed(guard.limits, with_unit).map_err(twice)?;
+        Ok(guard)
+    }
+
+    /// Whether the file names no budgets.
+    pub(super) fn has_usual_budgets(&self) -> bool {
+        self.budgets == usual_budgets()
     }
 
     /// Checks what the types do not.
@@ -123,15 +190,27 @@ impl Guard {
     /// # Errors
     /// What is wrong.
     pub fn check(&self) -> Result<(), String> {
-        let Work { scripts, trace, .. } = &self.work;
-        if scripts.is_some() == trace.is_some() {
-            return Err("[work] needs either `scripts` or `trace`".to_owned());
+        let Work {
+            scripts,
+            trace,
+            experiment,
+            drivers,
+            ..
+        } = &self.work;
+        let work = [scripts, trace, experiment];
+        if work.iter().filter(|it| it.is_some()).count() != 1 {
+            return Err("[work] needs either `scripts`, `trace` or `experiment`".to_owned());
+        }
+        if drivers.is_some() && experiment.is_none() {
+            return Err("`drivers` are those of an `experiment`".to_owned());
         }
         if self.work.executions == 0 {
             return Err("`executions` must be at least 1".to_owned());
         }
-        let checked = self.budgets.iter().map(|(name, budget)| budget.check(name));
-        let checked: Result<Vec<()>, BudgetError> = checked.collect();
+        let budgets = self.budgets.iter().map(|(name, budget)| budget.check(name));
+        let limits = self.limits.iter();
+        let limits = limits.map(|(name, limit)| limit.of_metric(name).map(drop));
+        let checked: Result<Vec<()>, BudgetError> = budgets.chain(limits).collect();
         checked.map(drop).map_err(|error| error.to_string())
     }
 }
@@ -153,13 +232,34 @@ mod tests {
     }
 
     #[test]
+    fn short_names_stand_for_metrics() {
+        let guard = Guard::parse(
+            "work = { scripts = \"a\" }\nbudgets = { p99 = \"<= 1.1\", throughput = \">= 0.9\" }\nlimits = { \"p99_ms.find\" = \"<= 20\", p50_us = \"<= 1 ms\" }",
+        )
+        .unwrap();
+        let names: Vec<&str> = guard.budgets.keys().map(String::as_str).collect();
+        assert_eq!(names, ["p99_us", "txns_per_s"]);
+        assert_eq!(guard.limits["p99_us.find"].to_string(), "<= 20 ms");
+        assert_eq!(guard.limits["p50_us"].to_string(), "<= 1 ms");
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (text, words) in [
             ("", "work"),
-            ("work = {}", "`scripts` or `trace`"),
+            ("work = {}", "`scripts`, `trace` or `experiment`"),
             (
                 "work = { scripts = \"a\", trace = \"b\" }",
-                "`scripts` or `trace`",
+                "`scripts`, `trace` or `experiment`",
+            ),
+            ("work = { scripts = \"a\", drivers = \"b\" }", "`drivers`"),
+            (
+                "work = { scripts = \"a\" }\nbudgets = { p99 = \"<= 1\", p99_us = \"<= 1\" }",
+                "named twice",
+            ),
+            (
+                "work = { scripts = \"a\" }\nlimits = { syncs = \"<= 4 ms\" }",
+                "not measured in ms",
             ),
             ("work = { script = \"a\" }", "script"),
             ("may-lose = \"all\"\nwork = { scripts = \"a\" }", "all"),

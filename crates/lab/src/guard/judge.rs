@@ -1,10 +1,10 @@
 //! Checks of what is counted: certain, without any noise.
 
-use super::{Answers, Budget, Check, Guard, Scans, Status};
-use crate::exact::{Change, Comparison, Count, Figure, Statement, Weight};
+use super::{Answers, Budget, Check, Guard, Limit, Scans, Status};
+use crate::exact::{Change, Comparison, Count, Figure, Statement, Weight, is_exact};
 
-/// The checks of an exact comparison: plans, answers, and every budget of a counter that either side has. Budgets of what
-/// was not counted are left out: they are those of times.
+/// The checks of an exact comparison: plans, answers, and every budget and limit of a counter. A usual budget of what
+/// neither side counts is left out; one that the file names is undecided.
 pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
     let mut checks = Vec::new();
     for it in &comparison.statements {
@@ -14,6 +14,10 @@ pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
     for (name, budget) in &guard.budgets {
         checks.extend(budgeted(name, *budget, comparison));
     }
+    for (name, limit) in &guard.limits {
+        checks.extend(limited(name, limit, comparison));
+    }
+    checks.extend(uncounted(guard, &checks));
     if guard.scans == Scans::Refused && !checks.iter().any(|it| it.subject == PLAN) {
         checks.push(passed(
             PLAN,
@@ -36,20 +40,42 @@ pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
     checks
 }
 
+/// The first budget or limit of a counter of a statement, or of a kind of file, that neither side of a counted work has.
+pub fn unknown_part(guard: &Guard, comparison: &Comparison) -> Option<String> {
+    if comparison.totals.is_empty() {
+        return None;
+    }
+    let names = guard.budgets.keys().chain(guard.limits.keys());
+    let mut parts = names.filter(|name| name.contains('.') && is_exact(name));
+    parts
+        .find(|name| counted(name, comparison).is_none())
+        .cloned()
+}
+
+/// The budgets and limits of counters that the file names and the work does not count: nobody knows whether they hold.
+fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
+    let budgets = guard.budgets.iter();
+    let budgets = budgets.map(|(name, budget)| (name, budget.to_string()));
+    let limits = guard.limits.iter();
+    let limits = limits.map(|(name, limit)| (name, limit.to_string()));
+    let is_judged = |name: &str, allowed: &str| {
+        let mut checks = checks.iter();
+        checks.any(|it| it.name() == name && it.allowed == allowed)
+    };
+    let named = budgets.filter(|_| !guard.has_usual_budgets()).chain(limits);
+    let open = named.filter(|(name, allowed)| is_exact(name) && !is_judged(name, allowed));
+    open.map(|(name, allowed)| {
+        let words = "the work does not count it".to_owned();
+        Check::of(name, &allowed, Status::Undecided, words)
+    })
+    .collect()
+}
+
 const PLAN: &str = "plan";
 const ANSWER: &str = "answer";
 
 fn passed(subject: &str, allowed: &str, words: &str) -> Check {
-    Check {
-        subject: subject.to_owned(),
-        statement: None,
-        allowed: allowed.to_owned(),
-        ratio: None,
-        interval: None,
-        blocks: Vec::new(),
-        status: Status::Passed,
-        words: words.to_owned(),
-    }
+    Check::of(subject, allowed, Status::Passed, words.to_owned())
 }
 
 /// A statement that reads a table whole which the base searches, and does more work for it.
@@ -94,22 +120,46 @@ fn answer(answers: Answers, it: &Statement) -> Option<Check> {
 
 /// The check of a budget, if its metric was counted.
 fn budgeted(name: &str, budget: Budget, comparison: &Comparison) -> Option<Check> {
-    if let Some(figure) = comparison.total(name) {
-        return Some(bounded(figure, None, budget));
-    }
-    let (metric, statement) = name.split_once('.')?;
-    let mut statements = comparison.statements.iter();
-    let it = statements.find(|it| it.name == statement)?;
-    Some(bounded(it.figure(metric)?, Some(&it.name), budget))
-}
-
-fn bounded(figure: &Figure, statement: Option<&String>, budget: Budget) -> Check {
+    let figure = counted(name, comparison)?;
     let ratio = figure.ratio();
     let status = match (figure.change, ratio) {
         (Change::NotExact | Change::Missing, _) | (_, None) => Status::Undecided,
         (_, Some(ratio)) if budget.allows(ratio) => Status::Passed,
         _ => Status::Failed,
     };
+    Some(Check {
+        ratio: ratio.filter(|ratio| ratio.is_finite()),
+        ..bounded(name, &budget.to_string(), status, figure)
+    })
+}
+
+/// The check of a limit, if its metric was counted.
+fn limited(name: &str, limit: &Limit, comparison: &Comparison) -> Option<Check> {
+    let figure = counted(name, comparison)?;
+    let bound = limit.of_metric(name).ok()?;
+    let new = figure.new.exact();
+    let status = match new {
+        None => Status::Undecided,
+        Some(value) if bound.allows(value) => Status::Passed,
+        Some(_) => Status::Failed,
+    };
+    Some(Check {
+        figure: new,
+        ..bounded(name, &limit.to_string(), status, figure)
+    })
+}
+
+/// The figure of a metric of the whole work or of a statement.
+fn counted<'a>(name: &str, comparison: &'a Comparison) -> Option<&'a Figure> {
+    if let Some(figure) = comparison.total(name) {
+        return Some(figure);
+    }
+    let (metric, statement) = name.split_once('.')?;
+    let mut statements = comparison.statements.iter();
+    statements.find(|it| it.name == statement)?.figure(metric)
+}
+
+fn bounded(name: &str, allowed: &str, status: Status, figure: &Figure) -> Check {
     let count = |count: Count| match count {
         Count::Exact(value) | Count::Once(value) => written(value),
         Count::Varies { low, high } => format!("{} to {}", written(low), written(high)),
@@ -119,16 +169,8 @@ fn bounded(figure: &Figure, statement: Option<&String>, budget: Budget) -> Check
         Change::NotExact => ", which does not repeat exactly",
         _ => "",
     };
-    Check {
-        statement: statement.cloned(),
-        ratio: ratio.filter(|ratio| ratio.is_finite()),
-        status,
-        ..passed(
-            &figure.metric,
-            &budget.to_string(),
-            &format!("{} → {}{doubt}", count(figure.base), count(figure.new)),
-        )
-    }
+    let words = format!("{} → {}{doubt}", count(figure.base), count(figure.new));
+    Check::of(name, allowed, status, words)
 }
 
 /// A whole number as it is; a mean with one decimal.
@@ -224,6 +266,28 @@ mod tests {
     fn fewer_steps_by_a_scan_are_no_failure() {
         let all = checks(FILE, &side(&[5.0, 5.0], "SCAN t", 3));
         assert!(all.iter().all(|it| it.status == Status::Passed), "{all:?}");
+    }
+
+    #[test]
+    fn limits_judge_the_new_side_alone_and_what_is_not_counted_is_undecided() {
+        let file = format!(
+            "{FILE}\n[limits]\n\"vm_steps.q\" = \"<= 10\"\nvm_steps = \"<= 9\"\nsyncs = \"<= 4\""
+        );
+        let all = checks(&file, &side(&[10.0, 10.0], SEARCH, 3));
+        let of = |name: &str| all.iter().rfind(|it| it.name() == name).unwrap();
+        assert_eq!(of("vm_steps.q").status, Status::Passed);
+        assert_eq!(of("vm_steps").status, Status::Failed);
+        assert_eq!(of("vm_steps").figure, Some(10.0));
+        assert_eq!(of("syncs").status, Status::Undecided);
+        // The usual budget of syncs, which no file names, is left out.
+        assert_eq!(all.iter().filter(|it| it.name() == "syncs").count(), 1);
+        let unknown = Guard::parse(&file.replace("vm_steps.q", "vm_steps.r")).unwrap();
+        let base = side(&[10.0, 10.0], SEARCH, 3);
+        let comparison = Comparison::of(&base, &base);
+        assert_eq!(
+            unknown_part(&unknown, &comparison).as_deref(),
+            Some("vm_steps.r")
+        );
     }
 
     #[test]

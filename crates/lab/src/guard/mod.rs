@@ -7,16 +7,20 @@ mod budget;
 mod check;
 mod config;
 mod judge;
+mod limit;
 mod run;
 mod safety;
 mod sequence;
+mod timed;
 
 pub use budget::{Budget, BudgetError, Comparator};
 pub use check::{Check, Gate, Status};
 pub use config::{Answers, Guard, MayLose, Scans, Work};
-pub use judge::counters;
+pub use judge::{counters, unknown_part};
+pub use limit::Limit;
 pub use run::{
     counting_experiment, counts_of, recorded_plan, role_of, side_variant, timing_experiment,
 };
 pub use safety::safety;
 pub use sequence::{Decision, Looks, Sequence};
+pub use timed::{MissingMetric, Timed};

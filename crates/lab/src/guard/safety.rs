@@ -36,16 +36,7 @@ pub fn safety(may_lose: MayLose, base: Class, new: Class, same_settings: bool) -
             "the safety tier of these settings is not known",
         ),
     };
-    Some(Check {
-        subject: "safety".to_owned(),
-        statement: None,
-        allowed: allowed.to_owned(),
-        ratio: None,
-        interval: None,
-        blocks: Vec::new(),
-        status,
-        words: words.to_owned(),
-    })
+    Some(Check::of("safety", allowed, status, words.to_owned()))
 }
 
 #[cfg(test)]

@@ -376,7 +376,7 @@ pub(super) fn native_driver() -> Result<Driver, Failure> {
 }
 
 /// The same with the drivers in other languages, for the trials that name one.
-fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
+pub(super) fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
     Ok(Driver {
         bindings: Some(Arc::new(driver::registry(drivers)?)),
         ..native_driver()?

@@ -7,7 +7,7 @@ use super::exact;
 use crate::document::{
     Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
 };
-use crate::figures::{ratio, ratio_without_interval};
+use crate::figures::{figure, interval_of_figure, ratio, ratio_without_interval};
 use crate::words::metric_heading;
 
 /// The result of `pragmark guard`.
@@ -35,7 +35,7 @@ fn blocks(gate: &Gate) -> Vec<Block> {
     let columns = [
         Column::left("check"),
         Column::left("allowed"),
-        Column::left("new / base"),
+        Column::left("measured"),
         Column::left("result"),
         Column::left("what happened").prose(),
     ];
@@ -56,19 +56,28 @@ fn item(check: &Check) -> Item {
 
 fn row(check: &Check) -> Row {
     let (sign, tone, word) = mark(check.status);
-    let figure = match (check.ratio, check.interval) {
-        (Some(centre), Some(interval)) => Some(ratio(centre, interval)),
-        (Some(centre), None) if centre > 0.0 => Some(ratio_without_interval(centre)),
-        (Some(_), None) => Some("none left".to_owned()),
-        (None, _) => None,
-    };
     Row::new([
         Cell::new(subject(check)),
         Cell::new(check.allowed.as_str()),
-        Cell::number(figure),
+        Cell::number(measured(check)),
         Cell::new(word).signed(sign, tone),
         Cell::new(check.words.as_str()),
     ])
+}
+
+/// The ratio to the base, or the figure of the new side where it is limited by itself.
+fn measured(check: &Check) -> Option<String> {
+    if let Some(value) = check.figure {
+        let interval = check.interval;
+        let interval = interval.map(|it| format!(" {}", interval_of_figure(it, &check.subject)));
+        let value = figure(value, &check.subject);
+        return Some(value + &interval.unwrap_or_default());
+    }
+    match (check.ratio?, check.interval) {
+        (centre, Some(interval)) => Some(ratio(centre, interval)),
+        (centre, None) if centre > 0.0 => Some(ratio_without_interval(centre)),
+        _ => Some("none left".to_owned()),
+    }
 }
 
 fn mark(status: Status) -> (&'static str, Tone, &'static str) {

@@ -1,14 +1,15 @@
 //! Both sides measured: counted, and timed in turns.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lab::analysis::Collector;
+use lab::catalogue::Catalogue;
 use lab::environment::Environment;
 use lab::exact::{self, Comparison};
-use lab::experiment::{Experiment, Scale};
+use lab::experiment::Scale;
 use lab::guard::{
-    Check, Decision, Guard, Sequence, Status, counting_experiment, counts_of, role_of, safety,
+    Check, Guard, MissingMetric, Timed, counting_experiment, counts_of, role_of, safety,
     side_variant, timing_experiment,
 };
 use lab::level::Level;
@@ -20,6 +21,7 @@ use lab::seed::Seed;
 use lab::trial::{Measured, Outcome};
 use runner::{End, Execution, Executor, Local};
 
+use super::side::Planned;
 use crate::commands::{engine, needs, run, tiers};
 use crate::failure::Failure;
 
@@ -38,14 +40,16 @@ pub struct Bench<'a> {
     pub counters: PlannedExperiment,
     /// The libraries.
     pub engines: Vec<EngineRecord>,
-    driver: runner::Driver,
+    /// What runs the trials of each side.
+    drivers: [runner::Driver; 2],
+    catalogue: Catalogue,
     interrupted: &'a AtomicBool,
 }
 
 impl<'a> Bench<'a> {
     /// Plans both sides, with their names for people, in a directory, with their engines ready.
     pub fn new(
-        experiments: [Experiment; 2],
+        sides: [Planned; 2],
         names: &[String; 2],
         directory: &std::path::Path,
         seed: Seed,
@@ -56,20 +60,25 @@ impl<'a> Bench<'a> {
             created: runner::now(),
             pragmark: env!("CARGO_PKG_VERSION").to_owned(),
             seed,
-            scale: Scale::Default,
+            scale: match sides[1].is_experiment {
+                true => Scale::Quick,
+                false => Scale::Default,
+            },
             engine: "default".to_owned(),
             quick: false,
             trial_limit_s: LIMIT_S,
             budget_s: None,
             tiers: true,
             postgres_given: false,
-            experiments: experiments.into(),
+            experiments: sides.iter().map(|it| it.experiment.clone()).collect(),
             directories: vec![directory.to_owned()],
         };
-        let mut plan = plan(request, &drivers::catalogue(None)?);
+        let [base, new] = sides;
+        let catalogue = new.catalogue;
+        let mut plan = plan(request, &catalogue);
         needs::check(&plan)?;
-        let driver = run::native_driver()?;
-        let engines = engine::prepare(&engine::names(&plan), &driver, interrupted, false)?;
+        let native = run::native_driver()?;
+        let engines = engine::prepare(&engine::names(&plan), &native, interrupted, false)?;
         if let Some(failure) = engines.iter().find_map(engine::problem) {
             return Err(failure);
         }
@@ -89,13 +98,18 @@ impl<'a> Bench<'a> {
             plan,
             counters: counting_experiment(&both, REPETITIONS),
             engines,
-            driver,
+            drivers: [base.driver, new.driver],
+            catalogue,
             interrupted,
         })
     }
 
-    fn executor(&self) -> Local<'_> {
-        Local::new(&self.driver, &self.plan.id, &self.engines, self.interrupted)
+    /// What carries out the trials of each side.
+    fn executors(&self) -> [Local<'_>; 2] {
+        [0, 1].map(|side| {
+            let id = format!("{}-{side}", self.plan.id);
+            Local::new(&self.drivers[side], &id, &self.engines, self.interrupted)
+        })
     }
 
     /// The machine and the libraries.
@@ -105,44 +119,55 @@ impl<'a> Bench<'a> {
         Ok(environment)
     }
 
-    /// What both sides did, counted, and the trials for the record.
+    /// What both sides did, counted, and the trials for the record; nothing of a driver that cannot count.
     pub fn counted(&self, names: &[String; 2]) -> Result<(Comparison, Vec<TrialRecord>), Failure> {
-        let repetitions = REPETITIONS as usize;
-        let executor = &mut self.executor();
-        let counted = runner::count(&self.plan, &self.counters, repetitions, executor)?;
-        let Some(sides) = counted else {
-            return Err(Failure::interrupted("stopped while counting"));
-        };
         let mut records = Vec::new();
-        for (side, executions) in sides.iter().enumerate() {
-            for (round, execution) in (0..).zip(executions) {
-                let place = (round, side as u32);
-                let execution = Execution {
-                    outcome: counts_of(execution.outcome.clone()),
-                    ..execution.clone()
-                };
-                records.push(record(&self.counters, place, side, execution));
-            }
-        }
-        let of = |(name, executions): (&String, Vec<Execution>)| exact::Side {
-            name: name.clone(),
-            trials: executions.into_iter().map(|it| it.outcome).collect(),
-        };
-        let sides: Vec<exact::Side> = names.iter().zip(sides).map(of).collect();
-        for side in &sides {
-            if let Some(problem) = side.trials.iter().find_map(Outcome::problem) {
+        let mut sides = Vec::new();
+        for (side, mut executor) in self.executors().into_iter().enumerate() {
+            let mut executions = self.executions(side, &mut executor)?;
+            // What cannot count is measured in time alone.
+            executions.retain(|it| !matches!(it.outcome, Outcome::Skipped { .. }));
+            let trials: Vec<Outcome> = executions.iter().map(|it| it.outcome.clone()).collect();
+            let name = names[side].clone();
+            if let Some(problem) = trials.iter().find_map(Outcome::problem) {
                 return Err(Failure::unusable(format!(
-                    "{} cannot be measured: {problem}",
-                    side.name
+                    "{name} cannot be measured: {problem}"
                 )));
             }
+            records.extend(self.records_of_counts(side, executions));
+            sides.push(exact::Side { name, trials });
         }
         Ok((Comparison::of(&sides[0], &sides[1]), records))
     }
 
+    /// The repetitions of one side, which only count.
+    fn executions(&self, side: usize, executor: &mut Local<'_>) -> Result<Vec<Execution>, Failure> {
+        let own = PlannedExperiment {
+            variants: vec![self.counters.variants[side].clone()],
+            ..self.counters.clone()
+        };
+        let counted = runner::count(&self.plan, &own, REPETITIONS as usize, executor)?;
+        let Some(executions) = counted else {
+            return Err(Failure::interrupted("stopped while counting"));
+        };
+        Ok(executions.into_iter().flatten().collect())
+    }
+
+    fn records_of_counts(&self, side: usize, executions: Vec<Execution>) -> Vec<TrialRecord> {
+        let rounds = (0..).zip(executions);
+        let records = rounds.map(|(round, execution)| {
+            let execution = Execution {
+                outcome: counts_of(execution.outcome),
+                ..execution
+            };
+            record(&self.counters, (round, side as u32), side, execution)
+        });
+        records.collect()
+    }
+
     /// Whether the new settings lose more in a crash.
     pub fn safety(&self, guard: &Guard) -> Result<Option<Check>, Failure> {
-        let names = settings_that_decide(&drivers::catalogue(None)?);
+        let names = settings_that_decide(&self.catalogue);
         let sets = tier_sets(&self.counters.variants, &names, &self.plan.engine);
         // Tiers that are known depend on settings and engines alone.
         let environment = EnvironmentFile {
@@ -168,31 +193,26 @@ impl<'a> Bench<'a> {
     pub fn timed(
         &self,
         planned: &PlannedExperiment,
-        sequences: &mut [(String, Sequence)],
+        budgets: &mut [Timed],
         limit: Duration,
         records: &mut Vec<TrialRecord>,
     ) -> Result<(), Failure> {
-        let mut executor = self.executor();
+        let mut executors = self.executors();
         let (start, mut said) = (Instant::now(), Instant::now());
         for round in 0_u32.. {
-            if open(sequences) == 0 || start.elapsed() >= limit {
+            let open = budgets.iter().filter(|it| it.is_open()).count();
+            if open == 0 || start.elapsed() >= limit {
                 return Ok(());
-            }
-            let [base, new] = self.block(planned, round, &mut executor, records)?;
-            for (metric, sequence) in sequences.iter_mut() {
-                let figures = base.metrics.get(metric).zip(new.metrics.get(metric));
-                let (base, new) = figures.ok_or_else(|| missing(metric))?;
-                sequence.add(new / base);
             }
             if said.elapsed() >= PROGRESS {
                 said = Instant::now();
-                tell!(
-                    "{} blocks in {:.0} s, {} of {} budgets open",
-                    round + 1,
-                    start.elapsed().as_secs_f64(),
-                    open(sequences),
-                    sequences.len()
-                );
+                let seconds = start.elapsed().as_secs_f64();
+                let all = budgets.len();
+                tell!("{round} blocks in {seconds:.0} s, {open} of {all} budgets open");
+            }
+            let [base, new] = self.block(planned, round, &mut executors, records)?;
+            for budget in budgets.iter_mut() {
+                budget.add(&base.metrics, &new.metrics).map_err(missing)?;
             }
         }
         Ok(())
@@ -203,23 +223,18 @@ impl<'a> Bench<'a> {
         &self,
         planned: &PlannedExperiment,
         round: u32,
-        executor: &mut Local<'_>,
+        executors: &mut [Local<'_>; 2],
         records: &mut Vec<TrialRecord>,
     ) -> Result<[Measured; 2], Failure> {
-        let order = self.order(round);
-        let mut executions: Vec<Execution> = Vec::new();
-        let places = (0_u32..).zip(order);
-        let tasks = places.map(|(position, side)| {
-            let place = (round, 0, position);
-            runner::task_of(&self.plan, planned, place, side, role_of(side))
-        });
-        let tasks: Vec<_> = tasks.collect();
-        let end = executor.execute(&tasks, &mut executions)?;
-        if end == End::Cancelled || self.interrupted.load(Ordering::Relaxed) {
-            return Err(Failure::interrupted("stopped while measuring"));
-        }
         let mut measured = [None, None];
-        for (position, (side, execution)) in (0..).zip(order.into_iter().zip(executions)) {
+        for (position, side) in (0..).zip(self.order(round)) {
+            let place = (round, 0, position);
+            let task = runner::task_of(&self.plan, planned, place, side, role_of(side));
+            let mut executions: Vec<Execution> = Vec::new();
+            let end = executors[side].execute(&[task], &mut executions)?;
+            let execution = executions.pop().filter(|_| end == End::Finished);
+            let interrupted = || Failure::interrupted("stopped while measuring");
+            let execution = execution.ok_or_else(interrupted)?;
             match &execution.outcome {
                 Outcome::Measured(it) => measured[side] = Some((**it).clone()),
                 other => return Err(unmeasured(&planned.variants[side].label, other)),
@@ -257,12 +272,6 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How many budgets are not decided.
-fn open(sequences: &[(String, Sequence)]) -> usize {
-    let decisions = sequences.iter().map(|(_, it)| it.decision());
-    decisions.filter(|it| *it == Decision::Open).count()
-}
-
 fn unmeasured(side: &str, outcome: &Outcome) -> Failure {
     let problem = outcome.problem().unwrap_or_default();
     Failure::unusable(format!("the {side} side cannot be measured: {problem}"))
@@ -290,35 +299,7 @@ fn record(
     }
 }
 
-fn missing(metric: &str) -> Failure {
+fn missing(MissingMetric(metric): MissingMetric) -> Failure {
     Failure::usage(format!("the budget {metric} is of a metric that the trials do not report"))
         .hint("latencies of single statements are `p99_us.NAME`; p99 needs 1,000 operations in a trial: raise --trial")
-}
-
-/// The check of a budget that was measured in time.
-pub fn timed_check(metric: &str, sequence: &Sequence) -> Check {
-    let status = match sequence.decision() {
-        Decision::Passed => Status::Passed,
-        Decision::Failed => Status::Failed,
-        Decision::Open | Decision::Exhausted => Status::Undecided,
-    };
-    let confirmed = match (status, sequence.is_confirming()) {
-        (Status::Failed, _) => ", confirmed on fresh blocks",
-        (Status::Undecided, true) => ", to be confirmed on fresh blocks",
-        _ => "",
-    };
-    let (subject, statement) = match metric.split_once('.') {
-        Some((subject, statement)) => (subject, Some(statement.to_owned())),
-        None => (metric, None),
-    };
-    Check {
-        subject: subject.to_owned(),
-        statement,
-        allowed: sequence.budget().to_string(),
-        ratio: sequence.ratio(),
-        interval: Some(sequence.interval()),
-        blocks: sequence.all().to_vec(),
-        status,
-        words: format!("{} blocks{confirmed}", sequence.blocks()),
-    }
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::exact::{Comparison, is_exact};
-use lab::guard::{Check, Gate, Guard, Sequence, Status, counters};
+use lab::exact::Comparison;
+use lab::guard::{Check, Gate, Guard, Status, Timed, counters, unknown_part};
 use lab::record::{PlannedExperiment, TrialRecord};
 use lab::seed::Seed;
 use report::document::Document;
@@ -19,7 +19,7 @@ use runner::RunFolder;
 use serde::Serialize;
 
 use self::keep::keep;
-use self::measure::{Bench, timed_check};
+use self::measure::Bench;
 use self::repository::{Desk, Repository};
 use self::side::Side;
 use super::report::terminal_style;
@@ -60,14 +60,22 @@ fn guarded(
 ) -> Result<Guarded, Failure> {
     let guard = &sides[1].guard;
     let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
-    let [base, new] = [&sides[0], &sides[1]].map(|it| it.experiment(desk.path(), interrupted));
+    let [base, new] = [&sides[0], &sides[1]].map(|it| it.planned(desk.path(), interrupted));
     let seed = Seed(args.seed);
     let bench = Bench::new([base?, new?], &names, desk.path(), seed, interrupted)?;
     let (comparison, mut trials) = bench.counted(&names)?;
     let mut checks = counters(guard, &comparison);
+    check_names(guard, &comparison)?;
     checks.extend(bench.safety(guard)?);
-    let budgets = budgets_of_time(args, guard, &checks)?;
-    let times = bench.timing(&names_of(&budgets), Duration::from_secs_f64(args.trial));
+    let budgets = budgets_of_time(args, guard);
+    if comparison.totals.is_empty() && budgets.is_empty() {
+        return Err(Failure::usage(
+            "there is nothing to check: the work is not counted, and there is no budget of time",
+        )
+        .hint("name budgets of metrics that the trials report, and leave --counters-only out"));
+    }
+    let metrics: Vec<String> = budgets.iter().map(|it| it.metric().to_owned()).collect();
+    let times = bench.timing(&metrics, Duration::from_secs_f64(args.trial));
     checks.extend(timed(args, &bench, &times, budgets, &mut trials)?);
     let gate = Gate::of(checks);
     let guarded = Guarded { gate, comparison };
@@ -176,41 +184,34 @@ fn checked_out(
 fn guard_of(path: &Path) -> Result<Guard, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;
-    Guard::parse(&text).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+    let wrong = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+    let guard = Guard::read(&text).map_err(wrong)?;
+    if let Some(directory) = &guard.work.drivers {
+        // Drivers declare metrics.
+        let directory = path.with_file_name(directory);
+        drivers::catalogue(Some(&directory))?;
+    }
+    guard.check().map_err(wrong)?;
+    Ok(guard)
 }
 
-/// The budgets that no counter decides, each with nothing measured.
-fn budgets_of_time(
-    args: &GuardArgs,
-    guard: &Guard,
-    done: &[Check],
-) -> Result<Vec<(String, Sequence)>, Failure> {
-    let is_done = |name: &str| done.iter().any(|it| name == full_name(it));
-    let open: Vec<_> = guard
-        .budgets
-        .iter()
-        .filter(|(name, _)| !is_done(name))
-        .collect();
-    let (of_counters, of_times): (Vec<_>, Vec<_>) =
-        open.into_iter().partition(|(name, _)| is_exact(name));
-    if let Some((name, _)) = of_counters.iter().find(|(name, _)| name.contains('.')) {
-        return Err(Failure::usage(format!(
+/// The budgets and limits of time, each with nothing measured.
+fn budgets_of_time(args: &GuardArgs, guard: &Guard) -> Vec<Timed> {
+    match args.counters_only {
+        true => Vec::new(),
+        false => Timed::of(guard),
+    }
+}
+
+/// Refuses budgets of statements and of kinds of files that there are not.
+fn check_names(guard: &Guard, comparison: &Comparison) -> Result<(), Failure> {
+    match unknown_part(guard, comparison) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format!(
             "the budget {name} is of a statement or a kind of file that there is not"
         ))
-        .hint("`pragmark compare` shows the names of statements"));
+        .hint("`pragmark compare` shows the names of statements")),
     }
-    if args.counters_only {
-        return Ok(Vec::new());
-    }
-    let family = of_times.len();
-    let sequences = of_times
-        .into_iter()
-        .map(|(name, budget)| (name.clone(), Sequence::new(*budget, family)));
-    Ok(sequences.collect())
-}
-
-fn names_of(budgets: &[(String, Sequence)]) -> Vec<String> {
-    budgets.iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// Measures until the budgets are decided; their checks.
@@ -218,21 +219,12 @@ fn timed(
     args: &GuardArgs,
     bench: &Bench<'_>,
     times: &PlannedExperiment,
-    mut budgets: Vec<(String, Sequence)>,
+    mut budgets: Vec<Timed>,
     trials: &mut Vec<TrialRecord>,
 ) -> Result<Vec<Check>, Failure> {
     let limit = Duration::from_secs_f64(args.time_limit);
     bench.timed(times, &mut budgets, limit, trials)?;
-    let checks = budgets.iter().map(|(name, it)| timed_check(name, it));
-    Ok(checks.collect())
-}
-
-/// The name under which a budget names what was checked.
-fn full_name(check: &Check) -> String {
-    match &check.statement {
-        Some(statement) => format!("{}.{statement}", check.subject),
-        None => check.subject.clone(),
-    }
+    Ok(budgets.iter().map(Timed::check).collect())
 }
 
 fn document(guarded: &Guarded) -> Document {

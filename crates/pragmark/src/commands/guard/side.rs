@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, level_of};
 use lab::guard::{Guard, Work};
 use lab::level::{Level, Settings};
 use lab::plan::ad_hoc;
 use process::{End, Group, Limits};
+use runner::Driver;
 
-use crate::commands::measure;
+use crate::commands::{measure, run};
 use crate::failure::Failure;
 
 /// A side.
@@ -29,35 +31,93 @@ pub struct Side {
     pub database: Option<PathBuf>,
 }
 
+/// The work of a side, ready to be planned.
+pub struct Planned {
+    /// The work, of which the first variant counts.
+    pub experiment: Experiment,
+    /// Whether it is that of a file.
+    pub is_experiment: bool,
+    /// The workloads, its own drivers' among them.
+    pub catalogue: Catalogue,
+    /// What carries it out.
+    pub driver: Driver,
+}
+
 /// The variable that tells a build where to make the database.
 const DATABASE: &str = "PRAGMARK_DATABASE";
 
 impl Side {
-    /// Builds it, and describes its work as an experiment.
-    pub fn experiment(&self, desk: &Path, interrupted: &AtomicBool) -> Result<Experiment, Failure> {
+    /// Builds it, and describes its work as an experiment with what carries it out.
+    pub fn planned(&self, desk: &Path, interrupted: &AtomicBool) -> Result<Planned, Failure> {
         let made = desk.join(format!("{}.db", self.role));
         if let Some(build) = &self.guard.work.build {
             self.build(build, &made, interrupted)?;
         }
         let work = &self.guard.work;
-        let workload = if work.trace.is_some() {
-            "replay"
-        } else {
-            "sql"
+        let drivers = work.drivers.as_ref().map(|it| self.directory.join(it));
+        let catalogue = drivers::catalogue(drivers.as_deref())?;
+        let experiment = match &work.experiment {
+            Some(file) => self.of_file(file, &catalogue)?,
+            None => self.own(&made, &catalogue)?,
+        };
+        Ok(Planned {
+            is_experiment: work.experiment.is_some(),
+            driver: run::driver_of_run(drivers.as_deref())?,
+            experiment,
+            catalogue,
+        })
+    }
+
+    /// The experiment of a file, with further settings in its baseline.
+    fn of_file(&self, file: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+        let path = self.path(file)?.to_string();
+        let mut experiment = crate::library::named(&[path], catalogue)?.remove(0);
+        let mut set = |name: &str, level: Level| {
+            let baseline = &mut experiment.design.baseline;
+            match baseline.contains_key(name) {
+                true => baseline.insert(name.to_owned(), level),
+                false => experiment.base.insert(name.to_owned(), level),
+            }
+        };
+        for (name, level) in self.settings_of_user()? {
+            set(&name, level);
+        }
+        if let Some(engine) = &self.engine {
+            set("engine", Level::Text(engine.clone()));
+        }
+        Ok(experiment)
+    }
+
+    /// Scripts or a trace as an experiment.
+    fn own(&self, made: &Path, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+        let work = &self.guard.work;
+        let workload = match work.trace {
+            Some(_) => "replay",
+            None => "sql",
         };
         let mut experiment = ad_hoc(self.role, "Is it slower?", workload, "txns_per_s");
         experiment.design.kind = DesignKind::OneAtATime;
         experiment.design.stopping.rounds = 2;
         experiment.design.stopping.max_rounds = 2;
-        experiment.base = self.settings(work, &made)?;
+        experiment.base = self.settings(work, made)?;
         experiment.variants.push(VariantName {
             levels: Settings::new(),
             label: Some(self.role.to_owned()),
             answer: None,
         });
         let text = experiment.to_toml().map_err(Failure::usage)?;
-        measure::checked(&text, &drivers::catalogue(None)?)
+        measure::checked(&text, catalogue)
             .map_err(|failure| self.failed("cannot be measured", failure.words()))
+    }
+
+    /// The settings that the file names, and those of its PRAGMA statements.
+    fn settings_of_user(&self) -> Result<Settings, Failure> {
+        let work = &self.guard.work;
+        let mut settings = work.settings.clone();
+        if let Some(pragmas) = &work.pragmas {
+            settings.extend(self.pragmas(pragmas)?);
+        }
+        Ok(settings)
     }
 
     fn failed(&self, what: &str, why: impl std::fmt::Display) -> Failure {
@@ -84,13 +144,8 @@ impl Side {
     }
 
     fn settings(&self, work: &Work, made: &Path) -> Result<Settings, Failure> {
-        let mut settings = work.settings.clone();
+        let mut settings = self.settings_of_user()?;
         let mut set = |name: &str, level: Level| settings.insert(name.to_owned(), level);
-        if let Some(pragmas) = &work.pragmas {
-            for (name, level) in self.pragmas(pragmas)? {
-                set(&name, level);
-            }
-        }
         if let Some(trace) = &work.trace {
             set("trace", self.path(trace)?);
             set("statements", 100_000.into());

@@ -1,5 +1,7 @@
 //! A team guards its project: the example shop, in a git repository of its own.
 
+mod action;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -57,6 +59,30 @@ impl Project {
         let project = Project::shop()?;
         project.apply(change);
         Some(project)
+    }
+
+    /// A repository with a new driver in Python, and budgets of its own metric.
+    fn driver() -> Option<Project> {
+        let project = Project::shop()?;
+        let mut new = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+        new.args(["new", "driver", "orders", "--language", "python"]);
+        answer_of(new.current_dir(project.path())).exits(0);
+        project.write(
+            "pragmark-guard.toml",
+            "[work]\nexperiment = \"orders.toml\"\ndrivers = \"orders\"\nsettings = { orders = 10, synchronous = \"off\" }\n[budgets]\norders_per_s = \">= 0.001\"\n[limits]\np50_us = \"<= 60 s\"\n",
+        );
+        project.commit("Orders");
+        Some(project)
+    }
+
+    /// Puts a line into the work of the driver.
+    fn add_to_driver(&self, line: &str) {
+        let driver = self.path().join("orders/driver.py");
+        let text = std::fs::read_to_string(&driver).unwrap();
+        let start = "        start = time.perf_counter()\n";
+        assert!(text.contains(start));
+        let changed = text.replacen(start, &format!("{start}        {line}\n"), 1);
+        std::fs::write(driver, changed).unwrap();
     }
 
     fn path(&self) -> &Path {
@@ -340,113 +366,57 @@ fn a_budget_of_time_is_decided_or_said_to_be_undecided() {
         .says(&["Guard: undecided"]);
 }
 
-/// A directory for the files of a runner, with `pragmark` and a program `gh` that notes what it is called with.
-struct Runner {
-    directory: TempDir,
-}
-
-impl Runner {
-    fn new() -> Runner {
-        let directory = tempfile::tempdir().unwrap();
-        let programs = directory.path().join("bin");
-        std::fs::create_dir(&programs).unwrap();
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pragmark"), programs.join("pragmark"))
-            .unwrap();
-        let gh = "#!/bin/sh\necho \"$@\" >> \"$RUNNER_TEMP/gh\"\ncase \"$*\" in *--paginate*) cat \"$RUNNER_TEMP/known\" ;; esac\n";
-        std::fs::write(programs.join("gh"), gh).unwrap();
-        run("chmod", &["+x", "gh"], &programs);
-        std::fs::write(directory.path().join("known"), "").unwrap();
-        Runner { directory }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.directory.path().join(name).display().to_string()
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).unwrap_or_default()
-    }
-
-    /// Runs a script of the action as a runner does.
-    fn step(&self, script: &str, project: &Project, variables: &[(&str, &str)]) -> Answer {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let path = format!("{}:{}", self.path("bin"), std::env::var("PATH").unwrap());
-        let mut command = Command::new("bash");
-        command
-            .arg(root.join("action").join(script))
-            .current_dir(project.path())
-            .env("PATH", path)
-            .env("PRAGMARK_CACHE", self.path("cache"))
-            .env("GITHUB_ACTION_PATH", root)
-            .env("RUNNER_TEMP", self.directory.path());
-        for file in ["GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
-            command.env(file, self.path(file));
-        }
-        command.envs(variables.iter().copied());
-        answer_of(&mut command)
-    }
+#[test]
+fn a_driver_of_the_projects_own_is_guarded_by_its_own_metric() {
+    let Some(project) = Project::driver() else {
+        return;
+    };
+    let base = ["--base", "HEAD", "--time-limit", "60s"];
+    project.guard(&base).exits(0).says(&[
+        "Orders per second",
+        ">= 0.001",
+        "<= 60 s",
+        "Guard: passed",
+    ]);
+    project.add_to_driver("time.sleep(0.02)");
+    let file = project.path().join("pragmark-guard.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("0.001", "0.5")).unwrap();
+    project
+        .guard(&base)
+        .exits(4)
+        .says(&["Orders per second", "confirmed on fresh blocks"]);
+    let counters = [&base[..], &["--counters-only"]].concat();
+    project
+        .guard(&counters)
+        .exits(2)
+        .complains(&["nothing to check"]);
+    project.add_to_driver("raise SystemExit('no orders today')");
+    project
+        .guard(&base)
+        .exits(3)
+        .complains(&["the new side cannot be measured", "no orders today"]);
 }
 
 #[test]
-fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
-    let Some(project) = Project::with("drop-index.patch") else {
+fn an_included_experiment_is_guarded_by_its_counters() {
+    let Some(project) = Project::shop() else {
         return;
     };
-    let runner = Runner::new();
-    let action = std::fs::read_to_string(example().join("../../action.yml")).unwrap();
-    let steps =
-        "puts YAML.load_file(ARGV[0])['runs']['steps'].map { |it| it['run'] || it['uses'] }";
-    let root = example().join("../..");
-    let steps = run("ruby", &["-ryaml", "-e", steps, "action.yml"], &root);
-    assert_eq!(steps.lines().count(), 5, "{steps}");
-    for script in ["install.sh", "guard.sh", "comment.sh"] {
-        assert!(
-            action.contains(&format!("$GITHUB_ACTION_PATH/action/{script}")),
-            "{script}"
-        );
-    }
-    runner
-        .step("install.sh", &project, &[])
-        .exits(0)
-        .says(&["pragmark"]);
-    let inputs = [
-        ("BASE", "HEAD~1"),
-        ("DIRECTORY", "."),
-        ("ARGUMENTS", "--counters-only"),
-    ];
-    runner.step("guard.sh", &project, &inputs).exits(0);
-    assert!(
-        runner
-            .read("GITHUB_STEP_SUMMARY")
-            .contains("plan of `orders_of_customer`")
+    project.write(
+        "pragmark-guard.toml",
+        "[work]\nexperiment = \"inserts.toml\"\n[limits]\nsyncs = \"<= 0\"\n",
     );
-    let output = runner.read("GITHUB_OUTPUT");
-    assert!(
-        output.contains("code=4") && output.contains("result=failed"),
-        "{output}"
+    project.write(
+        "inserts.toml",
+        "id = \"inserts\"\nquestion = \"?\"\nworkload = \"bulk-insert\"\nbase = { rows = 500 }\n[factors]\nsynchronous = [\"off\", \"full\"]\n[design]\nkind = \"one-at-a-time\"\nbaseline = { synchronous = \"off\" }\n",
     );
-    assert!(Path::new(&runner.path("pragmark-guard/guard.html")).exists());
-    let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
-    runner
-        .step("comment.sh", &project, &of_pull_request)
-        .exits(0);
-    assert!(
-        runner
-            .read("gh")
-            .contains("--method POST repos/me/shop/issues/7/comments")
-    );
-    std::fs::write(runner.path("known"), "99\n").unwrap();
-    runner
-        .step("comment.sh", &project, &of_pull_request)
-        .exits(0);
-    assert!(
-        runner
-            .read("gh")
-            .contains("--method PATCH repos/me/shop/issues/comments/99")
-    );
-    let comment = runner.read("pragmark-guard/comment.md");
-    assert!(comment.starts_with("<!-- pragmark guard -->\n# Guard: failed"));
-    let wrong = [("BASE", "nowhere"), ("DIRECTORY", "."), ("ARGUMENTS", "")];
-    runner.step("guard.sh", &project, &wrong).exits(3);
-    project.is_clean();
+    project.commit("Inserts");
+    let arguments = ["--base", "HEAD", "--counters-only"];
+    project.guard(&arguments).exits(0).says(&["Syncs", "<= 0"]);
+    let text = std::fs::read_to_string(project.path().join("inserts.toml")).unwrap();
+    let synced = text.replace("{ synchronous = \"off\" }", "{ synchronous = \"full\" }");
+    project.write("inserts.toml", &synced);
+    let failed = project.guard(&arguments).exits(4);
+    failed.says(&["✗ Syncs: 0 → "]);
 }

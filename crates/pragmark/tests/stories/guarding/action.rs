@@ -1,0 +1,120 @@
+//! The steps of the GitHub action, as a runner executes them.
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::{Project, example, run};
+use crate::laboratory::{Answer, answer_of};
+
+/// A directory for the files of a runner, with `pragmark` and a program `gh` that notes what it is called with.
+struct Runner {
+    directory: TempDir,
+}
+
+impl Runner {
+    fn new() -> Runner {
+        let directory = tempfile::tempdir().unwrap();
+        let programs = directory.path().join("bin");
+        std::fs::create_dir(&programs).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pragmark"), programs.join("pragmark"))
+            .unwrap();
+        let gh = "#!/bin/sh\necho \"$@\" >> \"$RUNNER_TEMP/gh\"\ncase \"$*\" in *--paginate*) cat \"$RUNNER_TEMP/known\" ;; esac\n";
+        std::fs::write(programs.join("gh"), gh).unwrap();
+        run("chmod", &["+x", "gh"], &programs);
+        std::fs::write(directory.path().join("known"), "").unwrap();
+        Runner { directory }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// Runs a script of the action as a runner does.
+    fn step(&self, script: &str, project: &Project, variables: &[(&str, &str)]) -> Answer {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let path = format!("{}:{}", self.path("bin"), std::env::var("PATH").unwrap());
+        let mut command = Command::new("bash");
+        command
+            .arg(root.join("action").join(script))
+            .current_dir(project.path())
+            .env("PATH", path)
+            .env("PRAGMARK_CACHE", self.path("cache"))
+            .env("GITHUB_ACTION_PATH", root)
+            .env("RUNNER_TEMP", self.directory.path());
+        for file in ["GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
+            command.env(file, self.path(file));
+        }
+        command.envs(variables.iter().copied());
+        answer_of(&mut command)
+    }
+}
+
+#[test]
+fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
+    let Some(project) = Project::with("drop-index.patch") else {
+        return;
+    };
+    let runner = Runner::new();
+    let action = std::fs::read_to_string(example().join("../../action.yml")).unwrap();
+    let steps =
+        "puts YAML.load_file(ARGV[0])['runs']['steps'].map { |it| it['run'] || it['uses'] }";
+    let root = example().join("../..");
+    let steps = run("ruby", &["-ryaml", "-e", steps, "action.yml"], &root);
+    assert_eq!(steps.lines().count(), 5, "{steps}");
+    for script in ["install.sh", "guard.sh", "comment.sh"] {
+        assert!(
+            action.contains(&format!("$GITHUB_ACTION_PATH/action/{script}")),
+            "{script}"
+        );
+    }
+    runner
+        .step("install.sh", &project, &[])
+        .exits(0)
+        .says(&["pragmark"]);
+    let inputs = [
+        ("BASE", "HEAD~1"),
+        ("DIRECTORY", "."),
+        ("ARGUMENTS", "--counters-only"),
+    ];
+    runner.step("guard.sh", &project, &inputs).exits(0);
+    assert!(
+        runner
+            .read("GITHUB_STEP_SUMMARY")
+            .contains("plan of `orders_of_customer`")
+    );
+    let output = runner.read("GITHUB_OUTPUT");
+    assert!(
+        output.contains("code=4") && output.contains("result=failed"),
+        "{output}"
+    );
+    assert!(Path::new(&runner.path("pragmark-guard/guard.html")).exists());
+    let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
+    runner
+        .step("comment.sh", &project, &of_pull_request)
+        .exits(0);
+    assert!(
+        runner
+            .read("gh")
+            .contains("--method POST repos/me/shop/issues/7/comments")
+    );
+    std::fs::write(runner.path("known"), "99\n").unwrap();
+    runner
+        .step("comment.sh", &project, &of_pull_request)
+        .exits(0);
+    assert!(
+        runner
+            .read("gh")
+            .contains("--method PATCH repos/me/shop/issues/comments/99")
+    );
+    let comment = runner.read("pragmark-guard/comment.md");
+    assert!(comment.starts_with("<!-- pragmark guard -->\n# Guard: failed"));
+    let wrong = [("BASE", "nowhere"), ("DIRECTORY", "."), ("ARGUMENTS", "")];
+    runner.step("guard.sh", &project, &wrong).exits(3);
+    project.is_clean();
+}
