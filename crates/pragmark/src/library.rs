@@ -133,7 +133,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     if let Some(file) = files(&FILES).into_iter().find(stem) {
         return included(file, catalogue);
     }
-    let looks_like_a_path = name.ends_with(".toml") || name.contains('/');
+    // No name of an experiment has a dot.
+    let looks_like_a_path = name.contains(['/', '.']);
     if !looks_like_a_path && !Path::new(name).exists() {
         return Err(unknown(name));
     }

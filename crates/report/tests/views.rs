@@ -262,7 +262,7 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
     );
     assert!(text.contains("No answer yet: nothing was measured."));
     assert!(text.contains("unfinished: 6 of 6 experiments"));
-    assert!(report::markdown(&analysis).contains("No variant was found to be better"));
+    assert!(report::markdown(&analysis).contains("No answer yet: too little was measured"));
     assert!(
         report::html(&analysis)
             .unwrap()

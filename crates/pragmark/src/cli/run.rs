@@ -88,11 +88,15 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Continue the interrupted run in this folder, with its own plan.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
+    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
     pub resume: Option<PathBuf>,
-    /// Resume a run that somebody else began, or whose plan was changed, without asking. Use it only if
+    /// Begin a new run with the plan of the run in this folder, whichever command made it: the same
+    /// experiments, directories, scale and seed, unless --seed gives another. Use it to see if a result holds.
+    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
+    pub repeat: Option<PathBuf>,
+    /// Resume or repeat a run that somebody else began, or whose plan was changed, without asking. Use it only if
     /// you trust the folder: the run loads libraries and writes to directories that its plan names.
-    #[arg(long, requires = "resume", conflicts_with_all = ["experiments", "source"])]
+    #[arg(long, requires = "stored", conflicts_with_all = ["experiments", "source"])]
     pub trust: bool,
     /// Time limit of the whole run, such as 90s, 40m or 1h30m. A round that would probably exceed it
     /// is not started.

@@ -1,5 +1,7 @@
 //! `pragmark measure`: an experiment on the user's own SQL, made from the command line.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use lab::analysis::Analysis;
@@ -241,6 +243,9 @@ fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Fa
     let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>, Failure> {
         paths.iter().map(|path| whole_path(path, option)).collect()
     };
+    args.files
+        .iter()
+        .try_for_each(|file| refuse_database(file))?;
     add_factor(experiment, "database", paths(&args.dbs, "--db")?);
     add_factor(experiment, "scripts", paths(&args.files, "FILE")?);
     if args.engine.len() > 1 {
@@ -258,6 +263,22 @@ fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Fa
         add_factor(experiment, name.trim(), levels.collect());
     }
     Ok(())
+}
+
+/// Refuses a database where a file of SQL is expected.
+pub(super) fn refuse_database(file: &Path) -> Result<(), Failure> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut start = Vec::new();
+    let read = File::open(file).and_then(|it| it.take(16).read_to_end(&mut start));
+    if read.is_err() || start != MAGIC {
+        // What cannot be read is reported where it is needed.
+        return Ok(());
+    }
+    let file = file.display();
+    Err(
+        Failure::usage(format!("{file} is a SQLite database, not a file of SQL"))
+            .hint(format!("name it with --db {file}")),
+    )
 }
 
 /// A factor, or a setting of all variants where it has one level.
@@ -332,6 +353,7 @@ pub(super) fn run_args_of(
         out: out.map(Path::to_owned),
         seed,
         resume: None,
+        repeat: None,
         trust: false,
         time_limit,
         trial_limit: 600.0,

@@ -24,6 +24,7 @@ mod own_data;
 mod own_text;
 mod paper;
 mod record;
+mod repeat;
 mod report;
 mod run;
 mod settings;

@@ -18,7 +18,7 @@ use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
 use super::conclusion::{conclude, resume_hint, summary};
 use super::own_data::Watched;
-use super::{driver, engine, needs, own_text, paper, shared_memory, tiers, trust};
+use super::{driver, engine, needs, own_text, paper, repeat, shared_memory, tiers, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -28,7 +28,7 @@ use crate::progress::{Progress, humanly, is_bar_wanted};
 /// Seconds for the trials of the tour, so that with probes, counting and report it stays below five minutes.
 const TOUR_S: f64 = 255.0;
 
-const THIS_VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const THIS_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runs, or resumes a run.
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
@@ -62,13 +62,15 @@ pub(super) fn execute_with(
 ) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let driver = driver_of_run(args.drivers.as_deref())?;
-    let folder = match &args.resume {
-        Some(path) => resumed(&args, path, &driver, &interrupted)?,
-        None => match begin(&args, made, &driver, &interrupted)? {
-            Some(folder) => folder,
-            None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
-            None => return Ok(Exit::Success),
-        },
+    let folder = match (&args.resume, &args.repeat) {
+        (Some(path), _) => Some(resumed(&args, path, &driver, &interrupted)?),
+        (None, Some(path)) => repeat::begin(&args, path, &driver, &interrupted)?,
+        (None, None) => begin(&args, made, &driver, &interrupted)?,
+    };
+    let folder = match folder {
+        Some(folder) => folder,
+        None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
+        None => return Ok(Exit::Success),
     };
     let plan = folder.plan()?;
     let end = carry_out(&folder, &driver, servers(&args), &interrupted, args.plain);
@@ -143,7 +145,7 @@ fn check_version(plan: &RunPlan) -> Result<(), Failure> {
 }
 
 /// Refuses to go on without the drivers that the run began with: their variants would be skipped.
-fn check_drivers(plan: &RunPlan, directory: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn check_drivers(plan: &RunPlan, directory: Option<&Path>) -> Result<(), Failure> {
     let catalogue = drivers::catalogue(directory)?;
     let is_known =
         |name: &str| name == NATIVE || catalogue.drivers.iter().any(|it| it.name == name);
@@ -159,7 +161,7 @@ fn check_drivers(plan: &RunPlan, directory: Option<&Path>) -> Result<(), Failure
 
 /// Refuses to go on with another kind of server than the run began with: the figures of both would be
 /// taken for those of one.
-fn check_server(plan: &RunPlan, given: bool) -> Result<(), Failure> {
+pub(super) fn check_server(plan: &RunPlan, given: bool) -> Result<(), Failure> {
     if given == plan.postgres_given || !plan.drives_postgres() {
         return Ok(());
     }
@@ -276,7 +278,7 @@ fn request(
 }
 
 /// Leaves out of a search what may lose more than is accepted.
-fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), Failure> {
+pub(super) fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), Failure> {
     lab::tuning::exclude_unsafe(plan).map_err(|reasons| {
         Failure::unusable(format!("no settings are known to lose so little:\n{reasons}")).hint(
             "--may-lose recent accepts more; `pragmark run pragma-journal-sync --engine ENGINE` measures what can be lost with an engine, once",
@@ -285,7 +287,7 @@ fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), Failure> {
 }
 
 /// The look at the machine, with so many seconds for its noise; none when it was interrupted.
-fn survey(
+pub(super) fn survey(
     plan: &RunPlan,
     engines: Vec<EngineRecord>,
     probe_s: f64,
@@ -383,7 +385,7 @@ pub(super) fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
     })
 }
 
-fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
+pub(super) fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
     let version = environment
         .engines
         .first()

@@ -68,6 +68,28 @@ fn statements_are_measured_with_several_settings_and_the_database_stays_as_it_is
 }
 
 #[test]
+fn a_run_that_was_made_on_the_command_line_is_repeated_from_its_folder() {
+    let laboratory = shop();
+    let measured = measure(&["--db", "app.db", "queries.sql"]);
+    laboratory.pragmark(&measured).exits(0);
+    laboratory
+        .pragmark(&["run", "--repeat", "run", "--out", "again"])
+        .exits(0)
+        .says(&["find_user", "same_age"]);
+    let plan = |run: &str| -> serde_json::Value {
+        serde_json::from_str(&laboratory.read(&format!("{run}/run.json"))).unwrap()
+    };
+    let [first, again] = ["run", "again"].map(plan);
+    assert_eq!(first["seed"], again["seed"]);
+    assert_eq!(first["experiments"], again["experiments"]);
+    assert_ne!(first["id"], again["id"]);
+    assert_eq!(
+        laboratory.trials("run").len(),
+        laboratory.trials("again").len()
+    );
+}
+
+#[test]
 fn a_setting_that_changes_an_answer_fails() {
     let laboratory = shop();
     let sql = "SELECT name FROM users LIMIT 1";
@@ -260,4 +282,17 @@ fn an_unknown_meta_command_is_named_with_file_and_line() {
         .pragmark(&measure(&["--db", "app.db", "meta.sql"]))
         .exits(2)
         .complains(&["meta.sql:2", "frobnicate"]);
+}
+
+#[test]
+fn a_database_where_sql_is_expected_and_a_file_that_is_not_there_are_named_as_such() {
+    let laboratory = shop();
+    laboratory
+        .pragmark(&["measure", "app.db", "queries.sql"])
+        .exits(2)
+        .complains(&["app.db is a SQLite database", "--db app.db"]);
+    laboratory
+        .pragmark(&["tune", "absent.trace"])
+        .exits(3)
+        .complains(&["absent.trace", "No such file"]);
 }

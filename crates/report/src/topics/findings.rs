@@ -1,7 +1,8 @@
 //! What matters most: for each finding what to do, what it brings and what it risks.
 
 use lab::analysis::{
-    Analysis, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange, TierChange,
+    Analysis, Answer, ExperimentAnalysis, Faster, Finding, RecallLoss, SafetyChange,
+    SurvivalChange, TierChange,
 };
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};
@@ -24,11 +25,10 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         .iter()
         .filter_map(|finding| item(analysis, finding))
         .collect();
-    let blocks = match items.is_empty() {
-        true => vec![Block::paragraph(
-            "No variant was found to be better than the baseline of its experiment.",
-        )],
-        false => vec![Block::List(List {
+    let blocks = match (items.is_empty(), without_findings(experiments)) {
+        (true, None) => return Vec::new(),
+        (true, Some(words)) => vec![Block::paragraph(words)],
+        (false, _) => vec![Block::List(List {
             numbered: true,
             items,
         })],
@@ -39,6 +39,20 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         "What matters on this machine",
         blocks,
     )]
+}
+
+/// What is said where nothing is found; nothing where no experiment has anything to compare.
+fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> {
+    let answers = experiments.iter().map(|it| it.answer(None));
+    let answers: Vec<Answer<'_>> = answers.collect();
+    let is_open = |it: &Answer<'_>| matches!(it, Answer::NoBaseline(_) | Answer::TooFewRounds);
+    if answers.iter().all(|it| matches!(it, Answer::OnlyBaseline)) {
+        None
+    } else if answers.iter().all(is_open) {
+        Some("No answer yet: too little was measured.")
+    } else {
+        Some("No variant was found to be better than the baseline of its experiment.")
+    }
 }
 
 fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {

@@ -4,6 +4,7 @@
 //! less, or a queue that is fast and late, is chosen by several figures, not by one.
 
 use lab::analysis::ExperimentAnalysis;
+use lab::metric;
 
 use super::Subject;
 use super::bindings::compared;
@@ -21,7 +22,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let has_table = !measured.is_empty();
     let metrics: Vec<String> = led(experiment.metric.clone(), measured).collect();
     let table = has_table.then(|| Block::table(medians(subject, &metrics, "Secondary metrics")));
-    let missing = missing.into_iter().map(Sentence::code);
+    let missing = missing.into_iter().map(explained);
     // Without any trial there is nothing to be missed.
     let missing = joined(
         missing.filter(|_| is_measured(experiment, &experiment.metric)),
@@ -35,6 +36,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         true => blocks,
         false => led(heading, blocks).collect(),
     }
+}
+
+/// The name of a metric with its meaning, which says from how much work on it exists.
+fn explained(name: String) -> Sentence {
+    let about = metric::find(&name).map(|it| format!(" ({})", it.about));
+    Sentence::code(name).words(about.unwrap_or_default())
 }
 
 fn is_measured(experiment: &ExperimentAnalysis, metric: &str) -> bool {

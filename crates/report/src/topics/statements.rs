@@ -10,12 +10,14 @@ use crate::names::listed;
 use crate::sql::shortened;
 use crate::words::{grouped, metric_heading};
 
-/// Variants from which on only the baseline's medians are shown: more columns cannot be read.
+/// Variants from which on only the baseline is shown: more rows cannot be read.
 const VARIANTS_FROM: usize = 6;
 
 /// What is known of each statement besides its median.
-const METRICS: [&str; 6] = [
+const METRICS: [&str; 8] = [
+    "p50_us",
     "p99_us",
+    "executions",
     "rows_per_call",
     "vm_steps",
     "scan_steps",
@@ -35,12 +37,13 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Block::Heading("Statements".to_owned()),
         Block::table(table(subject, baseline)),
     ];
+    blocks.extend(scans(baseline));
     blocks.extend(answers(subject));
     blocks.extend(plans(subject, baseline));
     blocks
 }
 
-/// A row for each statement: medians by variant, then what the baseline shows besides.
+/// A row for each statement and variant, with medians over trials.
 fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
     let variants = &subject.experiment.variants;
     let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
@@ -49,45 +52,80 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
         shown.truncate(1);
     }
     let several = shown.len() > 1;
-    let others = METRICS.iter().filter(|metric| has(baseline, metric));
-    let others: Vec<&str> = others.copied().collect();
-    let medians = shown.iter().map(|variant| {
-        let heading = Column::right(metric_heading("p50_us"));
-        match several {
-            true => Column {
-                below: Some(subject.names.sentence(*variant).plain()),
-                ..heading
-            },
-            false => heading,
-        }
-    });
-    let columns = medians.chain(others.iter().map(|metric| Column {
-        about: Some((*metric).to_owned()),
-        ..Column::right(metric_heading(metric))
-    }));
-    let row = |statement: &StatementRecord| {
-        let figure = |variant: usize, metric: &str| {
+    let metrics = METRICS.iter().filter(|metric| has(baseline, metric));
+    let metrics: Vec<&str> = metrics.copied().collect();
+    let row = |statement: &StatementRecord, variant: usize| {
+        let figure = |metric: &&str| {
             let metric = format!("{metric}.{}", statement.name);
             let summary = variants[variant].summaries.get(&metric);
             Cell::figure(summary.map(|it| it.median), |value| {
                 figures::figure(value, &metric)
             })
         };
-        let medians = shown.iter().map(|variant| figure(*variant, "p50_us"));
-        let others = others.iter().map(|metric| figure(0, metric));
-        let name = Cell::code(&statement.name).with_below(one_line(&statement.sql));
-        Row::led(name, medians.chain(others))
+        let name = match variant {
+            0 => Cell::code(&statement.name).with_below(one_line(&statement.sql)),
+            _ => Cell::code(&statement.name),
+        };
+        let variant = several.then(|| subject.names.cell(variant));
+        Row::led(name, variant.into_iter().chain(metrics.iter().map(figure)))
     };
+    let statements = baseline.statements.iter();
+    let rows = statements.flat_map(|it| shown.iter().map(move |variant| (it, *variant)));
+    let variant = several.then(|| Column::left("variant"));
+    let columns = variant
+        .into_iter()
+        .chain(metrics.iter().map(|metric| Column {
+            about: Some((*metric).to_owned()),
+            ..Column::right(heading(metric))
+        }));
     Table {
         sortable: true,
         dense: true,
         data: true,
         ..Table::new(
-            "Statements",
+            "Statements, medians of trials",
             led(Column::left("statement"), columns),
-            baseline.statements.iter().map(row),
+            rows.map(|(statement, variant)| row(statement, variant)),
         )
     }
+}
+
+/// The heading of a metric: how often a statement was executed says on how much the others rest.
+fn heading(metric: &str) -> String {
+    match metric {
+        "executions" => "Executions in a trial".to_owned(),
+        _ => metric_heading(metric),
+    }
+}
+
+/// The statements that read many rows by full scans and return few.
+fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
+    /// From so many rows on, and so many for each that is returned.
+    const ROWS: f64 = 1_000.0;
+    const FOR_EACH: f64 = 10.0;
+    let items = baseline.statements.iter().filter_map(|statement| {
+        let median = |metric: &str| {
+            let metric = format!("{metric}.{}", statement.name);
+            Some((baseline.summaries.get(&metric)?.median, metric))
+        };
+        let (scanned, _) = median("scan_steps")?;
+        let (returned, rows) = median("rows_per_call")?;
+        let is_many = scanned >= ROWS && scanned >= FOR_EACH * returned;
+        is_many.then(|| {
+            Item::new(
+                Sentence::code(&statement.name)
+                    .words(" reads ")
+                    .figure(figures::figure(scanned, "scan_steps"))
+                    .words(" rows by full scans and returns ")
+                    .figure(figures::figure(returned, &rows))
+                    .words(
+                        ". If a condition selects them, an index on its columns would read less.",
+                    ),
+            )
+        })
+    });
+    let heading = Block::Heading("Statements that deserve a look".to_owned());
+    Block::list(items).map_or_else(Vec::new, |list| vec![heading, list])
 }
 
 /// Whether a metric is more than zero for some statement.
