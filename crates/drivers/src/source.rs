@@ -7,7 +7,7 @@ use include_dir::{Dir, include_dir};
 use crate::manifest::ManifestError;
 
 /// The drivers that come with pragmark.
-pub(crate) static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../drivers");
+pub(crate) static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/drivers");
 
 /// The folder of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use crate::failure::Failure;
 use crate::text_file::text_of;
 
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
 /// The experiments of the tour, most informative first.
 pub const TOUR: &[&str] = &[

@@ -28,7 +28,7 @@ use lab::analysis::Analysis;
 pub use comparisons::{exact, guarded, history, junit, runs};
 pub use error::Error;
 pub use render::Style;
-pub use topics::{SettingsQuery, report, settings_to_use};
+pub use topics::{QuestionAnswered, SettingsQuery, answers, report, settings_to_use};
 
 /// What can fail.
 pub type Result<T> = std::result::Result<T, Error>;

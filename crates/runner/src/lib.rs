@@ -31,7 +31,7 @@ pub use local::Local;
 pub use pilot::run_pilots;
 pub use postgres::Servers;
 pub use process::{Bindings, Driver, Prepared};
-pub use record::{OwnRuns, RunFolder};
+pub use record::{OwnRuns, Removal, RunFolder};
 pub use run::{Event, Observer, run};
 pub use stamp::{now, run_id};
 pub use survey::survey;

@@ -2,8 +2,11 @@
 
 mod anonymize;
 mod compare;
+mod completions;
 mod crash;
 mod doctor;
+#[cfg(test)]
+mod documents;
 mod driver;
 mod engine;
 mod guard;
@@ -13,6 +16,7 @@ mod measure;
 mod new;
 mod reading;
 mod run;
+mod runs;
 mod traffic;
 mod tune;
 mod values;
@@ -20,13 +24,13 @@ mod values;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
 use lab::experiment::nearest;
 
 use crate::failure::EXIT_CODES;
 
 pub use anonymize::AnonymizeArgs;
 pub use compare::{CompareArgs, CompareFormat};
+pub use completions::CompletionsArgs;
 pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
@@ -41,6 +45,7 @@ pub use reading::{
     ShowArgs,
 };
 pub use run::RunArgs;
+pub use runs::{OpenArgs, PruneArgs, RunsArgs, RunsCommand};
 pub use traffic::{
     CutArgs, DoorArg, ExportTraceArgs, RecordArgs, ToScriptArgs, TraceArgs, TraceCommand, TraceForm,
 };
@@ -53,11 +58,11 @@ pub use values::Names;
 /// they are, and whether published claims hold. To start, use `pragmark run`: it runs the most
 /// informative experiments in less than five minutes and writes an HTML report.
 #[derive(Debug, Parser)]
-#[command(name = "pragmark", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "pragmark", version, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// The command.
+    /// The command; without one, a quick start is printed.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// The definition of the command line.
@@ -112,6 +117,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Print the report of a run, or write it to a file.
     Report(ReportArgs),
+    /// Open the page of a run in the browser: of the latest one, unless another is named.
+    Open(OpenArgs),
+    /// List runs with question, answer, age and size, or remove old ones.
+    Runs(RunsArgs),
     /// Print the settings that a run recommends, ready to paste into a program.
     Settings(SettingsArgs),
     /// Export the data of a run as CSV or JSON.
@@ -128,7 +137,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// List, install or remove drivers for the bindings of other languages.
     Driver(DriverArgs),
-    /// Write a new driver for code of your own, ready to be measured and changed.
+    /// Write an experiment of your own, or a driver for your own code, ready to be measured and changed.
     #[command(subcommand)]
     New(NewCommand),
     /// Measure what a crash can destroy, for each choice of settings and storage model.
@@ -136,16 +145,8 @@ pub enum Command {
     /// List, build, add, remove or show engines: the SQLite libraries to measure.
     #[command(subcommand)]
     Engine(EngineCommand),
-    /// Print shell completions: of commands, options, experiments, engines, bindings and runs.
-    #[command(after_help = "\
-Examples:
-  pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark
-  pragmark completions zsh > ~/.zfunc/_pragmark
-  pragmark completions fish > ~/.config/fish/completions/pragmark.fish")]
-    Completions {
-        /// The shell.
-        shell: Shell,
-    },
+    /// Print or install shell completions: of commands, options, experiments, engines, bindings and runs.
+    Completions(CompletionsArgs),
     /// Print the manual page in roff format.
     #[command(after_help = "Example: pragmark man | man -l -")]
     Man,

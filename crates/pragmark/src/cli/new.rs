@@ -6,6 +6,14 @@ use drivers::Language;
 /// What `new` makes.
 #[derive(Debug, Subcommand)]
 pub enum NewCommand {
+    /// Write an experiment file with comments, which can be run at once.
+    #[command(after_help = "\
+Example:
+  pragmark new experiment my-question     write my-question.toml
+  pragmark run --quick my-question.toml   run it
+
+`pragmark measure --write FILE` writes one from your own SQL and database.")]
+    Experiment(NewExperimentArgs),
     /// Write a small driver for code of your own, with a workload, a metric and an experiment.
     #[command(after_help = "\
 Example:
@@ -14,6 +22,13 @@ Example:
 
 Then replace its function `work` with calls of your own code.")]
     Driver(NewDriverArgs),
+}
+
+/// Options of `new experiment`.
+#[derive(Debug, Args)]
+pub struct NewExperimentArgs {
+    /// Name of the experiment and of its file: lower-case letters, digits and hyphens.
+    pub name: String,
 }
 
 /// Options of `new driver`.

@@ -15,13 +15,7 @@ const DEPTH: usize = 5;
 
 /// Reads all runs and writes their history.
 pub fn execute(args: &HistoryArgs) -> Result<Exit, Failure> {
-    let mut folders = Vec::new();
-    for folder in &args.folders {
-        runs_below(folder, DEPTH, &mut folders).map_err(|error| {
-            Failure::unusable(format!("cannot read {}: {error}", folder.display()))
-                .hint("name a folder with runs")
-        })?;
-    }
+    let folders = runs_below(&args.folders)?;
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for folder in folders {
         match report::analyse(&folder) {
@@ -38,8 +32,20 @@ pub fn execute(args: &HistoryArgs) -> Result<Exit, Failure> {
     compare::write(args.format, args.out.as_deref(), &document, &history)
 }
 
-/// Adds the folders of runs below a folder, which may be one itself. Links are not followed.
-fn runs_below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// The folders of all runs below these folders, each of which may be a run itself. Links are not followed.
+pub(super) fn runs_below(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        add_runs(folder, DEPTH, &mut runs).map_err(|error| {
+            Failure::unusable(format!("cannot read {}: {error}", folder.display()))
+                .hint("name a folder with runs")
+        })?;
+    }
+    Ok(runs)
+}
+
+/// Adds the folders of runs below a folder.
+fn add_runs(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> std::io::Result<()> {
     if folder.join(PLAN).exists() {
         runs.push(folder.to_owned());
         return Ok(());
@@ -54,5 +60,5 @@ fn runs_below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> std::io::
     below.sort();
     below
         .iter()
-        .try_for_each(|folder| runs_below(folder, depth - 1, runs))
+        .try_for_each(|folder| add_runs(folder, depth - 1, runs))
 }

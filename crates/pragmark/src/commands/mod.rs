@@ -3,6 +3,7 @@
 mod anonymize;
 mod ask;
 mod compare;
+mod completions;
 mod conclusion;
 mod crash;
 mod doctor;
@@ -19,6 +20,7 @@ mod man;
 mod measure;
 mod needs;
 mod new;
+mod open;
 mod output;
 mod own_data;
 mod own_text;
@@ -27,9 +29,11 @@ mod record;
 mod repeat;
 mod report;
 mod run;
+mod runs;
 mod settings;
 mod shared_memory;
 mod show;
+mod start;
 mod tiers;
 mod traffic;
 mod trial;
@@ -41,8 +45,15 @@ pub use settings::binding;
 use crate::cli::Command;
 use crate::failure::{Exit, Failure};
 
-/// Carries out a command.
-pub fn execute(command: Command) -> Result<Exit, Failure> {
+/// Carries out a command, or prints the quick start.
+pub fn execute(command: Option<Command>) -> Result<Exit, Failure> {
+    match command {
+        Some(command) => carry_out(command),
+        None => start::execute(),
+    }
+}
+
+fn carry_out(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::execute(*args),
         Command::Measure(args) => measure::execute(&args),
@@ -53,6 +64,8 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),
+        Command::Open(args) => open::execute(&args),
+        Command::Runs(args) => runs::execute(&args),
         Command::Settings(args) => settings::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Load(args) => load::execute(&args),
@@ -63,7 +76,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
         Command::Engine(command) => engine::execute(&command),
-        Command::Completions { shell } => man::completions(shell),
+        Command::Completions(args) => completions::execute(&args),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),

@@ -1,18 +1,39 @@
 //! `pragmark new`: files for the user to change.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 use drivers::{DriverError, Registry, State, experiment_of};
+use lab::experiment::parse;
 
 use super::{driver, output};
 use crate::cli::{NewCommand, NewDriverArgs};
 use crate::failure::{Exit, Failure};
 
+/// The experiment to change, with NAME for its name.
+const EXPERIMENT: &str = include_str!("../../templates/experiment.toml");
+
 /// Writes the files.
 pub fn execute(command: &NewCommand) -> Result<Exit, Failure> {
     match command {
         NewCommand::Driver(args) => new_driver(args),
+        NewCommand::Experiment(args) => new_experiment(&args.name),
     }
+}
+
+fn new_experiment(name: &str) -> Result<Exit, Failure> {
+    let file = format!("{name}.toml");
+    let text = EXPERIMENT.replace("NAME", name);
+    // Only what can be run is written; a name that no experiment can have is a problem of the first line with it.
+    parse(&file, &text, &drivers::catalogue(None)?).map_err(Failure::usage)?;
+    File::create_new(&file)
+        .and_then(|mut new| new.write_all(text.as_bytes()))
+        .map_err(|error| Failure::unusable(format!("cannot create {file}: {error}")))?;
+    output::display(&format!(
+        "{file}: an experiment with comments\n\
+         run it with `pragmark run --quick {file}`, then change it; `pragmark show {file}` checks it\n"
+    ))
 }
 
 fn new_driver(args: &NewDriverArgs) -> Result<Exit, Failure> {

@@ -30,7 +30,7 @@ const TRIALS: f64 = 500.0;
 const TRIAL_S: std::ops::RangeInclusive<f64> = 0.2..=10.0;
 
 /// The file in the folder of a run that holds the experiment on what is recommended.
-const EXPERIMENT: &str = "tuned.toml";
+pub(super) const EXPERIMENT: &str = "tuned.toml";
 
 /// Searches, and reports what is recommended.
 pub fn execute(args: &TuneArgs) -> Result<Exit, Failure> {

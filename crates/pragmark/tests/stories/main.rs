@@ -10,6 +10,8 @@ mod crossed;
 mod engines;
 mod everyday;
 mod examination;
+mod first_steps;
+mod five_minutes;
 mod full_text;
 mod guarding;
 mod hostile;

@@ -33,7 +33,8 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
         .collect()
 }
 
-fn answer_words(subject: &Subject<'_>) -> Sentence {
+/// The answer in words.
+pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
     let names = &subject.names;
     match subject.experiment.answer(subject.finding) {
         Answer::Tiers(classes) => tiers(subject, &classes),

@@ -38,6 +38,25 @@ use crate::words::verdict_counts;
 
 pub use self::settings::{SettingsQuery, settings_to_use};
 
+/// The question of an experiment and its answer, as plain text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionAnswered {
+    /// The question.
+    pub question: String,
+    /// The answer, which may be that there is none.
+    pub answer: String,
+}
+
+/// The answers of a run, one for each experiment.
+pub fn answers(analysis: &Analysis) -> Vec<QuestionAnswered> {
+    let subjects = (0..analysis.experiments.len()).map(|index| Subject::of(analysis, index));
+    let answered = subjects.map(|subject| QuestionAnswered {
+        question: Sentence::marked(&subject.experiment.question).plain(),
+        answer: answers::answer_words(&subject).plain(),
+    });
+    answered.collect()
+}
+
 /// What a topic says of one experiment.
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 

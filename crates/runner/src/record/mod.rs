@@ -8,6 +8,7 @@
 mod belonging;
 pub(crate) mod files;
 mod own;
+mod removal;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -22,11 +23,14 @@ use serde::de::DeserializeOwned;
 use self::belonging::Belonging;
 use self::files::{check_format, read_json};
 pub use self::own::OwnRuns;
+pub use self::removal::Removal;
 use crate::error::{Context, RunError};
 
 const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
 const OUTCOMES: &str = "outcomes.jsonl";
+/// Folder of what trials leave.
+pub(crate) const ARTIFACTS: &str = "artifacts";
 
 /// What is wrong with a record that is empty or was cut within its first line.
 const NO_HEADER: &str = "its first line, which names the run, is missing";

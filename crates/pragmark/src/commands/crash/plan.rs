@@ -356,7 +356,7 @@ mod tests {
     fn plan_of(options: &[&str]) -> PlannedExperiment {
         let line = [&["pragmark", "crash"], options].concat();
         match Cli::parse_from(line).command {
-            Command::Crash(args) => of(&args).unwrap().experiments.remove(0),
+            Some(Command::Crash(args)) => of(&args).unwrap().experiments.remove(0),
             _ => unreachable!("another command"),
         }
     }

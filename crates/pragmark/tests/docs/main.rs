@@ -1,4 +1,6 @@
-//! Documents name existing files, commands and options, and the glossary is complete.
+//! Documents name existing files, commands and options, their TOML is valid, and the glossary is complete.
+
+mod lists;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,11 +16,13 @@ fn documents() -> Vec<(PathBuf, String)> {
         root().join("CONTRIBUTING.md"),
         root().join("CHANGELOG.md"),
     ];
-    let docs = std::fs::read_dir(root().join("docs")).unwrap();
-    paths.extend(
-        docs.map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
-    );
+    for folder in ["docs", "docs/lists"] {
+        let docs = std::fs::read_dir(root().join(folder)).unwrap();
+        paths.extend(
+            docs.map(|entry| entry.unwrap().path())
+                .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
+        );
+    }
     paths
         .into_iter()
         .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
@@ -135,6 +139,56 @@ fn every_command_line_in_the_readme_is_one_that_the_program_takes() {
     }
 }
 
+/// The blocks of a language in a document.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() == format!("```{language}") {
+            let block = lines.by_ref().take_while(|line| line.trim() != "```");
+            blocks.push(block.map(|line| line.to_owned() + "\n").collect());
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_toml_in_a_document_is_valid_and_every_whole_experiment_can_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for script in ["read.sql", "write.sql"] {
+        std::fs::write(folder.path().join(script), "SELECT 1;").unwrap();
+    }
+    let (mut experiments, mut guards) = (0, 0);
+    for (document, text) in documents() {
+        let name = document.display();
+        for block in blocks(&text, "toml") {
+            let table: toml::Table =
+                toml::from_str(&block).unwrap_or_else(|error| panic!("{name}: {error}\n{block}"));
+            if table.contains_key("design") && table.contains_key("id") {
+                check_experiment(folder.path(), &block);
+                experiments += 1;
+            }
+            if table.contains_key("budgets") {
+                let guard = lab::guard::Guard::parse(&block);
+                guard.unwrap_or_else(|error| panic!("{name}: {error}\n{block}"));
+                guards += 1;
+            }
+        }
+    }
+    assert!(experiments >= 4 && guards >= 1, "{experiments} {guards}");
+}
+
+fn check_experiment(folder: &Path, text: &str) {
+    std::fs::write(folder.join("experiment.toml"), text).unwrap();
+    let shown = Command::new(env!("CARGO_BIN_EXE_pragmark"))
+        .args(["show", "experiment.toml"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let problems = String::from_utf8_lossy(&shown.stderr);
+    assert!(shown.status.success(), "{problems}\n{text}");
+}
+
 #[test]
 fn the_exit_codes_of_the_readme_are_those_of_the_help() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
@@ -184,7 +238,7 @@ fn the_glossary_defines_each_word_once_in_one_sentence() {
 
 #[test]
 fn documents_link_the_glossary() {
-    let without_its_words = ["glossary.md", "columns.md"];
+    let without_its_words = ["glossary.md", "columns.md", "SECURITY.md"];
     for (document, text) in documents() {
         let name = document.file_name().unwrap().to_string_lossy();
         assert!(
