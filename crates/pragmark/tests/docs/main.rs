@@ -16,6 +16,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         root().join("CONTRIBUTING.md"),
         root().join("CHANGELOG.md"),
     ];
+    paths.extend(["SECURITY.md", "fuzz/README.md"].map(|name| root().join(name)));
     for folder in ["docs", "docs/lists"] {
         let docs = std::fs::read_dir(root().join(folder)).unwrap();
         paths.extend(

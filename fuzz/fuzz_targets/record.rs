@@ -1,0 +1,4 @@
+//! Records of runs.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pragmark_fuzz::record(bytes));

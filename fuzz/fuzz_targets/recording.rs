@@ -1,0 +1,4 @@
+//! Raw recordings.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pragmark_fuzz::recording(bytes));

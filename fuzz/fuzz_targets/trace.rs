@@ -1,0 +1,4 @@
+//! Sealed traces.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pragmark_fuzz::trace(bytes));
