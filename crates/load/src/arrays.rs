@@ -14,7 +14,8 @@ use crate::cells::{Cells, Rows};
 use crate::error::LoadError;
 use crate::feed::Feed;
 use crate::rejects::refused;
-use crate::table::quoted;
+use crate::request::Duplicates;
+use crate::table::{list, quoted, same};
 use crate::target::{Target, TargetColumn};
 
 /// The table-valued function.
@@ -33,22 +34,35 @@ pub(crate) enum Commits {
 /// Batches in a transaction that may end.
 const BATCHES: usize = 64;
 
-/// Inserts the first batch and every further one of the feed, within the transaction that is open;
-/// returns how many rows went in.
+/// What became of rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Inserted {
+    /// How many went in.
+    pub(crate) rows: u64,
+    /// How many were left out because others have their keys.
+    pub(crate) ignored: u64,
+}
+
+/// Inserts the first batch and every further one of the feed, within the transaction that is open.
 pub(crate) fn insert(
     connection: &Connection,
-    target: &Target,
+    (target, duplicates): (&Target, &Duplicates),
     first: Option<Batch>,
     feed: &mut Feed<'_>,
     commits: Commits,
-) -> Result<u64, LoadError> {
+) -> Result<Inserted, LoadError> {
     connection.create_columns_function(FUNCTION, target.columns.len())?;
+    let sql = insert_sql(target, None) + &on_conflict(target, duplicates)?;
     let mut inserter = Inserter {
         connection,
         target,
-        statement: connection.prepare(&insert_sql(target, None))?,
-        counting: Counting::prepare(connection, target)?,
-        rows: 0,
+        statement: (connection.prepare(&sql)).map_err(|error| no_key(error, target, duplicates))?,
+        counting: match duplicates {
+            Duplicates::Refuse => Counting::prepare(connection, target)?,
+            _ => None,
+        },
+        may_ignore: *duplicates != Duplicates::Refuse,
+        inserted: Inserted::default(),
     };
     let mut batches = 0;
     let mut next = first;
@@ -64,7 +78,7 @@ pub(crate) fn insert(
             connection.execute("COMMIT; BEGIN")?;
         }
     }
-    Ok(inserter.rows)
+    Ok(inserter.inserted)
 }
 
 /// The INSERT of all columns but the one left out.
@@ -82,12 +96,57 @@ fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
     )
 }
 
+/// The end of the INSERT that says what becomes of rows whose keys others have.
+fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String, LoadError> {
+    // Without a condition SQLite would take ON for that of a join.
+    let keys = match duplicates {
+        Duplicates::Refuse => return Ok(String::new()),
+        Duplicates::Ignore => return Ok(" WHERE true ON CONFLICT DO NOTHING".to_owned()),
+        Duplicates::Update(keys) => keys,
+    };
+    let is_named = |key: &String| target.columns.iter().any(|column| same(&column.name, key));
+    if let Some(stranger) = keys.iter().find(|key| !is_named(key)) {
+        let reason = format!("the input has no column {stranger}, by which rows are to be updated");
+        return Err(LoadError::Definition(reason));
+    }
+    let is_key = |column: &&TargetColumn| keys.iter().any(|key| same(key, &column.name));
+    let others = target.columns.iter().filter(|column| !is_key(column));
+    let set = others.map(|column| format!("{0} = excluded.{0}", quoted(&column.name)));
+    let set: Vec<String> = set.collect();
+    let action = match set.is_empty() {
+        true => "NOTHING".to_owned(),
+        false => format!("UPDATE SET {}", set.join(", ")),
+    };
+    Ok(format!(
+        " WHERE true ON CONFLICT ({}) DO {action}",
+        list(keys)
+    ))
+}
+
+/// Says what a table lacks by whose rows others are to be updated.
+fn no_key(error: EngineError, target: &Target, duplicates: &Duplicates) -> LoadError {
+    match duplicates {
+        Duplicates::Update(keys)
+            if reason(&error).contains("ON CONFLICT clause does not match") =>
+        {
+            LoadError::Definition(format!(
+                "rows are updated by a primary key or unique index; {} has none of exactly {}",
+                target.table,
+                keys.join(", ")
+            ))
+        }
+        _ => error.into(),
+    }
+}
+
 struct Inserter<'c> {
     connection: &'c Connection,
     target: &'c Target,
     statement: Statement<'c, 'static>,
     counting: Option<Counting<'c>>,
-    rows: u64,
+    /// Whether a row may be left out because another one has its key.
+    may_ignore: bool,
+    inserted: Inserted,
 }
 
 /// Rows whose primary keys are those that SQLite would give them: they are left to it, because a key
@@ -155,9 +214,13 @@ impl Inserter<'_> {
         if range.is_empty() {
             return Ok(());
         }
-        let Err(error) = self.try_insert(rows) else {
-            self.rows += range.len() as u64;
-            return Ok(());
+        let error = match self.try_insert(rows) {
+            Ok(inserted) => {
+                self.inserted.rows += inserted;
+                self.inserted.ignored += range.len() as u64 - inserted;
+                return Ok(());
+            }
+            Err(error) => error,
         };
         // A trigger or constraint may have ended the whole transaction, of which nothing is left then.
         if !blames_row(&error) || !self.connection.in_transaction() {
@@ -199,8 +262,8 @@ impl Inserter<'_> {
         is_mismatch.then(|| self.target.columns[alias].name.clone())
     }
 
-    /// Inserts rows, all or none.
-    fn try_insert(&mut self, rows: &Rows) -> Result<(), EngineError> {
+    /// Inserts rows, all or none except for those that are to be ignored; returns how many went in.
+    fn try_insert(&mut self, rows: &Rows) -> Result<u64, EngineError> {
         let counts = match &mut self.counting {
             Some(counting) => counting.fits(rows)?,
             None => false,
@@ -212,7 +275,12 @@ impl Inserter<'_> {
         self.connection.execute("SAVEPOINT pragmark_batch")?;
         let inserted = statement.with_borrowed(|statement| {
             statement.bind_columns(1, rows)?;
-            statement.run()
+            statement.run()?;
+            // SQLite does not count rows that triggers of a view take.
+            Ok(match self.may_ignore {
+                true => self.connection.changes() as u64,
+                false => rows.range().len() as u64,
+            })
         });
         if inserted.is_err() && self.connection.in_transaction() {
             self.connection.execute("ROLLBACK TO pragmark_batch")?;

@@ -52,6 +52,8 @@ pub enum Phase {
     Indexes,
     /// The full-text index is filled.
     FullText,
+    /// SQLite's statistics are gathered.
+    Analyze,
     /// The database is checked.
     Check,
     /// The database is synced to the disk.

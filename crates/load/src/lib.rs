@@ -41,6 +41,7 @@ mod feed;
 mod full_text;
 mod indexes;
 mod loader;
+mod outline;
 mod pages;
 mod rejects;
 mod request;
@@ -60,11 +61,12 @@ pub use error::LoadError;
 pub use feed::{Observer, Phase, Progress};
 pub use full_text::{FullText, rebuild as rebuild_full_text};
 pub use loader::MOST_WORKERS;
-pub use request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
+pub use outline::{Outline, OutlinedColumn, outline};
+pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 pub use rows::{Row, RowReader};
 pub use source::{
-    Again, BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format,
-    Input, JsonLinesSource, Locations, Opening, RowLocation, Sample, Selection, Source,
-    SourceColumn, SourceInfo, Typing, Unit, open,
+    Again, BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Deciding, Encoding,
+    Format, Input, JsonLinesSource, Locations, Opening, RowLocation, Sample, Selection, Source,
+    SourceColumn, SourceInfo, Typing, Unit, expand, open,
 };
 pub use table::{Column, Index, Table};

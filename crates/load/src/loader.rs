@@ -16,7 +16,7 @@ use crate::full_text::{self, FullText, Kept};
 use crate::indexes;
 use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
-use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
+use crate::request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 use crate::same_file::refuse_own_input;
 use crate::source::Source;
 use crate::staging::Staging;
@@ -31,6 +31,7 @@ fn usual_workers() -> usize {
 }
 
 const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
+const EXPECTS_DUPLICATES: &str = "duplicate rows are to be ignored or to update others";
 
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
 const FEW_ROWS: usize = 1_000;
@@ -49,6 +50,7 @@ pub(crate) fn load_once(
         library,
         request,
         rows: 0,
+        ignored: 0,
         rows_by_pages: 0,
         why_arrays: None,
         indexes_made: false,
@@ -74,6 +76,7 @@ pub(crate) fn load_once(
     })?;
     Ok(Summary {
         rows: load.rows,
+        ignored: load.ignored,
         rows_by_pages: load.rows_by_pages,
         why_arrays: load.why_arrays,
         rejected: rejects.count(),
@@ -94,11 +97,38 @@ fn size(path: &Path) -> Result<u64, LoadError> {
         .map_err(LoadError::open(path))
 }
 
+/// Refuses what the page writer cannot do of a request.
+pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), NoLayout> {
+    let table = &request.table;
+    let skips = request.on_error == OnError::Skip;
+    let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
+    if request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
+        refused("as requested")
+    } else if request.duplicates != Duplicates::Refuse {
+        refused(EXPECTS_DUPLICATES)
+    } else if skips && (key_is_index || table.indexes.iter().any(|index| index.unique)) {
+        refused(SKIPS_DUPLICATES)
+    } else {
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// Refuses a table whose indexes may reject rows that are to be skipped.
+    pub(crate) fn checked(self, request: &Request) -> Result<Layout, NoLayout> {
+        match request.on_error == OnError::Skip && self.is_unique() {
+            true => refused(SKIPS_DUPLICATES),
+            false => Ok(self),
+        }
+    }
+}
+
 /// A load that is going on.
 struct Load<'l> {
     library: &'l Arc<Library>,
     request: &'l Request,
     rows: u64,
+    ignored: u64,
     rows_by_pages: u64,
     why_arrays: Option<String>,
     /// Whether all indexes exist before the rows.
@@ -165,7 +195,7 @@ impl Load<'_> {
         target: &Target,
         is_new: bool,
     ) -> Result<Layout, NoLayout> {
-        self.check_request(target)?;
+        check_request(self.request, target)?;
         if self.request.mode != Mode::Append {
             // They are filled together with the table.
             self.index_names = indexes::make(connection, &self.request.table, |_| true)?;
@@ -174,11 +204,7 @@ impl Load<'_> {
         if is_new {
             return Layout::of_new(connection, target);
         }
-        let layout = Layout::of_existing(connection, target)?;
-        if self.request.on_error == OnError::Skip && layout.is_unique() {
-            return refused(SKIPS_DUPLICATES);
-        }
-        Ok(layout)
+        Layout::of_existing(connection, target)?.checked(self.request)
     }
 
     /// Takes back the indexes that the page writer would have filled: SQLite makes them faster after the
@@ -190,20 +216,6 @@ impl Load<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Refuses what the page writer cannot do of the request.
-    fn check_request(&self, target: &Target) -> Result<(), NoLayout> {
-        let table = &self.request.table;
-        let skips = self.request.on_error == OnError::Skip;
-        let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
-        if self.request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
-            refused("as requested")
-        } else if skips && (key_is_index || table.indexes.iter().any(|index| index.unique)) {
-            refused(SKIPS_DUPLICATES)
-        } else {
-            Ok(())
-        }
     }
 
     /// Closes the connection, writes pages, and opens it again within a transaction. Rows that cannot
@@ -360,7 +372,10 @@ impl Load<'_> {
         (why, commits): (&str, Commits),
     ) -> Result<(), LoadError> {
         self.why_arrays = Some(why.to_owned());
-        self.rows += arrays::insert(connection, target, first, feed, commits)?;
+        let duplicates = &self.request.duplicates;
+        let inserted = arrays::insert(connection, (target, duplicates), first, feed, commits)?;
+        self.rows += inserted.rows;
+        self.ignored += inserted.ignored;
         Ok(())
     }
 
@@ -372,13 +387,18 @@ impl Load<'_> {
             indexes::make(connection, &self.request.table, after)?;
         }
         self.kept = full_text::fill(connection, self.request, feed)?;
+        if self.request.analyze {
+            feed.tell(Phase::Analyze)?;
+            let table = quoted(&self.request.table.name);
+            connection.execute(&format!("ANALYZE main.{table}"))?;
+        }
         // Nothing is written in this transaction from here on.
         pages::free(connection, &self.replaced)?;
         if self.request.check {
             feed.tell(Phase::Check)?;
             self.check(connection)?;
         }
-        feed.check_rejects(self.rows)
+        feed.check_rejects(self.rows + self.ignored)
     }
 
     /// The full-text index to be made; like other indexes it comes with a new table only.
@@ -395,7 +415,8 @@ impl Load<'_> {
         if let Some(full_text) = self.full_text() {
             full_text.check(connection, &self.request.table.name)?;
         }
-        if self.request.mode != Mode::Append {
+        let is_counted = !matches!(self.request.duplicates, Duplicates::Update(_));
+        if self.request.mode != Mode::Append && is_counted {
             let table = quoted(&self.request.table.name);
             let rows = connection.query_i64(&format!("SELECT count(*) FROM {table}"))?;
             if u64::try_from(rows) != Ok(self.rows) {

@@ -19,6 +19,10 @@ pub struct Request {
     pub strategy: StrategyChoice,
     /// What happens to rows that cannot be read or that the table refuses.
     pub on_error: OnError,
+    /// What happens to rows with a key that another row has.
+    pub duplicates: Duplicates,
+    /// Whether SQLite's statistics of the table are gathered (`ANALYZE`), by which it chooses indexes.
+    pub analyze: bool,
     /// The file that skipped rows are written to, made only if there are any.
     pub rejects: Option<PathBuf>,
     /// How many rows may be skipped; one more ends the load. Without a limit as many as there are, as long as
@@ -50,6 +54,8 @@ impl Request {
             mode: Mode::Create,
             strategy: StrategyChoice::Auto,
             on_error: OnError::Fail,
+            duplicates: Duplicates::Refuse,
+            analyze: false,
             rejects: None,
             max_errors: None,
             page_size: None,
@@ -71,10 +77,10 @@ impl Request {
         }
     }
 
-    /// Whether an index has to be there before the rows: a unique one that decides which of them are
-    /// skipped.
+    /// Whether an index has to be there before the rows: a unique one that decides what becomes of them.
     pub(crate) fn is_made_before(&self, index: &Index) -> bool {
-        index.unique && self.on_error == OnError::Skip
+        let decides = self.on_error == OnError::Skip || self.duplicates != Duplicates::Refuse;
+        index.unique && decides
     }
 }
 
@@ -96,6 +102,19 @@ pub enum OnError {
     Fail,
     /// It is left out and counted.
     Skip,
+}
+
+/// What happens to a row with the same values in a primary key or unique index as a row of the table, or as one
+/// before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Duplicates {
+    /// It is wrong.
+    Refuse,
+    /// It is left out; the other row stays as it is.
+    Ignore,
+    /// If it has the same values in these columns, of which there is a primary key or unique index, the other row
+    /// gets its values in all other columns of the input.
+    Update(Vec<String>),
 }
 
 /// How rows get into the database.
@@ -129,8 +148,10 @@ pub enum StrategyChoice {
 /// What a load came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Rows in the table that were not there before.
+    /// Rows in the table that were not there before; with [`Duplicates::Update`], rows added or updated.
     pub rows: u64,
+    /// Rows left out by [`Duplicates::Ignore`].
+    pub ignored: u64,
     /// Of these, rows written by [`LoadStrategy::Pages`]; the others by [`LoadStrategy::Arrays`].
     pub rows_by_pages: u64,
     /// Why not all rows were written as pages; `None` if they were.

@@ -84,6 +84,12 @@ impl Layout {
         !self.spine.is_empty() && !self.indexes.is_empty()
     }
 
+    /// Refuses forms of a database that others use, which are not written.
+    pub(crate) fn check_existing(connection: &Connection) -> Result<(), NoLayout> {
+        check_form(connection)?;
+        reserved_bytes(connection).map(drop)
+    }
+
     fn read(
         connection: &Connection,
         target: &Target,

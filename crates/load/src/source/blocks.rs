@@ -109,6 +109,32 @@ impl Text {
         self.bytes.drain(..count);
     }
 
+    /// Forgets the first line with its end, however long it is; at the end of the input nothing.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub(super) fn skip_line(&mut self) -> Result<(), LoadError> {
+        loop {
+            let end = memchr::memchr2(b'\n', b'\r', &self.bytes);
+            let length = end.map(|at| match self.bytes[at..] {
+                [b'\r', b'\n', ..] => at + 2,
+                _ => at + 1,
+            });
+            match length {
+                // What follows a carriage return decides whether the line ends with it.
+                Some(length) if length < self.bytes.len() || self.last => {
+                    self.skip(length);
+                    return Ok(());
+                }
+                None if self.last => {
+                    self.skip(self.bytes.len());
+                    return Ok(());
+                }
+                _ => self.fill()?,
+            }
+        }
+    }
+
     /// Reads a block more, or as much as there is already: a record longer than a block doubles it.
     fn fill(&mut self) -> Result<(), LoadError> {
         let held = self.bytes.len();

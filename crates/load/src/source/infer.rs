@@ -64,6 +64,35 @@ impl Kind {
     }
 }
 
+/// What the values of a column are, as far as they were seen, and the one that decided it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) kind: Kind,
+    /// The number of the row that decided the kind, and the beginning of its value; none without a value.
+    pub(crate) decided: Option<(u64, String)>,
+}
+
+/// Characters of a value that are kept.
+const LONGEST_VALUE: usize = 40;
+
+impl Seen {
+    /// No value.
+    pub(crate) const NOTHING: Seen = Seen {
+        kind: Kind::Unknown,
+        decided: None,
+    };
+
+    /// Sees a value of this kind.
+    #[inline]
+    pub(crate) fn see(&mut self, kind: Kind, row: u64, value: &[u8]) {
+        if kind > self.kind {
+            self.kind = kind;
+            let value = String::from_utf8_lossy(value);
+            self.decided = Some((row, value.chars().take(LONGEST_VALUE).collect()));
+        }
+    }
+}
+
 /// Whether a number has a zero before its other digits.
 #[inline]
 pub(crate) fn has_leading_zero(text: &[u8]) -> bool {

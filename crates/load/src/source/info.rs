@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use arrow_schema::Schema;
 
 use super::arrow::columns_of;
-use super::{Locations, SourceColumn, Unit};
+use super::{Locations, RowLocation, SourceColumn, Unit};
 use crate::affinity::Affinity;
 use crate::cells::{Decimals, scale};
 
@@ -18,6 +18,15 @@ pub enum Typing {
     Sampled,
     /// The first rows have no value. The first one ends the load, because the rows can be read again.
     Unseen,
+}
+
+/// The value that decided the type of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deciding {
+    /// Its row.
+    pub row: RowLocation,
+    /// Its beginning.
+    pub value: String,
 }
 
 /// What is known of a source before its rows are read.
@@ -33,6 +42,8 @@ pub struct SourceInfo {
     /// Whether the type of each column says something of its values. It does not where it was chosen
     /// without having seen one.
     pub typed: Vec<bool>,
+    /// The value that decided the type of each column, where values did.
+    pub decided: Vec<Option<Deciding>>,
     /// Whether each column holds text by its type.
     pub texts: Vec<bool>,
     /// The columns of decimals, by name, with the number of digits after the point.
@@ -72,6 +83,7 @@ impl SourceInfo {
         SourceInfo {
             is_named: true,
             typed: vec![true; columns.len()],
+            decided: vec![None; columns.len()],
             texts: columns.iter().map(is_text).collect(),
             columns,
             decimals: Vec::new(),

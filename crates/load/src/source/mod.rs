@@ -18,6 +18,8 @@ mod info;
 mod input;
 mod json_lines;
 mod locations;
+mod paths;
+mod renamed;
 mod selected;
 mod several;
 mod text;
@@ -29,10 +31,11 @@ pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
 pub use encoding::Encoding;
-pub use info::{SourceInfo, Typing};
+pub use info::{Deciding, SourceInfo, Typing};
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
+pub use paths::expand;
 
 use std::fs::File;
 use std::io::Read;
@@ -48,6 +51,7 @@ use crate::cells::Decimals;
 use crate::error::LoadError;
 use crate::table::Column;
 use again::{Reopenable, is_reopenable};
+use renamed::Renamed;
 use selected::Selected;
 use several::SeveralSource;
 
@@ -167,6 +171,10 @@ pub struct Opening {
     /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
     /// appear on any line.
     pub columns: Vec<String>,
+    /// New names of columns, each behind the name that the input has for it.
+    pub names: Vec<(String, String)>,
+    /// The name of a column for the file that each row comes from; no such column where there is none.
+    pub file_column: Option<String>,
     /// What decimals of Parquet and Arrow are stored as.
     pub decimals: Decimals,
     /// What of a database is read.
@@ -185,6 +193,8 @@ impl Opening {
             sample: Sample::First,
             more_keys: Vec::new(),
             columns: Vec::new(),
+            names: Vec::new(),
+            file_column: None,
             decimals: Decimals::Text,
             selection: Selection::default(),
             library: Arc::clone(library),
@@ -203,12 +213,22 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
         [path] => open_one(path, opening)?,
         paths => Box::new(SeveralSource::open(paths, opening)?),
     };
+    let source = renamed(source, opening)?;
     Ok(match opening.sample {
         Sample::First if paths.iter().all(|path| is_reopenable(path)) => {
             Box::new(Reopenable::new(source, paths, opening))
         }
         _ => source,
     })
+}
+
+/// The columns under the names that they are to have, with the one for the file.
+fn renamed(source: Box<dyn Source>, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+    let (names, file_column) = (&opening.names, opening.file_column.as_ref());
+    if names.is_empty() && file_column.is_none() {
+        return Ok(source);
+    }
+    Ok(Box::new(Renamed::new(source, names, file_column)?))
 }
 
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {

@@ -51,13 +51,18 @@ struct Current {
 fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
     let order = order(&info.name, &info.columns, source)?;
     check_scales(info, source.info())?;
-    for ((column, typed), at) in info.columns.iter_mut().zip(&mut info.typed).zip(order) {
+    for (number, at) in order.into_iter().enumerate() {
+        let (column, typed) = (&mut info.columns[number], &mut info.typed[number]);
         let (found, is_typed) = (&source.columns()[at], source.info().typed[at]);
-        if is_typed && *typed {
-            column.declared = common(&column.declared, &found.declared);
-        } else if is_typed {
-            column.declared.clone_from(&found.declared);
+        let declared = match (is_typed, *typed) {
+            (true, true) => common(&column.declared, &found.declared),
+            (true, false) => found.declared.clone(),
+            (false, _) => column.declared.clone(),
+        };
+        if declared != column.declared || !*typed {
+            info.decided[number].clone_from(&source.info().decided[at]);
         }
+        column.declared = declared;
         column.not_null &= found.not_null;
         *typed |= is_typed;
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::blocks::{Batches, Format, Text};
-use super::infer::Kind;
-use super::{Locations, Source, SourceInfo, Typing};
+use super::infer::{Kind, Seen};
+use super::{Deciding, Locations, Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -25,10 +25,10 @@ pub struct TextSource<F> {
 
 impl<F: Format> TextSource<F> {
     /// A text of which nothing but the columns has been read, with what their values are.
-    pub(super) fn new(text: Text, format: F, columns: Vec<(String, Kind)>) -> TextSource<F> {
+    pub(super) fn new(text: Text, format: F, columns: Vec<(String, Seen)>) -> TextSource<F> {
         let input = text.input();
         let suggested = columns.iter();
-        let suggested = suggested.map(|(name, kind)| Column::new(name, kind.declared()));
+        let suggested = suggested.map(|(name, seen)| Column::new(name, seen.kind.declared()));
         let mut info = SourceInfo::new(input.name(), suggested.collect());
         info.total_bytes = input.total();
         info.locations = Locations::new(&info.name, format.unit());
@@ -39,7 +39,7 @@ impl<F: Format> TextSource<F> {
             opened: Some((text, format)),
             batches: None,
         };
-        source.set_kinds(columns.iter().map(|(_, kind)| *kind));
+        source.set_kinds(columns.into_iter().map(|(_, seen)| seen));
         source
     }
 
@@ -49,7 +49,9 @@ impl<F: Format> TextSource<F> {
     }
 
     /// Suggests types for columns whose values are these.
-    pub(super) fn set_kinds(&mut self, kinds: impl Iterator<Item = Kind> + Clone) {
+    pub(super) fn set_kinds(&mut self, columns: impl Iterator<Item = Seen>) {
+        let columns: Vec<Seen> = columns.collect();
+        let kinds = columns.iter().map(|seen| seen.kind);
         let is_all_text = self
             .opened
             .as_ref()
@@ -60,6 +62,12 @@ impl<F: Format> TextSource<F> {
         let is_text = |kind| kind == Kind::Text || is_all_text;
         self.info.texts = kinds.clone().map(is_text).collect();
         self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
+        let deciding = |(row, value): (u64, String)| Deciding {
+            row: self.info.locations.find(row),
+            value,
+        };
+        let decided = columns.into_iter().map(|seen| seen.decided.map(deciding));
+        self.info.decided = decided.collect();
     }
 }
 

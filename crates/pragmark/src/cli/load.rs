@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{Names, Quote, column_type, names, one_byte, quote};
+use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote};
 
 /// Load strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,6 +57,8 @@ Examples:
   pragmark load people.csv people.db --table people
   pragmark load people.csv.gz people.db --table people --primary-key id --index name
   pragmark load export.tsv shop.db --table orders --append
+  pragmark load prices.csv shop.db --table prices --append --upsert id
+  pragmark load 'logs/*.csv' logs.db --table log --filename-column file
   pragmark load 2023.jsonl 2024.jsonl.zst events.db --table events --fts title,body
   pragmark load old.db new.db --query 'SELECT id, name FROM people' --table people
   zcat log.csv.gz | pragmark load - log.db --table log --on-error skip --rejects bad.csv
@@ -64,7 +66,8 @@ Examples:
 A load that fails or is interrupted leaves the database unchanged.")]
 pub struct LoadArgs {
     /// Input files: CSV, TSV, JSON Lines or JSON arrays, plain or compressed with gzip or zstd; Parquet; Arrow
-    /// IPC; or SQLite databases. Several inputs need the same columns. `-` reads standard input.
+    /// IPC; or SQLite databases. Several inputs need the same columns. A folder stands for its files, a quoted
+    /// pattern such as '*.csv' for the files that match. `-` reads standard input.
     #[arg(required = true, num_args = 1.., value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Database; created if it does not exist.
@@ -78,6 +81,26 @@ pub struct LoadArgs {
     /// Drop the table with its indexes and triggers, and create it again.
     #[arg(long, conflicts_with = "append")]
     pub replace: bool,
+    /// Leave out rows whose primary key or unique values the table, or an earlier row, already has.
+    #[arg(long)]
+    pub ignore: bool,
+    /// Update the row that has the same values in these columns, which need a primary key or unique index; insert
+    /// the row if there is none.
+    #[arg(long, value_name = "COLUMNS", value_parser = names, conflicts_with = "ignore")]
+    pub upsert: Option<Names>,
+    /// Load these columns only, in this order, separated by commas.
+    #[arg(long, value_name = "COLUMNS", value_parser = names)]
+    pub select: Vec<Names>,
+    /// Load a column under another name; repeatable. Other options use the new name, --select the old one.
+    #[arg(long, value_name = "OLD=NEW", value_parser = new_name)]
+    pub rename: Vec<(String, String)>,
+    /// Add a column with the input that each row comes from.
+    #[arg(long, value_name = "NAME")]
+    pub filename_column: Option<String>,
+    /// Show the table, the types with the values that decided them, the strategy and the first rows; write
+    /// nothing.
+    #[arg(long, conflicts_with = "measure_disk")]
+    pub dry_run: bool,
     /// Format of the inputs [default: detected from name and content].
     #[arg(long, value_enum)]
     pub format: Option<FormatArg>,
@@ -102,6 +125,12 @@ pub struct LoadArgs {
     /// position.
     #[arg(long)]
     pub no_header: bool,
+    /// Skip this many lines at the beginning of each CSV input.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub skip_lines: u64,
+    /// Skip lines of CSV inputs that begin with this character.
+    #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
+    pub comment: Option<u8>,
     /// Unquoted text that means NULL [default: an empty field].
     #[arg(
         long,
@@ -175,6 +204,9 @@ pub struct LoadArgs {
     /// directory].
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
+    /// Run ANALYZE on the table, so that SQLite chooses the better index.
+    #[arg(long)]
+    pub analyze: bool,
     /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.
     #[arg(long)]
     pub check: bool,

@@ -133,6 +133,16 @@ pub(super) fn column_type(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "must be COLUMN=TYPE, such as price=REAL".to_owned())
 }
 
+/// The name that a column has and the one that it is to have.
+pub(super) fn new_name(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((old, new)) if !old.is_empty() && !new.is_empty() => {
+            Ok((old.to_owned(), new.to_owned()))
+        }
+        _ => Err("must be OLD=NEW, such as 'Town name'=name".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +157,8 @@ mod tests {
         let typed = column_type("a=b=DECIMAL(10, 2)");
         assert_eq!(typed, Ok(("a=b".to_owned(), "DECIMAL(10, 2)".to_owned())));
         assert!(column_type("a").is_err());
+        assert_eq!(new_name("a b=c"), Ok(("a b".to_owned(), "c".to_owned())));
+        assert!(new_name("a=").is_err() && new_name("a").is_err());
     }
 
     #[test]

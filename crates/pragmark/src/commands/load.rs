@@ -9,12 +9,12 @@ use std::time::Instant;
 use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount};
 use load::{
-    Column, CsvOptions, Decimals, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode,
-    OnError, Opening, Phase, Progress, RawWrite, Request, Selection, StrategyChoice, Summary,
-    Table,
+    Column, CsvOptions, Decimals, Duplicates, Fault, Format, FullText, Index, LoadError,
+    LoadStrategy, Mode, OnError, Opening, Phase, Progress, RawWrite, Request, Selection,
+    StrategyChoice, Summary, Table,
 };
 
-use super::output;
+use super::{outline, output};
 use crate::cli::{DecimalsArg, FormatArg, LoadArgs, Names, OnErrorArg, StrategyArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -23,8 +23,12 @@ use crate::progress::{Task, is_bar_wanted};
 /// Loads and reports the result.
 pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     let library = Arc::new(Library::load(&EngineSource::Embedded).map_err(Failure::unusable)?);
-    let mut source = load::open(&args.inputs, &opening(args, &library)?)?;
+    let inputs = load::expand(&args.inputs)?;
+    let mut source = load::open(&inputs, &opening(args, &library)?)?;
     let request = request(args)?;
+    if args.dry_run {
+        return outline::execute(&library, &mut *source, &request);
+    }
     // Not before: opening waits for the first bytes of a pipe, and a signal ends that at once.
     let interrupted = interrupt::flag()?;
     let (task, begin) = (Task::new(is_bar_wanted(args.plain)), Instant::now());
@@ -63,12 +67,18 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
         delimiter: args.delimiter,
         quote: args.quote.0,
         header: !args.no_header,
+        skip_lines: args.skip_lines,
+        comment: args.comment,
         null: args.null.clone(),
         ..CsvOptions::default()
     };
     opening.encoding = args.encoding;
     // A type names a column, which JSON may have later.
-    opening.more_keys = args.types.iter().map(|(name, _)| name.clone()).collect();
+    let types = args.types.iter();
+    opening.more_keys = types.map(|(name, _)| name_in_input(args, name)).collect();
+    opening.columns = all(&args.select);
+    opening.names.clone_from(&args.rename);
+    opening.file_column.clone_from(&args.filename_column);
     opening.decimals = decimals(args.decimals);
     opening.selection = match (&args.from_table, &args.query) {
         (Some(table), _) => Selection::Table(table.clone()),
@@ -93,6 +103,12 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
         named
     };
     Ok(opening)
+}
+
+/// The name that the inputs have for a column.
+fn name_in_input(args: &LoadArgs, name: &str) -> String {
+    let renamed = args.rename.iter().find(|(_, new)| new == name);
+    renamed.map_or(name, |(old, _)| old).to_owned()
 }
 
 fn decimals(argument: DecimalsArg) -> Decimals {
@@ -130,6 +146,12 @@ fn request(args: &LoadArgs) -> Result<Request, Failure> {
                 .unwrap_or_else(|| rejects_file(&args.inputs)),
         );
     }
+    request.duplicates = match &args.upsert {
+        Some(keys) => Duplicates::Update(keys.0.clone()),
+        None if args.ignore => Duplicates::Ignore,
+        None => Duplicates::Refuse,
+    };
+    request.analyze = args.analyze;
     request.page_size = args.page_size;
     request.check = args.check;
     Ok(request)
@@ -178,8 +200,12 @@ fn rejects_file(inputs: &[PathBuf]) -> PathBuf {
 
 /// What was done, in words.
 fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
+    let added = match request.duplicates {
+        Duplicates::Update(_) => " inserted or updated",
+        Duplicates::Refuse | Duplicates::Ignore => "",
+    };
     let mut text = format!(
-        "{} into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
+        "{}{added} into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
         rows(summary.rows),
         request.table.name,
         request.database.display(),
@@ -208,6 +234,9 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
     text += &decimals_stored(summary, stored);
     if let Some(why) = &summary.why_reread {
         text += &format!("types: from all rows, read a second time ({why})\n");
+    }
+    if summary.ignored > 0 {
+        text += &format!("{} ignored: their keys exist\n", rows(summary.ignored));
     }
     if summary.rejected > 0 {
         text += &format!("{} skipped", rows(summary.rejected));
@@ -286,6 +315,7 @@ fn display(task: &Task, begin: Instant, progress: &Progress) {
         }
         Phase::Indexes => "building indexes".to_owned(),
         Phase::FullText => "building the full-text index".to_owned(),
+        Phase::Analyze => "running ANALYZE".to_owned(),
         Phase::Check => "checking".to_owned(),
         Phase::Sync => "syncing".to_owned(),
     };
@@ -350,7 +380,7 @@ fn hint(error: &LoadError) -> Option<String> {
         }
         LoadError::Strategy { .. } => "omit --strategy to use the fastest one possible",
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
-            "skip such rows with --on-error skip; nothing was loaded"
+            "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
         }
         LoadError::Type { .. } => "convert the column before loading",
         LoadError::Read { .. } => "it may be damaged or truncated; nothing was loaded",

@@ -21,6 +21,7 @@ mod measure;
 mod needs;
 mod new;
 mod open;
+mod outline;
 mod output;
 mod own_data;
 mod own_text;

@@ -4,11 +4,12 @@ mod marks;
 mod parse;
 pub(crate) mod scan;
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
 use super::Input;
 use super::blocks::Text;
-use super::infer::Kind;
+use super::infer::{Kind, Seen};
 use super::text::TextSource;
 use crate::error::LoadError;
 use crate::table::same;
@@ -30,6 +31,11 @@ pub struct CsvOptions {
     pub quote: Option<u8>,
     /// Whether the first line has the names of the columns; otherwise they are `column1`, `column2`, ….
     pub header: bool,
+    /// Lines before the header, or before the first row, that are passed over.
+    pub skip_lines: u64,
+    /// The byte with which lines begin that are passed over; none where there are no such lines. Within a quoted
+    /// field it means nothing.
+    pub comment: Option<u8>,
     /// What stands for NULL, unless it is in quotes; nothing by default.
     pub null: String,
 }
@@ -41,13 +47,15 @@ impl Default for CsvOptions {
             prefers_tab: false,
             quote: Some(b'"'),
             header: true,
+            skip_lines: 0,
+            comment: None,
             null: String::new(),
         }
     }
 }
 
 /// Rows from which the types of columns are inferred, if they lie in what was read first.
-const SAMPLE_ROWS: usize = 10_000;
+const SAMPLE_ROWS: u64 = 10_000;
 
 /// A reader of CSV.
 pub type CsvSource = TextSource<Reader>;
@@ -66,9 +74,9 @@ impl TextSource<Reader> {
         let header = options.header;
         let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
-        let mut kinds = vec![Kind::Unknown; reader.names.len()];
-        reader.sample(&text.bytes()[..whole], SAMPLE_ROWS, &mut kinds);
-        let columns = reader.names.iter().cloned().zip(kinds).collect();
+        let mut seen = vec![Seen::NOTHING; reader.names.len()];
+        reader.sample(&text.bytes()[..whole], 1..=SAMPLE_ROWS, &mut seen);
+        let columns = reader.names.iter().cloned().zip(seen).collect();
         let mut source = TextSource::new(text, reader, columns);
         source.set_named(header);
         Ok(source)
@@ -79,19 +87,21 @@ impl TextSource<Reader> {
         input: Input,
         options: CsvOptions,
         stop: &AtomicBool,
-    ) -> Result<Vec<Kind>, LoadError> {
+    ) -> Result<Vec<Seen>, LoadError> {
         let (mut text, reader) = read_header(input, options)?;
-        let mut kinds = vec![Kind::Unknown; reader.names.len()];
+        let mut seen = vec![Seen::NOTHING; reader.names.len()];
+        let mut rows = 0;
         text.for_each_block(&reader, stop, |block| {
-            reader.sample(block, usize::MAX, &mut kinds);
+            rows += reader.sample(block, rows + 1..=u64::MAX, &mut seen);
         })?;
-        Ok(kinds)
+        Ok(seen)
     }
 }
 
 /// The rows of a text, and how to read them.
 fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), LoadError> {
     let mut text = Text::open(input)?;
+    pass(&mut text, options.skip_lines, options.comment)?;
     let input = text.input();
     let (input, encoding) = (input.name().to_owned(), input.encoding());
     let quote = options.quote;
@@ -102,6 +112,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), Load
                 .delimiter
                 .unwrap_or_else(|| guess_delimiter(text.bytes(), quote, options.prefers_tab)),
             quote,
+            comment: options.comment,
         },
         null: options.null.into_bytes(),
         names: Vec::new(),
@@ -116,21 +127,39 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), Load
     Ok((text, reader))
 }
 
+/// Passes over so many lines, and over those behind them that begin with this byte.
+fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<(), LoadError> {
+    for _ in 0..lines {
+        text.skip_line()?;
+    }
+    while comment.is_some() && text.bytes().first().copied() == comment {
+        text.skip_line()?;
+    }
+    Ok(())
+}
+
 impl Reader {
     fn wrong(&self, reason: impl Into<String>) -> LoadError {
         LoadError::form(&self.input, reason.into())
     }
 
     fn check_dialect(&self) -> Result<(), LoadError> {
+        let Dialect {
+            delimiter,
+            quote,
+            comment,
+        } = self.dialect;
         let divides = |byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r');
-        if !divides(self.dialect.delimiter) || !self.dialect.quote.is_none_or(divides) {
+        if !divides(delimiter) || !quote.is_none_or(divides) || !comment.is_none_or(divides) {
             return Err(LoadError::Definition(
-                "delimiter and quote must be ASCII characters other than line ends".to_owned(),
+                "delimiter, quote and comment must be ASCII characters other than line ends"
+                    .to_owned(),
             ));
         }
-        if self.dialect.quote == Some(self.dialect.delimiter) {
+        let is_twice = quote.is_some() && quote == comment;
+        if is_twice || [quote, comment].contains(&Some(delimiter)) {
             return Err(LoadError::Definition(
-                "delimiter and quote are the same character".to_owned(),
+                "two of delimiter, quote and comment are the same character".to_owned(),
             ));
         }
         Ok(())
@@ -174,24 +203,29 @@ impl Reader {
         Ok(records.at())
     }
 
-    /// Adds the values of so many of these rows to what is known of the columns.
-    fn sample(&self, bytes: &[u8], most: usize, kinds: &mut [Kind]) {
+    /// Adds the values of rows, as many as have these numbers, to what is known of the columns; returns how many
+    /// rows there are.
+    fn sample(&self, bytes: &[u8], numbers: RangeInclusive<u64>, seen: &mut [Seen]) -> u64 {
         let mut records = Records::new(bytes, self.dialect);
         let mut fields = Vec::new();
-        for _ in 0..most {
+        let mut rows = 0;
+        for row in numbers {
             fields.clear();
             if records.next(&mut fields).is_none() {
                 break;
             }
-            if fields.len() != kinds.len() {
+            rows += 1;
+            if fields.len() != seen.len() {
                 continue;
             }
-            for (kind, field) in kinds.iter_mut().zip(&fields) {
+            for (seen, field) in seen.iter_mut().zip(&fields) {
                 if !self.is_null(bytes, *field) {
-                    *kind = (*kind).max(Kind::of(&unescaped(bytes, *field, self.dialect)));
+                    let value = unescaped(bytes, *field, self.dialect);
+                    seen.see(Kind::of(&value), row, &value);
                 }
             }
         }
+        rows
     }
 
     #[inline]
@@ -357,6 +391,41 @@ mod tests {
             .map(|row| batch.rows.column(0).is_null(row))
             .collect();
         assert_eq!(nulls, [true, false, false]);
+    }
+
+    #[test]
+    fn lines_before_the_header_and_comments_are_passed_over() {
+        let options = CsvOptions {
+            skip_lines: 2,
+            comment: Some(b'#'),
+            ..CsvOptions::default()
+        };
+        let long = "x".repeat(3 << 20);
+        let text = format!(
+            "A \"report\r\n{long}\r\n# comma, \"quote\r\na;b\r\n#\r\n\r\n1;x#\r\n# a;\"b\n2;\"\n# no comment\n\"\n#end"
+        );
+        let mut source = open(&text, options.clone());
+        assert_eq!(columns(&source), ["a INTEGER", "b TEXT"]);
+        source.begin(&[Affinity::Integer, Affinity::Text], &Arc::default());
+        let batch = source.next().unwrap().unwrap();
+        assert!(batch.malformed.is_empty(), "{:?}", batch.malformed);
+        use arrow_array::cast::AsArray;
+        let texts: Vec<_> = batch.rows.column(1).as_string::<i32>().iter().collect();
+        assert_eq!(texts, [Some("x#"), Some("\n# no comment\n")]);
+        assert_eq!([0, 1].map(|index| batch.numbers.number(index)), [1, 2]);
+        // A comment with an open quote at the end of a block does not take what follows into it.
+        let mut lines = "a;b\n".to_owned();
+        for number in 0..100_000 {
+            lines += &format!("{number};x\n# ;\"open\n");
+        }
+        let mut source = open(&format!("\n\n{lines}"), options);
+        source.begin(&[Affinity::Integer, Affinity::Text], &Arc::default());
+        let mut rows = 0;
+        while let Some(batch) = source.next().unwrap() {
+            assert!(batch.malformed.is_empty());
+            rows += batch.rows.num_rows();
+        }
+        assert_eq!(rows, 100_000);
     }
 
     #[test]

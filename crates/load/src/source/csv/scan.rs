@@ -18,6 +18,8 @@ pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
     /// None where quotes mean nothing.
     pub(crate) quote: Option<u8>,
+    /// The byte with which lines begin that are no records; none where there are no such lines.
+    pub(crate) comment: Option<u8>,
 }
 
 /// How a field is written.
@@ -111,7 +113,7 @@ impl<'b> Records<'b> {
     #[inline]
     pub(crate) fn next(&mut self, fields: &mut Vec<Field>) -> Option<Record> {
         let listed = fields.len();
-        let mut start = self.at;
+        let mut start = self.behind_comments(self.at);
         if start >= self.bytes.len() {
             return None;
         }
@@ -124,7 +126,7 @@ impl<'b> Records<'b> {
             } else if is_line_end(byte) {
                 if at == start {
                     // Of a carriage return and a line feed, the second ends an empty line.
-                    start = at + 1;
+                    start = self.behind_comments(at + 1);
                     field = start;
                     continue;
                 }
@@ -158,6 +160,19 @@ impl<'b> Records<'b> {
         }
         fields.push(Field::new(field, self.at, Quoting::Plain));
         Some(Record::Whole(start..self.at))
+    }
+
+    /// Where the next line begins that is no comment, if one begins here.
+    #[inline]
+    fn behind_comments(&mut self, begin: usize) -> usize {
+        let mut begin = begin;
+        while self.dialect.comment.is_some()
+            && self.bytes.get(begin).copied() == self.dialect.comment
+        {
+            let end = self.next_mark(is_line_end);
+            begin = end.map_or(self.bytes.len(), |end| end + 1);
+        }
+        begin
     }
 
     /// Lists the field whose opening quote stands here.
@@ -225,7 +240,7 @@ pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
     let Some(quote) = dialect.quote else {
         return last_line_end(0..bytes.len()).unwrap_or(0);
     };
-    let unquoted = unquoted(bytes, quote, dialect.delimiter);
+    let unquoted = unquoted(bytes, quote, dialect);
     unquoted
         .into_iter()
         .rev()
@@ -235,7 +250,8 @@ pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
 
 /// The stretches of the text that lie outside of quoted fields, as far as that can be told: it ends at
 /// the opening quote of a field whose end, or what follows it, is not there.
-fn unquoted(bytes: &[u8], quote: u8, delimiter: u8) -> Vec<Range<usize>> {
+fn unquoted(bytes: &[u8], quote: u8, dialect: Dialect) -> Vec<Range<usize>> {
+    let delimiter = dialect.delimiter;
     let mut stretches = Vec::new();
     let mut quotes = Marks::new(bytes, [quote]);
     // Outside of quotes from here on.
@@ -243,7 +259,7 @@ fn unquoted(bytes: &[u8], quote: u8, delimiter: u8) -> Vec<Range<usize>> {
     while let Some(open) = quotes.next() {
         let begins_field =
             open == 0 || bytes[open - 1] == delimiter || is_line_end(bytes[open - 1]);
-        if open < from || !begins_field {
+        if open < from || !begins_field || is_in_comment(bytes, from..open, dialect.comment) {
             continue;
         }
         stretches.push(from..open);
@@ -254,6 +270,20 @@ fn unquoted(bytes: &[u8], quote: u8, delimiter: u8) -> Vec<Range<usize>> {
     }
     stretches.push(from..bytes.len());
     stretches
+}
+
+/// Whether the end of a stretch outside of quotes lies in a comment.
+fn is_in_comment(bytes: &[u8], stretch: Range<usize>, comment: Option<u8>) -> bool {
+    let Some(comment) = comment else {
+        return false;
+    };
+    let begin = match memchr::memrchr2(b'\n', b'\r', &bytes[stretch.clone()]) {
+        Some(at) => stretch.start + at + 1,
+        // What begins behind a quoted field is no line.
+        None if stretch.start == 0 => 0,
+        None => return false,
+    };
+    bytes[begin] == comment
 }
 
 /// Where the text goes on outside of quotes, behind a quoted field: at the byte behind its closing quote,
@@ -287,6 +317,7 @@ mod tests {
     const DIALECT: Dialect = Dialect {
         delimiter: b',',
         quote: Some(b'"'),
+        comment: None,
     };
 
     /// Every record of a text, in which `|` shows where fields were divided; problems in brackets.

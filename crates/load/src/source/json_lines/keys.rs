@@ -2,13 +2,13 @@
 
 use super::{Lines, object, split};
 use crate::error::LoadError;
-use crate::source::infer::Kind;
+use crate::source::infer::{Kind, Seen};
 use crate::table::same;
 
 /// The keys of lines in the order of their appearance, with what their values are.
 #[derive(Default)]
 pub(super) struct Keys {
-    columns: Vec<(String, Kind)>,
+    columns: Vec<(String, Seen)>,
     /// Lines so far.
     lines: usize,
     /// The number of the first line that is no object, and what is wrong with it.
@@ -22,11 +22,14 @@ impl Keys {
             self.lines += 1;
             match object(line) {
                 Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
-                    let kind = kind(value.get());
-                    match self.columns.iter_mut().find(|(name, _)| name == key) {
-                        Some((_, known)) => *known = common(*known, kind),
-                        None => self.columns.push((key.clone().into_owned(), kind)),
-                    }
+                    let (kind, row) = (kind(value.get()), self.lines as u64);
+                    let known = self.columns.iter().position(|(name, _)| name == key);
+                    let at = known.unwrap_or_else(|| {
+                        let name = key.clone().into_owned();
+                        self.columns.push((name, Seen::NOTHING));
+                        self.columns.len() - 1
+                    });
+                    self.columns[at].1.see(kind, row, value.get().as_bytes());
                 }),
                 Ok(None) => {}
                 Err(problem) => {
@@ -41,7 +44,7 @@ impl Keys {
         self,
         lines: &Lines,
         more: &[String],
-    ) -> Result<Vec<(String, Kind)>, LoadError> {
+    ) -> Result<Vec<(String, Seen)>, LoadError> {
         let (input, mut columns) = (&lines.input, self.columns);
         if columns.is_empty() {
             let reason = match self.first_problem {
@@ -52,7 +55,7 @@ impl Keys {
         }
         for name in more {
             if !columns.iter().any(|(known, _)| same(known, name)) {
-                columns.push((name.clone(), Kind::Unknown));
+                columns.push((name.clone(), Seen::NOTHING));
             }
         }
         check_names(input, &columns)?;
@@ -61,16 +64,19 @@ impl Keys {
 }
 
 /// Only these keys, with what their values are as far as that is known.
-pub(super) fn selected(known: &[(String, Kind)], only: &[String]) -> Vec<(String, Kind)> {
+pub(super) fn selected(known: &[(String, Seen)], only: &[String]) -> Vec<(String, Seen)> {
     let of = |name: &String| {
         let found = known.iter().find(|(known, _)| known == name);
-        (name.clone(), found.map_or(Kind::Unknown, |(_, kind)| *kind))
+        (
+            name.clone(),
+            found.map_or(Seen::NOTHING, |(_, seen)| seen.clone()),
+        )
     };
     only.iter().map(of).collect()
 }
 
 /// Keys that differ only in JSON cannot be two columns.
-fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
+fn check_names(input: &str, columns: &[(String, Seen)]) -> Result<(), LoadError> {
     for (number, (name, _)) in columns.iter().enumerate() {
         let wrong = if name.contains('\0') {
             Some("a key holds a NUL character".to_owned())
@@ -97,9 +103,4 @@ fn kind(raw: &str) -> Kind {
         Some(b'"' | b'[' | b'{') | None => Kind::Text,
         Some(_) => Kind::of_digits(raw.as_bytes()).unwrap_or(Kind::Real),
     }
-}
-
-/// What two values have in common; a text and a number are texts.
-fn common(one: Kind, other: Kind) -> Kind {
-    one.max(other)
 }

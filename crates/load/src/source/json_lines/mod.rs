@@ -16,7 +16,7 @@ use keys::{Keys, selected};
 
 use super::blocks::{Format, Parsed, Text};
 use super::elements::is_array_of_objects;
-use super::infer::{Kind, is_changed_by, is_number_to_sqlite};
+use super::infer::{Seen, is_changed_by, is_number_to_sqlite};
 use super::locations::Unit;
 use super::text::TextSource;
 use super::typed::Gathering;
@@ -71,7 +71,7 @@ impl TextSource<Lines> {
     fn with_keys(
         text: Text,
         mut lines: Lines,
-        mut keys: Vec<(String, Kind)>,
+        mut keys: Vec<(String, Seen)>,
         only: &[String],
     ) -> JsonLinesSource {
         if !only.is_empty() {

@@ -1,5 +1,6 @@
 //! Loading data: what a user does with a CSV file, and what happens when something is wrong with it.
 
+mod choices;
 mod failures;
 mod inputs;
 

@@ -1,0 +1,187 @@
+//! What a load would do: the table, the types of its columns and the values that decided them, the strategy, and
+//! the first rows. Nothing is written.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
+
+use crate::cells::{Rows, sifted};
+use crate::error::LoadError;
+use crate::indexes;
+use crate::loader::check_request;
+use crate::pages::{Layout, NoLayout};
+use crate::request::{Mode, Request};
+use crate::source::{Deciding, Source};
+use crate::table::{Column, same};
+use crate::target::{Target, TargetColumn, object};
+
+/// What a load would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// The statements that would make the table and its indexes; those that did, where rows would be added to it.
+    pub sql: Vec<String>,
+    /// The columns that the input has.
+    pub columns: Vec<OutlinedColumn>,
+    /// Why not all rows would be written as pages, as far as the table tells; the rows may have further reasons.
+    pub why_arrays: Option<String>,
+    /// The first rows, with their values as they are read.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// A column of the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutlinedColumn {
+    /// Its name.
+    pub name: String,
+    /// Its declared type in the table.
+    pub declared: String,
+    /// The value that decided the type; none where it was declared, by the request, the table or the input itself.
+    pub decided: Option<Deciding>,
+}
+
+/// Says what a load would do, with so many of the first rows.
+///
+/// # Errors
+/// As of [`load`](crate::load), as far as they show before the rows.
+pub fn outline(
+    library: &Arc<Library>,
+    source: &mut dyn Source,
+    request: &Request,
+    rows: usize,
+) -> Result<Outline, LoadError> {
+    request.check_page_size()?;
+    let existing = existing(library, request)?;
+    let adds_to = existing.as_ref().filter(|_| request.mode == Mode::Append);
+    let (target, sql, layout) = match adds_to {
+        Some(connection) => of_existing(connection, source, request)?,
+        None => of_new(library, existing.as_ref(), source, request)?,
+    };
+    let why_arrays = match layout {
+        Ok(_) => None,
+        Err(NoLayout::Refused(why)) => Some(why),
+        Err(NoLayout::Failed(error)) => return Err(error),
+    };
+    Ok(Outline {
+        sql,
+        columns: columns(source, request, &target),
+        why_arrays,
+        rows: first_rows(source, &target, rows)?,
+    })
+}
+
+/// The database, if it is there, for reading.
+fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connection>, LoadError> {
+    if !request.database.exists() {
+        return Ok(None);
+    }
+    let vfs = request.vfs.as_deref();
+    let connection = Connection::open(library, &request.database, OpenFlags::READ_ONLY, vfs)?;
+    connection.execute("BEGIN")?;
+    Ok(Some(connection))
+}
+
+/// The table, its SQL, and where its pages would grow.
+type Examined = (Target, Vec<String>, Result<Layout, NoLayout>);
+
+/// A table to which rows would be added.
+fn of_existing(
+    connection: &Connection,
+    source: &dyn Source,
+    request: &Request,
+) -> Result<Examined, LoadError> {
+    let target = Target::prepare(connection, request, source.info())?;
+    let layout = check_request(request, &target)
+        .and_then(|()| Layout::of_existing(connection, &target))
+        .and_then(|layout| layout.checked(request));
+    let sql = statements(connection, &request.table.name)?;
+    Ok((target, sql, layout))
+}
+
+/// A table that would be made, which is made in memory.
+fn of_new(
+    library: &Arc<Library>,
+    existing: Option<&Connection>,
+    source: &dyn Source,
+    request: &Request,
+) -> Result<Examined, LoadError> {
+    let name = &request.table.name;
+    if let (Mode::Create, Some(connection)) = (request.mode, existing)
+        && object(connection, name)?.is_some()
+    {
+        return Err(LoadError::TableExists(name.clone()));
+    }
+    let connection = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+    let mut made = request.clone();
+    if made.mode == Mode::Replace {
+        made.mode = Mode::Create;
+    }
+    let target = Target::prepare(&connection, &made, source.info())?;
+    let later = |index: &_| !request.is_made_before(index);
+    indexes::make(&connection, &request.table, later)?;
+    let layout = check_request(request, &target)
+        .and_then(|()| existing.map_or(Ok(()), Layout::check_existing))
+        .and_then(|()| Layout::of_new(&connection, &target));
+    let mut sql = statements(&connection, name)?;
+    if let Some(full_text) = &request.table.full_text {
+        full_text.make(&connection, name)?;
+        sql.extend(statements(&connection, &full_text.name(name))?);
+    }
+    Ok((target, sql, layout))
+}
+
+/// The SQL of the table and its indexes.
+fn statements(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
+    let mut query = connection.prepare(
+        "SELECT sql FROM sqlite_master WHERE lower(tbl_name) = lower(?1) AND sql IS NOT NULL \
+         AND type IN ('table', 'view', 'index') ORDER BY type = 'index', name",
+    )?;
+    query.bind_text(1, table)?;
+    let mut statements = Vec::new();
+    while query.step()? == engine::Step::Row {
+        statements.push(query.column_text(0)?.to_owned());
+    }
+    Ok(statements)
+}
+
+fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<OutlinedColumn> {
+    let is_declared = |name: &String| {
+        let mut types = request.table.types.iter();
+        request.mode == Mode::Append || types.any(|column: &Column| same(&column.name, name))
+    };
+    let decided = source.info().decided.iter();
+    let of = |(column, decided): (&TargetColumn, &Option<Deciding>)| OutlinedColumn {
+        name: column.name.clone(),
+        declared: column.declared.clone(),
+        decided: decided.clone().filter(|_| !is_declared(&column.name)),
+    };
+    target.columns.iter().zip(decided).map(of).collect()
+}
+
+fn first_rows(
+    source: &mut dyn Source,
+    target: &Target,
+    most: usize,
+) -> Result<Vec<Vec<Value>>, LoadError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    source.begin(&target.affinities(), &stop);
+    let mut found = Vec::new();
+    while found.len() < most
+        && let Some(batch) = source.next()?
+    {
+        for part in sifted(source.name(), source.info().decimals_as, batch)? {
+            let rows = Rows::of(&part)?;
+            let columns = target.columns.len();
+            let row = |row| {
+                (0..columns)
+                    .map(|column| rows.value(row, column).to_value())
+                    .collect()
+            };
+            found.extend((0..rows.rows()).map(row));
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    found.truncate(most);
+    Ok(found)
+}
