@@ -1,7 +1,7 @@
 //! What keeps an accident from being staged at all. What an accident does to a database is no error but
 //! a finding.
 
-use engine::EngineError;
+use engine::{EngineError, SqliteError};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -37,6 +37,12 @@ pub enum AccidentError {
         /// SQLite's error.
         source: EngineError,
     },
+    /// What has to work without any accident does not, so nothing that goes wrong later would say anything.
+    #[error("the engine cannot be tested, because without any accident {0}")]
+    Control(String),
+    /// SQLite refused something for a reason that says nothing of the database.
+    #[error("SQLite refused what has nothing to do with damage: {0}")]
+    Unable(String),
     /// A schedule that cannot be read.
     #[error("{text} is not a schedule; one looks like {example}")]
     Schedule {
@@ -48,6 +54,21 @@ pub enum AccidentError {
     /// No scenario has that name or that journal mode.
     #[error("there is no scenario {0}; `pragmark crash --schedules` lists them")]
     Scenario(String),
+}
+
+/// Whether an error of SQLite says nothing of the database: memory or disk are short, the disk fails, or SQLite is
+/// called as it does not allow (<https://sqlite.org/rescode.html>).
+pub(crate) fn is_of_harness(error: &EngineError) -> bool {
+    const NO_MEMORY: i32 = 7;
+    const IO: i32 = 10;
+    const FULL: i32 = 13;
+    const MISUSE: i32 = 21;
+    const NO_LARGE_FILES: i32 = 22;
+    let code = error.as_sqlite().map(SqliteError::primary);
+    matches!(
+        code,
+        None | Some(NO_MEMORY | IO | FULL | MISUSE | NO_LARGE_FILES)
+    )
 }
 
 impl AccidentError {

@@ -2,8 +2,9 @@
 //! that are told.
 
 use engine::{Library, Source};
-use lab::seed::Seed;
-use pragmark_accidents::schedule::{Extent, SCENARIOS, Schedule, Stage, all, explore_all, sample};
+use pragmark_accidents::schedule::{
+    Extent, SCENARIOS, Schedule, Stage, all, explore, explore_all, scenario,
+};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ fn folder() -> PathBuf {
 #[test]
 fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
     let extent = Extent {
-        limit: 40,
+        all_up_to: 40,
+        sample: 40,
         seed: 1,
         threads: 2,
     };
@@ -45,15 +47,24 @@ fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
     }
 }
 
+/// A scenario is played in full where it is small, and otherwise as often as is wanted, whatever the seed.
 #[test]
-fn a_sample_of_a_journal_mode_is_as_large_as_asked_for_and_the_same_again() {
+fn small_scenarios_are_played_in_full_and_large_ones_by_number() {
     let mut stage = Stage::new(&engine(), &folder()).unwrap();
-    let mut play = |mode: &str, each| sample(&mut stage, mode, each, Seed(1)).unwrap();
-    let of_wal = all().filter(|(_, mode)| *mode == "wal").count() as u64;
-    let sampled = play("wal", 7);
-    assert_eq!((sampled.played, sampled.wrong), (7 * of_wal, 0));
-    assert_eq!(sampled, play("wal", 7));
-    assert_eq!(play("memory", 7).played, 0, "there is no such scenario");
+    let mut play = |all_up_to, seed| {
+        let extent = Extent {
+            all_up_to,
+            sample: 30,
+            seed,
+            threads: 1,
+        };
+        let race = scenario("checkpoint-under-reader").unwrap();
+        explore(&mut stage, race, "wal", extent, &AtomicBool::new(false)).unwrap()
+    };
+    let whole = play(10_000, 1);
+    assert!(whole.exhaustive && whole.played > 1_000, "{whole:?}");
+    let sampled = play(100, 1);
+    assert!(!sampled.exhaustive && sampled.played == 30, "{sampled:?}");
 }
 
 #[test]

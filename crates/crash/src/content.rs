@@ -23,8 +23,9 @@ impl Content {
     pub fn read(connection: &Connection, schema: &str) -> Result<Content, EngineError> {
         let mut hash = Xxh3::new();
         let mut tables = Vec::new();
+        // The name `sqlite_schema` is as young as SQLite 3.33.
         let objects = format!(
-            "SELECT type, name, tbl_name, sql FROM {schema}.sqlite_schema ORDER BY type, name"
+            "SELECT type, name, tbl_name, sql FROM {schema}.sqlite_master ORDER BY type, name"
         );
         connection.for_each_row(&objects, |row| {
             for column in 0..4 {

@@ -59,6 +59,22 @@ pub enum CrashError {
         /// The script or trace.
         path: PathBuf,
     },
+    /// The engine damages a database that never crashes.
+    #[error("damage without a crash: {reason}, {place}")]
+    Damaged {
+        /// What SQLite said.
+        reason: String,
+        /// At which statement or line.
+        place: String,
+    },
+    /// The engine does not carry out the built-in workload; that says nothing of the settings.
+    #[error("the engine does not carry out the workload: {reason} in: {sql}")]
+    Workload {
+        /// What SQLite said.
+        reason: String,
+        /// The statement.
+        sql: String,
+    },
     /// A file could not be read or written.
     #[error("cannot {what} {}: {source}", .path.display())]
     Io {

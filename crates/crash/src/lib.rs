@@ -6,6 +6,7 @@
 //! committed transaction produced.
 
 mod beginning;
+mod complaint;
 mod content;
 mod disk;
 mod documented;

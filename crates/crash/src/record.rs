@@ -1,6 +1,7 @@
 //! Recording a workload: its trace, and what the databases held after every commit.
 
 use crate::beginning::{Beginning, MOST_WRITTEN};
+use crate::complaint::{check_undamaged, failed, not_plain, read_content, unlike_recorded};
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
@@ -8,11 +9,11 @@ use crate::in_force::{InForce, Watch};
 use crate::model::Model;
 use crate::occasion::{MarkedAct, Occasion, shrinking};
 use crate::pages;
-use crate::sandbox::{Sandbox, message};
-use crate::script::{Act, Execution, Script};
+use crate::sandbox::Sandbox;
+use crate::script::{Act, Script};
 use crate::settings::CrashSettings;
 use crate::trace::Trace;
-use engine::{Connection, EngineError, Value, pragma};
+use engine::{Connection, Value, pragma};
 use lab::seed::Seed;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path};
@@ -119,6 +120,10 @@ impl Recording {
             }
             recorder.begin_act(sandbox, &connection)?;
         }
+        // A script of the user's may damage what it likes.
+        if script.path.is_none() {
+            check_undamaged(&connection, &databases(&connection)?)?;
+        }
         connection.close()?;
         recorder.finish(sandbox, script).map(Ok)
     }
@@ -149,28 +154,6 @@ pub(crate) fn is_plain(name: &str) -> bool {
     parts.next().is_none_or(is_normal) && parts.next().is_none()
 }
 
-fn not_plain(script: &Script, name: &str) -> CrashError {
-    match &script.path {
-        Some(path) => CrashError::Name {
-            path: path.clone(),
-            name: name.to_owned(),
-        },
-        None => CrashError::Defect(format!("the built-in workload has a file {name}")),
-    }
-}
-
-fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
-    let reason = message(&error);
-    match &script.path {
-        Some(path) => CrashError::Script {
-            path: path.clone(),
-            line,
-            reason,
-        },
-        None => CrashError::Defect(format!("the built-in workload failed: {reason} in: {sql}")),
-    }
-}
-
 /// Executes what an act says; whether it did what it did when it was recorded, if it was.
 fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, CrashError> {
     match act {
@@ -185,14 +168,6 @@ fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, 
             Err(_) => Ok(true),
             Ok(same) => Ok(same && !execution.fails),
         },
-    }
-}
-
-fn unlike_recorded(script: &Script, execution: &Execution, error: &EngineError) -> CrashError {
-    CrashError::Execution {
-        path: script.path.clone().unwrap_or_default(),
-        event: execution.event,
-        reason: message(error),
     }
 }
 
@@ -317,7 +292,7 @@ impl Recorder<'_> {
                     &sandbox.file(&file),
                     &sandbox.file(&format!("{file}-wal")),
                 )),
-                None => Content::read(connection, &format!("\"{schema}\""))?,
+                None => read_content(connection, &schema)?,
             };
             let before = self.contents.insert(file.clone(), content);
             // The built-in workload is known to keep its settings.

@@ -99,7 +99,8 @@ fn main() -> ExitCode {
             threads,
         } => {
             let extent = Extent {
-                limit: schedules,
+                all_up_to: schedules,
+                sample: schedules,
                 seed,
                 threads,
             };

@@ -50,7 +50,8 @@ fn crashes_notice_a_missing_sync_a_missing_directory_sync_and_a_missing_check() 
 fn schedules_notice_missing_locks_and_missing_second_looks() {
     let (mutants, folder) = (Mutants::new().unwrap(), folder());
     let extent = Extent {
-        limit: 600,
+        all_up_to: 600,
+        sample: 600,
         seed: 1,
         threads: 1,
     };

@@ -1,7 +1,9 @@
 //! What a killed writer left: opened, recovered and compared with what it should be.
 
 use super::content::Expected;
-use super::writer::last_transaction;
+use super::writer::{last_transaction, make_tables};
+use crate::AccidentError;
+use crate::error::is_of_harness;
 use engine::{Connection, EngineError, Library, OpenFlags};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -88,58 +90,104 @@ pub(super) fn check_last(acknowledged: Option<u64>, found: Option<u64>) -> Resul
     }
 }
 
-/// Opens what was left, which recovers it, and checks it; returns the last transaction there.
+/// Why nothing is there as it should be: the database is damaged, or the engine could not look at it.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    Damage(Damage),
+    Engine(EngineError),
+}
+
+impl From<Damage> for Trouble {
+    fn from(damage: Damage) -> Trouble {
+        Trouble::Damage(damage)
+    }
+}
+
+impl From<EngineError> for Trouble {
+    fn from(error: EngineError) -> Trouble {
+        match is_of_harness(&error) {
+            true => Trouble::Engine(error),
+            false => Trouble::Damage(Damage::Unreadable(error.to_string())),
+        }
+    }
+}
+
+/// Opens what was left, which recovers it, and checks it; returns the last transaction there. The outer error is one
+/// that says nothing of the database.
 pub(super) fn judge(
     library: &Arc<Library>,
     database: &Path,
     acknowledged: Option<u64>,
     expected: &mut Expected,
-) -> Result<Option<u64>, Damage> {
-    let unreadable = |error: EngineError| Damage::Unreadable(error.to_string());
-    let connection =
-        Connection::open(library, database, OpenFlags::default(), None).map_err(unreadable)?;
-    let verdict = connection
-        .query_text("PRAGMA integrity_check")
-        .map_err(unreadable)?;
-    if verdict != "ok" {
-        return Err(Damage::Integrity(verdict));
+) -> Result<Result<Option<u64>, Damage>, AccidentError> {
+    match look(library, database, acknowledged, expected) {
+        Ok(found) => Ok(Ok(found)),
+        Err(Trouble::Damage(damage)) => Ok(Err(damage)),
+        Err(Trouble::Engine(error)) => Err(AccidentError::engine("reading what was left")(error)),
     }
-    let found = last_transaction(&connection).map_err(unreadable)?;
+}
+
+fn look(
+    library: &Arc<Library>,
+    database: &Path,
+    acknowledged: Option<u64>,
+    expected: &mut Expected,
+) -> Result<Option<u64>, Trouble> {
+    let connection = Connection::open(library, database, OpenFlags::default(), None)?;
+    let verdict = connection.query_text("PRAGMA integrity_check")?;
+    if verdict != "ok" {
+        return Err(Damage::Integrity(verdict).into());
+    }
+    let found = last_transaction(&connection)?;
     check_last(acknowledged, found)?;
     if let Some(found) = found {
         expected.advance(found);
         check_rows(&connection, expected)?;
     }
-    connection.close().map_err(unreadable)?;
+    connection.close()?;
     Ok(found)
 }
 
-fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), Damage> {
+/// Checks that the engine writes and reads what nothing has happened to.
+pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<(), AccidentError> {
+    let database = folder.join("undisturbed.db");
+    let during = || AccidentError::engine("writing a database that is not killed");
+    let connection =
+        Connection::open(library, &database, OpenFlags::default(), None).map_err(during())?;
+    make_tables(&connection).map_err(during())?;
+    connection.close().map_err(during())?;
+    let mut expected = Expected::new(lab::seed::Seed(0));
+    let judged = judge(library, &database, Some(0), &mut expected)?;
+    std::fs::remove_file(&database).map_err(AccidentError::file("remove", &database))?;
+    judged
+        .map(drop)
+        .map_err(|damage| AccidentError::Control(damage.to_string()))
+}
+
+fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), Trouble> {
     let different = |difference: String| Damage::Content {
         transaction: expected.last(),
         difference,
     };
     let mut wanted = expected.rows();
     let mut difference = None;
-    connection
-        .for_each_row("SELECT slot, body FROM item ORDER BY slot", |row| {
-            let (slot, body) = (row.column_i64(0), row.column_blob(1)?);
-            match wanted.next() {
-                _ if difference.is_some() => {}
-                Some((wanted_slot, wanted_body)) => {
-                    if (wanted_slot as i64, wanted_body) != (slot, body) {
-                        difference = Some(format!("slot {slot} differs"));
-                    }
+    connection.for_each_row("SELECT slot, body FROM item ORDER BY slot", |row| {
+        let (slot, body) = (row.column_i64(0), row.column_blob(1)?);
+        match wanted.next() {
+            _ if difference.is_some() => {}
+            Some((wanted_slot, wanted_body)) => {
+                if (wanted_slot as i64, wanted_body) != (slot, body) {
+                    difference = Some(format!("slot {slot} differs"));
                 }
-                None => difference = Some(format!("slot {slot} should not be there")),
             }
-            Ok(())
-        })
-        .map_err(|error| Damage::Unreadable(error.to_string()))?;
+            None => difference = Some(format!("slot {slot} should not be there")),
+        }
+        Ok(())
+    })?;
     if let (None, Some((slot, _))) = (&difference, wanted.next()) {
         difference = Some(format!("slot {slot} is missing"));
     }
-    difference.map_or(Ok(()), |difference| Err(different(difference)))
+    difference.map_or(Ok(()), |difference| Err(different(difference).into()))
 }
 
 #[cfg(test)]
@@ -204,10 +252,10 @@ mod tests {
         spec.database
     }
 
-    fn look(database: &Path, acknowledged: u64) -> Result<Option<u64>, Damage> {
+    fn looked_at(database: &Path, acknowledged: u64) -> Result<Option<u64>, Damage> {
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let mut expected = Expected::new(Seed(SEED));
-        judge(&library, database, Some(acknowledged), &mut expected)
+        judge(&library, database, Some(acknowledged), &mut expected).unwrap()
     }
 
     #[test]
@@ -215,10 +263,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         // Lines: ready, at none, 0, ..., 112; the transaction whose line could not be said is there too.
         let database = written(folder.path(), 115);
-        assert_eq!(look(&database, 112), Ok(Some(113)));
+        assert_eq!(looked_at(&database, 112), Ok(Some(113)));
         // A second writer goes on where the first ended.
         written(folder.path(), 10);
-        assert_eq!(look(&database, 121), Ok(Some(122)));
+        assert_eq!(looked_at(&database, 121), Ok(Some(122)));
     }
 
     #[test]
@@ -226,7 +274,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database = written(folder.path(), 20);
         assert_eq!(
-            look(&database, 30),
+            looked_at(&database, 30),
             Err(Damage::Lost {
                 acknowledged: 30,
                 found: Some(18)
@@ -240,12 +288,15 @@ mod tests {
                 .unwrap();
         };
         change("UPDATE item SET body = x'00' WHERE slot = (SELECT max(slot) FROM item)");
-        assert!(matches!(look(&database, 18), Err(Damage::Content { .. })));
+        assert!(matches!(
+            looked_at(&database, 18),
+            Err(Damage::Content { .. })
+        ));
         change("DELETE FROM item WHERE slot = (SELECT max(slot) FROM item)");
-        let damage = look(&database, 18).unwrap_err();
+        let damage = looked_at(&database, 18).unwrap_err();
         assert!(damage.to_string().contains("is missing"), "{damage}");
         change("DROP TABLE state");
-        assert!(look(&database, 18).unwrap_err().is_loss());
+        assert!(looked_at(&database, 18).unwrap_err().is_loss());
     }
 
     #[test]
@@ -257,12 +308,31 @@ mod tests {
         let half = torn.len() / 2;
         torn[half..half + 4096].fill(0xff);
         std::fs::write(&database, &torn).unwrap();
-        let damage = look(&database, 18).unwrap_err();
+        let damage = looked_at(&database, 18).unwrap_err();
         assert!(
             matches!(damage, Damage::Integrity(_) | Damage::Unreadable(_)),
             "{damage}"
         );
         std::fs::write(&database, &whole[..5000]).unwrap();
-        assert!(!look(&database, 18).unwrap_err().is_loss());
+        assert!(!looked_at(&database, 18).unwrap_err().is_loss());
+    }
+
+    #[test]
+    fn an_error_that_says_nothing_of_the_database_is_no_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        check_engine(&library, folder.path()).unwrap();
+        let mut expected = Expected::new(Seed(SEED));
+        let trouble = |error: EngineError| matches!(Trouble::from(error), Trouble::Engine(_));
+        let full = Connection::open(&library, Path::new(":memory:"), OpenFlags::default(), None)
+            .and_then(|connection| {
+                connection
+                    .execute("PRAGMA max_page_count = 1; CREATE TABLE t(x); CREATE TABLE u(x)")
+            });
+        assert!(trouble(full.unwrap_err()));
+        let text = folder.path().join("text.db");
+        std::fs::write(&text, "no database ".repeat(99)).unwrap();
+        let judged = judge(&library, &text, Some(1), &mut expected).unwrap();
+        assert!(matches!(judged, Err(Damage::Unreadable(_))), "{judged:?}");
     }
 }

@@ -21,7 +21,7 @@ pub use writer::{WriterSpec, write_until_killed};
 use crate::AccidentError;
 use content::Expected;
 use engine::{Library, Source};
-use judge::{check_last, judge};
+use judge::{check_engine, check_last, judge};
 use lab::seed::{Seed, SplitMix64};
 use process::{Group, Process};
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,7 @@ pub fn run(
     if victims.is_empty() {
         return Ok(Vec::new());
     }
+    check_engine(&library, &plan.folder)?;
     for kill in 0..plan.kills {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -299,7 +300,7 @@ impl<'a> Victim<'a> {
             &self.database(),
             self.acknowledged,
             &mut self.expected,
-        ) {
+        )? {
             Ok(found) => {
                 self.acknowledged = found;
                 Ok(())

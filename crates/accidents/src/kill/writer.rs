@@ -104,7 +104,7 @@ fn prepare(connection: &Connection, setting: &Setting) -> Result<(), AccidentErr
 
 /// The last transaction in the database, or `None` where there are no tables yet.
 pub(super) fn last_transaction(connection: &Connection) -> Result<Option<u64>, EngineError> {
-    let tables = connection.query_i64("SELECT count(*) FROM sqlite_schema WHERE name = 'state'")?;
+    let tables = connection.query_i64("SELECT count(*) FROM sqlite_master WHERE name = 'state'")?;
     if tables == 0 {
         return Ok(None);
     }
@@ -113,7 +113,7 @@ pub(super) fn last_transaction(connection: &Connection) -> Result<Option<u64>, E
 }
 
 /// Transaction 0.
-fn make_tables(connection: &Connection) -> Result<(), EngineError> {
+pub(super) fn make_tables(connection: &Connection) -> Result<(), EngineError> {
     connection.execute(
         "BEGIN IMMEDIATE;
          CREATE TABLE state(id INTEGER PRIMARY KEY, last INTEGER NOT NULL);

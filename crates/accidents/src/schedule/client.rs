@@ -2,6 +2,7 @@
 
 use super::ledger::{Ledger, Transaction};
 use super::scenario::Act;
+use crate::error::is_of_harness;
 use engine::{Connection, EngineError, Library, OpenFlags};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -93,6 +94,8 @@ pub(super) enum Outcome {
     Busy,
     /// It violated an invariant.
     Wrong(String),
+    /// SQLite refused it for a reason that says nothing of the database.
+    Unable(String),
 }
 
 /// What a connection is in the middle of.
@@ -160,6 +163,9 @@ impl Client {
         match outcome {
             Ok(()) => Outcome::Done,
             Err(Trouble::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
+            Err(Trouble::Sqlite(error)) if is_of_harness(&error) => {
+                Outcome::Unable(error.to_string())
+            }
             Err(Trouble::Sqlite(error)) => Outcome::Wrong(error.to_string()),
             Err(Trouble::Seen(what)) => Outcome::Wrong(what),
         }

@@ -13,19 +13,18 @@
 mod client;
 mod ledger;
 mod plan;
-mod sample;
 mod scenario;
 mod stage;
 
 pub use plan::{Schedule, all};
-pub use sample::{Sampled, sample};
 pub use scenario::{Act, Files, SCENARIOS, Scenario, Who, scenario};
 pub use stage::{Played, Stage};
 
 use crate::AccidentError;
 use engine::Library;
 use lab::seed::Seed;
-use serde::Serialize;
+use plan::Drawn;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -55,7 +54,7 @@ pub struct Explored {
 }
 
 /// A schedule that went wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The schedule, as `pragmark crash --schedule` takes it.
     pub schedule: String,
@@ -77,13 +76,14 @@ impl Explored {
     }
 }
 
-/// How much to explore.
-#[derive(Debug, Clone, Copy)]
+/// How much to explore. It is a number, never a time, so that all engines are treated alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// The most schedules of a scenario in a journal mode: all are played where there are no more, a
-    /// seeded choice otherwise.
-    pub limit: u64,
-    /// The seed of that choice.
+    /// Scenarios with at most so many schedules in a journal mode are played in full.
+    pub all_up_to: u64,
+    /// Of the others, so many are drawn.
+    pub sample: u64,
+    /// The seed by which they are drawn.
     pub seed: u64,
     /// Scenarios to explore at the same time, each on a thread of its own.
     pub threads: usize,
@@ -133,10 +133,10 @@ pub fn explore_all(
     Ok(done.into_iter().map(|(_, explored)| explored).collect())
 }
 
-/// Plays every schedule of a scenario, or a seeded choice where there are more than the limit.
+/// Plays every schedule of a scenario, or a seeded choice where there are too many.
 ///
 /// # Errors
-/// The stage cannot be set.
+/// The stage cannot be set, or the engine fails without being disturbed.
 pub fn explore(
     stage: &mut Stage,
     scenario: &'static Scenario,
@@ -146,14 +146,14 @@ pub fn explore(
 ) -> Result<Explored, AccidentError> {
     let acts = scenario.second.len();
     let mut schedule = Schedule::undisturbed(scenario, journal_mode);
-    let calls = stage.play(&schedule, false)?.calls;
+    let calls = stage.play_undisturbed(&schedule)?;
     let mut explored = Explored {
         scenario: scenario.id,
         what: scenario.what,
         journal_mode,
         calls,
         played: 0,
-        exhaustive: plan::count(calls, acts) <= extent.limit,
+        exhaustive: plan::count(calls, acts) <= extent.all_up_to,
         wrong: 0,
         findings: Vec::new(),
     };
@@ -168,12 +168,12 @@ pub fn explore(
         explored.exhaustive = false;
         return Ok(explored);
     }
-    let mut generator = Seed(extent.seed)
-        .child(scenario.id)
-        .child(journal_mode)
-        .generator();
-    while explored.played < extent.limit && !stop.load(Ordering::Relaxed) {
-        plan::draw(&mut schedule.places, calls, &mut generator);
+    let seed = Seed(extent.seed).child(scenario.id).child(journal_mode);
+    let mut drawn = Drawn::new(calls, seed);
+    while explored.played < extent.sample
+        && !stop.load(Ordering::Relaxed)
+        && drawn.next(&mut schedule.places)
+    {
         explored.play(stage, &schedule)?;
     }
     Ok(explored)

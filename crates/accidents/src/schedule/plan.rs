@@ -3,7 +3,8 @@
 
 use super::scenario::{SCENARIOS, Scenario, scenario};
 use crate::AccidentError;
-use lab::seed::SplitMix64;
+use lab::seed::{Seed, SplitMix64};
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -109,11 +110,39 @@ pub(super) fn advance(places: &mut [usize], calls: usize) -> bool {
 }
 
 /// Draws places for each act.
-pub(super) fn draw(places: &mut [usize], calls: usize, generator: &mut SplitMix64) {
+fn draw(places: &mut [usize], calls: usize, generator: &mut SplitMix64) {
     for place in &mut *places {
         *place = generator.below(calls as u64 + 2) as usize;
     }
     places.sort_unstable();
+}
+
+/// Schedules of a scenario that are drawn, no two alike.
+pub(super) struct Drawn {
+    calls: usize,
+    generator: SplitMix64,
+    known: HashSet<Vec<usize>>,
+}
+
+impl Drawn {
+    /// How often a schedule is drawn that was drawn before until the scenario counts as exhausted.
+    const DRAWS: u32 = 50;
+
+    pub(super) fn new(calls: usize, seed: Seed) -> Drawn {
+        Drawn {
+            calls,
+            generator: seed.generator(),
+            known: HashSet::new(),
+        }
+    }
+
+    /// Draws places that were not drawn before; false where there seem to be none.
+    pub(super) fn next(&mut self, places: &mut [usize]) -> bool {
+        (0..Drawn::DRAWS).any(|_| {
+            draw(places, self.calls, &mut self.generator);
+            self.known.insert(places.to_vec())
+        })
+    }
 }
 
 /// How many schedules there are if every run makes the same number of calls, at most `u64::MAX`: the
@@ -151,6 +180,17 @@ mod tests {
             drawn.insert(places);
         }
         assert_eq!(drawn.len() as u64, count(3, 2), "{drawn:?}");
+    }
+
+    #[test]
+    fn what_is_drawn_is_never_drawn_again_and_is_all_in_the_end() {
+        let mut drawn = Drawn::new(3, Seed(1));
+        let mut places = [0; 2];
+        let mut seen = std::collections::BTreeSet::new();
+        while drawn.next(&mut places) {
+            assert!(seen.insert(places));
+        }
+        assert_eq!(seen.len() as u64, count(3, 2));
     }
 
     #[test]

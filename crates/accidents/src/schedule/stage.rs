@@ -70,6 +70,8 @@ struct Direction {
     second: Client,
     ledger: Arc<Ledger>,
     played: Played,
+    /// The first act that SQLite refused for a reason that says nothing of the database.
+    unable: Option<String>,
     traced: bool,
 }
 
@@ -130,11 +132,17 @@ impl Direction {
                 Outcome::Done => format!("      {who}: {what}"),
                 Outcome::Busy => format!("      {who}: {what}: busy"),
                 Outcome::Wrong(why) => format!("      {who}: {what}: WRONG: {why}"),
+                Outcome::Unable(why) => format!("      {who}: {what}: not possible: {why}"),
             };
             self.played.trace.push(line);
         }
-        if let Outcome::Wrong(why) = outcome {
-            self.played.wrong.push(format!("{who}, {what}: {why}"));
+        match outcome {
+            Outcome::Wrong(why) => self.played.wrong.push(format!("{who}, {what}: {why}")),
+            Outcome::Unable(why) => {
+                let unable = format!("{who}, {what}: {why}");
+                self.unable.get_or_insert(unable);
+            }
+            Outcome::Done | Outcome::Busy => {}
         }
     }
 }
@@ -167,10 +175,27 @@ impl Stage {
         })
     }
 
+    /// Plays the schedule in which the second connection acts last, so that neither meets the other; the calls of the
+    /// first.
+    ///
+    /// # Errors
+    /// As [`play`](Self::play); something goes wrong all the same, which is the fault of no schedule.
+    pub(super) fn play_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
+        let played = self.play(schedule, false)?;
+        match played.wrong.first() {
+            Some(wrong) => Err(AccidentError::Control(format!(
+                "{}/{}: {wrong}",
+                schedule.scenario, schedule.journal_mode
+            ))),
+            None => Ok(played.calls),
+        }
+    }
+
     /// Plays a schedule and checks what is left. With `traced`, the calls and acts are recorded in order.
     ///
     /// # Errors
-    /// The stage itself cannot be set; damage to the database is no error.
+    /// The stage itself cannot be set, or SQLite refuses an act for a reason that says nothing of the database; damage
+    /// to the database is no error.
     pub fn play(&mut self, schedule: &Schedule, traced: bool) -> Result<Played, AccidentError> {
         let scenario = scenario(schedule.scenario)
             .ok_or_else(|| AccidentError::Scenario(schedule.scenario.to_owned()))?;
@@ -208,6 +233,7 @@ impl Stage {
                 wrong: early,
                 ..Played::default()
             },
+            unable: None,
             traced,
         });
         self.run_first(scenario, &mut first, &ledger);
@@ -262,7 +288,10 @@ impl Stage {
         if let Err(why) = self.check(&ledger) {
             direction.note("in the end", "check", Outcome::Wrong(why));
         }
-        Ok(direction.played)
+        match direction.unable {
+            Some(unable) => Err(AccidentError::Unable(unable)),
+            None => Ok(direction.played),
+        }
     }
 
     /// Checks the database with a connection of its own, without any shim.

@@ -120,7 +120,8 @@ fn settings(library: &Arc<Library>, copy: &Path) -> Result<BTreeMap<String, Stri
 /// Plays every schedule of the scenario, in a folder.
 fn wal_reset(library: &Arc<Library>, folder: &Path) -> WalReset {
     let extent = Extent {
-        limit: u64::MAX,
+        all_up_to: u64::MAX,
+        sample: u64::MAX,
         seed: 0,
         threads: 1,
     };

@@ -36,6 +36,12 @@ pub static RELEASES: &[Release] = &[
     release("3.38.2", "0.24.2"),
     release("3.37.0", "0.23.2"),
     release("3.35.4", "0.22.2"),
+    release("3.33.0", "0.20.1"),
+    release("3.31.1", "0.18.0"),
+    release("3.28.0", "0.15.0"),
+    release("3.26.0", "0.12.0"),
+    release("3.24.0", "0.9.3"),
+    release("3.17.0", "0.8.1"),
 ];
 
 const fn release(version: &'static str, crate_version: &'static str) -> Release {

@@ -1,6 +1,6 @@
 //! The table of SQLite's functions, filled by name when a library is loaded.
 //!
-//! Required functions exist since SQLite 3.8.7, the oldest version accepted; a function which is
+//! Required functions exist since SQLite 3.8.7, and 3.8.8 is the oldest version accepted; a function which is
 //! younger, or which compile options can remove, is an `Option`.
 
 use super::types::*;

@@ -20,10 +20,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The oldest version whose functions fill the table: 3.8.7 of October 2014 brought
-/// `sqlite3_bind_text64` and `sqlite3_bind_blob64`, through which every text and blob is bound
-/// (<https://sqlite.org/changes.html#version_3_8_7>).
-const OLDEST: (i32, &str) = (3_008_007, "3.8.7");
+/// The oldest version accepted. 3.8.7 of October 2014 brought `sqlite3_bind_text64` and `sqlite3_bind_blob64`, through
+/// which every text and blob is bound; 3.8.8 brought the last mode of checkpoints, TRUNCATE
+/// (<https://sqlite.org/changes.html#version_3_8_8>).
+const OLDEST: (i32, &str) = (3_008_008, "3.8.8");
 
 /// A loaded SQLite library.
 ///
@@ -55,7 +55,7 @@ impl Library {
     ///
     /// # Errors
     /// The file is missing or unreadable, is not the one that was kept, is no shared library, is not
-    /// SQLite, is older than 3.8.7, lacks a function that every build has, or cannot be initialised.
+    /// SQLite, is older than 3.8.8, lacks a function that every build has, or cannot be initialised.
     pub fn load(source: &Source) -> Result<Library, EngineError> {
         let image = Image::load(source)?;
         let path = image.path().to_owned();

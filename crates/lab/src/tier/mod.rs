@@ -24,7 +24,9 @@ pub use class::Class;
 pub use known::{EngineIdentity, Findings, KnownTier, Origin, TierKey, TierTable};
 pub use loss::{Accident, Counts, Loss, Losses};
 pub use model::{Documented, ModelSafety, OnOccasion, Promise, merged};
-pub use plan::{EXPECTED_S, IMAGES, METHOD, SCHEDULES_EACH, SEED, TierPlan, TierSet};
+pub use plan::{
+    EXPECTED_S, IMAGES, METHOD, SCHEDULES_EACH, SCHEDULES_IN_FULL, SEED, TierPlan, TierSet,
+};
 pub use safety::{RareLoss, Safety, Tier, Uncrashed};
 pub use schedules::{Schedules, WrongSchedule};
 

@@ -15,14 +15,17 @@ use crate::seed::Seed;
 /// Version of the method. It is raised when the storage models, the crashed workload, the judge, the
 /// scenarios of two connections or the sample change: tiers that were measured before are measured again
 /// then.
-pub const METHOD: u32 = 1;
+pub const METHOD: u32 = 2;
 
 /// Crash images of each set of settings under each storage model; models with fewer states have fewer.
 /// With so many, the seed decides next to no verdict (`docs/benchmarks.md`).
 pub const IMAGES: u32 = 32_000;
 
-/// Schedules of each scenario of two connections; scenarios with fewer have fewer.
+/// Schedules of each large scenario of two connections.
 pub const SCHEDULES_EACH: u32 = 200;
+
+/// Scenarios of two connections with at most so many schedules are played in full.
+pub const SCHEDULES_IN_FULL: u32 = 10_000;
 
 /// The seed of crash images and schedules.
 pub const SEED: Seed = Seed(1);

@@ -20,6 +20,7 @@ mod known_tiers;
 mod laboratory;
 mod loading;
 mod mistakes;
+mod old_engines;
 mod own_bad_input;
 mod own_crash;
 mod own_driver;

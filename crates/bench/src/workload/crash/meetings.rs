@@ -34,7 +34,8 @@ impl Declared for Meetings {
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let (variant, connections) = settings::read_back::<Parameters>(trial, true)?;
         let extent = Extent {
-            limit: parameters.schedules as u64,
+            all_up_to: parameters.schedules as u64,
+            sample: parameters.schedules as u64,
             seed: trial.seed.0,
             threads: settings::processors(),
         };

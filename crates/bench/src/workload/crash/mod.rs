@@ -8,6 +8,7 @@
 mod again;
 mod findings;
 mod kill;
+mod known_schedules;
 mod meetings;
 mod own;
 mod schedules;

@@ -8,7 +8,7 @@ mod replay;
 
 use std::path::Path;
 
-use lab::analysis::Analysis;
+use lab::analysis::{Analysis, TrialCounts};
 use runner::{RunFolder, Servers};
 
 use super::{conclusion, engine as engines, run, trust};
@@ -50,7 +50,10 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
 }
 
 fn rendered(analysis: &Analysis, format: CrashFormat, folder: &Path) -> Result<String, Failure> {
-    if analysis.trials.measured == 0 && analysis.trials.total() > 0 {
+    let TrialCounts {
+        measured, skipped, ..
+    } = analysis.trials;
+    if measured == 0 && skipped > 0 && skipped == analysis.trials.total() {
         return Err(nothing_measured(analysis));
     }
     match format {

@@ -1,0 +1,87 @@
+//! What an engine says while a workload is recorded, as errors: a statement that the engine does not carry out is
+//! something else than a database that it damages without any crash.
+
+use crate::content::Content;
+use crate::error::CrashError;
+use crate::sandbox::message;
+use crate::script::{Execution, Script};
+use engine::{Connection, EngineError, SqliteError};
+
+/// A file whose name has a path.
+pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
+    match &script.path {
+        Some(path) => CrashError::Name {
+            path: path.clone(),
+            name: name.to_owned(),
+        },
+        None => CrashError::Defect(format!("the built-in workload has a file {name}")),
+    }
+}
+
+/// The error of a statement.
+pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
+    let reason = message(&error);
+    match &script.path {
+        None if is_damage(&error) => damaged(reason, &format!("in: {sql}")),
+        Some(path) => CrashError::Script {
+            path: path.clone(),
+            line,
+            reason,
+        },
+        None => CrashError::Workload {
+            reason,
+            sql: sql.to_owned(),
+        },
+    }
+}
+
+/// Whether SQLite says by an error that the database is damaged (<https://sqlite.org/rescode.html>).
+fn is_damage(error: &EngineError) -> bool {
+    const CORRUPT: i32 = 11;
+    const NOT_A_DATABASE: i32 = 26;
+    let code = error.as_sqlite().map(SqliteError::primary);
+    matches!(code, Some(CORRUPT | NOT_A_DATABASE))
+}
+
+fn damaged(reason: String, place: &str) -> CrashError {
+    CrashError::Damaged {
+        reason,
+        place: place.to_owned(),
+    }
+}
+
+/// Checks databases that were never crashed, as the engine that wrote them sees them.
+pub(crate) fn check_undamaged(
+    connection: &Connection,
+    databases: &[(String, String)],
+) -> Result<(), CrashError> {
+    for (schema, file) in databases {
+        let check = format!("PRAGMA \"{schema}\".integrity_check(1)");
+        let reason = connection.query_text(&check)?;
+        if reason != "ok" {
+            return Err(damaged(reason, &format!("in {file} after the workload")));
+        }
+    }
+    Ok(())
+}
+
+/// A recorded statement that fails now.
+pub(crate) fn unlike_recorded(
+    script: &Script,
+    execution: &Execution,
+    error: &EngineError,
+) -> CrashError {
+    CrashError::Execution {
+        path: script.path.clone().unwrap_or_default(),
+        event: execution.event,
+        reason: message(error),
+    }
+}
+
+/// Reads the content of an attached database that was never crashed.
+pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Content, CrashError> {
+    Content::read(connection, &format!("\"{schema}\"")).map_err(|error| match is_damage(&error) {
+        true => damaged(message(&error), &format!("on reading `{schema}`")),
+        false => CrashError::Engine(error),
+    })
+}
