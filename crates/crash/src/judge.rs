@@ -33,6 +33,14 @@ pub enum Violation {
         /// The first message.
         message: String,
     },
+    /// The engine ended the process, or hung, while it recovered a database.
+    #[error("the engine ended its process while it recovered {database}: {how}")]
+    Ended {
+        /// Which.
+        database: String,
+        /// How, in words.
+        how: String,
+    },
     /// A database is intact, but holds what no transaction ever committed.
     #[error("{database} is intact, but holds what no transaction ever committed")]
     Impossible {
@@ -79,6 +87,11 @@ impl<'b> Judge<'b> {
             examined: HashMap::new(),
             recoveries: 0,
         }
+    }
+
+    /// Whether the image was met in whose recovery the engine ended an earlier process.
+    pub fn engine_ended(&self) -> bool {
+        self.sandbox.has_ended()
     }
 
     /// Recovers an image and returns the committed state that it holds.
@@ -223,5 +236,6 @@ fn violation(database: &str, problem: &Problem) -> Violation {
     match problem.clone() {
         Problem::Unopenable(message) => Violation::Unopenable { database, message },
         Problem::Corrupt(message) => Violation::Corrupt { database, message },
+        Problem::Ended(how) => Violation::Ended { database, how },
     }
 }

@@ -7,6 +7,7 @@ use crate::beginning::Beginning;
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
 use crate::in_force::{InForce, judged_by};
+use crate::isolation::Isolation;
 use crate::judge::Judge;
 use crate::model::Model;
 use crate::occasion::Occasion;
@@ -14,7 +15,7 @@ use crate::record::{NotMeasured, Performed, Recording};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
 use crate::settings::CrashSettings;
-use crate::states::visit;
+use crate::states::{Visited, visit};
 use crate::survey::{Findings, Survey};
 use crate::tally::{Tally, Witness, Witnesses};
 use crate::witness::describe_witness;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub beginning: Option<Beginning>,
     /// Threads.
     pub threads: usize,
+    /// What connects recoveries with the world outside of the process; nothing unless stated.
+    pub isolation: Isolation,
 }
 
 /// One variant under one model.
@@ -122,7 +125,7 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
     let tasks = tasks(plan);
     let next = AtomicUsize::new(0);
     let worker = || -> Result<Vec<Done>, CrashError> {
-        let mut sandbox = Sandbox::new(&plan.engine)?;
+        let mut sandbox = Sandbox::new(&plan.engine)?.isolated(plan.isolation.clone());
         let mut done = Vec::new();
         while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             if progress.stop.load(Ordering::Relaxed) {
@@ -326,6 +329,8 @@ fn run(
 /// Why a visit of states ended early.
 enum Ended {
     Stopped,
+    /// The engine ended an earlier process with this image.
+    Engine,
     Failed(CrashError),
 }
 
@@ -359,13 +364,31 @@ fn measure_cell(
         states,
         |candidate| match progress.stop.load(Ordering::Relaxed) {
             true => Err(Ended::Stopped),
-            false => survey.judge(candidate).map_err(Ended::Failed),
+            false => {
+                survey.judge(candidate).map_err(Ended::Failed)?;
+                match survey.judge.engine_ended() {
+                    true => Err(Ended::Engine),
+                    false => Ok(()),
+                }
+            }
         },
     );
     match visited {
         Ok(visited) => {
             let (tally, witnesses) = survey.finish(visited);
             Ok(Some(cell.measured(tally, witnesses)))
+        }
+        Err(Ended::Engine) => {
+            let (tally, witnesses) = survey.finish(Visited {
+                states: 0,
+                all: false,
+            });
+            match tally.violations() {
+                0 => Err(CrashError::Defect(
+                    "the engine ended its process in a recovery that it had done before".to_owned(),
+                )),
+                _ => Ok(Some(cell.measured(tally, witnesses))),
+            }
         }
         Err(Ended::Stopped) => Ok(None),
         Err(Ended::Failed(error)) => Err(error),

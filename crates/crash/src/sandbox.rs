@@ -5,6 +5,7 @@
 
 use crate::content::Content;
 use crate::error::CrashError;
+use crate::isolation::Isolation;
 use crate::pages;
 use crate::trace::File;
 use engine::vfs::{Bytes, Call, MemoryOptions, MemoryVfs, RecordingVfs};
@@ -23,6 +24,8 @@ pub enum Problem {
     Unopenable(String),
     /// `integrity_check` finds fault, or reading the rows fails; the first message.
     Corrupt(String),
+    /// The engine ended the process, or hung; how.
+    Ended(String),
 }
 
 /// What a database was recovered to.
@@ -35,6 +38,11 @@ pub struct Sandbox {
     recording: RecordingVfs,
     /// The connection that recovers databases by attaching them.
     recovering: Option<Connection>,
+    isolation: Isolation,
+    /// The recoveries begun.
+    recoveries: u64,
+    /// Whether one of them was the one that ended a process.
+    has_ended: bool,
 }
 
 impl Sandbox {
@@ -55,7 +63,21 @@ impl Sandbox {
             memory,
             recording,
             recovering: None,
+            isolation: Isolation::default(),
+            recoveries: 0,
+            has_ended: false,
         })
+    }
+
+    /// The same, connected with the world outside of the process.
+    #[must_use]
+    pub fn isolated(self, isolation: Isolation) -> Sandbox {
+        Sandbox { isolation, ..self }
+    }
+
+    /// Whether the image was met in whose recovery the engine ended an earlier process.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// The engine.
@@ -132,6 +154,9 @@ impl Sandbox {
         files: Vec<File>,
         databases: &[&str],
     ) -> Result<Vec<Option<Problem>>, CrashError> {
+        if let Some(how) = self.begins_recovery() {
+            return Ok(vec![Some(Problem::Ended(how)); databases.len()]);
+        }
         let connection = self.connection()?;
         self.memory.load(files);
         self.recording.take();
@@ -148,6 +173,18 @@ impl Sandbox {
         }
         self.give_back(connection)?;
         Ok(problems)
+    }
+
+    /// Counts a recovery; how the engine ended in it, if it is the one in which it did.
+    fn begins_recovery(&mut self) -> Option<String> {
+        self.recoveries += 1;
+        if let Some(watch) = &self.isolation.watch {
+            watch.begins(self.recoveries);
+        }
+        let ended = self.isolation.ended.as_ref();
+        let ended = ended.filter(|ended| ended.recovery == self.recoveries)?;
+        self.has_ended = true;
+        Some(ended.how.clone())
     }
 
     /// Checks a recovered database in full.

@@ -272,6 +272,14 @@ impl Survey<'_, '_> {
         if !evidence.iter().any(|it| it.lacks(false, crash.faults)) {
             return Ok(());
         }
+        if matches!(violation, Violation::Ended { .. }) {
+            // The next image that ends the process could not be told from this one.
+            self.findings.keep(&Witness {
+                violation: Some(violation),
+                ..crash.witness(crash.files(&self.recording.trace))
+            });
+            return Ok(());
+        }
         let (files, smallest) = self.smallest(crash)?;
         // The smallest image may show another violation than the original one, touch fewer occasions,
         // and be one that has not been seen: it counts like any other.

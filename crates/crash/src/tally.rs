@@ -19,7 +19,7 @@ pub struct Tally {
     pub images: u64,
     /// Those of them that a second crash left, during recovery from the first.
     pub second_crashes: u64,
-    /// Images with a database that SQLite refuses to open.
+    /// Images with a database that SQLite refuses to open, or in whose recovery the engine ends the process.
     pub unopenable: u64,
     /// Images in which `integrity_check` finds fault.
     pub corrupt: u64,
@@ -46,7 +46,7 @@ pub struct Tally {
 impl Tally {
     pub(crate) fn count(&mut self, violation: &Violation) {
         match violation {
-            Violation::Unopenable { .. } => self.unopenable += 1,
+            Violation::Unopenable { .. } | Violation::Ended { .. } => self.unopenable += 1,
             Violation::Corrupt { .. } => self.corrupt += 1,
             Violation::Impossible { .. } | Violation::Mixed { .. } => self.impossible += 1,
             Violation::Split => self.split += 1,

@@ -171,6 +171,11 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
             let expected = last.replace('\'', r"'\''");
             format!("expected='{expected}'; check_integrity {database}")
         }
+        Violation::Ended { database, .. } => {
+            format!(
+                "cannot 'open a copy of image/{database} with the engine that ended its process'"
+            )
+        }
         Violation::Impossible { database } => format!("compare_dumps {database}"),
         Violation::Mixed { database } => {
             format!("check_integrity {database}; [ $shown = 0 ] || compare_dumps {database}")

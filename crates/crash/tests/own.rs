@@ -81,6 +81,7 @@ fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSett
         script,
         beginning,
         threads: 2,
+        isolation: Default::default(),
     }
 }
 

@@ -31,6 +31,7 @@ fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
         script: None,
         beginning: None,
         threads: 2,
+        isolation: Default::default(),
     }
 }
 

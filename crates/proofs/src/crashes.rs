@@ -85,6 +85,8 @@ enum Workload {
     BuiltIn,
     /// [`passes`].
     Passes,
+    /// [`turns`].
+    Turns,
 }
 
 /// A workload for safeguards of which the built-in one has no need: transactions that change the same
@@ -123,6 +125,41 @@ fn passes() -> Script {
     Script { path: None, acts }
 }
 
+/// A workload of transactions that spill, are rolled back and then overwritten by shorter ones, of savepoints that spill,
+/// and of pages that are freed and used again, with a cache of two pages.
+fn turns() -> Script {
+    let mut acts = Vec::new();
+    let mut sql = |sql: String| acts.push(Act::Sql { sql, line: 0 });
+    sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v)".to_owned());
+    sql(
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)
+         INSERT INTO t SELECT i, printf('%0250d', i) FROM n"
+            .to_owned(),
+    );
+    sql("PRAGMA cache_size = 2".to_owned());
+    for turn in 1..5 {
+        sql("BEGIN; UPDATE t SET v = v || 'never'; INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK".to_owned());
+        sql(format!("UPDATE t SET v = 'alone {turn}' WHERE id = {turn}"));
+        sql(format!(
+            "BEGIN; UPDATE t SET v = v || 'a{turn}' WHERE id % 5 = 0; SAVEPOINT s; UPDATE t SET v = v || 'back'; \
+             INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK TO s; UPDATE t SET v = v || 'kept{turn}' WHERE id % 7 = 0; COMMIT"
+        ));
+        sql(format!(
+            "DELETE FROM t WHERE id BETWEEN {0} AND {0} + 9",
+            10 * turn + 30
+        ));
+        sql(format!(
+            "INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000 + {turn})))"
+        ));
+    }
+    acts.push(Act::Reopen);
+    acts.push(Act::Sql {
+        sql: "UPDATE t SET v = v || 'end'".to_owned(),
+        line: 0,
+    });
+    Script { path: None, acts }
+}
+
 impl Crashes {
     /// With the path of the sound engine, built as the mutants are, and the images of each cell.
     pub fn new(sound: Source, images: usize, seed: u64, threads: usize) -> Crashes {
@@ -146,7 +183,7 @@ impl Crashes {
         mutant: &Source,
     ) -> Result<Vec<Worse>, CrashError> {
         let mut worse = Vec::new();
-        for workload in [Workload::BuiltIn, Workload::Passes] {
+        for workload in [Workload::BuiltIn, Workload::Passes, Workload::Turns] {
             self.compare(mutation, mutant, workload, &mut worse)?;
             if !worse.is_empty() {
                 break;
@@ -205,9 +242,11 @@ impl Crashes {
             script: match workload {
                 Workload::BuiltIn => None,
                 Workload::Passes => Some(passes()),
+                Workload::Turns => Some(turns()),
             },
             beginning: None,
             threads: self.threads,
+            isolation: crash::Isolation::default(),
         };
         Ok(measure(&plan, &Progress::default())?.cells)
     }
@@ -238,7 +277,7 @@ mod tests {
                 .iter()
                 .filter(|setting| settings(setting).is_some());
             let wanted = match mutation.found_by {
-                crate::Instrument::Crash => mutation.settings.len(),
+                crate::Instrument::Crash | crate::Instrument::Process => mutation.settings.len(),
                 crate::Instrument::Schedule | crate::Instrument::Syncs => 0,
             };
             assert_eq!(named.count(), wanted, "{}", mutation.id);

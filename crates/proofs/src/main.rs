@@ -4,13 +4,14 @@
 use accidents::schedule::Extent;
 use accidents::syncs;
 use clap::{Parser, Subcommand};
+use crash::CrashError;
 use engine::{Library, Source};
 use lab::record::SyncCheck;
 use pragmark_proofs::{Crashes, Instrument, Mutants, Mutation, look_for_alarms, noticed_by};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -19,11 +20,11 @@ use std::time::Instant;
 #[derive(Debug, Parser)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Do,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum Do {
     /// List the mutations.
     List,
     /// Write mutant engines as libraries that `--engine` takes.
@@ -66,6 +67,14 @@ enum Command {
         #[arg(long, default_value_t = threads())]
         threads: usize,
     },
+    /// Recover crash images with a mutant that may end the process.
+    #[command(hide = true)]
+    Recover {
+        /// Its name.
+        mutation: String,
+        /// Its library.
+        engine: String,
+    },
     /// Commit with an engine while the parent counts the system calls.
     #[command(name = syncs::COMMAND, hide = true)]
     MakeSyncedCommits {
@@ -89,9 +98,9 @@ fn main() -> ExitCode {
         }
     }
     let done = match Cli::parse().command {
-        Command::List => list(),
-        Command::Write { mutations, out } => write(&mutations, &out),
-        Command::Mutants {
+        Do::List => list(),
+        Do::Write { mutations, out } => write(&mutations, &out),
+        Do::Mutants {
             mutations,
             images,
             schedules,
@@ -106,13 +115,14 @@ fn main() -> ExitCode {
             };
             judge_mutants(&mutations, images, extent)
         }
-        Command::NoFalseAlarm {
+        Do::NoFalseAlarm {
             images,
             engine,
             seed,
             threads,
         } => no_false_alarm(images, &engine, seed, threads),
-        Command::MakeSyncedCommits { engine } => make_synced_commits(&engine),
+        Do::Recover { mutation, engine } => recover(&mutation, &engine),
+        Do::MakeSyncedCommits { engine } => make_synced_commits(&engine),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -188,6 +198,7 @@ fn judge_mutants(names: &[String], images: usize, extent: Extent) -> Result<bool
             Instrument::Crash => by_crashes(mutation, &Source::Path(mutant), &mut crashes),
             Instrument::Schedule => by_schedules(mutation, mutant, folder.path(), extent),
             Instrument::Syncs => by_syncs(&Source::Path(mutant)),
+            Instrument::Process => by_process(mutation, &Source::Path(mutant)),
         };
         let (word, detail, count) = in_words(&result, expected(mutation));
         counts[count] += 1;
@@ -234,7 +245,12 @@ fn by_crashes(
     mutant: &Source,
     crashes: &mut Crashes,
 ) -> Result<Finding, Box<dyn Error>> {
-    let worse = crashes.noticed(mutation, mutant)?;
+    let worse = match crashes.noticed(mutation, mutant) {
+        Err(damage @ CrashError::Damaged { .. }) => {
+            return Ok(Finding::Noticed(damage.to_string()));
+        }
+        worse => worse?,
+    };
     Ok(match worse.first() {
         Some(first) => Finding::Noticed(format!("{first} (and {} more cells)", worse.len() - 1)),
         None => Finding::Unnoticed,
@@ -266,6 +282,31 @@ fn by_syncs(mutant: &Source) -> Result<Finding, Box<dyn Error>> {
         SyncCheck::Counted { .. } => Ok(Finding::Unnoticed),
         SyncCheck::NotChecked { why } => Err(why.into()),
     }
+}
+
+/// Recovers crash images with a mutant in a process of its own.
+fn by_process(mutation: &Mutation, mutant: &Source) -> Result<Finding, Box<dyn Error>> {
+    let own = std::env::current_exe()?;
+    let mut command = Command::new(own);
+    command.args(["recover", &mutation.id, &mutant.to_string()]);
+    let ended = command.output()?.status;
+    Ok(
+        match std::os::unix::process::ExitStatusExt::signal(&ended) {
+            Some(signal) => Finding::Noticed(format!("signal {signal} ended the process")),
+            None => Finding::Unnoticed,
+        },
+    )
+}
+
+/// Recovers crash images with a mutant that may end the process.
+fn recover(id: &str, mutant: &str) -> Result<bool, Box<dyn Error>> {
+    let mutations = pragmark_proofs::mutations();
+    let known = mutations.iter().find(|mutation| mutation.id == id);
+    let mutation = known.ok_or_else(|| pragmark_proofs::MutantError::Unknown(id.to_owned()))?;
+    let mutant: Source = mutant.parse()?;
+    let mut crashes = Crashes::new(mutant.clone(), 200, 1, 1);
+    crashes.noticed(mutation, &mutant)?;
+    Ok(true)
 }
 
 fn no_false_alarm(

@@ -50,6 +50,8 @@ pub enum Instrument {
     Schedule,
     /// The system calls of a few commits.
     Syncs,
+    /// The end of the process that recovers crash images.
+    Process,
 }
 
 /// What is wrong with the table, or with its fit to a version of SQLite.

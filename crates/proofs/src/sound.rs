@@ -52,6 +52,7 @@ pub fn look_for_alarms(
             script: None,
             beginning: None,
             threads,
+            isolation: crash::Isolation::default(),
         };
         let matrix = measure(&plan, &Progress::default())?;
         seen.images += matrix.images;

@@ -10,6 +10,7 @@ mod count;
 mod error;
 mod executor;
 mod file_systems;
+mod isolation;
 mod local;
 pub mod machine;
 mod pilot;

@@ -12,6 +12,7 @@ use lab::trial::{Measured, Outcome, TrialSpec};
 
 use crate::error::{Context, RunError};
 use crate::executor::{End, Execution, Executor, Task, Watch};
+use crate::isolation::{self, Isolation};
 use crate::machine::{Sampler, fsync_median};
 use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
@@ -99,6 +100,16 @@ impl<'a> Local<'a> {
         }
         let limit = Duration::from_secs_f64(task.limit_s);
         let outcome = run_trial(self.driver, &spec, limit, self.cancelled, on_phase)?;
+        let outcome = match (outcome, isolation::left_in(&spec.directory)) {
+            (Some(Outcome::Failed { why }), Some(trail)) => Isolation {
+                driver: self.driver,
+                limit,
+                cancelled: self.cancelled,
+                on_phase,
+            }
+            .run(&spec, &trail, &why)?,
+            (outcome, _) => outcome,
+        };
         Ok(outcome.map(|outcome| {
             let outcome = self.servers.explained(measured, outcome);
             in_folder_of_run(outcome, task.spec.artifacts.as_deref())

@@ -19,6 +19,7 @@ mod safety;
 mod schedules;
 #[cfg(test)]
 mod tests;
+mod trail;
 
 pub use class::Class;
 pub use known::{EngineIdentity, Findings, KnownTier, Origin, TierKey, TierTable};
@@ -29,6 +30,7 @@ pub use plan::{
 };
 pub use safety::{RareLoss, Safety, Tier, Uncrashed};
 pub use schedules::{Schedules, WrongSchedule};
+pub use trail::{TRAIL, Trail};
 
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
 pub const WORKLOAD: &str = "crash";

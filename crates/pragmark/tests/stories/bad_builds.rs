@@ -97,3 +97,51 @@ fn an_engine_whose_syncs_do_not_reach_the_system_is_never_safe_in_a_power_cut() 
         assert_eq!(is_unsynced, label.contains("os-sync"), "{label}: {power}");
     }
 }
+
+/// What an engine does to the process that recovers an image is an outcome, and the other models go on.
+#[test]
+fn an_engine_that_ends_the_process_leaves_the_image_that_made_it() {
+    let laboratory = Laboratory::new();
+    engine(&laboratory, Some("hot-journal-abort"));
+    let crash = ["crash", "--engine", "./hot-journal-abort.so"];
+    let settings = ["--journal-mode", "delete,wal", "--synchronous", "full"];
+    let small = ["--locking-mode", "normal", "--model", "kill,reorder"];
+    let small = [&small[..], &["--images", "100", "--out", "crashes"]].concat();
+    laboratory
+        .pragmark(&[&crash[..], &settings, &small].concat())
+        .exits(0)
+        .says(&["can corrupt"]);
+    let trials = laboratory.trials("crashes");
+    assert_eq!(trials.len(), 2);
+    for trial in &trials {
+        let models = trial["outcome"]["measured"]["safety"].as_array().unwrap();
+        assert_eq!(models.len(), 2, "the second one goes on");
+        for model in models {
+            // WAL mode meets a hot journal, too: that of the transaction that begins it.
+            assert_eq!(model["ordinary"]["measured"]["corrupt"], 1, "{model}");
+            let witness = model["witness"].as_str().unwrap();
+            assert!(
+                witness.contains("the engine ended its process"),
+                "{witness}"
+            );
+            assert!(witness.contains("signal 6"), "{witness}");
+        }
+    }
+    let witness = laboratory
+        .path()
+        .join("crashes/artifacts/crash/0-0-0/delete-full-normal-kill");
+    assert!(witness.join("image/main.db-journal").exists());
+}
+
+#[test]
+fn damage_without_a_crash_is_no_fault_of_the_laboratory() {
+    let laboratory = Laboratory::new();
+    engine(&laboratory, Some("page-write"));
+    let crash = ["crash", "--engine", "./page-write.so", "--quick"];
+    let settings = ["--journal-mode", "delete", "--synchronous", "full"];
+    laboratory
+        .pragmark(&[&crash[..], &settings, &["--out", "crashes"]].concat())
+        .exits(1);
+    let record = laboratory.read("crashes/outcomes.jsonl");
+    assert!(record.contains("damage without a crash"), "{record}");
+}

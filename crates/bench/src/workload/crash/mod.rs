@@ -14,6 +14,7 @@ mod own;
 mod schedules;
 mod settings;
 mod traffic;
+mod trail;
 
 use crash::Plan;
 use engine::{Origin, Source};
@@ -24,6 +25,7 @@ pub(super) use self::kill::Kill;
 pub(super) use self::meetings::Meetings;
 use self::own::Own;
 use self::settings::Parameters;
+use self::trail::Trailed;
 use super::common::{Stopwatch, set};
 use super::{Declared, Trial};
 use crate::error::TrialError;
@@ -40,9 +42,11 @@ impl Declared for Crash {
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let (mut variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
         let own = Own::read(trial, parameters, &mut variant)?;
+        let models = parameters.models()?;
+        let trailed = Trailed::begin(trial.directory, &models)?;
         let plan = Plan {
             variants: vec![variant],
-            models: parameters.models()?,
+            models,
             images: parameters.images,
             second_crash_every: parameters.second_crash_every as u64,
             seed: trial.seed,
@@ -50,6 +54,7 @@ impl Declared for Crash {
             script: own.as_ref().map(|own| own.script.clone()),
             beginning: own.as_ref().and_then(|own| own.beginning.clone()),
             threads: parameters.threads(),
+            isolation: trailed.isolation.clone(),
         };
         (trial.phase)("play schedules of two connections");
         let each = parameters.schedules;
