@@ -1,7 +1,7 @@
 //! Counting for its own sake: each variant of an experiment several times, counting what it does, without a timed trial.
 
 use lab::design::Role;
-use lab::record::{PlannedExperiment, RunPlan};
+use lab::record::{PlannedExperiment, Purpose, RunPlan};
 
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task};
@@ -22,7 +22,7 @@ pub fn task_of(
     };
     Task {
         probe_fsync: false,
-        ..task(plan, planned, slot)
+        ..task(plan, planned, Purpose::Rounds, slot)
     }
 }
 

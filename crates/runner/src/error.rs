@@ -46,12 +46,20 @@ pub enum RunError {
     /// Another process is working on the run.
     #[error("{} is in use by another pragmark", .0.display())]
     InUse(PathBuf),
+    /// What carries trials out elsewhere cannot go on.
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     /// The program that runs trials could not be started.
     #[error(transparent)]
     Driver(#[from] ::process::ProcessError),
 }
 
 impl RunError {
+    /// What keeps an executor that stands elsewhere from going on.
+    pub fn elsewhere(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
+        RunError::Elsewhere(Box::new(error))
+    }
+
     /// A file that does not hold what it should.
     pub(crate) fn damaged(path: &Path, what: impl std::fmt::Display) -> RunError {
         RunError::Damaged {

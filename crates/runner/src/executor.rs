@@ -6,12 +6,17 @@
 
 use lab::environment::Covariates;
 use lab::trial::{Outcome, TrialSpec};
+use serde::{Deserialize, Serialize};
 
 use crate::error::RunError;
 
 /// A trial to be carried out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
+    /// The block of the trial: the same for all trials of a block, and for no other trial of the run.
+    pub block: String,
+    /// Its position in the block, from 0.
+    pub position: u32,
     /// The specification, but for what the executor completes: `engine` is the name of the engine in
     /// the run, `directory` the one to be measured, `artifacts` relative to the folder of the run, and a
     /// PostgreSQL server is still to be found where the settings ask for one.
@@ -23,8 +28,11 @@ pub struct Task {
 }
 
 /// How a task ended, and what was seen meanwhile.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
+    /// The agent of a fleet that carried it out; none where it was this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// When it began: RFC 3339, UTC.
     pub started: String,
     /// Time from the start of its process to the end of the clean-up, in seconds.
@@ -52,6 +60,21 @@ pub trait Executor {
     /// # Errors
     /// When a measured directory cannot be used at all, a driver cannot be started, or `watch` has an error.
     fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError>;
+
+    /// How many blocks it can use to know in advance, besides the one that it carries out: those that other machines
+    /// may begin meanwhile.
+    fn depth(&self) -> usize {
+        0
+    }
+
+    /// Learns which blocks will probably be carried out next, in their order, the very next one among them. It may begin
+    /// them, and must not rely on them: how the blocks before end decides what comes.
+    ///
+    /// # Errors
+    /// When it cannot take them.
+    fn ahead(&mut self, _blocks: &[Vec<Task>]) -> Result<(), RunError> {
+        Ok(())
+    }
 
     /// Gives back what only blocks like the last ones need, such as database servers.
     fn rest(&mut self) {}

@@ -177,6 +177,7 @@ impl Executor for Local<'_> {
                 return Ok(End::Cancelled);
             };
             let execution = Execution {
+                agent: None,
                 started,
                 wall_s: clock.elapsed().as_secs_f64(),
                 covariates: Covariates {

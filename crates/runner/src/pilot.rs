@@ -2,7 +2,7 @@
 
 use lab::design::Role;
 use lab::pilot::Pilot;
-use lab::record::{PlannedExperiment, RunPlan};
+use lab::record::{PlannedExperiment, Purpose, RunPlan};
 
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task};
@@ -27,7 +27,7 @@ pub fn run_pilots(
             };
             Task {
                 probe_fsync: false,
-                ..task(plan, planned, slot)
+                ..task(plan, planned, Purpose::Rounds, slot)
             }
         })
         .collect();

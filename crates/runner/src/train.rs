@@ -63,6 +63,8 @@ pub fn train(
 
 fn task(workload: &str, settings: &Settings, library: &Path, directory: &Path) -> Task {
     Task {
+        block: workload.to_owned(),
+        position: 0,
         spec: TrialSpec {
             protocol: PROTOCOL,
             workload: workload.to_owned(),

@@ -3,6 +3,7 @@
 //! What comes next is a pure function of the plan and of the outcomes so far ([`next`]), so a
 //! killed run resumes where it was, and the whole schedule can be tested without a clock.
 
+mod ahead;
 mod confirmation;
 mod forecast;
 mod history;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
 
+pub use ahead::ahead;
 pub use confirmation::{MANY, rounds_again};
 pub use forecast::{expected_rounds, expected_seconds, fewest_trials};
 pub use history::{Done, History, Observation};

@@ -181,6 +181,7 @@ mod tests {
         };
         let outcome = Outcome::Measured(Box::new(measured));
         TrialRecord {
+            agent: None,
             purpose: Purpose::Rounds,
             experiment: planned.key.clone(),
             round,

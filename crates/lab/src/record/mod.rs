@@ -322,6 +322,9 @@ pub struct TrialRecord {
     pub variant: String,
     /// What the trial was in its block.
     pub role: Role,
+    /// The agent that carried it out, in a run over a fleet; none where it ran on the machine of the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// When it began: RFC 3339, UTC.
     pub started: String,
     /// Time from the start of its process to the end of the clean-up, in seconds.

@@ -120,6 +120,7 @@ pub fn trial(
     measured: Measured,
 ) -> TrialRecord {
     TrialRecord {
+        agent: None,
         purpose: Default::default(),
         experiment: planned.key.clone(),
         round: place.0,

@@ -130,6 +130,7 @@ fn trial(
     let metrics = names.into_iter().flatten();
     let metrics = metrics.map(|name| (name.to_owned(), world(device, variant, name) * noise));
     TrialRecord {
+        agent: None,
         purpose: Default::default(),
         experiment: planned.key.clone(),
         round: place.0,

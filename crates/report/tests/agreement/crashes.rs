@@ -23,6 +23,7 @@ pub fn records(plan: &RunPlan, recipe: &RunRecipe) -> Vec<TrialRecord> {
 
 fn record(seed: Seed, label: String) -> TrialRecord {
     TrialRecord {
+        agent: None,
         purpose: Purpose::Tier,
         experiment: "tiers".to_owned(),
         round: 0,

@@ -133,6 +133,7 @@ impl Machine<'_> {
         let place = [round, block, position].map(u64::from);
         let seed = place.into_iter().fold(self.seed, Seed::nth);
         TrialRecord {
+            agent: None,
             purpose,
             experiment: self.planned.key.clone(),
             round,

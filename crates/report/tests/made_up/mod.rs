@@ -206,6 +206,7 @@ fn trial(
             .unwrap_or_else(|| measured(planned, variant, place, role)),
     };
     TrialRecord {
+        agent: None,
         purpose: Default::default(),
         experiment: planned.key.clone(),
         round,

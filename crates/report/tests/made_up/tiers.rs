@@ -32,6 +32,7 @@ pub fn records(plan: &TierPlan) -> Vec<TrialRecord> {
     let reached = sets.filter(|set| !(text(set, "journal_mode") == "persist" && is_off(set)));
     reached
         .map(|set| TrialRecord {
+            agent: None,
             purpose: Purpose::Tier,
             experiment: "tiers".to_owned(),
             round: 0,

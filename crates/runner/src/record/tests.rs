@@ -46,6 +46,7 @@ fn environment() -> EnvironmentFile {
 
 fn trial(round: u32) -> TrialRecord {
     TrialRecord {
+        agent: None,
         purpose: Default::default(),
         experiment: "made-up".to_owned(),
         round,

@@ -1,7 +1,7 @@
 //! One part of a run: block after block until the design says stop.
 
 use lab::analysis::observation;
-use lab::design::{History, Next, StopReason, block, expected_seconds, outlook, turn};
+use lab::design::{History, Next, StopReason, ahead, block, expected_seconds, outlook, turn};
 use lab::environment::Covariates;
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use lab::tier::{EXPECTED_S, TierPlan};
@@ -44,9 +44,11 @@ impl Conductor<'_> {
     pub(super) fn run(&mut self, executor: &mut dyn Executor) -> Result<End, RunError> {
         while let Some((experiment, slots)) = self.look_ahead() {
             let planned = &self.part.experiments[experiment];
-            let tasks = slots.iter().map(|slot| task(self.part, planned, *slot));
-            let tasks: Vec<Task> = tasks.collect();
+            let tasks = self.tasks(planned, &slots);
             let no_time = self.why_no_time();
+            if no_time.is_none() {
+                self.tell_ahead(executor)?;
+            }
             self.show_begin(experiment);
             let mut block = Block {
                 conductor: self,
@@ -62,6 +64,28 @@ impl Conductor<'_> {
             }
         }
         Ok(End::Finished)
+    }
+
+    fn tasks(&self, planned: &PlannedExperiment, slots: &[Slot]) -> Vec<Task> {
+        let slots = slots.iter();
+        slots
+            .map(|slot| task(self.part, planned, self.purpose, *slot))
+            .collect()
+    }
+
+    /// Lets an executor that can use it know which blocks will probably come next.
+    fn tell_ahead(&self, executor: &mut dyn Executor) -> Result<(), RunError> {
+        let depth = executor.depth();
+        if depth == 0 {
+            return Ok(());
+        }
+        let so_far: Vec<&History> = self.histories.iter().collect();
+        let blocks = ahead(&self.part.courses(&so_far), &so_far, depth);
+        let tasks = blocks.into_iter().map(|(experiment, trials)| {
+            let slots: Vec<Slot> = trials.into_iter().filter_map(Slot::of).collect();
+            self.tasks(&self.part.experiments[experiment], &slots)
+        });
+        executor.ahead(&tasks.collect::<Vec<_>>())
     }
 
     /// The time that all trials of the part took, in seconds.
@@ -168,6 +192,7 @@ impl Block<'_, '_> {
     fn skip(&mut self, tasks: &[Task], why: &str) -> Result<End, RunError> {
         for task in 0..tasks.len() {
             let execution = Execution {
+                agent: None,
                 started: now(),
                 wall_s: 0.0,
                 covariates: Covariates::default(),
@@ -230,6 +255,7 @@ pub(super) fn record(
         position: slot.place.2,
         variant: planned.label(slot.variant).to_owned(),
         role: slot.role,
+        agent: execution.agent,
         started: execution.started,
         wall_s: execution.wall_s,
         covariates: execution.covariates,

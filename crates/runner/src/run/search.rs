@@ -72,7 +72,7 @@ fn slot_of(slot: &SearchSlot) -> Slot {
 
 /// The task of a trial, which is stopped where it is hopeless.
 fn task_of(plan: &RunPlan, planned: &PlannedExperiment, slot: &SearchSlot) -> Task {
-    let task = task(plan, planned, slot_of(slot));
+    let task = task(plan, planned, Purpose::Search, slot_of(slot));
     let hopeless_s = slot.limit_s.unwrap_or(f64::INFINITY);
     Task {
         limit_s: task.limit_s.min(hopeless_s),

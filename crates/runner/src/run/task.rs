@@ -3,7 +3,7 @@
 use lab::design::{Next, Role};
 use lab::engine_name::{engine_of, without_engine};
 use lab::level::Level;
-use lab::record::{PlannedExperiment, RunPlan};
+use lab::record::{PlannedExperiment, Purpose, RunPlan};
 use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
 
 use super::artifacts_of;
@@ -37,7 +37,12 @@ impl Slot {
 }
 
 /// What is to be done for this trial.
-pub(crate) fn task(plan: &RunPlan, planned: &PlannedExperiment, slot: Slot) -> Task {
+pub(crate) fn task(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    purpose: Purpose,
+    slot: Slot,
+) -> Task {
     let (workload, settings) = match slot.variant.checked_sub(planned.variants.len()) {
         None => (
             &planned.experiment.workload,
@@ -57,6 +62,8 @@ pub(crate) fn task(plan: &RunPlan, planned: &PlannedExperiment, slot: Slot) -> T
         _ => None,
     };
     Task {
+        block: block_name(planned, purpose, slot),
+        position: slot.place.2,
         spec: TrialSpec {
             protocol: PROTOCOL,
             workload: workload.clone(),
@@ -72,4 +79,22 @@ pub(crate) fn task(plan: &RunPlan, planned: &PlannedExperiment, slot: Slot) -> T
         limit_s: plan.trial_limit_s,
         probe_fsync: slot.place.2 == 0 && slot.role != Role::Counting && is_on_disk(planned),
     }
+}
+
+/// The name of a trial's block in the run. A trial that counts, or is compared with none, is a block of its own.
+fn block_name(planned: &PlannedExperiment, purpose: Purpose, slot: Slot) -> String {
+    let (round, block, position) = slot.place;
+    let purpose = match purpose {
+        Purpose::Search => "search",
+        Purpose::Ablation => "ablation",
+        Purpose::Rounds => "rounds",
+        Purpose::Tier => "tier",
+        Purpose::Confirmation => "confirmation",
+    };
+    let own = match (slot.role, planned.alone) {
+        (Role::Counting, _) => format!("-counting{position}"),
+        (_, true) => format!("-alone{position}"),
+        _ => String::new(),
+    };
+    format!("{purpose}-{}-{round}-{block}{own}", planned.key)
 }

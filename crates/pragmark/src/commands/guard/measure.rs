@@ -285,6 +285,7 @@ fn record(
     execution: Execution,
 ) -> TrialRecord {
     TrialRecord {
+        agent: execution.agent,
         purpose: Purpose::Rounds,
         experiment: planned.key.clone(),
         round,
