@@ -17,6 +17,7 @@ pub mod engine_name;
 pub mod environment;
 pub mod exact;
 pub mod experiment;
+pub mod fleet;
 pub mod guard;
 pub mod history;
 pub mod level;

@@ -24,6 +24,7 @@ mod power;
 mod projection;
 #[cfg(test)]
 mod properties;
+mod random_effects;
 mod rank_tests;
 mod signed_rank;
 #[cfg(test)]
@@ -46,8 +47,9 @@ pub use multiple::{HolmRow, benjamini_hochberg, holm};
 pub use pooled::{PooledDifference, Rows};
 pub use power::{blocks_needed, detectable_difference};
 pub use projection::Projection;
+pub use random_effects::{MachineEffect, RandomEffects};
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
-pub use student::{student_interval, student_p_value};
+pub use student::{student_interval, student_p_value, student_tail};
 /// The error rate of a family of answers, both sides together: that of the protocol, which promises 95 %
 /// (`docs/method.md`). Families are the claims of an experiment, its variants against the baseline, the
 /// effects of its factors.

@@ -58,6 +58,12 @@ pub(super) fn student_reach(alpha: f64, freedom: f64) -> f64 {
     distribution.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
 
+/// The probability of a value of Student's t at least as far from 0, on both sides together.
+pub fn student_tail(t: f64, freedom: f64) -> f64 {
+    let distribution = StudentsT::new(0.0, 1.0, freedom);
+    distribution.map_or(1.0, |it| 2.0 * it.cdf(-t.abs()))
+}
+
 fn standard_error(diffs: &[f64]) -> Option<f64> {
     Some(standard_deviation(diffs)? / (diffs.len() as f64).sqrt())
 }

@@ -9,6 +9,7 @@ mod doctor;
 mod documents;
 mod driver;
 mod engine;
+mod fleet;
 mod guard;
 mod history;
 mod load;
@@ -35,6 +36,7 @@ pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
+pub use fleet::{AccessArgs, AgentArgs, FleetCommand, FleetRunArgs};
 pub use guard::{GuardArgs, UndecidedArg};
 pub use history::HistoryArgs;
 pub use load::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
@@ -145,6 +147,11 @@ pub enum Command {
     /// List, build, add, remove or show engines: the SQLite libraries to measure.
     #[command(subcommand)]
     Engine(EngineCommand),
+    /// Carry out blocks of runs over a fleet on this machine, until stopped.
+    Agent(Box<AgentArgs>),
+    /// Show the agents and runs of a fleet, have agents end, or remove a run.
+    #[command(subcommand)]
+    Fleet(FleetCommand),
     /// Print or install shell completions: of commands, options, experiments, engines, bindings and runs.
     Completions(CompletionsArgs),
     /// Print the manual page in roff format.

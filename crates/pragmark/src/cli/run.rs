@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use super::ScaleArg;
 use super::values::{not_negative, seconds};
+use super::{FleetRunArgs, ScaleArg};
 use crate::complete;
 
 /// Options of `run`.
@@ -121,4 +121,7 @@ pub struct RunArgs {
     /// problem. This is the default when standard error is not a terminal, or a dumb one.
     #[arg(long)]
     pub plain: bool,
+    /// Over a fleet.
+    #[command(flatten)]
+    pub fleet: FleetRunArgs,
 }

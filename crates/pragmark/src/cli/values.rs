@@ -45,6 +45,16 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "must be a positive size, such as 512M or 2G".to_owned())
 }
 
+/// A label such as `disk=nvme`.
+pub(super) fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("must be a name and a value, such as disk=nvme".to_owned()),
+    }
+}
+
 pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {
     match text {
         "0" => Ok(false),

@@ -14,7 +14,7 @@ use lab::tier::BESIDES;
 use super::output;
 use super::run::{self, Made};
 use super::traffic::plural;
-use crate::cli::{MeasureArgs, ModeArg, RunArgs, ScaleArg};
+use crate::cli::{FleetRunArgs, MeasureArgs, ModeArg, RunArgs, ScaleArg};
 use crate::failure::{Exit, Failure};
 
 /// Seconds for all trials together where none are given, so that an answer comes within ten.
@@ -361,5 +361,6 @@ pub(super) fn run_args_of(
         no_tiers: false,
         yes: true,
         plain,
+        fleet: FleetRunArgs::default(),
     }
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod agent;
 mod anonymize;
 mod ask;
 mod compare;
@@ -11,6 +12,7 @@ mod driver;
 mod engine;
 mod examination;
 mod export;
+mod fleet;
 mod guard;
 mod history;
 mod list;
@@ -77,6 +79,8 @@ fn carry_out(command: Command) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
         Command::Engine(command) => engine::execute(&command),
+        Command::Agent(args) => agent::execute(&args),
+        Command::Fleet(command) => fleet::execute(&command),
         Command::Completions(args) => completions::execute(&args),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),

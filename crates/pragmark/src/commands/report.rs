@@ -5,7 +5,7 @@ use std::path::Path;
 use lab::analysis::{Analysis, Collector};
 use runner::RunFolder;
 
-use super::output;
+use super::{fleet, output};
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::failure::{Exit, Failure};
 
@@ -14,6 +14,9 @@ pub const PAGE: &str = "report.html";
 
 /// Writes the report in the form asked for.
 pub fn execute(args: &ReportArgs) -> Result<Exit, Failure> {
+    if fleet::is_fleet(&args.run) {
+        return fleet::report(args);
+    }
     let analysis = analyse(&args.run)?;
     let text = match args.format {
         ReportFormat::Terminal => report::terminal(&analysis, terminal_style()),

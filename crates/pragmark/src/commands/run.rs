@@ -18,7 +18,7 @@ use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
 use super::conclusion::{conclude, resume_hint, summary};
 use super::own_data::Watched;
-use super::{driver, engine, needs, own_text, paper, repeat, shared_memory, tiers, trust};
+use super::{driver, engine, fleet, needs, own_text, paper, repeat, shared_memory, tiers, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -61,6 +61,9 @@ pub(super) fn execute_with(
     check: impl FnOnce(&Analysis) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
+    if made.is_none() && fleet::is_meant(&args) {
+        return fleet::run(&args, &interrupted);
+    }
     let driver = driver_of_run(args.drivers.as_deref())?;
     let folder = match (&args.resume, &args.repeat) {
         (Some(path), _) => Some(resumed(&args, path, &driver, &interrupted)?),
@@ -133,7 +136,7 @@ fn resumed(
 }
 
 /// Refuses to go on with another version of pragmark: it may measure in another way.
-fn check_version(plan: &RunPlan) -> Result<(), Failure> {
+pub(super) fn check_version(plan: &RunPlan) -> Result<(), Failure> {
     if plan.pragmark == THIS_VERSION {
         return Ok(());
     }
@@ -254,7 +257,7 @@ fn begin(
 }
 
 /// What the user asks for.
-fn request(
+pub(super) fn request(
     args: &RunArgs,
     is_tour: bool,
     experiments: Vec<Experiment>,
@@ -306,7 +309,7 @@ pub(super) fn folder_of(given: Option<&Path>, plan: &RunPlan) -> PathBuf {
 }
 
 /// The experiment that a command has made, the experiments named, those of the source named, or the tour.
-fn chosen(
+pub(super) fn chosen(
     args: &RunArgs,
     made: Option<Experiment>,
     is_tour: bool,
@@ -326,7 +329,7 @@ fn chosen(
 }
 
 /// The quick scale, unless another is named, for the tour and for preliminary answers.
-fn scale(args: &RunArgs, is_tour: bool) -> Scale {
+pub(super) fn scale(args: &RunArgs, is_tour: bool) -> Scale {
     match args.scale {
         Some(scale) => scale.into(),
         None if args.quick || is_tour => Scale::Quick,

@@ -1,0 +1,91 @@
+//! What can go wrong between a machine and the server.
+
+use std::path::PathBuf;
+
+/// Why something could not be done with the fleet.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// The address of the server is none.
+    #[error("{0} is not the address of a NATS server, such as nats://host:4222")]
+    Address(String),
+    /// The address holds a password, which other users of the machine could read in the list of processes.
+    #[error(
+        "the address of the server contains a password, which every user of this machine can see"
+    )]
+    PasswordInAddress,
+    /// There is no server.
+    #[error("no NATS server answers at {address}: {why}")]
+    NoServer {
+        /// The address, without credentials.
+        address: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The server lets nobody in with these credentials.
+    #[error("the NATS server at {address} rejects these credentials: {why}")]
+    Rejected {
+        /// The address, without credentials.
+        address: String,
+        /// What the server said.
+        why: String,
+    },
+    /// The server has no JetStream.
+    #[error("the NATS server at {0} has no JetStream")]
+    NoJetStream(String),
+    /// The server refused a request.
+    #[error("the NATS server cannot {doing}: {why}")]
+    Refused {
+        /// What was asked for, such as `store an outcome`.
+        doing: &'static str,
+        /// What it said.
+        why: String,
+    },
+    /// The stream does not exist: the run was removed, or nobody has begun one yet.
+    #[error(
+        "the NATS server cannot {doing}: nothing there takes it; the run may have been removed"
+    )]
+    NoStream {
+        /// What was asked for.
+        doing: &'static str,
+    },
+    /// A message holds something else than it should, or comes from another version.
+    #[error("{what} is damaged: {why}")]
+    Damaged {
+        /// Which message.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The run is not on the server.
+    #[error("the server has no run {0}")]
+    NoRun(String),
+    /// A file that holds credentials, or an object, could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried, such as `read`.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An object has another hash than it is named by.
+    #[error("the object {0} has another content than its hash says")]
+    WrongHash(String),
+    /// The runtime of the client could not be started.
+    #[error("cannot start the threads that talk to the server: {0}")]
+    Runtime(std::io::Error),
+    /// It was stopped meanwhile.
+    #[error("stopped")]
+    Cancelled,
+}
+
+impl FleetError {
+    /// A message that does not hold what it should.
+    pub(crate) fn damaged(what: &str, why: impl std::fmt::Display) -> FleetError {
+        FleetError::Damaged {
+            what: what.to_owned(),
+            why: why.to_string(),
+        }
+    }
+}

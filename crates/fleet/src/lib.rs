@@ -1,0 +1,32 @@
+#![forbid(unsafe_code)]
+//! Runs over a fleet: blocks of trials on other machines, by way of NATS JetStream.
+//!
+//! JetStream holds everything that must outlive a process: the work that waits, the outcomes, the plans of runs, the
+//! agents that are present, and files that travel. [`Remote`] is an executor like any other: a run hands it block after
+//! block and gets outcomes, in the order of the design, wherever they were measured. [`serve`] is the other end: it
+//! takes one block at a time and has it carried out by the executor of its own machine.
+//!
+//! This crate knows neither statistics nor printing.
+
+mod address;
+mod agent;
+mod error;
+mod presence;
+mod remote;
+mod results;
+mod runs;
+mod server;
+mod subjects;
+mod wire;
+mod work;
+
+pub use address::{Access, Address};
+pub use agent::{Machine, Notice, Orders, serve};
+pub use error::FleetError;
+pub use presence::{Card, Doing, Present, present};
+pub use remote::{Crowd, Remote};
+pub use results::{machine_reports, part_of_run, publish_part};
+pub use runs::{RunCard, find, finish, list, publish, purge};
+pub use server::{Server, Waiting};
+pub use wire::{MachineReport, RunPart};
+pub use work::{Queue, queue, register_group};

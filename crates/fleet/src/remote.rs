@@ -1,0 +1,179 @@
+//! The executor of a run whose blocks are carried out by agents.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use runner::{End, Execution, Executor, RunError, Task, Watch};
+
+use crate::error::FleetError;
+use crate::results::{Counted, of_task, outcomes_of};
+use crate::server::Server;
+use crate::subjects::{WORK, group_results, work};
+use crate::wire::{Work, encode, hash_of_block};
+
+/// How long it waits for the sign of an outcome before it looks for itself.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How often it makes sure that a block that it waits for is still there.
+const ENSURE: Duration = Duration::from_secs(10);
+
+/// Blocks for each agent that are published ahead, so that none waits for the next.
+const AHEAD: usize = 4;
+
+/// Blocks for each agent below which more are published.
+const FEW: usize = 2;
+
+/// How many agents a group has at the moment.
+pub type Crowd = Arc<AtomicUsize>;
+
+/// Has the agents of a group carry blocks out. What comes of them is handed over in the order of the design, whoever is
+/// first, so that the record is that of a run on one machine with these outcomes.
+pub struct Remote<'a> {
+    server: &'a Server,
+    run: String,
+    group: String,
+    crowd: Crowd,
+    /// Blocks that are published or carried out, and not yet handed over, by their subjects.
+    published: HashSet<String>,
+    signs: Option<async_nats::Subscriber>,
+}
+
+impl<'a> Remote<'a> {
+    /// An executor for a group of a run, with so many agents.
+    pub fn new(server: &'a Server, run: &str, group: &str, crowd: Crowd) -> Remote<'a> {
+        Remote {
+            server,
+            run: run.to_owned(),
+            group: group.to_owned(),
+            crowd,
+            published: HashSet::new(),
+            signs: None,
+        }
+    }
+
+    fn subject(&self, tasks: &[Task]) -> String {
+        let block = tasks.first().map_or("", |task| &task.block);
+        work(&self.run, &self.group, block, &hash_of_block(tasks))
+    }
+
+    /// Publishes a block that waits for an agent; one that is waiting already stays as it is.
+    fn publish(&mut self, tasks: &[Task]) -> Result<(), FleetError> {
+        let subject = self.subject(tasks);
+        let block = Work {
+            run: self.run.clone(),
+            group: self.group.clone(),
+            tasks: tasks.to_vec(),
+        };
+        self.server
+            .store("store a block", &subject, None, &encode(&block)?)?;
+        self.published.insert(subject);
+        Ok(())
+    }
+
+    fn find(&self, tasks: &[Task]) -> Result<Option<Counted>, FleetError> {
+        outcomes_of(self.server, &self.run, &self.group, tasks)
+    }
+
+    /// The outcomes of a block, once they are there; none where it was stopped.
+    fn outcomes(&mut self, tasks: &[Task]) -> Result<Option<Counted>, FleetError> {
+        let mut ensured: Option<Instant> = None;
+        if self.published.contains(&self.subject(tasks)) {
+            ensured = Some(Instant::now());
+        }
+        loop {
+            if let Some(found) = self.find(tasks)? {
+                self.published.remove(&self.subject(tasks));
+                return Ok(Some(found));
+            }
+            if self.server.is_cancelled() {
+                return Ok(None);
+            }
+            if ensured.is_none_or(|ensured| ensured.elapsed() > ENSURE) {
+                self.publish(tasks)?;
+                ensured = Some(Instant::now());
+            }
+            self.wait()?;
+        }
+    }
+
+    /// Waits for the sign of an outcome, and not long.
+    fn wait(&mut self) -> Result<(), FleetError> {
+        let server = self.server;
+        if self.signs.is_none() {
+            self.signs = server.listen(group_results(&self.run, &self.group));
+        }
+        let Some(signs) = &mut self.signs else {
+            std::thread::sleep(LOOK);
+            return Ok(());
+        };
+        let sign = server
+            .runtime
+            .block_on(async { tokio::time::timeout(LOOK, signs.next()).await });
+        if let Ok(None) = sign {
+            self.signs = None;
+        }
+        Ok(())
+    }
+
+    /// Publishes what is new of the blocks that come, and takes back what does not come any more.
+    fn prepare(&mut self, blocks: &[Vec<Task>]) -> Result<(), FleetError> {
+        let subjects: HashSet<String> = blocks.iter().map(|it| self.subject(it)).collect();
+        let stale: Vec<String> = self.published.difference(&subjects).cloned().collect();
+        for subject in stale {
+            self.server.clear(WORK, &subject)?;
+            self.published.remove(&subject);
+        }
+        for tasks in blocks {
+            let subject = self.subject(tasks);
+            if self.published.contains(&subject) {
+                continue;
+            }
+            match self.find(tasks)? {
+                None => self.publish(tasks)?,
+                Some(_) => _ = self.published.insert(subject),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Executor for Remote<'_> {
+    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError> {
+        let found = match self.outcomes(block) {
+            Ok(Some(found)) => found,
+            Ok(None) | Err(FleetError::Cancelled) => return Ok(End::Cancelled),
+            Err(error) => return Err(RunError::elsewhere(error)),
+        };
+        for (index, task) in block.iter().enumerate() {
+            let Some(finished) = of_task(&found.done, task) else {
+                continue;
+            };
+            watch.begins(index);
+            let execution = Execution {
+                agent: Some(found.agent.clone()),
+                ..finished.execution.clone()
+            };
+            watch.ended(index, execution)?;
+        }
+        Ok(End::Finished)
+    }
+
+    fn depth(&self) -> usize {
+        let agents = self.crowd.load(Ordering::Relaxed).max(1);
+        match self.published.len() > FEW * agents {
+            true => 0,
+            false => AHEAD * agents,
+        }
+    }
+
+    fn ahead(&mut self, blocks: &[Vec<Task>]) -> Result<(), RunError> {
+        match self.prepare(blocks) {
+            // What was stopped is noticed by the block that comes now.
+            Ok(()) | Err(FleetError::Cancelled) => Ok(()),
+            Err(error) => Err(RunError::elsewhere(error)),
+        }
+    }
+}

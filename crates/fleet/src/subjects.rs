@@ -1,0 +1,111 @@
+//! The names on the server. An agent publishes below subjects that end with its own name, so that a server can be told
+//! to let it publish nothing else.
+
+/// The stream of the blocks that wait for an agent.
+pub(crate) const WORK: &str = "PRAGMARK_WORK";
+/// The stream of the runs.
+pub(crate) const RUNS: &str = "PRAGMARK_RUNS";
+/// The stream of the agents that are present.
+pub(crate) const AGENTS: &str = "PRAGMARK_AGENTS";
+
+/// Text as one token of a subject: letters, digits, `-`, `_` and `@`.
+pub(crate) fn token(text: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_@".contains(c);
+    text.chars()
+        .map(|c| if allowed(c) { c } else { '_' })
+        .collect()
+}
+
+/// The stream of the outcomes of a run.
+pub(crate) fn results_stream(run: &str) -> String {
+    format!("PRAGMARK_RESULTS_{}", token(run))
+}
+
+/// Every subject of the outcomes of a run.
+pub(crate) fn all_results(run: &str) -> String {
+    format!("pragmark.results.{}.>", token(run))
+}
+
+/// The outcomes of a group.
+pub(crate) fn group_results(run: &str, group: &str) -> String {
+    format!("pragmark.results.{}.{}.>", token(run), token(group))
+}
+
+/// The outcomes of a block, whichever trials it had and whoever carried it out.
+pub(crate) fn block_results(run: &str, group: &str, block: &str) -> String {
+    let [run, group, block] = [run, group, block].map(token);
+    format!("pragmark.results.{run}.{group}.block.{block}.>")
+}
+
+/// The outcomes of a block with these trials, by one agent; `*` for any.
+pub(crate) fn result(run: &str, group: &str, block: &str, hash: &str, agent: &str) -> String {
+    let [run, group, block] = [run, group, block].map(token);
+    format!("pragmark.results.{run}.{group}.block.{block}.{hash}.{agent}")
+}
+
+/// What an agent says of its machine for a run; `*` for any agent.
+pub(crate) fn machine(run: &str, group: &str, agent: &str) -> String {
+    let [run, group] = [run, group].map(token);
+    format!("pragmark.results.{run}.{group}.machine.{agent}")
+}
+
+/// The plan of a group.
+pub(crate) fn part(run: &str, group: &str) -> String {
+    let [run, group] = [run, group].map(token);
+    format!("pragmark.results.{run}.{group}.part")
+}
+
+/// The work of a group.
+pub(crate) fn group_work(run: &str, group: &str) -> String {
+    format!("pragmark.work.{}.{}.>", token(run), token(group))
+}
+
+/// The work of a run.
+pub(crate) fn run_work(run: &str) -> String {
+    format!("pragmark.work.{}.>", token(run))
+}
+
+/// A block that waits.
+pub(crate) fn work(run: &str, group: &str, block: &str, hash: &str) -> String {
+    let [run, group, block] = [run, group, block].map(token);
+    format!("pragmark.work.{run}.{group}.{block}.{hash}")
+}
+
+/// The consumer from which the agents of a group take their work.
+pub(crate) fn consumer(run: &str, group: &str) -> String {
+    format!("{}-{}", token(run), token(group))
+}
+
+/// A run.
+pub(crate) fn run(run: &str) -> String {
+    format!("pragmark.runs.{}", token(run))
+}
+
+/// An agent that is present.
+pub(crate) fn agent(name: &str) -> String {
+    format!("pragmark.agents.{}", token(name))
+}
+
+/// Where an agent is asked to end after its block.
+pub(crate) fn drain(agent: &str) -> String {
+    format!("pragmark.drain.{}", token(agent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_can_leave_its_part_of_a_subject() {
+        let subject = result("2026.1", "a b", "rounds-x.y>-0-0", "abc", "me");
+        assert_eq!(
+            subject,
+            "pragmark.results.2026_1.a_b.block.rounds-x_y_-0-0.abc.me"
+        );
+        assert_eq!(work("r", "*", "b", "h"), "pragmark.work.r._.b.h");
+        assert_eq!(
+            results_stream("20261122-1.2"),
+            "PRAGMARK_RESULTS_20261122-1_2"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! What travels: JSON, compressed by gzip, so that outcomes with their histograms stay far below the size that a server
+//! accepts for one message.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use lab::record::{EnvironmentFile, RunPlan};
+use runner::{Execution, Task};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::FleetError;
+
+/// The longest message after decompression, in bytes: what comes from another machine must not fill the memory.
+const LONGEST: u64 = 256 << 20;
+
+/// A block that waits for an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Work {
+    /// The run.
+    pub(crate) run: String,
+    /// The group whose agents may carry it out.
+    pub(crate) group: String,
+    /// The trials, in their order.
+    pub(crate) tasks: Vec<Task>,
+}
+
+/// A block that was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Done {
+    /// Its trials, in their order.
+    pub(crate) trials: Vec<Finished>,
+    /// How often the server had delivered the block when it was carried out, from 1.
+    pub(crate) attempt: u64,
+}
+
+/// A trial that was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Finished {
+    /// Its position in the block.
+    pub(crate) position: u32,
+    /// The hash of what was to be done.
+    pub(crate) task: String,
+    /// How it ended.
+    pub(crate) execution: Execution,
+}
+
+/// What an agent says of its machine when it has prepared itself for a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineReport {
+    /// The agent.
+    pub agent: String,
+    /// The machine with its engines, or why it cannot take part.
+    pub machine: Result<EnvironmentFile, String>,
+}
+
+/// The run of a group as it began: what its folder can be made of anywhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPart {
+    /// What was planned.
+    pub plan: RunPlan,
+    /// The machine of the agent that was first to be ready, for all of the group.
+    pub environment: EnvironmentFile,
+}
+
+/// The hash of the trials of a block.
+pub(crate) fn hash_of_block(tasks: &[Task]) -> String {
+    hash(&tasks)
+}
+
+/// The hash of a trial.
+pub(crate) fn hash_of_task(task: &Task) -> String {
+    hash(task)
+}
+
+/// The first half of the SHA-256, as hexadecimal digits.
+fn hash(value: &impl Serialize) -> String {
+    let text = serde_json::to_vec(value).expect("a task is JSON");
+    let digest = Sha256::digest(&text);
+    digest[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// A value as it travels.
+pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, FleetError> {
+    let text =
+        serde_json::to_vec(value).map_err(|error| FleetError::damaged("a message", error))?;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let packed = encoder.write_all(&text).and_then(|()| encoder.finish());
+    packed.map_err(|error| FleetError::damaged("a message", error))
+}
+
+/// What has travelled.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, FleetError> {
+    let mut text = Vec::new();
+    let mut limited = GzDecoder::new(bytes).take(LONGEST);
+    limited
+        .read_to_end(&mut text)
+        .map_err(|error| FleetError::damaged(what, error))?;
+    serde_json::from_slice(&text).map_err(|error| FleetError::damaged(what, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::trial::TrialSpec;
+
+    fn task(position: u32) -> Task {
+        Task {
+            block: "rounds-x-0-0".to_owned(),
+            position,
+            spec: TrialSpec::default(),
+            limit_s: 1.0,
+            probe_fsync: false,
+        }
+    }
+
+    #[test]
+    fn what_travels_arrives_as_it_was() {
+        let work = Work {
+            run: "r".to_owned(),
+            group: "g".to_owned(),
+            tasks: vec![task(0), task(1)],
+        };
+        let packed = encode(&work).unwrap();
+        assert_eq!(decode::<Work>(&packed, "work").unwrap(), work);
+        for damaged in [&packed[..packed.len() / 2], b"", b"{}"] {
+            assert!(decode::<Work>(damaged, "work").is_err());
+        }
+    }
+
+    #[test]
+    fn blocks_with_other_trials_have_other_hashes() {
+        let hashes = [vec![task(0)], vec![task(1)], vec![task(0), task(1)]];
+        let hashes = hashes.map(|tasks| hash_of_block(&tasks));
+        assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2]);
+        assert_eq!(hash_of_task(&task(4)), hash_of_task(&task(4)));
+        assert_eq!(hashes[0].len(), 32);
+    }
+}

@@ -1,0 +1,235 @@
+//! Which machines share a run: the agents that are chosen, in groups of which each gets a full answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::labels::Labels;
+use crate::environment::{Environment, Volume, VolumeKind};
+
+/// The label by which a user assigns a machine to a class.
+pub const CLASS: &str = "class";
+
+/// For what each full answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// All machines are alike and share the blocks.
+    Any,
+    /// Every class of machines gets its own full answer.
+    #[default]
+    Class,
+    /// Every machine does.
+    Host,
+}
+
+/// A machine that can take part in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Name of its agent.
+    pub agent: String,
+    /// Its labels.
+    pub labels: Labels,
+}
+
+/// Machines that share the blocks of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its name, which can be part of a path.
+    pub name: String,
+    /// What its machines have in common, for people.
+    pub about: String,
+    /// The agents, by name.
+    pub agents: BTreeSet<String>,
+}
+
+/// The groups of these machines, by name.
+pub fn groups(candidates: &[Candidate], per: Per) -> Vec<Group> {
+    let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for candidate in candidates {
+        let about = about(candidate, per);
+        let agents = members.entry(about).or_default();
+        agents.insert(candidate.agent.clone());
+    }
+    let mut names = BTreeSet::new();
+    let group = |(about, agents): (String, BTreeSet<String>)| Group {
+        name: free_name(&about, &mut names),
+        about,
+        agents,
+    };
+    members.into_iter().map(group).collect()
+}
+
+/// What the machines of its group have in common.
+pub fn about(candidate: &Candidate, per: Per) -> String {
+    match per {
+        Per::Any => "all machines".to_owned(),
+        Per::Host => candidate.agent.clone(),
+        Per::Class => class(&candidate.labels),
+    }
+}
+
+/// The class of a machine: what its label `class` says, otherwise processor, kind of disk and file system.
+pub fn class(labels: &Labels) -> String {
+    let of = |name: &str| labels.get(name).map_or("unknown", String::as_str);
+    match labels.get(CLASS) {
+        Some(class) => class.clone(),
+        None => format!("{}, {}, {}", of("cpu"), of("disk"), of("fs")),
+    }
+}
+
+/// The labels that every machine has by itself, for the directory that it measures.
+pub fn own_labels(machine: &Environment, volume: Option<&Volume>) -> Labels {
+    let unknown = || "unknown".to_owned();
+    let mut labels = Labels::new();
+    let mut set = |name: &str, value: Option<String>| {
+        labels.insert(name.to_owned(), value.unwrap_or_else(unknown));
+    };
+    set("cpu", machine.cpu.model.clone());
+    set("arch", machine.system.architecture.clone());
+    set("kernel", machine.system.kernel.clone());
+    set("disk", volume.map(|it| Disk::of(it).to_string()));
+    set("fs", volume.and_then(|it| it.file_system.clone()));
+    labels
+}
+
+/// What kind of storage a machine measures. Figures of different kinds are never averaged.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disk {
+    /// It does not say that it rotates.
+    Solid,
+    /// It says that it rotates.
+    Rotating,
+    /// Main memory.
+    Memory,
+    /// Across a network.
+    Network,
+    /// Nothing is known.
+    #[default]
+    Unknown,
+}
+
+impl Disk {
+    /// The kind of a volume.
+    pub fn of(volume: &Volume) -> Disk {
+        match (volume.kind, volume.rotational) {
+            (VolumeKind::Memory, _) => Disk::Memory,
+            (VolumeKind::Network, _) => Disk::Network,
+            (_, Some(true)) => Disk::Rotating,
+            (_, Some(false)) => Disk::Solid,
+            (_, None) => Disk::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Display for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Disk::Solid => "solid-state",
+            Disk::Rotating => "rotating",
+            Disk::Memory => "memory",
+            Disk::Network => "network",
+            Disk::Unknown => "unknown",
+        })
+    }
+}
+
+/// A name of small letters, digits and hyphens that no other group has.
+fn free_name(about: &str, taken: &mut BTreeSet<String>) -> String {
+    const LONGEST: usize = 40;
+    let plain = name_of(about);
+    let plain: String = plain.chars().take(LONGEST).collect();
+    let numbered = (2..).map(|number| format!("{plain}-{number}"));
+    let name = std::iter::once(plain.clone())
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or(plain);
+    taken.insert(name.clone());
+    name
+}
+
+/// Text as a name of small letters, digits and hyphens.
+pub fn name_of(text: &str) -> String {
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        c if c.is_ascii_alphanumeric() => c,
+        _ => ' ',
+    };
+    let words: String = text.chars().map(plain).collect();
+    let name = words.split_whitespace().collect::<Vec<_>>().join("-");
+    match name.is_empty() {
+        true => "unnamed".to_owned(),
+        false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(agent: &str, labels: &[(&str, &str)]) -> Candidate {
+        let labels = labels.iter();
+        Candidate {
+            agent: agent.to_owned(),
+            labels: labels
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
+        }
+    }
+
+    fn machines() -> [Candidate; 4] {
+        [
+            candidate(
+                "a",
+                &[("cpu", "Xeon"), ("disk", "solid-state"), ("fs", "ext4")],
+            ),
+            candidate(
+                "b",
+                &[("cpu", "Xeon"), ("disk", "rotating"), ("fs", "ext4")],
+            ),
+            candidate(
+                "c",
+                &[("cpu", "Xeon"), ("disk", "solid-state"), ("fs", "ext4")],
+            ),
+            candidate("d", &[("cpu", "Pi"), ("class", "Edge!")]),
+        ]
+    }
+
+    #[test]
+    fn machines_are_grouped_by_what_the_answer_is_for() {
+        let names = |per| -> Vec<(String, usize)> {
+            let groups = groups(&machines(), per).into_iter();
+            groups.map(|it| (it.name, it.agents.len())).collect()
+        };
+        let named = |name: &str, agents| (name.to_owned(), agents);
+        assert_eq!(names(Per::Any), [named("all-machines", 4)]);
+        assert_eq!(
+            names(Per::Class),
+            [
+                named("edge", 1),
+                named("xeon-rotating-ext4", 1),
+                named("xeon-solid-state-ext4", 2)
+            ]
+        );
+        assert_eq!(
+            names(Per::Host),
+            ["a", "b", "c", "d"].map(|it| named(it, 1))
+        );
+    }
+
+    #[test]
+    fn groups_whose_names_would_be_the_same_are_numbered() {
+        let both = [
+            candidate("x", &[("class", "A b")]),
+            candidate("y", &[("class", "a_B")]),
+        ];
+        let names: Vec<String> = groups(&both, Per::Class)
+            .into_iter()
+            .map(|it| it.name)
+            .collect();
+        assert_eq!(names, ["a-b", "a-b-2"]);
+        assert_eq!(name_of("…"), "unnamed");
+    }
+}

@@ -1,0 +1,17 @@
+//! Runs over a fleet: which machines share a run, and what many machines say together.
+
+mod code;
+mod collect;
+mod explain;
+mod groups;
+mod labels;
+mod summary;
+
+pub use code::foreign;
+pub use collect::MachineCollector;
+pub use groups::{CLASS, Candidate, Disk, Group, Per, about, class, groups, name_of, own_labels};
+pub use labels::{Expression, ExpressionError, Labels, Listed};
+pub use summary::{
+    Attributes, DiskSummary, Explanation, FleetAnalysis, FleetClaim, FleetExperiment, FleetMachine,
+    FleetVariant, GroupAnswer, GroupRatio, Machine, MachineRatio, summarise,
+};

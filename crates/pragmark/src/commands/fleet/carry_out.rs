@@ -1,0 +1,345 @@
+//! Carrying a run out over a fleet: each group its own run, all at the same time, while agents come and go.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use ::fleet::{
+    Crowd, MachineReport, Remote, RunCard, RunPart, Server, finish, machine_reports, part_of_run,
+    present, publish, publish_part,
+};
+use lab::fleet::{Candidate, Group, about};
+use runner::{End, Event, Observer, RunFolder};
+
+use super::choice::usable;
+use super::folder::FleetFolder;
+use crate::commands::{output, tiers};
+use crate::failure::Failure;
+use crate::progress::{Task, is_bar_wanted};
+
+/// The file with what the machines of a group said of themselves.
+pub(super) const MACHINES: &str = "machines.json";
+
+/// How often to look who is present.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a group may be without agents before that is said.
+const ALONE: Duration = Duration::from_secs(20);
+
+/// Carries out what remains of a run.
+pub(super) fn carry_out(
+    server: &Server,
+    folder: &mut FleetFolder,
+    plain: bool,
+    interrupted: &AtomicBool,
+) -> Result<End, Failure> {
+    let card = folder.chosen.card.clone();
+    let board = Mutex::new(Board::new(plain, card.groups.len()));
+    let crowds: HashMap<String, Crowd> = card
+        .groups
+        .iter()
+        .map(|group| {
+            (
+                group.name.clone(),
+                Arc::new(AtomicUsize::new(group.agents.len())),
+            )
+        })
+        .collect();
+    let (ends, card) = thread::scope(|scope| {
+        let folder = &*folder;
+        let threads: Vec<_> = card
+            .groups
+            .iter()
+            .map(|group| {
+                let crowd = Arc::clone(&crowds[&group.name]);
+                let board = &board;
+                scope.spawn(move || of_group(server, folder, group, crowd, board, interrupted))
+            })
+            .collect();
+        let card = watch(server, folder, &crowds, &threads, &board);
+        let ends: Vec<Result<End, Failure>> = threads.into_iter().map(joined).collect();
+        (ends, card)
+    });
+    drop(board);
+    folder.chosen.card = card;
+    folder.write()?;
+    concluded(server, &folder.chosen.card, ends)
+}
+
+fn joined(thread: ScopedJoinHandle<'_, Result<End, Failure>>) -> Result<End, Failure> {
+    thread.join().unwrap_or_else(|_| {
+        Err(Failure::unusable(
+            "the thread of a group has ended by a fault",
+        ))
+    })
+}
+
+/// How the whole has ended: a group that could not be measured is said, and the others count.
+fn concluded(
+    server: &Server,
+    card: &RunCard,
+    ends: Vec<Result<End, Failure>>,
+) -> Result<End, Failure> {
+    let is_cancelled = ends.iter().any(|end| matches!(end, Ok(End::Cancelled)));
+    let groups = ends.len();
+    let mut failures: Vec<Failure> = ends.into_iter().filter_map(Result::err).collect();
+    if failures.len() == groups && !failures.is_empty() {
+        return Err(failures.remove(0));
+    }
+    for failure in &failures {
+        failure.report();
+    }
+    if is_cancelled {
+        return Ok(End::Cancelled);
+    }
+    finish(server, card)?;
+    Ok(End::Finished)
+}
+
+/// Carries out the run of a group.
+fn of_group(
+    server: &Server,
+    folder: &FleetFolder,
+    group: &Group,
+    crowd: Crowd,
+    board: &Mutex<Board>,
+    interrupted: &AtomicBool,
+) -> Result<End, Failure> {
+    let card = &folder.chosen.card;
+    let path = folder.of_group(group);
+    let Some(own) = opened(server, card, group, &path, interrupted)? else {
+        return Ok(End::Cancelled);
+    };
+    let mut remote = Remote::new(server, &card.run, &group.name, crowd);
+    let mut observer = OfGroup {
+        group: &group.name,
+        board,
+    };
+    let end = runner::run(&own, &mut remote, &mut observer)?;
+    tiers::keep_measured(&own);
+    let reports = machine_reports(server, &card.run, &group.name)?;
+    let text = serde_json::to_string_pretty(&reports).map_err(Failure::unusable)?;
+    output::write_in_run(&path.join(MACHINES), &text)?;
+    locked(board).group_ended();
+    Ok(end)
+}
+
+/// The folder of a group's run, which begins as soon as one of its agents is ready; none where it was stopped.
+fn opened(
+    server: &Server,
+    card: &RunCard,
+    group: &Group,
+    path: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<RunFolder>, Failure> {
+    if path.join("run.json").is_file() {
+        return Ok(Some(RunFolder::open(path)?));
+    }
+    if part_of_run(server, &card.run, &group.name)?.is_none() {
+        let Some(ready) = first_ready(server, card, group, interrupted)? else {
+            return Ok(None);
+        };
+        publish_part(server, &card.run, &group.name, &begun(card, group, ready))?;
+    }
+    let Some(part) = part_of_run(server, &card.run, &group.name)? else {
+        let name = &group.name;
+        return Err(Failure::unusable(format!(
+            "the server has lost the plan of the group {name}"
+        )));
+    };
+    Ok(Some(RunFolder::create(
+        path,
+        &part.plan,
+        &part.environment,
+    )?))
+}
+
+/// The first machine of a group that is ready; none where it was stopped.
+fn first_ready(
+    server: &Server,
+    card: &RunCard,
+    group: &Group,
+    interrupted: &AtomicBool,
+) -> Result<Option<MachineReport>, Failure> {
+    while !interrupted.load(Ordering::Relaxed) {
+        let reports = machine_reports(server, &card.run, &group.name)?;
+        let refusals: HashSet<&str> = refusals(&reports).map(|(agent, _)| agent).collect();
+        if group.agents.iter().all(|it| refusals.contains(it.as_str())) {
+            return Err(all_refused(group, &reports));
+        }
+        if let Some(ready) = reports.into_iter().find(|it| it.machine.is_ok()) {
+            return Ok(Some(ready));
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    Ok(None)
+}
+
+fn refusals(reports: &[MachineReport]) -> impl Iterator<Item = (&str, &str)> {
+    let reports = reports.iter();
+    reports.filter_map(|it| Some((it.agent.as_str(), it.machine.as_ref().err()?.as_str())))
+}
+
+fn all_refused(group: &Group, reports: &[MachineReport]) -> Failure {
+    let reasons = refusals(reports).map(|(agent, why)| format!("\n  {agent}: {why}"));
+    let reasons: String = reasons.collect();
+    Failure::unusable(format!(
+        "no agent of the group {} can carry the run out:{reasons}",
+        group.name
+    ))
+}
+
+/// The run of a group, with the machine that is ready first.
+fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
+    let environment = ready.machine.expect("it is ready");
+    let mut plan = card.plan.clone();
+    plan.id = format!("{}@{}", card.run, group.name);
+    let directory = environment
+        .machine
+        .volumes
+        .first()
+        .map(|it| it.path.clone());
+    for planned in &mut plan.experiments {
+        planned.directory = directory.clone().unwrap_or_else(|| "/".into());
+    }
+    tiers::add_known(&mut plan, &environment.engines);
+    RunPart { plan, environment }
+}
+
+/// Looks who is present until all groups have ended; the run with the agents that have come.
+fn watch(
+    server: &Server,
+    folder: &FleetFolder,
+    crowds: &HashMap<String, Crowd>,
+    threads: &[ScopedJoinHandle<'_, Result<End, Failure>>],
+    board: &Mutex<Board>,
+) -> RunCard {
+    let mut card = folder.chosen.card.clone();
+    let mut seen: HashMap<String, Instant> = HashMap::new();
+    let mut looked = Instant::now();
+    while !threads.iter().all(ScopedJoinHandle::is_finished) {
+        thread::sleep(Duration::from_millis(20));
+        if looked.elapsed() < LOOK {
+            continue;
+        }
+        looked = Instant::now();
+        // Who is present matters for speed alone: the next look may succeed.
+        if let Ok(changed) = counted(server, &mut card, crowds, &mut seen, board)
+            && changed
+        {
+            let _ = publish(server, &card);
+        }
+    }
+    card
+}
+
+/// Counts the agents that are present in each group, and adds those that have come; whether any has.
+fn counted(
+    server: &Server,
+    card: &mut RunCard,
+    crowds: &HashMap<String, Crowd>,
+    seen: &mut HashMap<String, Instant>,
+    board: &Mutex<Board>,
+) -> Result<bool, Failure> {
+    let on = card.on.as_deref().and_then(|on| on.parse().ok());
+    let all = present(server)?;
+    let agents: Vec<_> = usable(&all, on.as_ref()).collect();
+    let mut changed = false;
+    for group in &mut card.groups {
+        let of_group = agents.iter().map(|agent| agent.candidate());
+        let of_group = of_group.filter(|it| about(it, card.per) == group.about);
+        let here: Vec<Candidate> = of_group.collect();
+        for candidate in &here {
+            if group.agents.insert(candidate.agent.clone()) {
+                changed = true;
+                card.agents.push(candidate.clone());
+                locked(board).line(&format!("{} joins {}", candidate.agent, group.name));
+            }
+        }
+        crowds[&group.name].store(here.len(), Ordering::Relaxed);
+        if !here.is_empty() {
+            seen.insert(group.name.clone(), Instant::now());
+        } else if seen
+            .get(&group.name)
+            .is_some_and(|seen| seen.elapsed() > ALONE)
+        {
+            seen.remove(&group.name);
+            locked(board).line(&format!(
+                "{}: no agent is present; waiting for one",
+                group.name
+            ));
+        }
+    }
+    Ok(changed)
+}
+
+/// The progress of all groups.
+struct Board {
+    task: Task,
+    groups: usize,
+    ended: usize,
+    trials: u64,
+    problems: HashSet<String>,
+}
+
+impl Board {
+    fn new(plain: bool, groups: usize) -> Board {
+        Board {
+            task: Task::new(is_bar_wanted(plain)),
+            groups,
+            ended: 0,
+            trials: 0,
+            problems: HashSet::new(),
+        }
+    }
+
+    fn line(&self, text: &str) {
+        self.task.line(&format!("  {text}"));
+    }
+
+    fn group_ended(&mut self) {
+        self.ended += 1;
+    }
+
+    fn trial_ended(&mut self, group: &str, problem: Option<String>) {
+        self.trials += 1;
+        let (trials, ended, groups) = (self.trials, self.ended, self.groups);
+        let message = format!("{trials} trials, {ended} of {groups} groups have ended");
+        self.task.now_and_then(&format!("  {message}"));
+        self.task.update(message, None);
+        if let Some(problem) = problem.filter(|it| self.problems.insert(it.clone())) {
+            self.line(&format!("{group}: {problem}"));
+        }
+    }
+}
+
+fn locked(board: &Mutex<Board>) -> std::sync::MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes on what happens in the run of a group.
+struct OfGroup<'a> {
+    group: &'a str,
+    board: &'a Mutex<Board>,
+}
+
+impl Observer for OfGroup<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::TrialEnded(record) => {
+                let (experiment, variant) = (&record.experiment, &record.variant);
+                let problem = record.outcome.problem();
+                let problem = problem.map(|it| format!("{experiment} {variant}: {it}"));
+                locked(self.board).trial_ended(self.group, problem);
+            }
+            Event::ExperimentEnds { planned, reason } => {
+                let text = format!("{}: {} ended: {reason}", self.group, planned.key);
+                locked(self.board).task.step_line(&text);
+            }
+            _ => {}
+        }
+    }
+}

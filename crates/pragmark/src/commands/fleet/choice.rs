@@ -1,0 +1,172 @@
+//! Which agents take part in a run.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ::fleet::{Present, Server, present};
+use lab::fleet::{Expression, Listed};
+
+use crate::commands::run::THIS_VERSION;
+use crate::failure::Failure;
+
+/// How long to wait for more agents once there are enough: they start at about the same time.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// The largest difference of clocks, in seconds.
+const CLOCK_S: i64 = 300;
+
+/// The agents that can take part, once there are at least so many, which must be so in so many seconds.
+pub(super) fn choose(
+    server: &Server,
+    on: Option<&Expression>,
+    (least, wait_s): (usize, f64),
+    interrupted: &AtomicBool,
+) -> Result<Vec<Present>, Failure> {
+    let began = Instant::now();
+    let mut enough_since = None;
+    let mut said = false;
+    loop {
+        let all = present(server)?;
+        let chosen: Vec<Present> = usable(&all, on).collect();
+        let is_enough = chosen.len() >= least.max(1);
+        let since = *enough_since.get_or_insert_with(Instant::now);
+        if !is_enough {
+            enough_since = None;
+        } else if since.elapsed() >= SETTLE {
+            warn_of_unusable(&all);
+            return Ok(chosen);
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Failure::interrupted("stopped while waiting for agents"));
+        }
+        if began.elapsed().as_secs_f64() > wait_s {
+            return Err(too_few(&all, on, least));
+        }
+        if !is_enough && !said && began.elapsed() > SETTLE {
+            said = true;
+            tell!(
+                "waiting for agents: {} of {least} can take part",
+                chosen.len()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The agents among all that can take part.
+pub(super) fn usable<'a>(
+    all: &'a [Present],
+    on: Option<&'a Expression>,
+) -> impl Iterator<Item = Present> + 'a {
+    let can = |agent: &&Present| why_not(agent).is_none();
+    let meant = move |agent: &&Present| on.is_none_or(|on| on.holds(&agent.card.labels));
+    all.iter().filter(can).filter(meant).cloned()
+}
+
+/// Why an agent cannot take part in any run of this version.
+fn why_not(agent: &Present) -> Option<String> {
+    let card = &agent.card;
+    if card.version != THIS_VERSION {
+        return Some(format!(
+            "it is pragmark {}, and this is {THIS_VERSION}",
+            card.version
+        ));
+    }
+    if card.doing.draining {
+        return Some("it ends after its block".to_owned());
+    }
+    let ahead_s = agent.clock_ahead_s;
+    (ahead_s.abs() > CLOCK_S).then(|| {
+        let direction = if ahead_s > 0 { "ahead of" } else { "behind" };
+        let minutes = ahead_s.abs() / 60;
+        format!("its clock is {minutes} min {direction} the server's")
+    })
+}
+
+fn warn_of_unusable(all: &[Present]) {
+    for agent in all {
+        if let Some(why) = why_not(agent) {
+            tell!("warning: {} takes no part: {why}", agent.card.agent);
+        }
+    }
+}
+
+fn too_few(all: &[Present], on: Option<&Expression>, least: usize) -> Failure {
+    if all.is_empty() {
+        return Failure::unusable("the fleet has no agents")
+            .hint("start one on each machine: pragmark agent SERVER --dir DIR");
+    }
+    let matching = usable(all, on).count();
+    let reasons = all
+        .iter()
+        .filter_map(|agent| Some(format!("  {}: {}", agent.card.agent, why_not(agent)?)));
+    let reasons: Vec<String> = reasons.collect();
+    let labels: BTreeSet<String> = all
+        .iter()
+        .map(|agent| format!("  {}: {}", agent.card.agent, Listed(&agent.card.labels)))
+        .collect();
+    let labels: Vec<String> = labels.into_iter().collect();
+    let unusable = match reasons.is_empty() {
+        true => String::new(),
+        false => format!("\nagents that take no part:\n{}", reasons.join("\n")),
+    };
+    Failure::unusable(format!(
+        "{matching} of the {} agents can take part and match --on, and {} are needed{unusable}",
+        all.len(),
+        least.max(1)
+    ))
+    .hint(format!(
+        "the agents have these labels:\n{}",
+        labels.join("\n")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::fleet::{Card, Doing};
+
+    fn agent(name: &str, version: &str, clock_ahead_s: i64) -> Present {
+        let labels = [("disk".to_owned(), "nvme".to_owned())];
+        Present {
+            card: Card {
+                agent: name.to_owned(),
+                version: version.to_owned(),
+                labels: labels.into(),
+                machine: Default::default(),
+                engines: Vec::new(),
+                drivers: Vec::new(),
+                doing: Doing::default(),
+                clock_s: 0,
+            },
+            clock_ahead_s,
+        }
+    }
+
+    #[test]
+    fn agents_of_another_version_or_with_a_wrong_clock_take_no_part() {
+        let all = [
+            agent("a", THIS_VERSION, 4),
+            agent("b", "9.9.9", 0),
+            agent("c", THIS_VERSION, -7200),
+        ];
+        let names: Vec<String> = usable(&all, None).map(|it| it.card.agent).collect();
+        assert_eq!(names, ["a"]);
+        let failure = too_few(&all[1..], None, 1).words();
+        assert!(
+            failure.contains("9.9.9") && failure.contains(THIS_VERSION),
+            "{failure}"
+        );
+        assert!(failure.contains("120 min behind"), "{failure}");
+    }
+
+    #[test]
+    fn an_expression_that_matches_nobody_is_answered_with_the_labels() {
+        let all = [agent("a", THIS_VERSION, 0)];
+        let on: Expression = "disk=hdd".parse().unwrap();
+        let failure = too_few(&all, Some(&on), 1).words();
+        assert!(failure.contains("0 of the 1 agents"), "{failure}");
+        assert!(failure.contains("disk=nvme"), "{failure}");
+    }
+}

@@ -1,0 +1,83 @@
+//! The folder of a run over a fleet: what was chosen, and a folder for the run of each group.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ::fleet::RunCard;
+use lab::fleet::Group;
+use serde::{Deserialize, Serialize};
+
+use crate::commands::output;
+use crate::failure::Failure;
+
+/// The file that says what was chosen.
+pub(super) const FILE: &str = "fleet.json";
+
+/// Version of the file.
+const FORMAT: u32 = 1;
+
+/// What was chosen when the run began.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Chosen {
+    /// Version of the file.
+    format: u32,
+    /// The address of the server, without credentials.
+    pub(super) server: String,
+    /// The run.
+    pub(super) card: RunCard,
+}
+
+/// The folder.
+pub(super) struct FleetFolder {
+    pub(super) path: PathBuf,
+    pub(super) chosen: Chosen,
+}
+
+impl FleetFolder {
+    /// Makes the folder of a new run.
+    pub(super) fn create(path: &Path, server: String, card: RunCard) -> Result<Self, Failure> {
+        let folder = FleetFolder {
+            path: path.to_owned(),
+            chosen: Chosen {
+                format: FORMAT,
+                server,
+                card,
+            },
+        };
+        fs::create_dir_all(folder.path.join("groups")).map_err(|error| {
+            Failure::unusable(format!("cannot create {}: {error}", path.display()))
+        })?;
+        folder.write()?;
+        Ok(folder)
+    }
+
+    /// Writes what was chosen, which changes when agents join.
+    pub(super) fn write(&self) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(&self.chosen).map_err(Failure::unusable)?;
+        output::write_in_run(&self.path.join(FILE), &text)
+    }
+
+    /// Opens the folder of a run.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let file = path.join(FILE);
+        let damaged =
+            |why: String| Failure::unusable(format!("{} is damaged: {why}", file.display()));
+        let text = fs::read_to_string(&file).map_err(|error| {
+            Failure::unusable(format!("cannot read {}: {error}", file.display()))
+        })?;
+        let chosen: Chosen =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        match chosen.format {
+            FORMAT => Ok(FleetFolder {
+                path: path.to_owned(),
+                chosen,
+            }),
+            other => Err(damaged(format!("it has format {other}, not {FORMAT}"))),
+        }
+    }
+
+    /// The folder of a group's run.
+    pub(super) fn of_group(&self, group: &Group) -> PathBuf {
+        self.path.join("groups").join(&group.name)
+    }
+}

@@ -1,0 +1,138 @@
+//! Agents share a run, and what comes of it is what one machine would have measured.
+
+use crate::world::{essence, words, world};
+
+#[test]
+fn agents_share_the_blocks_and_the_record_is_that_of_one_machine() {
+    let Some(mut world) = world() else { return };
+    world.experiment(8, 20);
+    world.start_server();
+    let _agents = ["a", "b"].map(|name| world.agent(name, &[]));
+    let address = world.address();
+    let more = ["--per", "any", "--agents", "2", "--out", "fleet"];
+    let ended = world.pragmark(&world.run_arguments(&address, &more));
+    assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
+    let trials = world.trials("fleet/groups/all-machines");
+    let agents: std::collections::BTreeSet<String> = trials
+        .iter()
+        .map(|trial| trial["agent"].to_string())
+        .collect();
+    assert_eq!(agents.len(), 2, "both took part: {agents:?}");
+    for block in trials.chunk_by(|one, other| one["round"] == other["round"]) {
+        assert!(
+            block
+                .iter()
+                .all(|trial| trial["agent"] == block[0]["agent"])
+        );
+    }
+
+    let local = [
+        "run",
+        "waits.toml",
+        "--drivers",
+        "drivers",
+        "--seed",
+        "7",
+        "--probe",
+        "0",
+        "--no-tiers",
+        "--out",
+        "local",
+    ];
+    let ended = world.pragmark(&local);
+    assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
+    let of = |folder| world.trials(folder).iter().map(essence).collect::<Vec<_>>();
+    assert_eq!(of("fleet/groups/all-machines"), of("local"));
+    let table = |folder: &str| {
+        let exported = world.pragmark(&["export", folder, "--format", "variants-csv"]);
+        words(&exported)
+    };
+    let estimates = |folder| without_place(&table(folder));
+    assert_eq!(estimates("fleet/groups/all-machines"), estimates("local"));
+    let page = std::fs::read_to_string(world.path().join("fleet/report.html")).unwrap();
+    assert!(page.contains("The machines"));
+    assert!(!page.contains("127.0.0.1"), "no address in the page");
+}
+
+/// A table without the columns that say where and how long.
+fn without_place(table: &str) -> Vec<Vec<String>> {
+    let mut lines = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let heading = lines.next().unwrap_or_default();
+    let is_kept = |name: &str| !["run", "directory", "wall_s"].contains(&name);
+    let keep: Vec<usize> = (0..heading.len())
+        .filter(|it| is_kept(heading[*it]))
+        .collect();
+    assert!(heading.len() > 5, "{table}");
+    lines
+        .map(|line| {
+            keep.iter()
+                .filter_map(|it| line.get(*it))
+                .map(|it| (*it).to_owned())
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_class_has_a_full_answer_and_the_page_compares_them() {
+    let Some(mut world) = world() else { return };
+    world.experiment(4, 5);
+    world.start_server();
+    let _agents = [
+        ("a", "class=fast"),
+        ("b", "class=slow"),
+        ("c", "class=slow"),
+    ]
+    .map(|(name, label)| world.agent(name, &["--label", label]));
+    let address = world.address();
+    let more = ["--per", "class", "--agents", "3", "--out", "fleet"];
+    let ended = world.pragmark(&world.run_arguments(&address, &more));
+    assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
+    for group in ["fast", "slow"] {
+        let trials = world.trials(&format!("fleet/groups/{group}"));
+        assert_eq!(trials.len(), 4 * 3, "{group}");
+    }
+    let said = words(&world.pragmark(&["report", "fleet", "--format", "markdown"]));
+    for part in [
+        "fast",
+        "slow",
+        "all classes",
+        "The machines",
+        "Ratio by class",
+    ] {
+        assert!(
+            said.to_lowercase().contains(&part.to_lowercase()),
+            "{part}: {said}"
+        );
+    }
+    let status = words(&world.pragmark(&["fleet", "status", &address]));
+    assert!(
+        status.contains("Agents: 3") && status.contains("ended"),
+        "{status}"
+    );
+}
+
+#[test]
+fn drained_agents_end_and_a_purged_run_is_gone() {
+    let Some(mut world) = world() else { return };
+    world.experiment(3, 5);
+    world.start_server();
+    let mut agent = world.agent("a", &[]);
+    let address = world.address();
+    let more = ["--per", "host", "--out", "fleet"];
+    let ended = world.pragmark(&world.run_arguments(&address, &more));
+    assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
+    let drained = world.pragmark(&["fleet", "drain", &address, "a"]);
+    assert_eq!(drained.status.code(), Some(0), "{}", words(&drained));
+    assert_eq!(agent.exit_code(), 0);
+    let text = std::fs::read_to_string(world.path().join("fleet/fleet.json")).unwrap();
+    let chosen: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let run = chosen["card"]["run"].as_str().unwrap();
+    let purged = world.pragmark(&["fleet", "purge", &address, run]);
+    assert_eq!(purged.status.code(), Some(0), "{}", words(&purged));
+    let again = world.pragmark(&["fleet", "purge", &address, run]);
+    assert_eq!(again.status.code(), Some(3));
+    assert!(words(&again).contains("has no run"), "{}", words(&again));
+}

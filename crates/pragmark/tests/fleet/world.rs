@@ -1,0 +1,373 @@
+//! A server, agents and coordinators as processes of their own, which tests start, kill and start again.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The longest that anything may take.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// A directory with a server's configuration, a driver whose trials wait, and an experiment for it.
+pub struct World {
+    directory: TempDir,
+    program: PathBuf,
+    pub port: u16,
+    server: Option<Child>,
+    extra: String,
+}
+
+/// A process that is killed when it is dropped.
+pub struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// Kills it at once, as SIGKILL does.
+    pub fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Stops it, or lets it go on.
+    pub fn signal(&self, signal: Signal) {
+        let process = Pid::from_child(&self.0);
+        kill_process(process, signal).unwrap();
+    }
+
+    /// Whether it still runs.
+    pub fn runs(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+
+    /// Waits for its end.
+    pub fn exit_code(&mut self) -> i32 {
+        let begin = Instant::now();
+        while begin.elapsed() < LIMIT {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code().unwrap_or(-1);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not end");
+    }
+}
+
+/// A trial waits so long and says a figure that follows from its seed and its speed alone.
+const DRIVER: &str = r#"#!/bin/sh
+if [ "$1" = describe ]; then
+  echo '{"name":"waiting","version":"3.0.0","source_id":"none","compile_options":[],"defaults":{}}'
+  exit
+fi
+read -r spec
+number() { echo "$spec" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"; }
+sleep "$(number wait_ms | awk '{ print $1 / 1000 }')"
+figure=$(echo "$(number seed) $(number speed)" | awk '{
+  noise = substr($1, length($1) - 2) + 7 * $2
+  print $2 * (1 + (noise % 101 - 50) / 2000)
+}')
+echo "{\"outcome\":{\"measured\":{\"metrics\":{\"steps_per_s\":$figure},\"engine\":{\"version\":\"3.0.0\",\"source_id\":\"none\"}}}}"
+"#;
+
+const MANIFEST: &str = r#"
+needs = "a shell"
+
+[[driver]]
+name      = "waiting"
+about     = "a shell script that waits"
+library   = "carried"
+workloads = ["waiting"]
+run       = ["sh", "{folder}/driver.sh"]
+
+[workloads.waiting]
+about = "waiting"
+
+[workloads.waiting.parameters.speed]
+type    = "int"
+min     = 1
+default = 100
+about   = "the figure to say"
+
+[workloads.waiting.parameters.wait_ms]
+type    = "int"
+min     = 0
+default = 20
+about   = "how long to wait"
+
+[workloads.waiting.metrics.steps_per_s]
+unit   = "ops_per_second"
+better = "higher"
+about  = "the figure"
+"#;
+
+/// The program of the server; none where there is none.
+pub fn nats_server() -> Option<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/nats/nats-server");
+    let named = std::env::var_os("PRAGMARK_NATS_SERVER").map(PathBuf::from);
+    let on_path = std::env::var_os("PATH").and_then(|path| {
+        let mut places = std::env::split_paths(&path).map(|place| place.join("nats-server"));
+        places.find(|place| place.is_file())
+    });
+    named.or(built.is_file().then_some(built)).or(on_path)
+}
+
+/// A world, unless this machine has no server.
+pub fn world() -> Option<World> {
+    let Some(program) = nats_server() else {
+        testing::skip("there is no nats-server; see docs/fleet.md");
+        return None;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let world = World {
+        directory,
+        program,
+        port,
+        server: None,
+        extra: String::new(),
+    };
+    world.driver("drivers", "waiting");
+    Some(world)
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.kill_server();
+    }
+}
+
+impl World {
+    /// The same with more in the server's configuration.
+    pub fn configured(mut self, extra: &str) -> World {
+        self.extra = extra.to_owned();
+        self
+    }
+
+    /// Writes a driver, and a workload of the same name, into a directory of drivers.
+    pub fn driver(&self, directory: &str, name: &str) {
+        let folder = self.path().join(directory).join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("driver.sh"), DRIVER).unwrap();
+        fs::write(
+            folder.join("driver.toml"),
+            MANIFEST.replace("waiting", name),
+        )
+        .unwrap();
+    }
+
+    /// Where everything is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The address of the server.
+    pub fn address(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts the server with the storage that it had before, and waits until it answers.
+    pub fn start_server(&mut self) {
+        let config = format!(
+            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
+            self.port,
+            self.path().join("jetstream").display(),
+            self.extra
+        );
+        let file = self.path().join("server.conf");
+        fs::write(&file, config).unwrap();
+        let log = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.path().join("server.log"))
+            .unwrap();
+        let server = Command::new(&self.program)
+            .arg("-c")
+            .arg(&file)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.server = Some(server);
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(begin.elapsed() < LIMIT, "the server does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Kills the server as SIGKILL does.
+    pub fn kill_server(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+
+    /// Writes an experiment with so many rounds.
+    pub fn experiment(&self, rounds: u32, wait_ms: u32) {
+        let text = format!(
+            r#"
+id       = "waits"
+question = "Does it wait?"
+workload = "waiting"
+base     = {{ driver = "waiting", wait_ms = {wait_ms} }}
+metric   = "steps_per_s"
+
+[factors]
+speed = [100, 200]
+
+[design]
+kind     = "one-at-a-time"
+baseline = {{ speed = 100 }}
+stopping = {{ rounds = {rounds}, max_rounds = {rounds} }}
+
+[[claims]]
+id       = "w-1"
+says     = "twice the speed is at least one and a half times as fast"
+ratio    = {{ of = {{ speed = 200 }}, to = {{ speed = 100 }} }}
+at_least = 1.5
+published = 2.0
+"#
+        );
+        fs::write(self.path().join("waits.toml"), text).unwrap();
+    }
+
+    /// The program with these arguments.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env("PRAGMARK_CACHE", self.path().join("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn pragmark(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Starts the program; what it prints goes to a file of this name.
+    pub fn start(&self, log: &str, arguments: &[&str]) -> Running {
+        let file = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.path().join(log))
+            .unwrap();
+        let child = self
+            .command(arguments)
+            .stdout(file.try_clone().unwrap())
+            .stderr(file)
+            .spawn();
+        Running(child.unwrap())
+    }
+
+    /// Starts a command that was made by [`World::command`].
+    pub fn started(&self, command: &mut Command) -> Running {
+        Running(command.spawn().unwrap())
+    }
+
+    /// Starts an agent with more options.
+    pub fn agent(&self, name: &str, options: &[&str]) -> Running {
+        let directory = format!("data-{name}");
+        fs::create_dir_all(self.path().join(&directory)).unwrap();
+        let address = self.address();
+        let usual = ["agent", &address, "--name", name, "--dir", &directory];
+        let drivers: &[&str] = match options.contains(&"--drivers") {
+            true => &[],
+            false => &["--drivers", "drivers"],
+        };
+        self.start(&format!("{name}.log"), &[&usual, drivers, options].concat())
+    }
+
+    /// The arguments of a run over the fleet.
+    pub fn run_arguments<'a>(&self, address: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let usual = [
+            "run",
+            "waits.toml",
+            "--drivers",
+            "drivers",
+            "--fleet",
+            address,
+            "--seed",
+            "7",
+            "--probe",
+            "0",
+            "--no-tiers",
+        ];
+        let patience: &[&str] = match more.contains(&"--patience") {
+            true => &[],
+            false => &["--patience", "3s"],
+        };
+        [&usual, patience, more].concat()
+    }
+
+    /// What a process has printed.
+    pub fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_default()
+    }
+
+    /// The trials in the folder of a run.
+    pub fn trials(&self, folder: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.path().join(folder).join("outcomes.jsonl"));
+        let text = text.unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let lines = whole.lines().skip(1);
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Waits until something holds.
+    pub fn until(&self, what: &str, holds: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !holds() {
+            assert!(
+                begin.elapsed() < LIMIT,
+                "never: {what}\n{}",
+                self.log("run.log")
+            );
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+/// A trial without what differs from one machine and moment to the next.
+pub fn essence(trial: &Value) -> String {
+    let of = |name: &str| trial[name].to_string();
+    let parts = [
+        "purpose",
+        "experiment",
+        "round",
+        "block",
+        "position",
+        "variant",
+        "role",
+    ];
+    let place: Vec<String> = parts.iter().map(|name| of(name)).collect();
+    let metrics = &trial["outcome"]["measured"]["metrics"]["steps_per_s"];
+    format!("{} {metrics}", place.join(" "))
+}
+
+/// What a process printed, in words.
+pub fn words(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(out),
+        String::from_utf8_lossy(err)
+    )
+}
