@@ -61,7 +61,7 @@ pub(super) fn execute_with(
     check: impl FnOnce(&Analysis) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
-    if made.is_none() && fleet::is_meant(&args) {
+    if made.is_none() && args.repeat.is_none() && fleet::is_meant(&args) {
         return fleet::run(&args, &interrupted);
     }
     let driver = driver_of_run(args.drivers.as_deref())?;
