@@ -7,6 +7,7 @@ use engine::EngineError;
 use lab::level::Level;
 use lab::trial::Outcome;
 use load::LoadError;
+use trace::TraceError;
 
 /// Why a trial has no measurement.
 #[derive(Debug, thiserror::Error)]
@@ -156,6 +157,12 @@ impl TrialError {
                 why: other.to_string(),
             },
         }
+    }
+}
+
+impl From<TraceError> for TrialError {
+    fn from(error: TraceError) -> TrialError {
+        TrialError::because(error)
     }
 }
 

@@ -40,6 +40,7 @@ mod handle;
 mod library;
 mod options;
 pub mod pragma;
+mod shared;
 mod statement;
 mod text;
 mod value;
@@ -53,5 +54,6 @@ pub use library::{Identity, Library, Origin, Source};
 pub use options::{
     COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };
+pub use shared::SharedNumbers;
 pub use statement::{Statement, StatementCounter, Step};
 pub use value::{Value, ValueRef};

@@ -75,8 +75,29 @@ impl Bound {
 pub(crate) const COLUMNS: &str = "id, connection, statement, start_us, duration_ns, rows, changes, result, ticket, \
                                   state, \"values\"";
 
-/// Long values by their numbers, each read once.
-pub(crate) type Blobs = HashMap<i64, Arc<Value>>;
+/// Long values by their numbers, so that those that are bound often are read once.
+#[derive(Default)]
+pub(crate) struct Blobs {
+    known: HashMap<i64, Arc<Value>>,
+    bytes: usize,
+}
+
+impl Blobs {
+    /// Bytes that are known at a time: then they are forgotten.
+    const KNOWN: usize = 16 << 20;
+
+    fn know(&mut self, id: i64, value: &Arc<Value>) {
+        self.bytes += match &**value {
+            Value::Text(text) => text.len(),
+            Value::Blob(bytes) => bytes.len(),
+            _ => 0,
+        };
+        if self.bytes > Blobs::KNOWN {
+            *self = Blobs::default();
+        }
+        self.known.insert(id, Arc::clone(value));
+    }
+}
 
 /// The call in a row of [`COLUMNS`]; `read` reads a long value.
 pub(crate) fn call(
@@ -133,11 +154,11 @@ fn stored(
     blobs: &mut Blobs,
     read: impl Fn(i64) -> Result<Value, EngineError>,
 ) -> Result<Arc<Value>, EngineError> {
-    if let Some(known) = blobs.get(&id) {
+    if let Some(known) = blobs.known.get(&id) {
         return Ok(Arc::clone(known));
     }
     let value = Arc::new(read(id)?);
-    blobs.insert(id, Arc::clone(&value));
+    blobs.know(id, &value);
     Ok(value)
 }
 
@@ -204,7 +225,7 @@ mod tests {
 
     fn read(text: &str) -> Values {
         let stored = |id| Ok(Value::Text(format!("stored {id}")));
-        values(text, &mut Blobs::new(), stored).unwrap()
+        values(text, &mut Blobs::default(), stored).unwrap()
     }
 
     #[test]

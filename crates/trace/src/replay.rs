@@ -1,6 +1,8 @@
 //! What a replay reads of a trace.
 
-use engine::{Step, Value};
+use std::cell::RefCell;
+
+use engine::{EngineError, Statement, Step, Value};
 
 use crate::call::{self, Blobs, Call};
 use crate::content::{Content, Table};
@@ -30,25 +32,28 @@ impl Trace {
         self.rows(sql, |row| integer(&row[0]).max(0) as u64)
     }
 
-    /// Passes all events with their values; those of a connection in the order of their starts.
+    /// Passes all events with their values, until `visit` fails; those of a connection in the order of their starts.
     ///
     /// # Errors
-    /// When the trace cannot be read.
-    pub fn for_each_call(&self, mut visit: impl FnMut(Call)) -> Result<(), TraceError> {
+    /// When the trace cannot be read, or `visit` fails.
+    pub fn for_each_call<E: From<TraceError>>(
+        &self,
+        mut visit: impl FnMut(Call) -> Result<(), E>,
+    ) -> Result<(), E> {
         let sql = format!("SELECT {} FROM event ORDER BY id", call::COLUMNS);
-        let mut read = || {
-            let mut blobs = Blobs::new();
-            let long = |id: i64| {
-                let sql = format!("SELECT content FROM blob WHERE id = {id}");
-                self.database.query_value(&sql)
-            };
-            let mut statement = self.database.prepare(&sql)?;
-            while statement.step()? == Step::Row {
-                visit(call::call(&statement, &mut blobs, long)?);
-            }
-            Ok(())
-        };
-        self.named(read())
+        let mut blobs = Blobs::default();
+        let stored = RefCell::new(
+            self.named(
+                self.database
+                    .prepare("SELECT content FROM blob WHERE id = ?"),
+            )?,
+        );
+        let long = |id: i64| stored_value(&mut stored.borrow_mut(), id);
+        let mut statement = self.named(self.database.prepare(&sql))?;
+        while self.named(statement.step())? == Step::Row {
+            visit(self.named(call::call(&statement, &mut blobs, long))?)?;
+        }
+        Ok(())
     }
 
     /// What is in the databases at the end, those of which something is known or said.
@@ -72,6 +77,17 @@ impl Trace {
         }
         Ok(all)
     }
+}
+
+/// The value of a number; NULL if the trace lacks it.
+fn stored_value(statement: &mut Statement<'_, '_>, id: i64) -> Result<Value, EngineError> {
+    statement.bind_i64(1, id)?;
+    let value = match statement.step()? {
+        Step::Row => statement.column_value(0),
+        Step::Done => Value::Null,
+    };
+    statement.reset()?;
+    Ok(value)
 }
 
 /// A table of a row of `end_state`; none where the row is about the whole database.

@@ -193,6 +193,7 @@ fn the_end_of_a_database_is_in_the_trace_and_calls_have_their_values() {
             if call.changes > 0 {
                 inserted.push(call.values);
             }
+            Ok::<(), TraceError>(())
         })
         .unwrap();
     assert_eq!(inserted.len(), 21);

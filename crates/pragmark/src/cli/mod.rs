@@ -164,6 +164,10 @@ pub enum Command {
     /// standard input, write answers to standard output.
     #[command(hide = true)]
     ContentionWorker,
+    /// Execute the part of a replay that is given to one process: read it and orders from standard input, write answers
+    /// to standard output.
+    #[command(hide = true)]
+    ReplayWorker,
     /// Write to a database until killed; read the specification from standard input.
     #[command(hide = true)]
     WriteUntilKilled,

@@ -85,6 +85,7 @@ fn carry_out(command: Command) -> Result<Exit, Failure> {
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),
+        Command::ReplayWorker => trial::replay_worker(),
         Command::WriteUntilKilled => trial::write_until_killed(),
         Command::Driver(args) => driver::execute(&args),
         Command::Become(args) => driver::become_program(&args),

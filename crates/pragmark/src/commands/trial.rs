@@ -17,6 +17,13 @@ pub fn contention_worker() -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// Executes the part of a replay that is given to one process.
+pub fn replay_worker() -> Result<Exit, Failure> {
+    let input = std::io::BufReader::new(std::io::stdin());
+    bench::replay_worker(input, std::io::stdout()).map_err(Failure::unusable)?;
+    Ok(Exit::Success)
+}
+
 /// Writes until it is killed.
 pub fn write_until_killed() -> Result<Exit, Failure> {
     accidents::kill::write_until_killed(std::io::stdin().lock(), std::io::stdout().lock())

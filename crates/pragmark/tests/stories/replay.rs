@@ -97,6 +97,27 @@ fn metric(trial: &Value, name: &str) -> f64 {
 }
 
 #[test]
+fn each_process_of_an_application_is_a_process_of_the_replay() {
+    let Some(laboratory) = recorded(APPLICATION, &[]) else {
+        return;
+    };
+    let varied = [
+        "--set",
+        "workers=processes",
+        "--vary",
+        "journal_mode=wal,delete",
+    ];
+    let answer = laboratory.pragmark(&replay(&varied));
+    answer.exits(0).says(&["Replay", "9 equal"]);
+    let trials = laboratory.trials("run");
+    assert!(trials.len() >= 6);
+    for trial in &trials {
+        assert_eq!(metric(trial, "differing_tables"), 0.0);
+        assert!(metric(trial, "agreement_percent") > 99.0, "{trial}");
+    }
+}
+
+#[test]
 fn an_application_of_four_processes_is_replayed_with_two_journal_modes() {
     let Some(laboratory) = recorded(APPLICATION, &[]) else {
         return;

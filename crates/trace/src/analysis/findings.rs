@@ -173,7 +173,8 @@ mod tests {
             change(&mut it);
             findings(it)
         };
-        let cases: [(fn(&mut StatementUse), &[&str]); 10] = [
+        type Case = (fn(&mut StatementUse), &'static [&'static str]);
+        let cases: [Case; 10] = [
             (|_| {}, &[]),
             (|it| it.total_ns = 250, &["time"]),
             (|it| it.total_ns = 249, &[]),

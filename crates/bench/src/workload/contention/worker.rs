@@ -78,7 +78,7 @@ pub fn work(input: impl BufRead, output: impl Write) -> io::Result<()> {
 }
 
 /// Whether the process is no longer this one's parent: it died before this one asked to die with it.
-fn is_gone(parent: u32) -> bool {
+pub(in crate::workload) fn is_gone(parent: u32) -> bool {
     let found = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
     found.and_then(|pid| u32::try_from(pid).ok()) != Some(parent)
 }

@@ -13,7 +13,7 @@ use script::effect;
 use trace::{Bound, Call, Values};
 
 use crate::error::TrialError;
-use crate::workload::replay::source::{Fate, Recording};
+use crate::workload::replay::source::{self, Fate, Recording};
 
 /// The settings that the variant of a crash trial decides, whatever the application sets.
 const DECIDED: [&str; 7] = [
@@ -51,18 +51,25 @@ struct Group {
 /// # Errors
 /// The trace cannot be read, or nothing in it writes to that database.
 pub(super) fn read(path: &Path, directory: &Path, database: &str) -> Result<Traffic, TrialError> {
-    let mut recording = Recording::read(path, directory)?;
-    let groups = groups(&recording.calls);
-    let main = main(&recording, &groups, path, database)?;
+    let trace = source::open(path)?;
+    let mut recording = Recording::read(&trace, path, directory)?;
+    let mut calls = Vec::new();
+    trace.for_each_call(|call| {
+        calls.push(call);
+        Ok::<(), TrialError>(())
+    })?;
+    let groups = groups(&calls);
+    let main = main(&recording, &calls, &groups, (path, database))?;
     let files = arrange(&mut recording, main);
     let decided = DECIDED.map(|name| (name.to_owned(), "".into()));
     recording.confine(&Settings::from(decided));
+    calls.iter_mut().for_each(|it| recording.bind_attached(it));
     let recorded = recording.databases[0].recorded.clone();
     let groups: Vec<Group> = groups
         .into_iter()
-        .filter(|group| database_of(&recording, group) == Some(&recorded))
+        .filter(|group| database_of(&recording, &calls, group) == Some(&recorded))
         .collect();
-    let (acts, transactions) = acts(&recording, ordered(&recording, groups));
+    let (acts, transactions) = acts(&recording, &calls, ordered(&calls, groups));
     let path = Some(path.to_owned());
     let names = recording.databases.into_iter().map(|it| it.recorded);
     Ok(Traffic {
@@ -88,21 +95,21 @@ fn groups(calls: &[Call]) -> Vec<Group> {
     groups
 }
 
-fn database_of<'r>(recording: &'r Recording, group: &Group) -> Option<&'r String> {
-    let call = &recording.calls[*group.calls.first()?];
+fn database_of<'r>(recording: &'r Recording, calls: &[Call], group: &Group) -> Option<&'r String> {
+    let call = &calls[*group.calls.first()?];
     Some(&recording.connections.get(&call.connection)?.database)
 }
 
 /// The number of the database to crash.
 fn main(
     recording: &Recording,
+    calls: &[Call],
     groups: &[Group],
-    path: &Path,
-    wanted: &str,
+    (path, wanted): (&Path, &str),
 ) -> Result<usize, TrialError> {
     let mut commits: HashMap<&String, usize> = HashMap::new();
     for group in groups.iter().filter(|group| group.ticket.is_some()) {
-        if let Some(database) = database_of(recording, group) {
+        if let Some(database) = database_of(recording, calls, group) {
             *commits.entry(database).or_default() += 1;
         }
     }
@@ -133,13 +140,8 @@ fn arrange(recording: &mut Recording, main: usize) -> Vec<PathBuf> {
 }
 
 /// Transactions in the order of their commits, and everything else that is kept between them, by the time of its start.
-fn ordered(recording: &Recording, groups: Vec<Group>) -> Vec<Group> {
-    let start = |group: &Group| {
-        group
-            .calls
-            .last()
-            .map_or(0, |call| recording.calls[*call].start_us)
-    };
+fn ordered(calls: &[Call], groups: Vec<Group>) -> Vec<Group> {
+    let start = |group: &Group| group.calls.last().map_or(0, |call| calls[*call].start_us);
     let (mut writing, others): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| group.ticket.is_some());
     writing.sort_by_key(|group| group.ticket);
@@ -156,13 +158,13 @@ fn ordered(recording: &Recording, groups: Vec<Group>) -> Vec<Group> {
 }
 
 /// The statements that are executed, and the number of transactions that write.
-fn acts(recording: &Recording, groups: Vec<Group>) -> (Vec<Act>, usize) {
+fn acts(recording: &Recording, calls: &[Call], groups: Vec<Group>) -> (Vec<Act>, usize) {
     let mut attached = HashSet::new();
     let (mut acts, mut transactions) = (Vec::new(), 0);
     for group in groups {
         let before = acts.len();
         for number in &group.calls {
-            let call = &recording.calls[*number];
+            let call = &calls[*number];
             let Some(execution) = execution(recording, call) else {
                 continue;
             };

@@ -4,14 +4,15 @@
 //! Statements are prepared on the databases as they were when recording began, and those whose tables did not exist then
 //! on a database in memory with the tables of the whole recording.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, Value};
 use script::effect::first_word;
 use trace::Text;
 
-use super::source::{Fate, LeftOut, Recording};
+use super::source::{LeftOut, Recording};
+use super::survey::{Amount, Survey};
 use crate::error::TrialError;
 use crate::target::sqlite;
 use crate::workload::Trial;
@@ -20,11 +21,9 @@ use crate::workload::Trial;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Coverage {
     /// Statements executed in the recording, except settings of the variant and errors of the moment.
-    pub(super) calls: u64,
+    pub(super) all: Amount,
     /// Those that can be replayed.
-    pub(super) replayed: u64,
-    time_ns: f64,
-    replayed_ns: f64,
+    pub(super) replayed: Amount,
     /// What is missing, with the number of statements that need it.
     pub(super) missing: BTreeMap<String, u64>,
 }
@@ -32,12 +31,12 @@ pub(super) struct Coverage {
 impl Coverage {
     /// The share of statements that can be replayed, in percent.
     pub(super) fn percent(&self) -> f64 {
-        share(self.replayed as f64, self.calls as f64)
+        share(self.replayed.calls as f64, self.all.calls as f64)
     }
 
     /// The same of their time in the recording.
     pub(super) fn time_percent(&self) -> f64 {
-        share(self.replayed_ns, self.time_ns)
+        share(self.replayed.time_ns, self.all.time_ns)
     }
 
     /// Refuses a recording of which less can be replayed.
@@ -73,8 +72,9 @@ fn share(part: f64, all: f64) -> f64 {
 pub(super) fn examine(
     trial: &Trial<'_>,
     recording: &mut Recording,
+    survey: &Survey,
 ) -> Result<Coverage, TrialError> {
-    let forms = forms(recording);
+    let forms = forms(recording, survey);
     let mut missing: HashMap<i64, String> = HashMap::new();
     let mut files: BTreeSet<Option<&Path>> = forms.values().map(|(file, _)| *file).collect();
     while let Some(file) = files.pop_first() {
@@ -94,19 +94,18 @@ pub(super) fn examine(
             recording.left_out.entry(text.id).or_insert(left_out);
         }
     }
-    Ok(count(recording))
+    Ok(count(recording, survey))
 }
 
 /// One text of each normalised statement, with the database on which it is executed.
-fn forms(recording: &Recording) -> HashMap<i64, (Option<&Path>, &Text)> {
+fn forms<'r>(
+    recording: &'r Recording,
+    survey: &Survey,
+) -> HashMap<i64, (Option<&'r Path>, &'r Text)> {
     let mut forms = HashMap::new();
-    let mut seen = HashSet::new();
-    for call in &recording.calls {
-        if !seen.insert((call.connection, call.statement)) {
-            continue;
-        }
-        if let Some(text) = recording.texts.get(&call.statement) {
-            let file = recording.database_of(call.connection);
+    for (statement, executions) in &survey.statements {
+        if let Some(text) = recording.texts.get(statement) {
+            let file = recording.database_of(executions.connection);
             let file = file.map(|it| it.path.as_path());
             forms.entry(text.normalised).or_insert((file, text));
         }
@@ -164,20 +163,16 @@ fn missing(error: &EngineError) -> Option<String> {
         })
 }
 
-fn count(recording: &Recording) -> Coverage {
+fn count(recording: &Recording, survey: &Survey) -> Coverage {
     let mut coverage = Coverage::default();
-    for call in &recording.calls {
-        let time = call.duration_ns.unwrap_or(0) as f64;
-        match recording.fate(call) {
-            Fate::Apart => continue,
-            Fate::Replayed => {
-                coverage.replayed += 1;
-                coverage.replayed_ns += time;
-            }
-            Fate::Missing(what) => *coverage.missing.entry(what.to_owned()).or_default() += 1,
+    for (statement, executions) in &survey.statements {
+        let (replayed, missing) = executions.fates(recording.left_out.get(statement));
+        coverage.replayed.add(replayed);
+        coverage.all.add(replayed);
+        for (what, amount) in missing {
+            *coverage.missing.entry(what.to_owned()).or_default() += amount.calls;
+            coverage.all.add(amount);
         }
-        coverage.calls += 1;
-        coverage.time_ns += time;
     }
     coverage
 }

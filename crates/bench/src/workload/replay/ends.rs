@@ -6,9 +6,9 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, Source, Value};
 use script::effect::{depends_on_chance, first_word, names, written};
 use trace::content::{self, Content, SCHEMA, Table};
-use trace::{Call, Values};
 
-use super::source::{Database, Fate, Recording};
+use super::source::{Database, Recording};
+use super::survey::Survey;
 use crate::error::TrialError;
 
 /// The tables at the end of a replay, compared with those of the recording.
@@ -56,18 +56,19 @@ impl Ends {
 /// A database of the replay cannot be read.
 pub(super) fn compare(
     recording: &Recording,
-    cut: usize,
+    survey: &Survey,
+    cut: u64,
     version: &str,
 ) -> Result<Ends, TrialError> {
     // It is not the engine of the trial that judges.
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let mut ends = Ends::default();
     for database in &recording.databases {
-        match recorded(recording, cut, database) {
+        match recorded((recording, survey), cut, database) {
             Ok(wanted) => {
                 let connection =
                     Connection::open(&library, &database.path, OpenFlags::default(), None)?;
-                let judge = Judge::of(&connection, recording, version)?;
+                let judge = Judge::of(&connection, (recording, survey), version)?;
                 judge.compare(wanted, &content::tables(&connection)?, &mut ends);
                 connection.close()?;
             }
@@ -79,8 +80,8 @@ pub(super) fn compare(
 
 /// The tables of a database at the end of the recording, or why they are not known.
 fn recorded<'r>(
-    recording: &'r Recording,
-    cut: usize,
+    (recording, survey): (&'r Recording, &Survey),
+    cut: u64,
     database: &Database,
 ) -> Result<&'r [Table], String> {
     if cut > 0 {
@@ -90,6 +91,12 @@ fn recorded<'r>(
     }
     if recording.is_incomplete() {
         return Err("statements are missing in the recording".to_owned());
+    }
+    if survey.has_open_commit {
+        return Err(
+            "a process was killed while it committed, so the commit may be in the database or not"
+                .to_owned(),
+        );
     }
     let mut ends = recording.ends.iter();
     match ends.find(|end| end.database == database.recorded) {
@@ -110,15 +117,15 @@ struct Judge {
 impl Judge {
     fn of(
         connection: &Connection,
-        recording: &Recording,
+        (recording, survey): (&Recording, &Survey),
         version: &str,
     ) -> Result<Judge, TrialError> {
         let schema = connection.query_all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
         let schema: Vec<String> = schema.iter().flatten().map(Value::to_string).collect();
         let is_virtual = |sql: &&String| names(sql).get(1).is_some_and(|word| word == "virtual");
         let virtual_tables = schema.iter().filter(is_virtual);
-        let mut reasons = not_replayed(recording);
-        for table in by_chance(recording, &schema) {
+        let mut reasons = not_replayed(recording, survey);
+        for table in by_chance(recording, survey, &schema) {
             reasons.insert(
                 table,
                 "its content depends on chance or on the present time",
@@ -192,18 +199,19 @@ fn difference(wanted: Option<Content>, found: Option<Content>) -> String {
 }
 
 /// Tables that statements write which were not replayed.
-fn not_replayed(recording: &Recording) -> BTreeMap<String, &'static str> {
+fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'static str> {
     let mut reasons = BTreeMap::new();
-    for call in &recording.calls {
-        let Fate::Missing(_) = recording.fate(call) else {
+    for (statement, executions) in &survey.statements {
+        let (_, missing) = executions.fates(recording.left_out.get(statement));
+        let text = recording.texts.get(statement);
+        let Some(text) = text.filter(|_| !missing.is_empty()) else {
             continue;
         };
-        let sql = text(recording, call);
-        let mut tables = written(sql);
+        let mut tables = written(&text.sql);
         if !tables.is_empty() {
             tables.push("sqlite_sequence".to_owned());
         }
-        if ["create", "drop", "alter"].contains(&first_word(sql).as_str()) {
+        if ["create", "drop", "alter"].contains(&first_word(&text.sql).as_str()) {
             tables.push(SCHEMA.to_owned());
         }
         for table in tables {
@@ -213,22 +221,12 @@ fn not_replayed(recording: &Recording) -> BTreeMap<String, &'static str> {
     reasons
 }
 
-fn text<'r>(recording: &'r Recording, call: &'r Call) -> &'r str {
-    match &call.values {
-        Values::Expanded(sql) => sql,
-        _ => recording
-            .texts
-            .get(&call.statement)
-            .map_or("", |text| &text.sql),
-    }
-}
-
 /// Tables whose content depends on chance or on the present time: those that a statement, a default or a trigger with
 /// such a function writes, and those that are written with the help of one of them.
-fn by_chance(recording: &Recording, schema: &[String]) -> BTreeSet<String> {
-    let now = statements_with_now(recording);
+fn by_chance(recording: &Recording, survey: &Survey, schema: &[String]) -> BTreeSet<String> {
+    let binds_now = |id| survey.statements.get(&id).is_some_and(|it| it.binds_now);
     let texts = recording.texts.values();
-    let texts = texts.map(|text| (text.sql.as_str(), now.contains(&text.id)));
+    let texts = texts.map(|text| (text.sql.as_str(), binds_now(text.id)));
     let all = texts.chain(schema.iter().map(|sql| (sql.as_str(), false)));
     let mut writers: Vec<(bool, Vec<String>, Vec<String>)> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -251,16 +249,4 @@ fn by_chance(recording: &Recording, schema: &[String]) -> BTreeSet<String> {
             return tables;
         }
     }
-}
-
-/// Statements to which the text `now` was bound.
-fn statements_with_now(recording: &Recording) -> BTreeSet<i64> {
-    let is_now = |call: &&Call| match &call.values {
-        Values::Bound(values) => values.iter().any(
-            |bound| matches!(bound.value(), Value::Text(text) if text.eq_ignore_ascii_case("now")),
-        ),
-        _ => false,
-    };
-    let calls = recording.calls.iter().filter(is_now);
-    calls.map(|call| call.statement).collect()
 }

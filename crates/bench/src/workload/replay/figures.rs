@@ -1,64 +1,24 @@
 //! What a replay has measured, and what it says of itself.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use engine::Connection;
 use lab::trial::{DataTable, Measured, StatementRecord};
 
 use super::coverage::Coverage;
 use super::ends::Ends;
-use super::lane::Report;
-use super::outcome::Difference;
-use super::source::{Fate, Recording};
+use super::message::Summary;
+use super::source::Recording;
+use super::survey::{Amount, Survey};
+use super::times::Times;
 use crate::error::TrialError;
-use crate::measure::LatencyHistogram;
 use crate::workload::common::{set, set_latency};
 use crate::workload::contention::message::Counters;
-use crate::workload::sql::answers::Tally;
-
-/// Divergences that are named.
-pub(super) const NAMED: usize = 20;
 
 /// What lanes have done, put together.
-#[derive(Default)]
 pub(super) struct Sum {
-    times: Vec<(usize, u64)>,
-    pub(super) differences: Vec<Difference>,
-    compared: u64,
-    busy: u64,
-    counters: HashMap<i64, Counters>,
-    answers: HashMap<i64, Tally>,
-}
-
-impl Sum {
-    /// Adds up reports; differences are in the order of their events.
-    pub(super) fn of(reports: Vec<Report>) -> Sum {
-        let mut sum = Sum::default();
-        for report in reports {
-            sum.times.extend(report.times);
-            sum.differences.extend(report.differences);
-            sum.compared += report.compared;
-            sum.busy += report.busy;
-            for (form, counters) in report.counters {
-                sum.counters.entry(form).or_default().add(counters);
-            }
-            for (form, tally) in report.answers {
-                let entry = sum.answers.entry(form);
-                entry.and_modify(|it| it.add(tally)).or_insert(tally);
-            }
-        }
-        sum.differences.sort_by_key(|it| it.event);
-        sum
-    }
-
-    /// The share of compared statements that did the same as in the recording, in percent.
-    pub(super) fn agreement(&self) -> f64 {
-        match self.compared {
-            0 => 100.0,
-            compared => 100.0 * (1.0 - self.differences.len() as f64 / compared as f64),
-        }
-    }
+    pub(super) times: Times,
+    pub(super) done: Summary,
 }
 
 /// Notes rates and latencies of all statements.
@@ -67,29 +27,19 @@ impl Sum {
 /// A histogram cannot be made.
 pub(super) fn note_times(
     sum: &Sum,
-    recording: &Recording,
     seconds: f64,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let mut latency = LatencyHistogram::new()?;
-    for (_, time) in &sum.times {
-        latency.record(Duration::from_nanos(*time));
-    }
-    set_latency(measured, &latency)?;
-    let ends = |(call, _): &&(usize, u64)| recording.calls[*call].autocommit;
-    let transactions = sum.times.iter().filter(ends).count() as u64;
-    set(measured, "txns_per_s", transactions as f64 / seconds);
-    set(
-        measured,
-        "statements_per_s",
-        sum.times.len() as f64 / seconds,
-    );
-    set(measured, "busy_errors", sum.busy as f64);
+    let times = &sum.times;
+    set_latency(measured, &times.latency)?;
+    set(measured, "txns_per_s", times.transactions as f64 / seconds);
+    let statements_per_s = times.statements as f64 / seconds;
+    set(measured, "statements_per_s", statements_per_s);
+    set(measured, "busy_errors", sum.done.busy as f64);
     let mut all = Counters::default();
-    sum.counters
-        .values()
-        .for_each(|counters| all.add(*counters));
-    all.set_means(transactions, "", measured);
+    let counters = &sum.done.counters;
+    counters.values().for_each(|counters| all.add(*counters));
+    all.set_means(times.transactions, "", measured);
     Ok(())
 }
 
@@ -98,17 +48,17 @@ pub(super) fn note_agreement(
     sum: &Sum,
     coverage: &Coverage,
     ends: &Ends,
-    recording: &Recording,
+    (recording, survey): (&Recording, &Survey),
     measured: &mut Measured,
 ) {
     set(measured, "coverage_percent", coverage.percent());
     set(measured, "coverage_time_percent", coverage.time_percent());
-    set(measured, "agreement_percent", sum.agreement());
-    set(measured, "divergences", sum.differences.len() as f64);
+    set(measured, "agreement_percent", sum.done.agreement());
+    set(measured, "divergences", sum.done.differences.count as f64);
     if ends.unknown.is_empty() {
         set(measured, "differing_tables", ends.differing.len() as f64);
     }
-    set(measured, "recorded_s", recorded_s(recording));
+    set(measured, "recorded_s", survey.seconds());
     measured.tables = [
         end_table(ends),
         missing_table(coverage),
@@ -117,15 +67,6 @@ pub(super) fn note_agreement(
     .into_iter()
     .filter(|table| !table.rows.is_empty())
     .collect();
-}
-
-/// The time from the first to the last statement of the recording.
-fn recorded_s(recording: &Recording) -> f64 {
-    let calls = || recording.calls.iter();
-    let first = calls().map(|it| it.start_us).min().unwrap_or(0);
-    let end = |call: &trace::Call| call.start_us + call.duration_ns.unwrap_or(0) / 1_000;
-    let last = calls().map(end).max().unwrap_or(0);
-    (last - first) as f64 / 1e6
 }
 
 fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
@@ -160,9 +101,8 @@ fn missing_table(coverage: &Coverage) -> DataTable {
 }
 
 fn divergence_table(sum: &Sum, recording: &Recording) -> DataTable {
-    let rows = sum.differences.iter().take(NAMED).map(|difference| {
-        let call = &recording.calls[difference.call];
-        let text = recording.texts.get(&call.statement);
+    let rows = sum.done.differences.first.iter().map(|difference| {
+        let text = recording.texts.get(&difference.statement);
         vec![
             difference.event.to_string(),
             difference.what.clone(),
@@ -187,34 +127,18 @@ fn shortened(sql: &str) -> String {
 
 /// Notes the statements that took the most time in the recording, with their figures and plans. A counting trial has no
 /// latencies, and so may have very many statements.
-///
-/// # Errors
-/// A histogram cannot be made.
 pub(super) fn note_statements(
     sum: &Sum,
-    recording: &Recording,
+    slowest: Vec<(i64, String)>,
     connection: Option<&Connection>,
-    most: usize,
     measured: &mut Measured,
-) -> Result<(), TrialError> {
-    let mut latencies: HashMap<i64, LatencyHistogram> = HashMap::new();
-    let slowest = slowest(recording, most);
-    let timed = slowest.iter().filter(|_| sum.answers.is_empty());
-    for (form, _) in timed {
-        latencies.insert(*form, LatencyHistogram::new()?);
-    }
-    for (call, time) in &sum.times {
-        let text = recording.texts.get(&recording.calls[*call].statement);
-        if let Some(latency) = text.and_then(|text| latencies.get_mut(&text.normalised)) {
-            latency.record(Duration::from_nanos(*time));
-        }
-    }
+) {
     let mut labels: HashMap<String, u32> = HashMap::new();
     for (form, sql) in slowest {
         let name = name(&sql, &mut labels);
-        let counters = sum.counters.get(&form).copied().unwrap_or_default();
+        let counters = sum.done.counters.get(&form).copied().unwrap_or_default();
         counters.set_means(counters.executions, &format!(".{name}"), measured);
-        if let Some(latency) = latencies.get(&form) {
+        if let Some(latency) = sum.times.of_forms.get(&form) {
             measured.metrics.extend(latency.metrics_of_phase(&name));
         }
         measured.statements.push(StatementRecord {
@@ -222,12 +146,11 @@ pub(super) fn note_statements(
             plan: connection
                 .and_then(|connection| connection.query_plan(&sql).ok())
                 .unwrap_or_default(),
-            answer: sum.answers.get(&form).map(|it| it.answer()),
+            answer: sum.done.answers.get(&form).map(|it| it.answer()),
             name,
             sql,
         });
     }
-    Ok(())
 }
 
 /// A name of its own for a statement: its label, with a number from the second one of the same label on.
@@ -242,19 +165,18 @@ fn name(sql: &str, labels: &mut HashMap<String, u32>) -> String {
 }
 
 /// The normalised statements that took the most time in the recording, each with one of its texts.
-fn slowest(recording: &Recording, most: usize) -> Vec<(i64, String)> {
-    let mut times: HashMap<i64, (i64, &str)> = HashMap::new();
-    for call in &recording.calls {
-        let Some(text) = recording.texts.get(&call.statement) else {
-            continue;
-        };
-        if recording.fate(call) == Fate::Replayed {
-            let time = times.entry(text.normalised).or_insert((0, &text.sql));
-            time.0 += call.duration_ns.unwrap_or(0);
+pub(super) fn slowest(recording: &Recording, survey: &Survey, most: usize) -> Vec<(i64, String)> {
+    let mut times: HashMap<i64, (Amount, &str)> = HashMap::new();
+    for (statement, executions) in &survey.statements {
+        let (replayed, _) = executions.fates(recording.left_out.get(statement));
+        let text = recording.texts.get(statement);
+        if let Some(text) = text.filter(|_| replayed.calls > 0) {
+            let none = (Amount::default(), text.sql.as_str());
+            times.entry(text.normalised).or_insert(none).0.add(replayed);
         }
     }
-    let mut all: Vec<(i64, (i64, &str))> = times.into_iter().collect();
-    all.sort_by_key(|(form, (time, _))| (-time, *form));
+    let mut all: Vec<(i64, (Amount, &str))> = times.into_iter().collect();
+    all.sort_by_key(|(form, (time, _))| (std::cmp::Reverse(time.time_ns as u64), *form));
     let all = all.into_iter().take(most);
     all.map(|(form, (_, sql))| (form, sql.to_owned())).collect()
 }

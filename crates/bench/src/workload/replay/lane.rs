@@ -12,9 +12,12 @@ use lab::trial::ReadBack;
 use script::effect::depends_on_chance;
 use trace::{Call, Values};
 
+use super::message::Summary;
 use super::outcome::{Difference, Done, has_parameters};
-use super::plan::{Lane, Step};
-use super::source::Recording;
+use super::plan::{Plan, Step, Steps};
+use super::source::{Fate, Recording};
+use super::tape::Take;
+use super::times::{Sheet, Timed, Times};
 use super::turns::Turns;
 use crate::error::TrialError;
 use crate::locks::locked;
@@ -26,8 +29,8 @@ use crate::workload::team::Gate;
 /// What all lanes share.
 pub(super) struct Shared<'a> {
     pub(super) recording: &'a Recording,
-    /// By call: whether it is executed.
-    pub(super) replayed: Vec<bool>,
+    pub(super) take: &'a Take,
+    pub(super) plan: &'a Plan,
     pub(super) opening: &'a Opening,
     /// None where connections are not held to the recorded order.
     pub(super) turns: Option<Arc<Turns>>,
@@ -38,48 +41,49 @@ pub(super) struct Shared<'a> {
     pub(super) speed: Option<f64>,
     /// What is counted in a counting trial.
     pub(super) counts: Mutex<Option<Counts>>,
+    pub(super) times: Mutex<Times>,
 }
 
 /// What a lane has done.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// The time of each executed call, in nanoseconds.
-    pub(super) times: Vec<(usize, u64)>,
-    pub(super) differences: Vec<Difference>,
-    /// Calls that were compared.
-    pub(super) compared: u64,
-    /// Busy errors.
-    pub(super) busy: u64,
-    /// What was counted, by normalised statement.
-    pub(super) counters: HashMap<i64, Counters>,
-    /// What was answered, by normalised statement; in a counting trial only, as it takes time.
-    pub(super) answers: HashMap<i64, Tally>,
+    /// What it executed, compared and counted. Answers are noted in a counting trial only, as that takes time.
+    pub(super) done: Summary,
     pub(super) read_back: Option<ReadBack>,
 }
 
 /// Executes a lane.
 ///
 /// # Errors
-/// A connection cannot be opened; everything else is a difference.
+/// A connection cannot be opened, or a tape cannot be read; everything else is a difference.
 pub(super) fn execute(
     number: usize,
-    lane: &Lane,
     shared: &Shared<'_>,
     gate: &Gate,
 ) -> Result<Report, TrialError> {
-    let (mut pauses, mut report) = (Pauses::default(), Report::default());
+    let mut work = Work {
+        number,
+        shared,
+        gate,
+        steps: shared.plan.steps(number, shared.take),
+        pauses: Pauses::default(),
+        sheet: Sheet::of(&shared.times),
+        report: Report::default(),
+    };
     let mut last = None;
+    let mut next = work.steps.step()?;
     if gate.pass().is_some() {
-        for steps in lane.steps.split_inclusive(|step| step.closes) {
+        while let Some(first) = next {
             close(last.take(), shared)?;
-            let Some(connection) =
-                connection(number, steps, shared, gate, (&mut pauses, &mut report))?
-            else {
+            let Some(connection) = work.connection(first)? else {
                 break;
             };
             last = Some(connection);
+            next = work.steps.step()?;
         }
     }
+    work.sheet.hand_over();
+    let mut report = work.report;
     gate.wait_to_leave();
     if let Some(opened) = &last
         && opened.has_settings
@@ -160,56 +164,69 @@ fn close(opened: Option<Opened>, shared: &Shared<'_>) -> Result<(), TrialError> 
     Ok(opened.connection.close()?)
 }
 
-/// Executes the steps of a connection, which stays open; none where another lane has failed.
-fn connection(
-    lane: usize,
-    steps: &[Step],
-    shared: &Shared<'_>,
-    gate: &Gate,
-    (pauses, report): (&mut Pauses, &mut Report),
-) -> Result<Option<Opened>, TrialError> {
-    let Some((first, others)) = steps.split_first() else {
-        return Ok(None);
-    };
-    if !wait(first, shared, gate, pauses) {
-        return Ok(None);
-    }
-    let opened = open(&shared.recording.calls[first.call], shared)?;
-    let is_counting = locked(&shared.counts).is_some();
-    let mut session = Session {
-        is_counting,
-        connection: &opened.connection,
-        ending: &opened.ending,
-        replayed: &shared.replayed,
-        recording: shared.recording,
-        statements: HashMap::new(),
-        report,
-    };
-    let pass = |step: &Step| {
-        if let Some(turns) = &shared.turns {
-            turns.pass(lane, step.ends);
-        }
-    };
-    session.step(first)?;
-    pass(first);
-    for step in others {
-        if !wait(step, shared, gate, pauses) {
+/// A lane at work.
+struct Work<'l> {
+    number: usize,
+    shared: &'l Shared<'l>,
+    gate: &'l Gate,
+    steps: Steps<'l>,
+    pauses: Pauses,
+    sheet: Sheet<'l>,
+    report: Report,
+}
+
+impl Work<'_> {
+    /// Executes the steps of a connection, which stays open; none where another lane has failed.
+    fn connection(&mut self, first: (Step, Call)) -> Result<Option<Opened>, TrialError> {
+        let (shared, number) = (self.shared, self.number);
+        if !wait(number, &first.0, shared, (self.gate, &mut self.pauses)) {
             return Ok(None);
         }
-        session.step(step)?;
-        pass(step);
+        let opened = open(&first.1, shared)?;
+        let is_counting = locked(&shared.counts).is_some();
+        let mut session = Session {
+            is_counting,
+            connection: &opened.connection,
+            ending: &opened.ending,
+            recording: shared.recording,
+            statements: HashMap::new(),
+            sheet: &mut self.sheet,
+            report: &mut self.report,
+        };
+        let mut execute = |(step, call): &(Step, Call)| {
+            session.step(step, call)?;
+            if let Some(turns) = &shared.turns {
+                turns.pass(number, step.ends);
+            }
+            Ok::<bool, TrialError>(step.closes)
+        };
+        let mut closes = execute(&first)?;
+        while !closes {
+            let Some(next) = self.steps.step()? else {
+                break;
+            };
+            if !wait(number, &next.0, shared, (self.gate, &mut self.pauses)) {
+                return Ok(None);
+            }
+            closes = execute(&next)?;
+        }
+        drop(session);
+        Ok(Some(opened))
     }
-    drop(session);
-    Ok(Some(opened))
 }
 
 /// Waits for the recorded pause and for the turn of a step; `false` where another lane has failed.
-fn wait(step: &Step, shared: &Shared<'_>, gate: &Gate, pauses: &mut Pauses) -> bool {
+fn wait(
+    lane: usize,
+    step: &Step,
+    shared: &Shared<'_>,
+    (gate, pauses): (&Gate, &mut Pauses),
+) -> bool {
     if let Some(speed) = shared.speed {
         pauses.pass(step.pause_ns as f64 / speed);
     }
     match &shared.turns {
-        Some(turns) => turns.wait(step.after, step.begins, gate),
+        Some(turns) => turns.wait(lane, step, || gate.is_cancelled()),
         None => !gate.is_cancelled(),
     }
 }
@@ -237,28 +254,31 @@ impl Pauses {
 }
 
 /// A connection with its prepared statements.
-struct Session<'c, 'r> {
+struct Session<'c, 'r, 't> {
     is_counting: bool,
     connection: &'c Connection,
     ending: &'c AtomicU64,
-    replayed: &'r [bool],
     recording: &'r Recording,
     statements: HashMap<i64, Statement<'c, 'static>>,
+    sheet: &'r mut Sheet<'t>,
     report: &'r mut Report,
 }
 
-impl<'c> Session<'c, '_> {
+impl<'c> Session<'c, '_, '_> {
     /// Executes a call unless it is left out, times it and compares it.
-    fn step(&mut self, step: &Step) -> Result<(), TrialError> {
-        let call = &self.recording.calls[step.call];
-        if self.replayed[step.call] {
+    fn step(&mut self, step: &Step, call: &Call) -> Result<(), TrialError> {
+        if self.recording.fate(call) == Fate::Replayed {
             self.ending.store(step.ends, Ordering::Relaxed);
             let start = Instant::now();
             let done = self.execute(call, step.keeps);
-            let time = start.elapsed().as_nanos() as u64;
+            let time = start.elapsed();
             self.ending.store(0, Ordering::Relaxed);
-            self.report.times.push((step.call, time));
-            self.note(step.call, &done);
+            self.sheet.note(Timed {
+                form: self.normalised(call.statement),
+                time,
+                ends: call.autocommit,
+            });
+            self.note(call, &done);
         }
         match step.closes {
             true => self.finish(),
@@ -267,13 +287,13 @@ impl<'c> Session<'c, '_> {
     }
 
     /// Compares what a call did with the recording.
-    fn note(&mut self, number: usize, done: &Done) {
-        let call = &self.recording.calls[number];
-        self.report.busy += u64::from(done.is_busy());
+    fn note(&mut self, call: &Call, done: &Done) {
+        self.report.done.busy += u64::from(done.is_busy());
         if call.duration_ns.is_some() {
-            self.report.compared += 1;
-            let difference = Difference::between(call, number, done);
-            self.report.differences.extend(difference);
+            self.report.done.compared += 1;
+            if let Some(difference) = Difference::between(call, done) {
+                self.report.done.differences.note(difference);
+            }
         }
     }
 
@@ -332,7 +352,7 @@ impl<'c> Session<'c, '_> {
 
     fn counters(&mut self, statement: i64) -> &mut Counters {
         let normalised = self.normalised(statement);
-        self.report.counters.entry(normalised).or_default()
+        self.report.done.counters.entry(normalised).or_default()
     }
 
     fn normalised(&self, statement: i64) -> i64 {
@@ -346,10 +366,12 @@ impl<'c> Session<'c, '_> {
         tally.executions = 1;
         let normalised = self.normalised(statement);
         let text = self.recording.texts.get(&statement);
-        let sum =
-            self.report.answers.entry(normalised).or_insert_with(|| {
-                Tally::new(text.is_some_and(|text| depends_on_chance(&text.sql)))
-            });
+        let sum = self
+            .report
+            .done
+            .answers
+            .entry(normalised)
+            .or_insert_with(|| Tally::new(text.is_some_and(|text| depends_on_chance(&text.sql))));
         sum.add(tally);
     }
 

@@ -1,6 +1,7 @@
 //! Recorded traffic of an application, replayed on copies of its databases.
 //!
-//! The trace is read whole, and a plan made of it, before the clock starts. Then threads execute the statements with
+//! Before the clock starts, the calls of the trace are written to a tape, and a plan is made of them. Then threads read
+//! the tape and execute the statements with
 //! their recorded values, as far as the application stepped, on connections that are opened and closed as they were.
 //! Each statement is compared with the recording by its rows and errors, and each database by its content at the end:
 //! where statements are replayed in order, one that ends in another state has failed, however fast it was.
@@ -9,12 +10,18 @@ mod coverage;
 mod ends;
 mod figures;
 mod lane;
+mod message;
 mod outcome;
 mod parameters;
 mod plan;
+mod processes;
 pub(super) mod source;
+mod survey;
+mod tape;
+mod times;
 mod turns;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -23,21 +30,31 @@ use lab::level::Settings;
 use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
+use trace::{Call, Trace};
 
+use self::coverage::Coverage;
 use self::ends::Ends;
 use self::figures::Sum;
-use self::lane::{Report, Shared};
+use self::lane::Shared;
+use self::message::{Part, Summary};
 use self::parameters::{Mode, Parameters};
 use self::plan::{Commits, Plan};
-use self::source::{Fate, Recording};
+use self::source::Recording;
+use self::survey::Survey;
+use self::tape::{Recorded, Take};
+use self::times::Times;
 use self::turns::Turns;
-use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
-use super::team::together;
+use super::common::{Elapsed, add, refuse_single_threaded, set, set_peak_memory};
+use super::contention::crew::engine_name;
+use super::contention::parameters::Workers;
 use super::{Declared, Trial};
 use crate::descriptors::allow_open_files;
 use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
+use crate::measure::peak_memory_bytes;
 use crate::target::sqlite::{self, Counts, Opening};
+
+pub use self::processes::work;
 
 /// The workload `replay`.
 pub(super) struct Replay;
@@ -73,30 +90,89 @@ impl Declared for Replay {
             phase: &mut *trial.phase,
         };
         (trial.phase)("load");
-        let mut recording = Recording::read(parameters.trace()?, trial.directory)?;
-        recording.confine(&settings);
-        let before = prepare(&trial, &recording)?;
-        let coverage = coverage::examine(&trial, &mut recording)?;
-        coverage.check(parameters.coverage)?;
-        let plan = plan::plan(&recording.calls, &commits(&recording));
+        let script = Script::prepare(&trial, parameters)?;
 
         (trial.phase)("work");
         let mut measured = Measured::default();
-        let (elapsed, sum) = carry_out(&trial, parameters, &recording, &plan, &mut measured)?;
-        note_sizes(&recording, before, &mut measured)?;
+        let (elapsed, sum) = carry_out(&trial, parameters, &script, &mut measured)?;
+        let Script {
+            recording,
+            survey,
+            coverage,
+            ..
+        } = &script;
+        note_sizes(recording, script.bytes, &mut measured)?;
 
         (trial.phase)("verify");
-        let ends = ends::compare(&recording, plan.cut, &trial.library.identity().version)?;
+        let version = &trial.library.identity().version;
+        let ends = ends::compare(recording, survey, script.plan.cut, version)?;
         if parameters.mode != Mode::Free {
-            let other = other_version(&recording, &trial.library.identity().version);
-            verify(&sum, &ends, (&recording, &other), parameters)?;
+            let other = other_version(recording, version);
+            verify(&sum, &ends, (recording, &other), parameters)?;
         }
-        figures::note_times(&sum, &recording, elapsed.seconds, &mut measured)?;
-        figures::note_agreement(&sum, &coverage, &ends, &recording, &mut measured);
-        note_statements(&trial, &sum, &recording, parameters, &mut measured)?;
+        figures::note_times(&sum, elapsed.seconds, &mut measured)?;
+        figures::note_agreement(&sum, coverage, &ends, (recording, survey), &mut measured);
+        note_statements(&trial, &sum, &script, &mut measured)?;
         measured.sets_itself = recording.set_by_statements();
         Ok(measured)
     }
+}
+
+/// Everything that has to be known before the clock starts.
+struct Script {
+    recording: Recording,
+    survey: Survey,
+    coverage: Coverage,
+    take: Take,
+    plan: Plan,
+    /// The statements that are reported apart, with one of the texts of each.
+    slowest: Vec<(i64, String)>,
+    /// The size of the databases.
+    bytes: f64,
+}
+
+impl Script {
+    fn prepare(trial: &Trial<'_>, parameters: &Parameters) -> Result<Script, TrialError> {
+        let path = parameters.trace()?;
+        let trace = source::open(path)?;
+        let mut recording = Recording::read(&trace, path, trial.directory)?;
+        recording.confine(trial.settings);
+        let bytes = prepare(trial, &recording)?;
+        let mut tape = Recorded::create(&trial.directory.join("replay-calls.tape"))?;
+        let survey = survey(&trace, &mut recording, |call| tape.add(call))?;
+        let take = tape.finish()?;
+        let coverage = coverage::examine(trial, &mut recording, &survey)?;
+        coverage.check(parameters.coverage)?;
+        Ok(Script {
+            plan: plan::plan(
+                &take,
+                &commits(&recording),
+                &processes_of(&recording, parameters.workers),
+                trial.directory,
+            )?,
+            slowest: figures::slowest(&recording, &survey, parameters.statements),
+            recording,
+            survey,
+            coverage,
+            take,
+            bytes,
+        })
+    }
+}
+
+/// Passes all calls of a trace once, each with the file of the trial if it attaches one.
+fn survey(
+    trace: &Trace,
+    recording: &mut Recording,
+    mut visit: impl FnMut(&Call) -> Result<(), TrialError>,
+) -> Result<Survey, TrialError> {
+    let mut survey = Survey::default();
+    trace.for_each_call(|mut call| {
+        recording.bind_attached(&mut call);
+        survey.note(recording, &call);
+        visit(&call)
+    })?;
+    Ok(survey)
 }
 
 /// Whether a trace can be replayed at all: an error for a file that is none, is of another version, is redacted, or
@@ -124,10 +200,19 @@ pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u6
         artifacts: None,
         phase: &mut |_| {},
     };
-    let mut recording = Recording::read(path, directory)?;
+    let trace = source::open(path)?;
+    let mut recording = Recording::read(&trace, path, directory)?;
     recording.confine(trial.settings);
-    let coverage = coverage::examine(&trial, &mut recording)?;
+    let survey = survey(&trace, &mut recording, |_| Ok(()))?;
+    let coverage = coverage::examine(&trial, &mut recording, &survey)?;
     Ok(coverage.missing.into_iter().collect())
+}
+
+/// By connection: its process, where each has one of its own.
+fn processes_of(recording: &Recording, workers: Workers) -> HashMap<i64, i64> {
+    let connections = recording.connections.values();
+    let connections = connections.filter(|_| workers == Workers::Processes);
+    connections.map(|it| (it.id, it.process)).collect()
 }
 
 fn commits(recording: &Recording) -> Commits {
@@ -154,28 +239,71 @@ fn prepare(trial: &Trial<'_>, recording: &Recording) -> Result<f64, TrialError> 
 fn carry_out(
     trial: &Trial<'_>,
     parameters: &Parameters,
-    recording: &Recording,
-    plan: &Plan,
+    script: &Script,
     measured: &mut Measured,
 ) -> Result<(Elapsed, Sum), TrialError> {
-    if plan.lanes.len() > 1 {
+    let lanes = script.plan.lanes.len();
+    allow_open_files(FILES_PER_CONNECTION * lanes as u64 + OTHER_FILES)?;
+    let turns = (parameters.mode != Mode::Free).then(|| Turns::of(lanes));
+    let turns = turns.transpose().map_err(TrialError::because)?;
+    // A counting trial has no latencies, and so may have very many statements.
+    let timed = script.slowest.iter().map(|(form, _)| *form);
+    let timed = timed.filter(|_| trial.counter.is_none());
+    let cast = Cast {
+        turns: turns.map(Arc::new),
+        speed: (parameters.mode == Mode::Paced).then_some(parameters.speed as f64 / 100.0),
+        timed: timed.collect(),
+    };
+    let executed = match parameters.workers {
+        Workers::Threads => by_threads(trial, script, cast, measured),
+        Workers::Processes => by_processes(trial, parameters, script, cast, measured),
+    };
+    let (done, times, elapsed) = executed?;
+    Ok((elapsed, Sum { times, done }))
+}
+
+/// What the lanes of all processes have in common.
+struct Cast {
+    /// None where connections are not held to the recorded order.
+    turns: Option<Arc<Turns>>,
+    /// What pauses are divided by; none where there are none.
+    speed: Option<f64>,
+    /// The normalised statements whose times are kept apart.
+    timed: Vec<i64>,
+}
+
+fn by_threads(
+    trial: &Trial<'_>,
+    script: &Script,
+    cast: Cast,
+    measured: &mut Measured,
+) -> Result<(Summary, Times, Elapsed), TrialError> {
+    let lanes = script.plan.lanes.len();
+    if lanes > 1 {
         refuse_single_threaded(trial)?;
     }
-    allow_open_files(FILES_PER_CONNECTION * plan.lanes.len() as u64 + OTHER_FILES)?;
     let opening = Opening::of(trial);
-    let calls = recording.calls.iter();
     let shared = Shared {
-        recording,
-        replayed: calls
-            .map(|it| recording.fate(it) == Fate::Replayed)
-            .collect(),
+        recording: &script.recording,
+        take: &script.take,
+        plan: &script.plan,
         opening: &opening,
-        turns: (parameters.mode != Mode::Free).then(|| Arc::new(Turns::of(plan))),
-        ends_early: !recording.sets("wal_autocheckpoint"),
-        speed: (parameters.mode == Mode::Paced).then_some(parameters.speed as f64 / 100.0),
+        turns: cast.turns,
+        ends_early: !script.recording.sets("wal_autocheckpoint"),
+        speed: cast.speed,
         counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
+        times: Mutex::new(Times::of(cast.timed.into_iter())?),
     };
-    let (reports, elapsed) = execute(plan, &shared)?;
+    let (reports, elapsed) = processes::perform(&shared, (0..lanes).collect(), |gate| {
+        let watch = gate.start_clock()?;
+        gate.wait_until_done();
+        let elapsed = watch.stop()?;
+        if let Some(counts) = &mut *locked(&shared.counts) {
+            counts.pause(&[])?;
+        }
+        gate.dismiss();
+        Ok(elapsed)
+    })?;
     *measured = elapsed.times();
     if let Some(counts) = unlocked(shared.counts) {
         measured.metrics.extend(counts.finish());
@@ -183,25 +311,50 @@ fn carry_out(
     set_peak_memory(measured);
     let read_back = reports.iter().filter_map(|report| report.read_back.clone());
     measured.connections = read_back.collect();
-    Ok((elapsed, Sum::of(reports)))
+    Ok((Summary::of(reports), unlocked(shared.times), elapsed))
 }
 
-fn execute(plan: &Plan, shared: &Shared<'_>) -> Result<(Vec<Report>, Elapsed), TrialError> {
-    let lanes = plan.lanes.iter().enumerate().collect();
-    together(
-        lanes,
-        |gate| {
-            let watch = gate.start_clock()?;
-            gate.wait_until_done();
-            let elapsed = watch.stop()?;
-            if let Some(counts) = &mut *locked(&shared.counts) {
-                counts.pause(&[])?;
-            }
-            gate.dismiss();
-            Ok(elapsed)
-        },
-        |(number, lane), gate| lane::execute(number, lane, shared, gate),
-    )
+fn by_processes(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    script: &Script,
+    cast: Cast,
+    measured: &mut Measured,
+) -> Result<(Summary, Times, Elapsed), TrialError> {
+    let lanes = &script.plan.lanes;
+    let last = lanes.iter().map(|lane| lane.process).max().unwrap_or(0);
+    let trace = parameters.trace()?;
+    let part = |process: usize| {
+        let own = lanes.iter().enumerate();
+        let own = own.filter(|(_, lane)| lane.process == process);
+        let own: Vec<usize> = own.map(|(number, _)| number).collect();
+        let (plan, connections) = script.plan.index(&own);
+        Part {
+            settings: trial.settings.clone(),
+            engine: engine_name(&trial.library),
+            trace: trace.to_owned(),
+            directory: trial.directory.to_owned(),
+            parent: std::process::id(),
+            left_out: script.recording.left_out.clone(),
+            take: script.take.index(connections.into_iter()),
+            plan,
+            lanes: own,
+            turns: cast.turns.as_ref().map(|turns| turns.path().to_owned()),
+            speed: cast.speed,
+            timed: cast.timed.clone(),
+            counting: trial.counter.is_some(),
+        }
+    };
+    let executed = processes::execute((0..=last).map(part).collect(), measured);
+    set_own_peak_memory(measured);
+    executed
+}
+
+/// Adds the memory of this process, which has planned the replay, to that of the others.
+fn set_own_peak_memory(measured: &mut Measured) {
+    if let Some(bytes) = peak_memory_bytes() {
+        add(measured, "peak_memory_bytes", bytes);
+    }
 }
 
 fn note_sizes(
@@ -236,9 +389,8 @@ fn verify(
     (recording, other_version): (&Recording, &str),
     parameters: &Parameters,
 ) -> Result<(), TrialError> {
-    let first = sum.differences.iter().take(3).map(|difference| {
-        let call = &recording.calls[difference.call];
-        let text = recording.texts.get(&call.statement);
+    let first = sum.done.differences.first.iter().take(3).map(|difference| {
+        let text = recording.texts.get(&difference.statement);
         let sql = text.map_or("", |text| &text.sql);
         format!("event {} {}: {sql}", difference.event, difference.what)
     });
@@ -254,10 +406,10 @@ fn verify(
             "that of the recording",
         ));
     }
-    match sum.agreement() < parameters.coverage as f64 {
+    match sum.done.agreement() < parameters.coverage as f64 {
         true => Err(TrialError::wrong(
             "the share of statements that do the same as in the recording",
-            format!("{:.1} % ({divergences})", sum.agreement()),
+            format!("{:.1} % ({divergences})", sum.done.agreement()),
             format!("{} % or more", parameters.coverage),
         )),
         false => Ok(()),
@@ -268,19 +420,12 @@ fn verify(
 fn note_statements(
     trial: &Trial<'_>,
     sum: &Sum,
-    recording: &Recording,
-    parameters: &Parameters,
+    script: &Script,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let first = recording.databases.first();
+    let first = script.recording.databases.first();
     let connection = first.map(|it| sqlite::open(trial, &it.path)).transpose()?;
-    figures::note_statements(
-        sum,
-        recording,
-        connection.as_ref(),
-        parameters.statements,
-        measured,
-    )?;
+    figures::note_statements(sum, script.slowest.clone(), connection.as_ref(), measured);
     match connection {
         Some(connection) => Ok(connection.close()?),
         None => Ok(()),

@@ -1,6 +1,7 @@
 //! What a call did in the replay, and how that differs from the recording.
 
 use engine::{EngineError, ErrorKind};
+use serde::{Deserialize, Serialize};
 use trace::{Call, Values};
 
 /// SQLite's result codes that are owed to the moment: locks, interruptions, memory and disks
@@ -45,19 +46,19 @@ impl Done {
 }
 
 /// How a call differs from the recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Difference {
-    /// The number of the call.
-    pub(super) call: usize,
-    /// Its event.
+    /// The event of the call.
     pub(super) event: i64,
+    /// Its statement.
+    pub(super) statement: i64,
     /// What differs, in words.
     pub(super) what: String,
 }
 
 impl Difference {
-    /// The difference between a call of this number and what it did; none where they are equal.
-    pub(super) fn between(call: &Call, number: usize, done: &Done) -> Option<Difference> {
+    /// The difference between a call and what it did; none where they are equal.
+    pub(super) fn between(call: &Call, done: &Done) -> Option<Difference> {
         let what = match call.result {
             Some(code) if !same_code(code, done.code()) => error_words(code, done),
             None if done.error.is_some() => error_words(0, done),
@@ -72,10 +73,43 @@ impl Difference {
             _ => return None,
         };
         Some(Difference {
-            call: number,
             event: call.event,
+            statement: call.statement,
             what,
         })
+    }
+}
+
+/// The differences of a replay: how many, and the first of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Differences {
+    pub(super) count: u64,
+    /// In the order of their events.
+    pub(super) first: Vec<Difference>,
+}
+
+impl Differences {
+    /// Differences that are named.
+    pub(super) const NAMED: usize = 20;
+
+    /// Adds one.
+    pub(super) fn note(&mut self, difference: Difference) {
+        self.count += 1;
+        self.name(difference);
+    }
+
+    /// Adds those of another part of the replay.
+    pub(super) fn add(&mut self, other: Differences) {
+        self.count += other.count;
+        other.first.into_iter().for_each(|it| self.name(it));
+    }
+
+    fn name(&mut self, difference: Difference) {
+        let at = self
+            .first
+            .partition_point(|it| it.event <= difference.event);
+        self.first.insert(at, difference);
+        self.first.truncate(Differences::NAMED);
     }
 }
 
@@ -135,7 +169,7 @@ mod tests {
             changes,
             error: None,
         };
-        Difference::between(call, 0, &done).map(|it| it.what)
+        Difference::between(call, &done).map(|it| it.what)
     }
 
     #[test]

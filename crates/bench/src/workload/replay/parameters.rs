@@ -7,6 +7,7 @@ use lab::level::{Level, Settings};
 use super::source::Recording;
 use crate::error::TrialError;
 use crate::parameters::Percent;
+use crate::workload::contention::parameters::Workers;
 
 choice! {
     /// In which order statements are replayed.
@@ -32,6 +33,8 @@ parameters! {
         trace: Option<String> = None;
         /// In which order statements are replayed.
         mode: Mode = Mode::Ordered;
+        /// Whether connections are threads of one process, or belong to as many processes as in the recording.
+        workers: Workers = Workers::Threads;
         /// Speed of the pauses of mode = paced, in percent of the recording's.
         speed as "speed_percent": Percent = 100, 1..=1_000;
         /// Statements that must be replayable for a measurement, in percent of their number and of their time; when

@@ -1,4 +1,5 @@
-//! The recording that is replayed: read whole before the clock starts, and refused where it cannot be replayed.
+//! The recording that is replayed, without its calls, and what becomes of each of them. A recording that cannot be
+//! replayed is refused.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use engine::{Library, Source, Value};
 use lab::level::Settings;
 use script::effect::{self, Attached};
-use trace::{Call, Connection, EndOfDatabase, Meta, Text, Trace, TraceError, Values};
+use serde::{Deserialize, Serialize};
+use trace::{Bound, Call, Connection, EndOfDatabase, Meta, Text, Trace, Values};
 
 use super::outcome::{failed_by_chance, was_cut_off};
 use crate::error::TrialError;
@@ -34,7 +36,7 @@ impl Database {
         let Some(snapshot) = self.snapshot else {
             return Ok(());
         };
-        trace.restore(snapshot, &self.path).map_err(unusable)?;
+        trace.restore(snapshot, &self.path)?;
         let mut header = [0; 20];
         let read = File::open(&self.path).and_then(|mut it| it.read_exact(&mut header));
         read.map_err(|error| TrialError::because(format!("{}: {error}", self.path.display())))?;
@@ -44,13 +46,12 @@ impl Database {
     }
 }
 
-/// A trace, read.
+/// A trace, without its calls, which are passed one by one.
 pub(in crate::workload) struct Recording {
     pub(super) meta: Meta,
     pub(in crate::workload) databases: Vec<Database>,
     pub(in crate::workload) connections: HashMap<i64, Connection>,
     pub(in crate::workload) texts: HashMap<i64, Text>,
-    pub(in crate::workload) calls: Vec<Call>,
     pub(super) ends: Vec<EndOfDatabase>,
     /// The versions of SQLite that the application used.
     pub(super) versions: Vec<String>,
@@ -58,10 +59,12 @@ pub(in crate::workload) struct Recording {
     pub(super) left_out: HashMap<i64, LeftOut>,
     /// Commits that no call has as its ticket.
     pub(super) further_commits: Vec<u64>,
+    /// Statements that attach a file whose name is bound.
+    attaching: HashSet<i64>,
 }
 
 /// Why a statement is not replayed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::workload) enum LeftOut {
     /// The variant, or the replay itself, decides what it would set.
     Setting,
@@ -81,14 +84,14 @@ pub(in crate::workload) enum Fate<'r> {
     Missing(&'r str),
 }
 
-fn unusable(error: TraceError) -> TrialError {
-    TrialError::because(error)
-}
-
-fn open(path: &Path) -> Result<Trace, TrialError> {
+/// Opens a trace.
+///
+/// # Errors
+/// It is none, or of another version.
+pub(in crate::workload) fn open(path: &Path) -> Result<Trace, TrialError> {
     // The engine of a trial may lack what a trace needs.
     let library = Arc::new(Library::load(&Source::Embedded)?);
-    Trace::open(&library, path).map_err(unusable)
+    Ok(Trace::open(&library, path)?)
 }
 
 impl Recording {
@@ -98,58 +101,76 @@ impl Recording {
     /// It cannot be read, is redacted, or lacks a snapshot.
     pub(in crate::workload) fn check(path: &Path) -> Result<(), TrialError> {
         let trace = open(path)?;
-        check(path, &trace.meta().map_err(unusable)?)?;
+        check(path, &trace.meta()?)?;
         databases(path, &trace, Path::new("")).map(drop)
     }
 
-    /// Reads a trace, and brings its databases into a directory as they were when recording began.
+    /// Reads a trace of this path, and brings its databases into a directory as they were when recording began.
     ///
     /// # Errors
     /// As [`Recording::check`]; a snapshot cannot be written.
     pub(in crate::workload) fn read(
+        trace: &Trace,
         path: &Path,
         directory: &Path,
     ) -> Result<Recording, TrialError> {
-        let trace = open(path)?;
-        let meta = trace.meta().map_err(unusable)?;
-        check(path, &meta)?;
-        let mut databases = databases(path, &trace, directory)?;
-        for database in &mut databases {
-            database.restore(&trace)?;
+        let mut recording = Recording::of(trace, path, directory)?;
+        for database in &mut recording.databases {
+            database.restore(trace)?;
         }
-        let mut calls = Vec::new();
-        trace
-            .for_each_call(|call| calls.push(call))
-            .map_err(unusable)?;
-        let connections = trace.connections().map_err(unusable)?;
-        let texts = trace.texts().map_err(unusable)?;
-        let processes = trace.processes().map_err(unusable)?;
+        Ok(recording)
+    }
+
+    /// The same where the databases are in the directory already.
+    ///
+    /// # Errors
+    /// As [`Recording::check`].
+    pub(super) fn of(
+        trace: &Trace,
+        path: &Path,
+        directory: &Path,
+    ) -> Result<Recording, TrialError> {
+        let meta = trace.meta()?;
+        check(path, &meta)?;
+        let (connections, texts) = (trace.connections()?, trace.texts()?);
         Ok(Recording {
             meta,
-            databases,
+            databases: databases(path, trace, directory)?,
             connections: connections.into_iter().map(|it| (it.id, it)).collect(),
             texts: texts.into_iter().map(|it| (it.id, it)).collect(),
-            calls,
-            ends: trace.end_states().map_err(unusable)?,
-            versions: processes.into_iter().map(|it| it.versions).collect(),
+            ends: trace.end_states()?,
+            versions: trace
+                .processes()?
+                .into_iter()
+                .map(|it| it.versions)
+                .collect(),
             left_out: HashMap::new(),
-            further_commits: trace.further_commits().map_err(unusable)?,
+            further_commits: trace.further_commits()?,
+            attaching: HashSet::new(),
         })
     }
 
     /// What becomes of a call.
     pub(in crate::workload) fn fate(&self, call: &Call) -> Fate<'_> {
+        let by_itself = self.fate_by_itself(call);
+        match (by_itself, self.left_out.get(&call.statement)) {
+            (Fate::Apart, _) | (_, Some(LeftOut::Setting)) => Fate::Apart,
+            (_, Some(LeftOut::Missing(what))) => Fate::Missing(what),
+            (by_itself, None) => by_itself,
+        }
+    }
+
+    /// What becomes of a call as far as its statement is not left out.
+    pub(super) fn fate_by_itself(&self, call: &Call) -> Fate<'static> {
         if failed_by_chance(call) || was_cut_off(call) {
             return Fate::Apart;
         }
-        match (self.left_out.get(&call.statement), &call.values) {
-            (Some(LeftOut::Setting), _) => Fate::Apart,
-            (Some(LeftOut::Missing(what)), _) => Fate::Missing(what),
-            (None, Values::Missing(what)) => Fate::Missing(what),
-            (None, Values::Bound(_)) if !self.texts.contains_key(&call.statement) => {
+        match &call.values {
+            Values::Missing(what) => Fate::Missing(what),
+            Values::Bound(_) if !self.texts.contains_key(&call.statement) => {
                 Fate::Missing("the texts of statements")
             }
-            (None, _) => Fate::Replayed,
+            _ => Fate::Replayed,
         }
     }
 
@@ -245,32 +266,34 @@ impl Recording {
                 }
                 None => outside(&file),
             },
-            Attached::Parameter => self.attach_bound(text.id),
+            Attached::Parameter => {
+                self.attaching.insert(text.id);
+                None
+            }
         }
     }
 
-    /// The same where the file is bound.
-    fn attach_bound(&mut self, statement: i64) -> Option<String> {
-        let mut calls = std::mem::take(&mut self.calls);
-        let attaching = calls.iter_mut().filter(|it| it.statement == statement);
-        let mut why = None;
-        for call in attaching {
-            let inside = match &call.values {
-                Values::Bound(values) => match values.first().map(trace::Bound::value) {
-                    Some(Value::Text(file)) => self.inside(file),
-                    _ => None,
-                },
-                _ => None,
-            };
-            match (inside, &mut call.values) {
-                (Some(path), Values::Bound(values)) => {
-                    values[0] = trace::Bound::Own(Value::Text(path));
-                }
-                _ => why = Some("ATTACH of a file of which there is no snapshot".to_owned()),
+    /// Has a call that attaches a file whose name is bound open that of the trial.
+    pub(in crate::workload) fn bind_attached(&mut self, call: &mut Call) {
+        if !self.attaching.contains(&call.statement) {
+            return;
+        }
+        let file = match &call.values {
+            Values::Bound(values) => values.first().map(Bound::value),
+            _ => None,
+        };
+        let inside = match file {
+            Some(Value::Text(file)) => self.inside(file),
+            _ => None,
+        };
+        match (inside, &mut call.values) {
+            (Some(path), Values::Bound(values)) => values[0] = Bound::Own(Value::Text(path)),
+            _ => {
+                let why = "ATTACH of a file of which there is no snapshot";
+                let left_out = LeftOut::Missing(why.to_owned());
+                self.left_out.insert(call.statement, left_out);
             }
         }
-        self.calls = calls;
-        why
     }
 
     /// The copy of an attached file. A relative name was relative to a directory that is not known.
@@ -315,7 +338,7 @@ fn check(path: &Path, meta: &Meta) -> Result<(), TrialError> {
 /// The databases of a trace, with a file of the trial for each.
 fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Database>, TrialError> {
     let mut databases: Vec<Database> = Vec::new();
-    for snapshot in trace.snapshots().map_err(unusable)? {
+    for snapshot in trace.snapshots()? {
         if databases.iter().any(|it| it.recorded == snapshot.database) {
             continue;
         }
@@ -331,7 +354,7 @@ fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Databas
             began_with_log: false,
         });
     }
-    for connection in trace.connections().map_err(unusable)? {
+    for connection in trace.connections()? {
         let file = &connection.database;
         if !file.is_empty() && !databases.iter().any(|it| it.recorded == *file) {
             return Err(without_snapshot(path, file, None));

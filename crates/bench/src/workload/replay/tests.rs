@@ -280,6 +280,21 @@ fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
 }
 
 #[test]
+fn the_end_is_not_known_if_a_process_was_killed_while_it_committed() {
+    let Some(recorded) = Recorded::python(&program("")) else {
+        return;
+    };
+    recorded.change("UPDATE execution SET duration_ns = NULL WHERE ticket = 22");
+    let measured = recorded.replay(&[]).unwrap();
+    assert!(!measured.metrics.contains_key("differing_tables"));
+    let end = rows(&measured, "end state");
+    assert!(
+        end[0].contains("a process was killed while it committed"),
+        "{end:?}"
+    );
+}
+
+#[test]
 fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
     let redact = Options {
         redact: true,

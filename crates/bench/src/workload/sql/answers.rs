@@ -16,7 +16,7 @@ use crate::target::sqlite;
 use crate::workload::Trial;
 
 /// What a statement answered so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::workload) struct Tally {
     pub(in crate::workload) executions: u64,
     rows: u64,

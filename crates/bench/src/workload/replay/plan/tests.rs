@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use trace::{Call, Values};
 
 use super::*;
+use crate::workload::replay::tape::Recorded;
 
 /// A call of a connection from one microsecond to another.
 fn call(connection: i64, start_us: i64, end_us: i64) -> Call {
@@ -41,24 +42,83 @@ fn written(connection: i64, start_us: i64, end_us: i64) -> Call {
     }
 }
 
-fn planned(calls: &[Call]) -> Plan {
+/// A plan, read.
+struct Planned {
+    /// The steps of each lane, with the numbers of their calls.
+    lanes: Vec<Vec<(Step, usize)>>,
+    /// The process of each lane.
+    processes: Vec<usize>,
+    cut: u64,
+}
+
+impl Planned {
+    /// Plans the replay of calls, whose events are their numbers here.
+    fn of(calls: &[Call], commits: &Commits) -> Planned {
+        Planned::by_processes(calls, commits, &HashMap::new())
+    }
+
+    fn by_processes(calls: &[Call], commits: &Commits, processes: &HashMap<i64, i64>) -> Planned {
+        let folder = tempfile::tempdir().unwrap();
+        let mut recorded = Recorded::create(&folder.path().join("calls")).unwrap();
+        for (number, call) in calls.iter().enumerate() {
+            let event = number as i64;
+            recorded
+                .add(&Call {
+                    event,
+                    ..call.clone()
+                })
+                .unwrap();
+        }
+        let take = recorded.finish().unwrap();
+        let plan = plan(&take, commits, processes, folder.path()).unwrap();
+        let steps = |lane| {
+            let mut steps = plan.steps(lane, &take);
+            let next = move || steps.step().unwrap();
+            std::iter::from_fn(next).map(|(step, call)| (step, call.event as usize))
+        };
+        let lanes = 0..plan.lanes.len();
+        Planned {
+            lanes: lanes.map(|lane| steps(lane).collect()).collect(),
+            processes: plan.lanes.iter().map(|lane| lane.process).collect(),
+            cut: plan.cut,
+        }
+    }
+
+    /// Before each turn: how many steps of which lanes must have been executed.
+    fn before(&self) -> Vec<Vec<(usize, u64)>> {
+        let steps = self.lanes.iter().flatten().map(|(step, _)| step);
+        let mut turns: Vec<&Step> = steps.filter(|step| step.begins > 0).collect();
+        turns.sort_by_key(|step| step.begins);
+        turns.into_iter().map(|step| step.before.clone()).collect()
+    }
+
+    /// The lane that begins with a call.
+    fn lane(&self, call: usize) -> usize {
+        self.lanes
+            .iter()
+            .position(|lane| lane[0].1 == call)
+            .unwrap()
+    }
+}
+
+fn planned(calls: &[Call]) -> Planned {
     planned_with(calls, &[])
 }
 
 /// The same where some connections have a rollback journal.
-fn planned_with(calls: &[Call], waiting: &[i64]) -> Plan {
+fn planned_with(calls: &[Call], waiting: &[i64]) -> Planned {
     let commits = Commits {
         begun: calls.iter().filter(|it| it.ticket.is_some()).count() as u64,
         waiting: waiting.iter().copied().collect(),
         ..Commits::default()
     };
-    plan(calls, &commits)
+    Planned::of(calls, &commits)
 }
 
 /// The step of a call.
-fn step(plan: &Plan, call: usize) -> &Step {
-    let mut steps = plan.lanes.iter().flat_map(|lane| &lane.steps);
-    steps.find(|step| step.call == call).unwrap()
+fn step(plan: &Planned, call: usize) -> &Step {
+    let mut steps = plan.lanes.iter().flatten();
+    &steps.find(|(_, of)| *of == call).unwrap().0
 }
 
 #[test]
@@ -97,22 +157,16 @@ fn with_a_rollback_journal_a_read_saw_what_was_committed_while_it_waited() {
 fn with_a_rollback_journal_a_turn_waits_for_reads_that_ended_before_its_commit() {
     let calls = [call(1, 0, 25), commit(2, 20, 40, 1), call(3, 10, 45)];
     let plan = planned_with(&calls, &[1, 2, 3]);
-    let lane = |index| {
-        plan.lanes
-            .iter()
-            .position(|lane| lane.steps[0].call == index)
-    };
-    assert_eq!(plan.before, [vec![(lane(0).unwrap(), 1)]]);
+    assert_eq!(plan.before(), [vec![(plan.lane(0), 1)]]);
     assert_eq!(step(&plan, 2).after, 1);
-    assert_eq!(planned(&calls).before, [vec![]]);
+    assert_eq!(planned(&calls).before(), [vec![]]);
 }
 
 #[test]
 fn a_turn_waits_for_reads_that_had_ended_before_it_began() {
     let calls = [call(1, 0, 10), call(1, 20, 90), commit(2, 30, 40, 1)];
     let plan = planned(&calls);
-    let lane = plan.lanes.iter().position(|lane| lane.steps.len() == 2);
-    assert_eq!(plan.before, [vec![(lane.unwrap(), 1)]]);
+    assert_eq!(plan.before(), [vec![(plan.lane(0), 1)]]);
 }
 
 #[test]
@@ -149,8 +203,28 @@ fn connections_one_after_the_other_share_a_lane() {
     let calls = [call(1, 0, 10), call(2, 20, 30), call(3, 25, 40)];
     let plan = planned(&calls);
     assert_eq!(plan.lanes.len(), 2);
-    assert!(plan.lanes[0].steps.iter().all(|step| step.closes));
-    assert_eq!(plan.lanes[0].steps[1].pause_ns, 10_000);
+    assert!(plan.lanes[0].iter().all(|(step, _)| step.closes));
+    assert_eq!(plan.lanes[0][1].0.pause_ns, 10_000);
+}
+
+#[test]
+fn each_process_has_its_own_lanes_and_processes_one_after_the_other_are_one() {
+    let calls = [
+        call(1, 0, 10),
+        call(2, 5, 8),
+        call(3, 20, 30),
+        call(4, 25, 60),
+        call(5, 50, 70),
+    ];
+    let processes = HashMap::from([(1, 71), (2, 72), (3, 71), (4, 73), (5, 74)]);
+    let plan = Planned::by_processes(&calls, &Commits::default(), &processes);
+    let has = |lane: &Vec<(Step, usize)>, call| lane.iter().any(|(_, of)| *of == call);
+    let lane = |call| plan.lanes.iter().position(|lane| has(lane, call));
+    assert_eq!(lane(0), lane(2));
+    let process = |call| plan.processes[lane(call).unwrap()];
+    assert_eq!(process(1), process(3));
+    assert_eq!(process(0), process(4));
+    assert_ne!(process(0), process(1));
 }
 
 #[test]
@@ -165,7 +239,7 @@ fn a_statement_is_kept_where_it_is_executed_once_more() {
         prepared(call(1, 4, 5)),
     ];
     let plan = planned(&calls);
-    let keeps: Vec<bool> = plan.lanes[0].steps.iter().map(|step| step.keeps).collect();
+    let keeps: Vec<bool> = plan.lanes[0].iter().map(|(step, _)| step.keeps).collect();
     assert_eq!(keeps, [true, false, false]);
 }
 
@@ -182,34 +256,33 @@ fn a_recording_is_cut_where_a_commit_is_missing_unless_it_is_known_to_have_no_ca
         further,
         ..Commits::default()
     };
-    let torn = plan(&calls, &commits(vec![]));
+    let torn = Planned::of(&calls, &commits(vec![]));
     assert_eq!(torn.cut, 2);
-    let kept: usize = torn.lanes.iter().map(|lane| lane.steps.len()).sum();
+    let kept: usize = torn.lanes.iter().map(Vec::len).sum();
     assert_eq!(kept, 2);
-    let whole = plan(&calls, &commits(vec![2]));
+    let whole = Planned::of(&calls, &commits(vec![2]));
     assert_eq!(whole.cut, 0);
     assert_eq!(step(&whole, 2).after, 2);
 }
 
 /// Carries a plan out as far as possible, always the first lane that need not wait; how many steps remain.
-fn left_waiting(plan: &Plan) -> usize {
+fn left_waiting(plan: &Planned) -> usize {
     let mut next = vec![0; plan.lanes.len()];
     let mut ended = 0;
     loop {
         let ready = (0..next.len()).find(|lane| {
-            let step = plan.lanes[*lane].steps.get(next[*lane]);
-            step.is_some_and(|step| {
-                let before = step.begins.checked_sub(1);
-                let before = before.map_or(&[][..], |turn| &plan.before[turn as usize]);
-                ended >= step.after && before.iter().all(|(of, steps)| next[*of] as u64 >= *steps)
+            let step = plan.lanes[*lane].get(next[*lane]);
+            step.is_some_and(|(step, _)| {
+                let mut before = step.before.iter();
+                ended >= step.after && before.all(|(of, steps)| next[*of] as u64 >= *steps)
             })
         });
         let Some(lane) = ready else { break };
-        ended = ended.max(plan.lanes[lane].steps[next[lane]].ends);
+        ended = ended.max(plan.lanes[lane][next[lane]].0.ends);
         next[lane] += 1;
     }
     let lanes = plan.lanes.iter().zip(next);
-    lanes.map(|(lane, next)| lane.steps.len() - next).sum()
+    lanes.map(|(lane, next)| lane.len() - next).sum()
 }
 
 /// A recording of connections that write one at a time: each entry is a connection, what it does, and how long.
@@ -257,7 +330,7 @@ proptest! {
         let plan = planned_with(&calls, &waiting);
         prop_assert_eq!(plan.cut, 0);
         prop_assert_eq!(left_waiting(&plan), 0);
-        let steps: usize = plan.lanes.iter().map(|lane| lane.steps.len()).sum();
+        let steps: usize = plan.lanes.iter().map(Vec::len).sum();
         prop_assert_eq!(steps, calls.len());
     }
 }

@@ -1,0 +1,443 @@
+//! Calls on a tape: each recorded connection has a reel.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Value;
+use trace::{Bound, Call, Values};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{Input, Reel, Tape, TapeIndex, Writer, put, put_signed};
+use crate::error::TrialError;
+
+/// From how many bytes on a value is stored once, however often it is bound.
+const LONG: usize = 4 << 10;
+
+/// The bits of a call.
+const PREPARED: u64 = 1;
+const EARLY: u64 = 2;
+const AUTOCOMMIT: u64 = 4;
+const TRANSACTION_SHIFT: u32 = 3;
+
+/// When the calls of a connection were, in nanoseconds, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::workload::replay) struct Span {
+    pub(in crate::workload::replay) first: i64,
+    pub(in crate::workload::replay) last: i64,
+    pub(in crate::workload::replay) calls: u64,
+}
+
+impl Span {
+    /// Of nothing.
+    pub(in crate::workload::replay) const NONE: Span = Span {
+        first: i64::MAX,
+        last: i64::MIN,
+        calls: 0,
+    };
+
+    /// Adds a call.
+    pub(in crate::workload::replay) fn add(&mut self, mark: &Mark) {
+        self.first = self.first.min(mark.start);
+        self.last = self.last.max(mark.end);
+        self.calls += 1;
+    }
+
+    /// Both together.
+    pub(in crate::workload::replay) fn and(self, other: &Span) -> Span {
+        Span {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            calls: self.calls + other.calls,
+        }
+    }
+}
+
+/// A call without what was bound.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::workload::replay) struct Mark {
+    pub(in crate::workload::replay) statement: i64,
+    /// In nanoseconds.
+    pub(in crate::workload::replay) start: i64,
+    /// The same as the start if the end is not known.
+    pub(in crate::workload::replay) end: i64,
+    /// Whether the end is known.
+    pub(in crate::workload::replay) has_ended: bool,
+    pub(in crate::workload::replay) ticket: Option<u64>,
+    pub(in crate::workload::replay) prepared: bool,
+    pub(in crate::workload::replay) autocommit: bool,
+    pub(in crate::workload::replay) transaction: i64,
+}
+
+impl Mark {
+    fn of(call: &Call) -> Mark {
+        let start = call.start_us.saturating_mul(1_000);
+        Mark {
+            statement: call.statement,
+            start,
+            end: start.saturating_add(call.duration_ns.unwrap_or(0)),
+            has_ended: call.duration_ns.is_some(),
+            ticket: call.ticket,
+            prepared: call.prepared,
+            autocommit: call.autocommit,
+            transaction: call.transaction,
+        }
+    }
+}
+
+/// Calls being written.
+pub(in crate::workload::replay) struct Recorded {
+    writer: Writer,
+    spans: BTreeMap<i64, Span>,
+    /// Long values by their hashes: where they are.
+    long: HashMap<u128, u64>,
+    record: Vec<u8>,
+}
+
+impl Recorded {
+    /// A new tape in a file of this path.
+    ///
+    /// # Errors
+    /// The file exists or cannot be made.
+    pub(in crate::workload::replay) fn create(path: &Path) -> Result<Recorded, TrialError> {
+        Ok(Recorded {
+            writer: Writer::create(path)?,
+            spans: BTreeMap::new(),
+            long: HashMap::new(),
+            record: Vec::new(),
+        })
+    }
+
+    /// Writes a call. Those of a connection come in the order of their starts.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(in crate::workload::replay) fn add(&mut self, call: &Call) -> Result<(), TrialError> {
+        let span = self.spans.entry(call.connection).or_insert(Span::NONE);
+        span.add(&Mark::of(call));
+        let mut record = std::mem::take(&mut self.record);
+        record.clear();
+        put_facts(&mut record, call);
+        self.put_values(&mut record, &call.values)?;
+        self.writer.append(call.connection, &record)?;
+        self.record = record;
+        Ok(())
+    }
+
+    fn put_values(&mut self, out: &mut Vec<u8>, values: &Values) -> Result<(), TrialError> {
+        match values {
+            Values::Bound(values) => {
+                out.push(b'b');
+                put(out, values.len() as u64);
+                values.iter().try_for_each(|it| self.put(out, it.value()))
+            }
+            Values::Expanded(sql) => {
+                out.push(b'e');
+                out.extend_from_slice(sql.as_bytes());
+                Ok(())
+            }
+            Values::Missing(_) => {
+                out.push(b'm');
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&mut self, out: &mut Vec<u8>, value: &Value) -> Result<(), TrialError> {
+        match value {
+            Value::Null => out.push(b'n'),
+            Value::Integer(number) => {
+                out.push(b'i');
+                put_signed(out, *number);
+            }
+            Value::Real(real) => {
+                out.push(b'r');
+                out.extend_from_slice(&real.to_bits().to_le_bytes());
+            }
+            Value::Text(text) => self.put_bytes(out, (b't', b'T'), text.as_bytes())?,
+            Value::Blob(bytes) => self.put_bytes(out, (b'x', b'X'), bytes)?,
+        }
+        Ok(())
+    }
+
+    /// Bytes with their kind: that of short ones, or of those stored apart.
+    fn put_bytes(
+        &mut self,
+        out: &mut Vec<u8>,
+        (short, apart): (u8, u8),
+        bytes: &[u8],
+    ) -> Result<(), TrialError> {
+        if bytes.len() < LONG {
+            out.push(short);
+            put(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let hash = xxh3_128(bytes);
+        let offset = match self.long.get(&hash) {
+            Some(offset) => *offset,
+            None => self.writer.store(bytes)?,
+        };
+        self.long.insert(hash, offset);
+        out.push(apart);
+        put(out, bytes.len() as u64);
+        put(out, offset);
+        Ok(())
+    }
+
+    /// Ends the tape.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(in crate::workload::replay) fn finish(self) -> Result<Take, TrialError> {
+        Ok(Take {
+            tape: self.writer.finish()?,
+            spans: self.spans,
+        })
+    }
+}
+
+fn put_facts(out: &mut Vec<u8>, call: &Call) {
+    let bit = |is: bool, bit| if is { bit } else { 0 };
+    put_signed(out, call.event);
+    put_signed(out, call.statement);
+    put_signed(out, call.start_us);
+    put_signed(
+        out,
+        call.duration_ns.map_or(0, |time| time.saturating_add(1)),
+    );
+    put(
+        out,
+        call.ticket.map_or(0, |ticket| ticket.saturating_add(1)),
+    );
+    put(
+        out,
+        bit(call.prepared, PREPARED)
+            | bit(call.early, EARLY)
+            | bit(call.autocommit, AUTOCOMMIT)
+            | (call.transaction as u64) << TRANSACTION_SHIFT,
+    );
+    put(out, call.rows);
+    put_signed(out, call.changes);
+    put_signed(out, call.result.map_or(0, |code| i64::from(code) + 1));
+}
+
+/// The facts of a call; its values are not read.
+fn facts(input: &mut Input<'_>, connection: i64) -> Option<Call> {
+    let (event, statement, start_us) = (input.signed()?, input.signed()?, input.signed()?);
+    let (duration, ticket, bits) = (input.signed()?, input.number()?, input.number()?);
+    let (rows, changes, result) = (input.number()?, input.signed()?, input.signed()?);
+    Some(Call {
+        event,
+        connection,
+        statement,
+        start_us,
+        duration_ns: (duration > 0).then(|| duration - 1),
+        rows,
+        changes,
+        result: (result > 0).then(|| (result - 1) as i32),
+        ticket: ticket.checked_sub(1),
+        prepared: bits & PREPARED != 0,
+        early: bits & EARLY != 0,
+        autocommit: bits & AUTOCOMMIT != 0,
+        transaction: (bits >> TRANSACTION_SHIFT) as i64,
+        values: Values::Missing("values that are not read"),
+    })
+}
+
+/// The calls of a recording on a tape.
+#[derive(Debug)]
+pub(in crate::workload::replay) struct Take {
+    tape: Tape,
+    /// By connection.
+    pub(in crate::workload::replay) spans: BTreeMap<i64, Span>,
+}
+
+/// What another process needs to read calls: the reels of some connections.
+pub(in crate::workload::replay) type TakeIndex = TapeIndex;
+
+impl Take {
+    /// The calls of some connections, for another process.
+    pub(in crate::workload::replay) fn index(
+        &self,
+        connections: impl Iterator<Item = i64>,
+    ) -> TakeIndex {
+        self.tape.index(connections)
+    }
+
+    /// The calls of another process's tape, without their spans.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(in crate::workload::replay) fn open(index: TakeIndex) -> Result<Take, TrialError> {
+        Ok(Take {
+            tape: Tape::open(index)?,
+            spans: BTreeMap::new(),
+        })
+    }
+
+    /// When the first call started, in nanoseconds.
+    pub(in crate::workload::replay) fn began(&self) -> i64 {
+        let first = self.spans.values().map(|span| span.first);
+        first.min().unwrap_or(0)
+    }
+
+    /// The calls of a connection.
+    pub(in crate::workload::replay) fn calls(&self, connection: i64) -> Calls<'_> {
+        Calls {
+            reel: self.tape.reel(connection),
+            connection,
+        }
+    }
+}
+
+/// The calls of a connection, one after the other.
+#[derive(Debug)]
+pub(in crate::workload::replay) struct Calls<'t> {
+    reel: Reel<'t>,
+    connection: i64,
+}
+
+impl Calls<'_> {
+    /// The next call with its values; none after the last one.
+    ///
+    /// # Errors
+    /// The tape cannot be read.
+    pub(in crate::workload::replay) fn call(&mut self) -> Result<Option<Call>, TrialError> {
+        let (tape, connection) = (self.reel.tape, self.connection);
+        let Some(record) = self.reel.record()? else {
+            return Ok(None);
+        };
+        let mut input = Input::new(record);
+        let mut call = facts(&mut input, connection).ok_or_else(|| tape.torn())?;
+        call.values = values(&mut input, tape)?;
+        Ok(Some(call))
+    }
+
+    /// The next call without its values; none after the last one.
+    ///
+    /// # Errors
+    /// As [`Calls::call`].
+    pub(in crate::workload::replay) fn mark(&mut self) -> Result<Option<Mark>, TrialError> {
+        let (tape, connection) = (self.reel.tape, self.connection);
+        let Some(record) = self.reel.record()? else {
+            return Ok(None);
+        };
+        let call = facts(&mut Input::new(record), connection);
+        Ok(Some(Mark::of(&call.ok_or_else(|| tape.torn())?)))
+    }
+}
+
+fn values(input: &mut Input<'_>, tape: &Tape) -> Result<Values, TrialError> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| tape.torn());
+    let kind = input.bytes(1).ok_or_else(|| tape.torn())?;
+    match kind {
+        b"b" => {
+            let count = input.number().ok_or_else(|| tape.torn())?;
+            let bound = (0..count).map(|_| bound(input, tape));
+            bound.collect::<Result<_, _>>().map(Values::Bound)
+        }
+        b"e" => text(input.rest()).map(Values::Expanded),
+        _ => Ok(Values::Missing("values that are missing")),
+    }
+}
+
+fn bound(input: &mut Input<'_>, tape: &Tape) -> Result<Bound, TrialError> {
+    let torn = || tape.torn();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| tape.torn());
+    let kind = input.bytes(1).ok_or_else(torn)?[0];
+    let value = match kind {
+        b'n' => Value::Null,
+        b'i' => Value::Integer(input.signed().ok_or_else(torn)?),
+        b'r' => {
+            let bytes = input.bytes(8).and_then(|bytes| bytes.try_into().ok());
+            Value::Real(f64::from_bits(u64::from_le_bytes(bytes.ok_or_else(torn)?)))
+        }
+        kind => {
+            let length = input.number().ok_or_else(torn)? as usize;
+            let bytes = match kind {
+                b't' | b'x' => input.bytes(length).ok_or_else(torn)?.to_vec(),
+                _ => tape.stored(input.number().ok_or_else(torn)?, length)?,
+            };
+            match kind {
+                b't' | b'T' => Value::Text(text(bytes)?),
+                _ => Value::Blob(bytes),
+            }
+        }
+    };
+    Ok(match kind {
+        b'T' | b'X' => Bound::Shared(Arc::new(value)),
+        _ => Bound::Own(value),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = Value::Text("x".repeat(LONG));
+        let bound = [
+            Value::Null,
+            Value::Integer(i64::MIN),
+            Value::Real(-0.5),
+            Value::Text("ä\0b".to_owned()),
+            Value::Blob(vec![0; LONG + 1]),
+        ];
+        let bound = bound.map(Bound::Own).into_iter();
+        let long = || Bound::Shared(Arc::new(long.clone()));
+        let all = [
+            Values::Bound(bound.chain([long(), long()]).collect()),
+            Values::Expanded("SELECT 1".to_owned()),
+            Values::Bound(Vec::new()),
+        ];
+        let call = |number: usize, values: &Values| Call {
+            event: number as i64 + 1,
+            connection: number as i64 % 2,
+            statement: 7,
+            start_us: 12 + number as i64,
+            duration_ns: (number > 0).then_some(0),
+            rows: 3,
+            changes: -2,
+            result: (number != 1).then_some(2067),
+            ticket: (number == 1).then_some(1),
+            prepared: number == 0,
+            early: number == 1,
+            autocommit: number == 2,
+            transaction: 3,
+            values: values.clone(),
+        };
+        let calls: Vec<Call> = all.iter().enumerate().map(|(n, it)| call(n, it)).collect();
+        let mut recorded = Recorded::create(&folder.path().join("tape")).unwrap();
+        for call in &calls {
+            recorded.add(call).unwrap();
+        }
+        let take = recorded.finish().unwrap();
+        let mut even = take.calls(0);
+        for wanted in [&calls[0], &calls[2]] {
+            let mut found = even.call().unwrap().unwrap();
+            for (found, wanted) in bounds(&mut found).iter().zip(bounds(&mut wanted.clone())) {
+                assert_eq!(found.value(), wanted.value());
+            }
+            let mut wanted = wanted.clone();
+            (found.values, wanted.values) = (Values::Missing(""), Values::Missing(""));
+            assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
+        }
+        assert!(even.call().unwrap().is_none());
+        let mark = take.calls(1).mark().unwrap().unwrap();
+        assert_eq!(
+            (mark.start, mark.ticket, mark.has_ended),
+            (13_000, Some(1), true)
+        );
+        assert_eq!(take.spans[&0].calls, 2);
+    }
+
+    fn bounds(call: &mut Call) -> Vec<Bound> {
+        match &mut call.values {
+            Values::Bound(values) => std::mem::take(values),
+            _ => Vec::new(),
+        }
+    }
+}
