@@ -36,6 +36,7 @@ pub use measure::peak_memory_bytes;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;
 pub use workload::contention::work as contention_worker;
+pub use workload::crash::crash_script;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 pub use workload::replay::work as replay_worker;
 pub use workload::replay::{check_trace, missing_in_trace};

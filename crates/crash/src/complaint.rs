@@ -73,7 +73,7 @@ pub(crate) fn unlike_recorded(
 ) -> CrashError {
     CrashError::Execution {
         path: script.path.clone().unwrap_or_default(),
-        event: execution.event,
+        location: execution.location.clone(),
         reason: message(error),
     }
 }

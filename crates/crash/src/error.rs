@@ -43,13 +43,13 @@ pub enum CrashError {
         /// The script.
         path: PathBuf,
     },
-    /// A recorded statement fails that did not fail in the recording.
-    #[error("{}: event {event}: {reason}, which it did not when it was recorded", .path.display())]
+    /// A statement fails that did not fail when it was recorded, or in a script that was carried out before.
+    #[error("{}: {location}: {reason}, which it did not before", .path.display())]
     Execution {
         /// The trace.
         path: PathBuf,
-        /// The event.
-        event: i64,
+        /// The event, or the line of the script.
+        location: String,
         /// What SQLite said.
         reason: String,
     },

@@ -31,29 +31,29 @@ impl Act {
     pub(crate) fn location(&self) -> String {
         match self {
             Act::Sql { line, .. } => format!("line {line}"),
-            Act::Execution(execution) => format!("event {}", execution.event),
+            Act::Execution(execution) => execution.location.clone(),
             Act::Reopen => "reopening".to_owned(),
         }
     }
 }
 
-/// A recorded execution of a statement.
+/// An execution of a statement that was recorded, or of a script that was carried out before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
     /// The statement.
     pub sql: String,
     /// The values of its parameters, in order.
     pub values: Vec<Value>,
-    /// The event of the trace, for messages.
-    pub event: i64,
-    /// Whether it failed when it was recorded.
+    /// The event of the trace (`event 12`) or the line of the script (`pay.sql:3`), for messages.
+    pub location: String,
+    /// Whether it failed before.
     pub fails: bool,
-    /// The rows that it changed when it was recorded.
+    /// The rows that it changed before.
     pub changes: i64,
 }
 
 impl Execution {
-    /// Executes it to the end; whether it changed as many rows as when it was recorded.
+    /// Executes it to the end; whether it changed as many rows as before.
     pub(crate) fn carry_out(&self, connection: &Connection) -> Result<bool, EngineError> {
         let before = connection.total_changes();
         let mut statement = connection.prepare(&self.sql)?;

@@ -261,7 +261,7 @@ fn execution(sql: &str, values: Vec<Value>, fails: bool) -> Act {
     Act::Execution(Execution {
         sql: sql.to_owned(),
         values,
-        event: 7,
+        location: "event 7".to_owned(),
         fails,
         changes: i64::from(sql.starts_with("INSERT")),
     })

@@ -6,7 +6,7 @@ mod binding_basics;
 mod bulk_insert;
 mod common;
 pub(crate) mod contention;
-mod crash;
+pub(crate) mod crash;
 mod durability;
 mod explain;
 pub(crate) mod fts;

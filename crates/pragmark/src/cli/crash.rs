@@ -69,7 +69,8 @@ pub struct CrashArgs {
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     pub model: Vec<crash::Model>,
     /// SQL to crash instead of the built-in workload: statements that end in semicolons, run once in their order
-    /// on an empty database, or on a copy of the one named by --db.
+    /// on an empty database, or on a copy of the one named by --db. With --db also the language of `pragmark measure`:
+    /// meta commands, parameters, named queries, and several files with weights (a.sql@9,b.sql).
     #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub script: Option<PathBuf>,
     /// Your own database, of any size: the script runs on a copy of it, and the file itself is never changed. With

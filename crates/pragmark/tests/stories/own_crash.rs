@@ -84,6 +84,46 @@ fn the_first_transactions_are_crashed_on_a_copy_and_the_database_in_use_stays_as
 }
 
 #[test]
+fn scripts_with_meta_commands_and_weights_are_crashed_with_the_values_that_they_draw() {
+    let (laboratory, connection) = shop();
+    let before = state(&laboratory.path().join("shop"));
+    laboratory.write(
+        "pay.sql",
+        "\\set id random(1, 2000)\nBEGIN;\nUPDATE item SET v = 'paid' WHERE id = :id;\nEND;\n",
+    );
+    laboratory.write("read.sql", "SELECT v FROM item WHERE id = :id;\n");
+    let own = |script| {
+        [
+            "--script",
+            script,
+            "--db",
+            "shop/app.db",
+            "--transactions",
+            "12",
+        ]
+    };
+    let answer = laboratory.pragmark(&crash(&own("read.sql@3, pay.sql")));
+    answer
+        .exits(0)
+        .says(&["transactions: all 12; statements: 36 of 36", "shop/app.db"]);
+    assert_eq!(state(&laboratory.path().join("shop")), before);
+    std::fs::remove_dir_all(laboratory.path().join("crashes")).unwrap();
+    laboratory.write("wrong.sql", "SELECT 1;\n\\sett id 1\n");
+    laboratory.write("refused.sql", "\\set v 1\nUPDATE itme SET v = :v;\n");
+    for (script, words) in [
+        ("wrong.sql", "wrong.sql:2"),
+        ("refused.sql", "no such table: itme"),
+    ] {
+        let answer = laboratory.pragmark(&crash(&own(script)));
+        answer.exits(2).complains(&[words]);
+    }
+    let answer = laboratory.pragmark(&crash(&["--script", "pay.sql"]));
+    answer.exits(2).complains(&["require a database"]);
+    assert!(laboratory.left_over().is_empty());
+    connection.close().unwrap();
+}
+
+#[test]
 fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
     let (laboratory, connection) = shop();
     laboratory.write(

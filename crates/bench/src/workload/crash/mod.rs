@@ -11,6 +11,7 @@ mod kill;
 mod known_schedules;
 mod meetings;
 mod own;
+pub use own::crash_script;
 mod schedules;
 mod settings;
 mod traffic;

@@ -1,18 +1,20 @@
 //! The user's own workload, to be crashed: a script or a trace, on a copy of the user's own database.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crash::{Beginning, CrashSettings, InForce, OwnScript, Performed, Script};
-use engine::{Connection, OpenFlags};
+use crash::{Act, Beginning, CrashSettings, Execution, InForce, OwnScript, Performed, Script};
+use engine::{Connection, Library, OpenFlags};
 use lab::tier::CRASHED;
 use lab::trial::DataTable;
+use script::effect;
 
 use super::settings::Parameters;
 use super::{again, traffic};
 use crate::error::TrialError;
 use crate::target::sqlite;
 use crate::workload::Trial;
-use crate::workload::sql::snapshot;
+use crate::workload::sql::{snapshot, unroll};
 
 /// A script or a trace.
 pub(super) struct Own {
@@ -122,14 +124,61 @@ impl Own {
     }
 }
 
+/// Reads a script. One in the language of `measure` and `run` is carried out on a copy of the database first, which
+/// gives its statements their values: transactions until so many have changed something.
+///
+/// # Errors
+/// A mistake in the script, with its line; the database cannot be used.
+pub fn crash_script(
+    library: &Arc<Library>,
+    files: &str,
+    database: Option<&Path>,
+    directory: &Path,
+    transactions: usize,
+) -> Result<Script, TrialError> {
+    let path = Path::new(files);
+    if !unroll::is_in_language(files)? {
+        let sql = std::fs::read_to_string(path).map_err(|error| {
+            TrialError::cannot_run(format!("cannot read {}: {error}", path.display()))
+        })?;
+        return Script::parse(library, path, &sql).map_err(TrialError::because);
+    }
+    let Some(database) = database else {
+        return Err(TrialError::cannot_run(format!(
+            "{files}: meta commands, parameters, named queries and several scripts require a database (--db)"
+        )));
+    };
+    let folder = directory.join("unrolled");
+    std::fs::create_dir(&folder).map_err(TrialError::io("make", &folder))?;
+    let executed = unroll::unroll(library, files, database, &folder, transactions)?;
+    std::fs::remove_dir_all(&folder).map_err(TrialError::io("remove", &folder))?;
+    let only_reads = |sql: &str| {
+        let first = effect::first_word(sql);
+        ["select", "values", "explain"].contains(&first.as_str())
+    };
+    let kept = executed.into_iter().filter(|it| !only_reads(&it.sql));
+    let acts = kept.map(|it| {
+        Act::Execution(Execution {
+            sql: it.sql,
+            values: it.values,
+            location: it.location,
+            fails: false,
+            changes: it.changes,
+        })
+    });
+    Ok(Script {
+        path: Some(path.to_owned()),
+        acts: acts.collect(),
+    })
+}
+
 fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
-    let sql = std::fs::read_to_string(path).map_err(|error| {
-        TrialError::cannot_run(format!("cannot read {}: {error}", path.display()))
-    })?;
-    let script = Script::parse(&trial.library, path, &sql).map_err(TrialError::because)?;
+    let database = Path::new(&parameters.database);
+    let given = Some(database).filter(|_| !parameters.database.is_empty());
+    let (files, count) = (&parameters.script, parameters.transactions);
+    let script = crash_script(&trial.library, files, given, trial.directory, count)?;
     let mut options = format!(" --script {}", again::quoted(path));
     let mut beginning = None;
-    let database = Path::new(&parameters.database);
     if !parameters.database.is_empty() {
         let copy = trial.directory.join("own.db");
         snapshot::copy_database(&trial.library, database, &copy)?;

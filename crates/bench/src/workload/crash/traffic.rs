@@ -206,7 +206,7 @@ fn execution(recording: &Recording, call: &Call) -> Option<Execution> {
     Some(Execution {
         sql,
         values,
-        event: call.event,
+        location: format!("event {}", call.event),
         fails: call.result.is_some_and(|code| code != 0),
         changes: call.changes,
     })

@@ -11,6 +11,7 @@ use super::draw::Pools;
 use super::parameters::{Parameters, Preparing};
 use super::prompt::{Prompt, Wrong};
 use super::suite::Suite;
+use super::unroll::Executed;
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
 use crate::workload::contention::clock::{Clock, Monotonic, Nanos};
@@ -50,6 +51,8 @@ pub(in crate::workload) struct Client<'c> {
     group: Option<[Statement<'c, 'static>; 2]>,
     /// Whether answers are looked at.
     tallies: bool,
+    /// What was executed, where that is kept; pauses are left out then.
+    journal: Option<Vec<Executed>>,
 }
 
 struct Prepared<'c> {
@@ -94,6 +97,7 @@ impl<'c> Client<'c> {
             chosen: Vec::new(),
             turns: job.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
             tallies: false,
+            journal: None,
             connection,
             scripts,
             group,
@@ -114,6 +118,16 @@ impl<'c> Client<'c> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps what is executed from here on.
+    pub(super) fn keep_journal(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// What was executed.
+    pub(super) fn take_journal(&mut self) -> Vec<Executed> {
+        self.journal.take().unwrap_or_default()
     }
 
     /// What each statement of each script has answered.
@@ -235,6 +249,7 @@ impl<'c> Client<'c> {
                 let time = time.whole(variables, prng).map_err(failed)?;
                 let time = u64::try_from(time).unwrap_or(0);
                 let nanos = time.saturating_mul(*micros).saturating_mul(1_000);
+                let nanos = if self.journal.is_some() { 0 } else { nanos };
                 Monotonic.wait_until(Monotonic.now().saturating_add(nanos));
             }
         }
@@ -245,8 +260,22 @@ impl<'c> Client<'c> {
     /// Executes a statement.
     fn run(&mut self, script: usize, number: usize) -> Result<(), Hindered> {
         let prompt = &mut self.scripts[script].statements[number];
+        let noted = self.journal.as_ref().map(|_| {
+            let statement = &self.job.suite.scripts[script].statements[number];
+            let file = &self.job.suite.scripts[script].file;
+            Executed {
+                sql: statement.sql.clone(),
+                values: prompt.values(&self.variables),
+                location: format!("{file}:{}", statement.line),
+                changes: -self.connection.total_changes(),
+            }
+        });
         let start = self.last.unwrap_or_else(|| Monotonic.now());
         let executed = prompt.execute(self.connection, &mut self.variables, self.tallies);
+        if let Some((journal, noted)) = self.journal.as_mut().zip(noted) {
+            let changes = noted.changes + self.connection.total_changes();
+            journal.push(Executed { changes, ..noted });
+        }
         if self.job.parameters.prepare == Preparing::Each {
             prompt.finalize();
         }

@@ -15,6 +15,7 @@ mod prompt;
 pub(crate) mod snapshot;
 mod stage;
 mod suite;
+pub(super) mod unroll;
 
 use std::path::Path;
 use std::time::Duration;

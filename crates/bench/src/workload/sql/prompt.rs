@@ -146,6 +146,12 @@ impl<'c> Prompt<'c> {
         }
     }
 
+    /// The values of its parameters, in order; none before it is prepared for the first time.
+    pub(super) fn values(&self, variables: &Variables) -> Vec<engine::Value> {
+        let bindings = self.bindings.iter().flatten();
+        bindings.map(|(_, slot)| value(variables, *slot)).collect()
+    }
+
     /// Ends the prepared statement, after noting what SQLite counted of it.
     pub(super) fn finalize(&mut self) {
         if let Some(statement) = self.statement.take() {
@@ -192,6 +198,21 @@ fn bind(
         },
         Value::Blob => statement.bind_blob(index, variables.bytes(slot)),
         Value::Null | Value::Unset => statement.bind_null(index),
+    }
+}
+
+/// The value of a variable.
+fn value(variables: &Variables, slot: Slot) -> engine::Value {
+    match variables.get(slot) {
+        Value::Int(value) => engine::Value::Integer(value),
+        Value::Bool(value) => engine::Value::Integer(i64::from(value)),
+        Value::Double(value) => engine::Value::Real(value),
+        Value::Text => match variables.text(slot) {
+            Some(text) => engine::Value::Text(text.to_owned()),
+            None => engine::Value::Null,
+        },
+        Value::Blob => engine::Value::Blob(variables.bytes(slot).to_vec()),
+        Value::Null | Value::Unset => engine::Value::Null,
     }
 }
 

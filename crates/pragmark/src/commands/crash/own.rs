@@ -19,6 +19,9 @@ use crate::text_file::text_of;
 /// A longer script would give recordings that no crash laboratory can look through.
 const MOST_SCRIPT_BYTES: u64 = 16 << 20;
 
+const HINT: &str =
+    "each statement must run on an empty database, or on the one of --db; nothing was written";
+
 /// Settings that neither an attached database nor a script is likely to have by itself, and the default ones for engines
 /// that lack them.
 const CHECKED: [(JournalMode, Synchronous); 2] = [
@@ -37,9 +40,8 @@ pub(super) fn check(
     let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
     let source: Source = to_load.parse().map_err(Failure::usage)?;
     let library = Arc::new(Library::load(&source).map_err(Failure::unusable)?);
-    let text = text_of("the script", path, MOST_SCRIPT_BYTES)?;
-    let script = Script::parse(&library, path, &text).map_err(failure)?;
     let folder = tempfile::tempdir_in(plan::directory(args)).map_err(Failure::unusable)?;
+    let script = script(&library, path, args, folder.path())?;
     let copy = |database: &PathBuf| copied(&library, database, folder.path(), args);
     let beginning = args.db.as_ref().map(copy).transpose()?;
     let mut sandbox = Sandbox::new(&source).map_err(failure)?;
@@ -59,6 +61,22 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// Reads the script, as the trials will.
+fn script(
+    library: &Arc<Library>,
+    path: &Path,
+    args: &CrashArgs,
+    folder: &Path,
+) -> Result<Script, Failure> {
+    let files = plan::script_files(path)?;
+    if path.exists() || !files.contains([',', '@']) {
+        text_of("the script", path, MOST_SCRIPT_BYTES)?;
+    }
+    let count = plan::transactions(args) as usize;
+    bench::crash_script(library, &files, args.db.as_deref(), folder, count)
+        .map_err(|error| Failure::usage(error).hint(HINT))
 }
 
 /// Says what a verdict on the script will be about besides the settings of a variant.
@@ -108,8 +126,9 @@ fn copied(
 
 fn failure(error: CrashError) -> Failure {
     match &error {
-        CrashError::Script { .. } | CrashError::Unfinished { .. } => Failure::usage(&error)
-            .hint("each statement must run on an empty database, or on the one of --db; nothing was written"),
+        CrashError::Script { .. } | CrashError::Unfinished { .. } => {
+            Failure::usage(&error).hint(HINT)
+        }
         CrashError::NothingCommitted { .. } | CrashError::TooMuchWritten { .. } => {
             Failure::usage(&error)
         }

@@ -135,7 +135,10 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
     };
     let models: Vec<String> = args.model.iter().map(ToString::to_string).collect();
     check_own(args)?;
-    let script = absolute(args.script.as_deref())?;
+    let script = args
+        .script
+        .as_deref()
+        .map_or(Ok(String::new()), script_files)?;
     let trace = absolute(args.trace.as_deref())?;
     // With a trace it is a name, not a file.
     let database = match (&args.trace, &args.db) {
@@ -147,7 +150,7 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
         ("images", number(args.images.unwrap_or(usual))),
         ("second_crash_every", number(args.second_crash_every)),
         ("crash_threads", number(args.threads.unwrap_or(0).into())),
-        ("script", script),
+        ("script", script.as_str().into()),
         ("trace", trace),
         ("database", database),
         ("transactions", number(transactions(args))),
@@ -207,6 +210,20 @@ fn check_own(args: &CrashArgs) -> Result<(), Failure> {
             .hint("a script without a database is crashed as a whole"));
     }
     Ok(())
+}
+
+/// The scripts with their whole paths: a file, or several with their weights, as `a.sql@9,b.sql`.
+pub(super) fn script_files(files: &Path) -> Result<String, Failure> {
+    let whole = |file: &str| {
+        let path = std::path::absolute(file).map_err(Failure::unusable)?;
+        Ok(path.to_string_lossy().into_owned())
+    };
+    let text = files.to_string_lossy();
+    if files.exists() {
+        return whole(&text);
+    }
+    let each = text.split(',').map(|file| whole(file.trim()));
+    Ok(each.collect::<Result<Vec<_>, Failure>>()?.join(","))
 }
 
 /// The whole path of a file, as a setting; empty for none.
