@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::failure::Failure;
 
@@ -29,6 +29,15 @@ pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
     }
     *known = Some(Arc::clone(&flag));
     Ok(flag)
+}
+
+/// Has a write beyond the limit of file sizes (`ulimit -f`) fail with an error that can be reported, instead of ending the
+/// process. What the process starts is not affected: a handler does not outlast exec.
+pub fn report_file_limit() -> Result<(), Failure> {
+    let registered = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    registered
+        .map(drop)
+        .map_err(|error| Failure::unusable(format!("cannot watch for SIGXFSZ: {error}")))
 }
 
 /// Whether the process ignores a signal, by what `/proc/self/status` says of it; where there is no such

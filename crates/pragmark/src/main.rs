@@ -31,7 +31,8 @@ fn main() -> ExitCode {
     // Answers a shell that completes a command line, and ends.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
     let cli = cli::parse();
-    match commands::execute(cli.command) {
+    let done = interrupt::report_file_limit().and_then(|()| commands::execute(cli.command));
+    match done {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report().into(),
     }

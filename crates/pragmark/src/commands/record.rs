@@ -178,7 +178,9 @@ fn seal_again(args: &RecordArgs, folder: &Path) -> Result<Exit, Failure> {
 
 /// Seals the recording and says what is in it; whether there is a trace.
 fn finish(folder: &Folder, out: &Path, program: Option<&Path>) -> Result<bool, Failure> {
-    let library = Arc::new(Library::load(&Source::Embedded).map_err(Failure::unusable)?);
+    let library = Library::load(&Source::Embedded);
+    let library = library.map_err(|error| Failure::unusable(error).hint(kept(folder)))?;
+    let library = Arc::new(library);
     let copy = |from: &Path, to: &Path| {
         bench::copy_database(&library, from, to).map_err(|error| error.to_string())
     };
@@ -208,16 +210,23 @@ fn finish(folder: &Folder, out: &Path, program: Option<&Path>) -> Result<bool, F
 fn failed(error: TraceError, folder: &Folder) -> Failure {
     let hint = match &error {
         TraceError::Recording(_) => None,
-        _ => Some(format!(
-            "the recording is kept: `pragmark record --seal {} --out FILE` seals it",
-            folder.path().display()
-        )),
+        _ => Some(kept(folder)),
     };
     Failure::unusable(error).hint_if(hint)
 }
 
+fn kept(folder: &Folder) -> String {
+    format!(
+        "the recording is kept: `pragmark record --seal {} --out FILE` seals it",
+        folder.path().display()
+    )
+}
+
 /// Why no connection was recorded.
 fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
+    if sealed.lost.space {
+        return "the disk was full, or the file may not grow (ulimit -f)".to_owned();
+    }
     let obstacle = program
         .and_then(in_path)
         .and_then(|program| recorder::obstacle(&program));

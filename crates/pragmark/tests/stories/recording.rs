@@ -206,6 +206,39 @@ fn after_a_kill_the_recording_can_be_sealed() {
         .says(&["ended without saying so"]);
 }
 
+/// As on a full disk: no file may become larger than so many blocks of 512 bytes.
+#[test]
+fn where_files_cannot_grow_the_program_goes_on_and_what_was_recorded_is_kept() {
+    let many = "import sqlite3\nc = sqlite3.connect('shop.db')\nfor i in range(20000): c.execute('SELECT ?', (f'text number {i}',)).fetchall()\nprint('done')\n";
+    let Some(laboratory) = with_program(many) else {
+        return;
+    };
+    for (limit, code, words) in [
+        (
+            "-f 512",
+            0,
+            "the disk was full, so the end of the recording is missing",
+        ),
+        ("-f 128", 3, "nothing was recorded: the disk was full"),
+    ] {
+        let answer = laboratory.pragmark_with_limit(limit, &RECORD).exits(3);
+        answer
+            .says(&["done"])
+            .complains(&["File too large", "the recording is kept"]);
+        assert!(!laboratory.path().join("app.trace").exists());
+        let seal = [
+            "record",
+            "--seal",
+            "app.trace.recording",
+            "--out",
+            "kept.trace",
+        ];
+        laboratory.pragmark(&seal).exits(code).complains(&[words]);
+        assert!(!laboratory.path().join("app.trace.recording").exists());
+        let _ = std::fs::remove_file(laboratory.path().join("kept.trace"));
+    }
+}
+
 #[test]
 fn a_program_can_load_the_recorder_as_an_extension() {
     let script = r#"
