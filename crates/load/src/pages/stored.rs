@@ -13,7 +13,7 @@ use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step, Value
 use super::order::Field;
 use super::record::{integer_type, number_length};
 use crate::affinity::Affinity;
-use crate::source::infer::{integer, is_number, short_decimal};
+use crate::source::infer::{integer, is_number, real};
 
 /// A value as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,7 +167,7 @@ fn text_stored<'v>(
     if let Some(value) = integer(bytes) {
         return Ok(integer_stored(value, affinity));
     }
-    if let Some(value) = short_decimal(bytes) {
+    if let Some(value) = real(bytes) {
         return Ok(real_stored(value, affinity));
     }
     if !is_number_for_sqlite(bytes) {

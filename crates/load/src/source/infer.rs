@@ -3,6 +3,7 @@
 //! It stands apart because the same few rules decide which type a column is given and which fields are
 //! parsed; parsing must give what SQLite's own affinity would make of the text.
 
+use super::decimal::decimal;
 use crate::affinity::Affinity;
 
 /// What the values seen so far have in common.
@@ -132,7 +133,7 @@ pub(crate) fn is_number_to_sqlite(text: &[u8]) -> bool {
     }
 }
 
-/// The integer that a text is, if it is nothing but a sign and at most 18 digits, which fit any case.
+/// The integer of 64 bits that a text is, if it is nothing but a sign and at most 19 digits.
 #[inline]
 pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
@@ -140,7 +141,7 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
         digits => (false, digits),
     };
     if digits.is_empty() || digits.len() > 18 {
-        return None;
+        return long_integer(text, digits);
     }
     let mut value = 0_i64;
     for byte in digits {
@@ -151,6 +152,20 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
         value = value * 10 + i64::from(digit);
     }
     Some(if negative { -value } else { value })
+}
+
+/// The integer of a text with these digits, of which not all numbers of so many fit.
+fn long_integer(text: &[u8], digits: &[u8]) -> Option<i64> {
+    if digits.len() != 19 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The number that a text is, if it is plain digits and SQLite certainly reads the same.
+#[inline]
+pub(crate) fn real(text: &[u8]) -> Option<f64> {
+    short_decimal(text).or_else(|| decimal(text))
 }
 
 /// The powers of ten that are exact as 64-bit floating point numbers and needed here.
@@ -260,6 +275,27 @@ mod tests {
         assert_eq!(column(&["1", "18446744073709551616"]), "TEXT");
         assert_eq!(column(&["0.5", "100000000000000000000", "2"]), "REAL");
         assert_eq!(column(&["0.5", "100000000000000000000", "x"]), "TEXT");
+    }
+
+    #[test]
+    fn integers_are_read_as_far_as_they_fit() {
+        for text in [
+            "1000000000000000000",
+            "9223372036854775807",
+            "-9223372036854775808",
+            "0000000000000000001",
+        ] {
+            assert_eq!(integer(text.as_bytes()), text.parse().ok());
+        }
+        for text in [
+            "9223372036854775808",
+            "-9223372036854775809",
+            "10000000000000000000",
+            "+123456789012345678",
+            "12345678901234567x9",
+        ] {
+            assert_eq!(integer(text.as_bytes()), None, "{text}");
+        }
     }
 
     proptest! {

@@ -9,6 +9,7 @@ mod blocks;
 mod columnar;
 mod csv;
 mod database;
+pub(crate) mod decimal;
 mod divide;
 mod elements;
 mod encoding;

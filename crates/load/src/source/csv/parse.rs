@@ -14,7 +14,7 @@ use crate::affinity::Affinity;
 use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
 use crate::error::LoadError;
 use crate::source::blocks::{Format, Parsed};
-use crate::source::infer::{has_leading_zero, integer, is_changed_by, short_decimal};
+use crate::source::infer::{has_leading_zero, integer, is_changed_by, real};
 use crate::source::{Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
@@ -235,8 +235,8 @@ impl<'r> Block<'r> {
                 _ => self.integers(column, rows, |text| kept(text, integer)),
             },
             Some(Affinity::Real) => match typing {
-                Typing::Declared => self.reals(column, rows, short_decimal),
-                _ => self.reals(column, rows, |text| kept(text, short_decimal)),
+                Typing::Declared => self.reals(column, rows, real),
+                _ => self.reals(column, rows, |text| kept(text, real)),
             },
             Some(Affinity::Text | Affinity::Blob) | None => None,
         };
