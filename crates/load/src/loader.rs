@@ -116,9 +116,10 @@ pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), No
 impl Layout {
     /// Refuses a table whose indexes may reject rows that are to be skipped.
     pub(crate) fn checked(self, request: &Request) -> Result<Layout, NoLayout> {
-        match request.on_error == OnError::Skip && self.is_unique() {
-            true => refused(SKIPS_DUPLICATES),
-            false => Ok(self),
+        match request.on_error {
+            OnError::Skip if self.is_unique() => refused(SKIPS_DUPLICATES),
+            OnError::Skip => Ok(self.without_sorting()),
+            OnError::Fail => Ok(self),
         }
     }
 }
@@ -202,7 +203,7 @@ impl Load<'_> {
             self.indexes_made = true;
         }
         if is_new {
-            return Layout::of_new(connection, target);
+            return Layout::of_new(connection, target)?.checked(self.request);
         }
         Layout::of_existing(connection, target)?.checked(self.request)
     }

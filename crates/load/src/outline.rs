@@ -122,7 +122,8 @@ fn of_new(
     indexes::make(&connection, &request.table, later)?;
     let layout = check_request(request, &target)
         .and_then(|()| existing.map_or(Ok(()), Layout::check_existing))
-        .and_then(|()| Layout::of_new(&connection, &target));
+        .and_then(|()| Layout::of_new(&connection, &target))
+        .and_then(|layout| layout.checked(request));
     let mut sql = statements(&connection, name)?;
     if let Some(full_text) = &request.table.full_text {
         full_text.make(&connection, name)?;

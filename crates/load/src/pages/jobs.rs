@@ -36,9 +36,16 @@ pub(super) enum Rowids {
     From(i64),
     /// These, ascending.
     Listed(Int64Array),
+    /// These, in any order.
+    Unsorted(Int64Array),
 }
 
 impl Rowids {
+    /// Whether each is above the one before.
+    pub(super) fn ascend(&self) -> bool {
+        !matches!(self, Rowids::Unsorted(_))
+    }
+
     /// The rowids of a batch of so many rows, one by one.
     pub(super) fn listed(&self, rows: usize) -> Int64Array {
         match self {
@@ -46,7 +53,7 @@ impl Rowids {
                 let rowids: Vec<i64> = (0..rows as i64).map(|row| first + row).collect();
                 rowids.into()
             }
-            Rowids::Listed(rowids) => rowids.clone(),
+            Rowids::Listed(rowids) | Rowids::Unsorted(rowids) => rowids.clone(),
         }
     }
 }
@@ -108,10 +115,9 @@ impl<S: FnMut(Job) -> bool> Outbox<S> {
 fn pieces(rows: &Rows, rowids: Rowids) -> impl Iterator<Item = Piece> {
     let all = rows.range();
     let parts = rows.bytes().div_ceil(LARGE).max(1);
-    let rowids = if parts > 1 {
-        Rowids::Listed(rowids.listed(all.len()))
-    } else {
-        rowids
+    let rowids = match rowids {
+        Rowids::From(_) if parts > 1 => Rowids::Listed(rowids.listed(all.len())),
+        rowids => rowids,
     };
     let size = all.len().div_ceil(parts).max(1);
     all.clone().step_by(size).map(move |start| Piece {

@@ -27,6 +27,8 @@ pub(crate) struct Layout {
     pub(super) indexes: Vec<IndexPlan>,
     /// About how many entries each of its indexes has.
     pub(super) entries: u64,
+    /// How its rows are sorted if they do not come in the order of their keys; none where that is not possible.
+    pub(super) rows: Option<IndexPlan>,
 }
 
 /// Why there is no layout.
@@ -109,11 +111,17 @@ impl Layout {
         Ok(Layout {
             form,
             root: has_rowid.then_some(root),
+            rows: rows(target, root, &columns).filter(|_| has_rowid && spine.is_empty()),
             spine,
             columns,
             indexes,
             entries: 0,
         })
+    }
+
+    /// Leaves rows that do not come in the order of their keys to SQL, which can skip those with known keys.
+    pub(crate) fn without_sorting(self) -> Layout {
+        Layout { rows: None, ..self }
     }
 
     /// Whether a row may be refused by one of the indexes.
@@ -256,6 +264,19 @@ fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, N
     })
 }
 
+/// How rows are sorted by the column that is the rowid by another name; `order` are the source's columns in the
+/// order of the table's.
+fn rows(target: &Target, root: u32, order: &[usize]) -> Option<IndexPlan> {
+    let alias = target.rowid_alias?;
+    let column = |(at, number): (usize, &usize)| match *number == alias {
+        true => IndexColumn::Null,
+        false => IndexColumn::Of(at),
+    };
+    let columns = order.iter().enumerate().map(column);
+    let called = format!("{}.{}", target.table, target.columns[alias].name);
+    Some(IndexPlan::of_rows(root, columns, called))
+}
+
 /// About how many entries an index has: as many as if every page had as many as those on the way to its middle.
 fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
     let (mut entries, mut page) = (1_u64, root);
@@ -331,7 +352,7 @@ fn index_plans(
             IndexColumn::Of(number) => {
                 format!("{}.{}", target.table, target.columns[order[number]].name)
             }
-            IndexColumn::Rowid => "rowid".to_owned(),
+            IndexColumn::Rowid | IndexColumn::Null => "rowid".to_owned(),
         });
         let has_rowid = (columns.iter()).any(|column| column.of == IndexColumn::Rowid);
         plans.push(IndexPlan {

@@ -156,6 +156,7 @@ fn finish(
     memory: usize,
 ) -> Result<Vec<u32>, LoadError> {
     let mut replaced = Vec::new();
+    let number_of_rows = layout.indexes.len();
     for (number, plan) in layout.indexes.iter().enumerate() {
         let of_parts = parts.iter_mut().map(|part| &mut part.runs[number]);
         let mut runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
@@ -166,8 +167,17 @@ fn finish(
         }
         index::write(file, plan, &runs, parts.len())?;
     }
+    let mut packers = Vec::new();
+    if let Some(plan) = &layout.rows {
+        let of_parts = parts.iter_mut().map(|part| &mut part.runs[number_of_rows]);
+        let runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
+        if !runs.is_empty() {
+            packers = index::write_rows(file, plan, &runs, parts.len())?;
+        }
+    }
+    packers.extend(parts.into_iter().map(|part| part.packer));
     if let Some(root) = layout.root {
-        write_table(file, root, layout.spine, &mut parts)?;
+        write_table(file, root, layout.spine, &mut packers)?;
     }
     Ok(replaced)
 }
@@ -177,18 +187,18 @@ fn write_table(
     file: &PageFile,
     root: u32,
     spine: Spine,
-    parts: &mut [Part],
+    packers: &mut [Packer],
 ) -> Result<(), LoadError> {
-    let counts = parts.iter().map(|part| part.packer.leaf_count());
+    let counts = packers.iter().map(Packer::leaf_count);
     let is_one_page = spine.is_empty() && counts.sum::<usize>() == 1;
     let mut leaves = Vec::new();
-    for part in parts {
-        if is_one_page && part.packer.leaf_count() == 1 {
+    for packer in packers {
+        if is_one_page && packer.leaf_count() == 1 {
             // The tree is a single page, which has to be the root itself.
-            part.packer.flush_into_root(file, root)?;
+            packer.flush_into_root(file, root)?;
         } else {
-            part.packer.flush(file)?;
-            leaves.append(&mut part.packer.take_leaves());
+            packer.flush(file)?;
+            leaves.append(&mut packer.take_leaves());
         }
     }
     if leaves.is_empty() {
@@ -201,7 +211,7 @@ fn write_table(
 /// What a worker has made and not yet written.
 struct Part {
     packer: Packer,
-    /// The entries of each index.
+    /// The entries of each index, and behind them rows that are to be sorted.
     runs: Vec<Vec<Run>>,
 }
 
@@ -236,9 +246,8 @@ impl Crew<'_> {
                 .collect();
             // The workers alone hold the receiver, so that sending fails when all of them have ended.
             drop(jobs);
-            let spine = &self.layout.spine;
-            let mut sequencer =
-                Sequencer::new(self.target, spine, self.least_rows, self.least_expected);
+            let (layout, least) = (self.layout, self.least_rows);
+            let mut sequencer = Sequencer::new(self.target, layout, least, self.least_expected);
             let written = sequencer.run(feed, |job| {
                 !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
             });
@@ -264,8 +273,9 @@ impl Crew<'_> {
         let connection = Conversion::connection(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
         let mut packer = Packer::new(self.file);
-        let indexes = &self.layout.indexes;
-        let mut sorter = Sorter::new(indexes, self.index_memory, self.file.directory());
+        let plans = self.layout.indexes.iter().chain(&self.layout.rows);
+        let directory = self.file.directory();
+        let mut sorter = Sorter::new(plans.collect(), self.index_memory, directory);
         let mut expected = 0;
         loop {
             // A lock that another worker's panic has poisoned still guards a sound receiver.
@@ -302,8 +312,10 @@ impl Crew<'_> {
             cells: piece.rows.cells(),
             rowids: Cells::Integer(piece.rowids.listed(rows.end)),
         };
-        let mut table = self.layout.root.map(|_| columns.of_table());
-        let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter())
+        let ascend = piece.rowids.ascend();
+        let mut table = (self.layout.root.filter(|_| ascend)).map(|_| columns.of_table());
+        let sorted = self.layout.rows.iter().filter(|_| !ascend);
+        let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter().chain(sorted))
             .map(|plan| columns.of_index(plan))
             .collect();
         for first in rows.clone().step_by(BLOCK) {
@@ -315,7 +327,7 @@ impl Crew<'_> {
             }
             for (number, index) in indexes.iter_mut().enumerate() {
                 index.take(first, count, conversion)?;
-                sorter.add(number, index)?;
+                sorter.add(number, index, ascend)?;
             }
         }
         Ok(())
@@ -357,6 +369,7 @@ impl BatchColumns<'_> {
         Encoder::new(plan.columns.iter().map(|of| match of {
             IndexColumn::Of(column) => Some(self.column(*column)),
             IndexColumn::Rowid => Some((&self.rowids, Affinity::Integer)),
+            IndexColumn::Null => None,
         }))
     }
 }

@@ -171,6 +171,28 @@ impl Packer {
         next
     }
 
+    /// Adds a row that is a record already; its rowid is above those of the leaf so far.
+    pub(super) fn add_record(
+        &mut self,
+        rowid: i64,
+        payload: &[u8],
+        file: &PageFile,
+    ) -> Result<(), LoadError> {
+        let local = self.limits.local(payload.len());
+        let key = varint::length(payload.len() as u64) + varint::length(rowid as u64);
+        let link = if local < payload.len() { 4 } else { 0 };
+        let cell = key + local + link;
+        let (index, at) = self.room(rowid, cell, file)?;
+        let place = &mut self.buffer.page(index)[at..at + cell];
+        let behind = varint::put(place, payload.len() as u64);
+        let behind = behind + varint::put(&mut place[behind..], rowid as u64);
+        place[behind..behind + local].copy_from_slice(&payload[..local]);
+        if link > 0 {
+            self.add_overflow(&payload[local..], index, at + cell - 4);
+        }
+        Ok(())
+    }
+
     /// Adds a row of which a part goes to overflow pages.
     #[cold]
     fn add_long(
@@ -184,16 +206,7 @@ impl Packer {
         memory.resize(SLACK + block.length(row), 0);
         let end = memory.len();
         block.put(row, &mut memory, end);
-        let payload = &memory[SLACK..];
-        let local = self.limits.local(payload.len());
-        let key = varint::length(payload.len() as u64) + varint::length(rowid as u64);
-        let cell = key + local + 4;
-        let (index, at) = self.room(rowid, cell, file)?;
-        let place = &mut self.buffer.page(index)[at..at + cell];
-        let behind = varint::put(place, payload.len() as u64);
-        let behind = behind + varint::put(&mut place[behind..], rowid as u64);
-        place[behind..behind + local].copy_from_slice(&payload[..local]);
-        self.add_overflow(&payload[local..], index, at + cell - 4);
+        self.add_record(rowid, &memory[SLACK..], file)?;
         // A huge row must not keep its memory for the rest of the load.
         if memory.capacity() <= FLUSH {
             self.payload = memory;

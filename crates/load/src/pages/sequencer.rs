@@ -2,9 +2,8 @@
 
 use arrow_array::{Array, Int64Array};
 
-use super::Written;
 use super::jobs::{Job, Outbox, Rowids};
-use super::spine::Spine;
+use super::{Layout, Written};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
@@ -21,18 +20,24 @@ pub(super) struct Sequencer<'t> {
     least_expected: u64,
     /// The last rowid given; none before the first row.
     last: Option<i64>,
+    /// Whether rows can be sorted by their rowids, and whether they are.
+    may_sort: bool,
+    sorts: bool,
     rows: u64,
 }
 
 impl<'t> Sequencer<'t> {
     pub(super) fn new(
         target: &'t Target,
-        spine: &Spine,
+        layout: &Layout,
         least_rows: usize,
         least_expected: u64,
     ) -> Sequencer<'t> {
+        let spine = &layout.spine;
         Sequencer {
             target,
+            may_sort: layout.rows.is_some(),
+            sorts: false,
             least_rows: if spine.is_empty() { 0 } else { least_rows },
             least_expected,
             last: spine.last(),
@@ -130,8 +135,14 @@ impl<'t> Sequencer<'t> {
         let Some(alias) = self.target.rowid_alias else {
             return self.next_rowids(rows);
         };
+        if let Cells::Integer(values) = &cells[alias]
+            && self.must_sort(values)
+        {
+            return Ok(Rowids::Unsorted(values.clone()));
+        }
         let rowids = match &cells[alias] {
             Cells::Integer(values) if self.go_on(values) => values.clone(),
+            _ if self.sorts => return Err("a row has no key among rows in no order".to_owned()),
             Cells::Null => self.each_rowid((0..rows).map(|_| None))?,
             Cells::Integer(values) => self.each_rowid(values.iter())?,
             _ => return Err("values in the primary key may not be integers".to_owned()),
@@ -140,6 +151,14 @@ impl<'t> Sequencer<'t> {
             self.last = Some(rowids.value(rows - 1));
         }
         Ok(Rowids::Listed(rowids))
+    }
+
+    /// Whether these rowids are to be sorted: those of the first batch decide, before anything is written.
+    fn must_sort(&mut self, values: &Int64Array) -> bool {
+        let is_first = self.may_sort && self.rows == 0 && !self.go_on(values);
+        let may = values.null_count() == 0 && (self.sorts || is_first);
+        self.sorts |= may;
+        may
     }
 
     /// As many rowids after the last one.

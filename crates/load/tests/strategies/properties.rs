@@ -260,7 +260,7 @@ proptest! {
 }
 
 /// A new table by every strategy against INSERT.
-fn check_new(case: &Case) {
+pub(super) fn check_new(case: &Case) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();

@@ -6,7 +6,7 @@
 
 use crate::error::LoadError;
 use crate::pages::file::PageFile;
-use crate::pages::index::{IndexPlan, leaves};
+use crate::pages::index::{IndexPlan, leaves, overflow};
 use crate::pages::order;
 use crate::pages::sort::{Ordered, Run};
 use crate::pages::varint;
@@ -90,7 +90,7 @@ impl Walk<'_> {
         let bytes = usable.get(at..).ok_or_else(|| self.malformed())?;
         let (length, of_length) = varint::get(bytes).ok_or_else(|| self.malformed())?;
         let length = usize::try_from(length).map_err(|_| self.malformed())?;
-        let local = leaves::local(self.file.usable(), length);
+        let local = overflow::local(self.file.usable(), length);
         let whole = bytes.get(..of_length + local);
         let whole = whole.ok_or_else(|| self.malformed())?;
         self.cell.clear();

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use super::overflow;
 use crate::error::LoadError;
 use crate::pages::buffer::Buffer;
 use crate::pages::file::PageFile;
 use crate::pages::packer::write_header;
 use crate::pages::sort::Entry;
-use crate::pages::varint;
 
 /// Writes what stands above a level of several pages, up to the root.
 pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<(), LoadError> {
@@ -48,17 +48,17 @@ const FLUSH: usize = 1 << 20;
 
 /// Cells in one piece of memory.
 #[derive(Debug, Default, Clone)]
-struct Cells {
+pub(super) struct Cells {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Cells {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    fn get(&self, number: usize) -> &[u8] {
+    pub(super) fn get(&self, number: usize) -> &[u8] {
         let start = if number == 0 {
             0
         } else {
@@ -67,7 +67,7 @@ impl Cells {
         &self.bytes[start..self.ends[number]]
     }
 
-    fn push(&mut self, cell: &[u8]) {
+    pub(super) fn push(&mut self, cell: &[u8]) {
         self.bytes.extend_from_slice(cell);
         self.ends.push(self.bytes.len());
     }
@@ -95,6 +95,8 @@ pub(super) struct Leaves<'f> {
     between: Option<Vec<u8>>,
     /// Bytes that a cell may have to be for certain a whole one.
     whole: usize,
+    /// Entries from the first one on that does not fit a page, until there are enough of these.
+    waiting: Cells,
 }
 
 impl<'f> Leaves<'f> {
@@ -105,16 +107,29 @@ impl<'f> Leaves<'f> {
             open: None,
             pointers: Vec::new(),
             between: None,
-            whole: longest_whole(file.usable()),
+            whole: overflow::longest_whole(file.usable()),
+            waiting: Cells::default(),
         }
     }
 
     pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
-        if entry.cell.len() <= self.whole {
+        if self.waiting.ends.is_empty() && entry.cell.len() <= self.whole {
             return self.push_cell(entry.cell);
         }
-        let cell = cell(self.file, entry)?;
-        self.push_cell(&cell)
+        self.waiting.push(entry.cell);
+        match self.waiting.bytes.len() < FLUSH {
+            true => Ok(()),
+            false => self.push_waiting(),
+        }
+    }
+
+    /// Takes the entries that wait, after writing what of them does not fit a page.
+    fn push_waiting(&mut self) -> Result<(), LoadError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        for cell in overflow::cells(self.file, &waiting)? {
+            self.push_cell(&cell)?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -186,6 +201,7 @@ impl<'f> Leaves<'f> {
 
     /// Writes the last leaves.
     pub(super) fn finish(mut self) -> Result<Level<'f>, LoadError> {
+        self.push_waiting()?;
         self.complete()?;
         self.level.flush()?;
         Ok(self.level)
@@ -193,6 +209,7 @@ impl<'f> Leaves<'f> {
 
     /// Writes the last leaves; where there is one only, it is the root, and nothing stands above it.
     pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>, LoadError> {
+        self.push_waiting()?;
         self.complete()?;
         if self.level.children.is_empty() && self.level.buffer.pages() == 1 {
             self.file.write_page(root, self.level.buffer.bytes())?;
@@ -268,60 +285,6 @@ impl<'f> Level<'f> {
         }
         Ok(())
     }
-}
-
-/// The longest record that a page keeps whole.
-fn longest_whole(usable: usize) -> usize {
-    (usable - 12) * 64 / 255 - 23
-}
-
-/// The bytes that a page keeps of a record of this length; the rest is in overflow pages.
-pub(super) fn local(usable: usize, length: usize) -> usize {
-    let whole = longest_whole(usable);
-    if length <= whole {
-        return length;
-    }
-    let least = (usable - 12) * 32 / 255 - 23;
-    let wanted = least + (length - least) % (usable - 4);
-    if wanted <= whole { wanted } else { least }
-}
-
-/// The cell of an entry as a page has it: its length, what stays in the page, and where the rest is, which
-/// is written at once.
-pub(super) fn cell(file: &PageFile, entry: Entry<'_>) -> Result<Vec<u8>, LoadError> {
-    let record = entry.record();
-    let local = local(file.usable(), record.len());
-    if local == record.len() {
-        return Ok(entry.cell.to_vec());
-    }
-    let mut cell = Vec::new();
-    varint::push(&mut cell, record.len() as u64);
-    cell.extend_from_slice(&record[..local]);
-    let first = write_chain(file, &record[local..])?;
-    cell.extend_from_slice(&first.to_be_bytes());
-    Ok(cell)
-}
-
-/// Writes a chain of overflow pages and returns the number of the first.
-fn write_chain(file: &PageFile, rest: &[u8]) -> Result<u32, LoadError> {
-    let chunks = rest.chunks(file.usable() - 4);
-    let range = file.reserve(chunks.len())?;
-    let mut buffer = Buffer::new(file.page_size(), chunks.len());
-    let last = chunks.len() - 1;
-    for (number, chunk) in chunks.enumerate() {
-        let index = buffer.add();
-        let page = buffer.page(index);
-        let next = if number < last {
-            range.page(number + 1)
-        } else {
-            0
-        };
-        page[..4].copy_from_slice(&next.to_be_bytes());
-        page[4..4 + chunk.len()].copy_from_slice(chunk);
-        page[4 + chunk.len()..].fill(0);
-    }
-    file.write(range, buffer.bytes())?;
-    Ok(range.page(0))
 }
 
 /// Divides children among pages: as many as fit, and never a single one for the last page. Between two

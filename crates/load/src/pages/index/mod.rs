@@ -7,13 +7,16 @@
 
 mod existing;
 mod leaves;
+mod overflow;
+mod rows;
 
 use super::file::PageFile;
 use super::order::{self, Field, Fields, Key};
 use super::sort::{Entry, Merged, Run};
 use crate::error::LoadError;
 pub(super) use existing::Existing;
-use leaves::{Leaves, Level, cell, write_levels};
+use leaves::{Cells, Leaves, Level, write_levels};
+pub(super) use rows::write_rows;
 
 /// An index to be filled, or a table WITHOUT ROWID, which is an index over all of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +36,29 @@ pub(crate) struct IndexPlan {
 }
 
 impl IndexPlan {
+    /// The plan of a table whose rows do not come in the order of their rowids: an index over all that it has,
+    /// `columns` in their order, of which one may be the rowid by another name.
+    pub(super) fn of_rows(
+        root: u32,
+        columns: impl Iterator<Item = IndexColumn>,
+        called: String,
+    ) -> IndexPlan {
+        IndexPlan {
+            root,
+            columns: std::iter::once(IndexColumn::Rowid).chain(columns).collect(),
+            key: 1,
+            descending: vec![false],
+            unique: true,
+            is_table: true,
+            called,
+        }
+    }
+
     /// Whether rows that come one after the other are in order already if their first columns are the
-    /// same: then nothing but the rowid follows, which ascends, or nothing that the order depends on.
-    pub(super) fn first_column_decides(&self) -> bool {
-        self.key == 1 && (self.is_table || self.columns.get(1) == Some(&IndexColumn::Rowid))
+    /// same: then nothing but the rowid follows, if rowids ascend, or nothing that the order depends on.
+    pub(super) fn first_column_decides(&self, rowids_ascend: bool) -> bool {
+        let only_rowid = rowids_ascend && self.columns.get(1) == Some(&IndexColumn::Rowid);
+        self.key == 1 && (self.is_table || only_rowid)
     }
 }
 
@@ -46,6 +68,8 @@ pub(crate) enum IndexColumn {
     /// A column of the table, by its place there.
     Of(usize),
     Rowid,
+    /// NULL: what a table's record has in the place of the rowid by another name.
+    Null,
 }
 
 /// Bytes of entries in a range below which it is not worth a thread.
@@ -65,20 +89,11 @@ pub(super) fn write(
     runs: &[Run],
     threads: usize,
 ) -> Result<(), LoadError> {
-    let bytes: u64 = runs.iter().map(Run::bytes).sum();
-    if bytes == 0 {
+    if runs.iter().all(|run| run.bytes() == 0) {
         // SQLite has made the root as an empty page.
         return Ok(());
     }
-    let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
-    let in_files = runs.iter().filter(|run| run.is_in_file()).count();
-    let readers = in_files.max(1) * (cuts.len() + 1);
-    let source = Source {
-        file,
-        plan,
-        runs,
-        ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD),
-    };
+    let (source, cuts) = Source::new(file, plan, runs, threads);
     if cuts.is_empty() {
         let (leaves, _) = source.write_leaves(None, None)?;
         return match leaves.finish_alone(plan.root)? {
@@ -134,16 +149,46 @@ struct Source<'f> {
 type WrittenRange<'f> = (Level<'f>, Option<Vec<u8>>);
 
 impl<'f> Source<'f> {
+    /// The entries of runs, and where to divide them among so many threads at most.
+    fn new(
+        file: &'f PageFile,
+        plan: &'f IndexPlan,
+        runs: &'f [Run],
+        threads: usize,
+    ) -> (Source<'f>, Vec<Entry<'f>>) {
+        let bytes: u64 = runs.iter().map(Run::bytes).sum();
+        let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
+        let in_files = runs.iter().filter(|run| run.is_in_file()).count();
+        let readers = in_files.max(1) * (cuts.len() + 1);
+        let source = Source {
+            file,
+            plan,
+            runs,
+            ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD),
+        };
+        (source, cuts)
+    }
+
     /// Writes the leaves between these entries, a thread for each range.
     fn write_ranges(&self, cuts: &[Entry<'_>]) -> Result<Vec<WrittenRange<'f>>, LoadError> {
+        self.each_range(cuts, |from, until| {
+            let (leaves, first) = self.write_leaves(from, until)?;
+            Ok((leaves.finish()?, first))
+        })
+    }
+
+    /// Does something with each range between these entries, on a thread of its own.
+    fn each_range<R: Send>(
+        &self,
+        cuts: &[Entry<'_>],
+        work: impl Fn(Option<Entry<'_>>, Option<Entry<'_>>) -> Result<R, LoadError> + Sync,
+    ) -> Result<Vec<R>, LoadError> {
         std::thread::scope(|scope| {
+            let work = &work;
             let range = |number: usize| {
                 let from = number.checked_sub(1).map(|before| cuts[before]);
                 let until = cuts.get(number).copied();
-                move || -> Result<WrittenRange<'f>, LoadError> {
-                    let (leaves, first) = self.write_leaves(from, until)?;
-                    Ok((leaves.finish()?, first))
-                }
+                move || work(from, until)
             };
             let threads: Vec<_> = (0..=cuts.len())
                 .map(|number| scope.spawn(range(number)))
@@ -174,7 +219,7 @@ impl<'f> Source<'f> {
             }
             neighbours.check(entry)?;
             if from.is_some() && first.is_none() {
-                first = Some(cell(self.file, entry)?);
+                first = self.cell(entry)?;
             } else {
                 leaves.push(entry)?;
             }
@@ -184,6 +229,13 @@ impl<'f> Source<'f> {
             neighbours.check(until)?;
         }
         Ok((leaves, first))
+    }
+
+    /// The cell of one entry.
+    fn cell(&self, entry: Entry<'_>) -> Result<Option<Vec<u8>>, LoadError> {
+        let mut alone = Cells::default();
+        alone.push(entry.cell);
+        Ok(overflow::cells(self.file, &alone)?.pop())
     }
 }
 

@@ -125,9 +125,9 @@ pub(super) struct EntryBuffer {
 }
 
 impl EntryBuffer {
-    /// Adds the entries of a block, which has the columns of the index.
-    pub(super) fn add(&mut self, plan: &IndexPlan, block: &Encoder<'_>) {
-        let decides = plan.first_column_decides();
+    /// Adds the entries of a block, which has the columns of the index. Rowids may ascend from row to row.
+    pub(super) fn add(&mut self, plan: &IndexPlan, block: &Encoder<'_>, rowids_ascend: bool) {
+        let decides = plan.first_column_decides(rowids_ascend);
         for row in 0..block.rows() {
             let mut prefix = Prefix::of(block.value(row, 0).field());
             if plan.descending[0] {
@@ -332,7 +332,7 @@ mod tests {
             let mut buffer = EntryBuffer::default();
             // Twice, so that memory is used again.
             for _ in 0..2 {
-                buffer.add(&plan, &block);
+                buffer.add(&plan, &block, true);
                 let run = buffer.sorted(&plan);
                 prop_assert!(buffer.is_empty() && buffer.memory() == 0);
                 let found = cells(&run);

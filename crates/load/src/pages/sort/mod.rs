@@ -28,7 +28,7 @@ const LARGEST_BUFFER: usize = 16 << 20;
 
 /// The entries that one worker collects.
 pub(super) struct Sorter<'p> {
-    plans: &'p [IndexPlan],
+    plans: Vec<&'p IndexPlan>,
     /// For each index.
     lists: Vec<List>,
     /// Bytes after which a buffer becomes a run.
@@ -51,26 +51,32 @@ struct List {
 impl<'p> Sorter<'p> {
     /// `memory` are the bytes that all entries may take; what is more goes into a temporary file in
     /// `directory`.
-    pub(super) fn new(plans: &'p [IndexPlan], memory: usize, directory: &Path) -> Sorter<'p> {
+    pub(super) fn new(plans: Vec<&'p IndexPlan>, memory: usize, directory: &Path) -> Sorter<'p> {
         // The buffers take a quarter of the memory at most.
         let buffer_bytes = LARGEST_BUFFER.min(memory / 4 / plans.len().max(1));
         Sorter {
-            plans,
             lists: plans.iter().map(|_| List::default()).collect(),
             buffer_bytes,
             memory: memory - buffer_bytes * plans.len(),
+            plans,
             taken: 0,
             spill: Spill::new(directory),
         }
     }
 
-    /// Adds the entries of a block, which has the columns of the index with this number.
+    /// Adds the entries of a block, which has the columns of the index with this number. Rowids may ascend from
+    /// row to row.
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub(super) fn add(&mut self, index: usize, block: &Encoder<'_>) -> Result<(), LoadError> {
+    pub(super) fn add(
+        &mut self,
+        index: usize,
+        block: &Encoder<'_>,
+        rowids_ascend: bool,
+    ) -> Result<(), LoadError> {
         let list = &mut self.lists[index];
-        list.entries.add(&self.plans[index], block);
+        list.entries.add(self.plans[index], block, rowids_ascend);
         if list.entries.memory() >= self.buffer_bytes {
             self.sort(index);
         }
@@ -84,7 +90,7 @@ impl<'p> Sorter<'p> {
     fn sort(&mut self, index: usize) {
         let list = &mut self.lists[index];
         if !list.entries.is_empty() {
-            let run = list.entries.sorted(&self.plans[index]);
+            let run = list.entries.sorted(self.plans[index]);
             self.taken += run.memory();
             list.new.push(run);
         }
