@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analysis::{Analysis, Summary};
+use crate::analysis::Summary;
 use crate::level::label;
-use crate::runs::{Difference, differences_of, facts};
-use crate::stats::{change_points, median};
+use crate::runs::{Difference, RunDigest, differences_of, facts};
+use crate::stats::{Estimate, Interval, change_points, median};
 
 /// What is kept of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -21,9 +21,9 @@ pub struct Run {
     /// What is known of machine, engines and plan, by name.
     #[serde(skip)]
     facts: Vec<(String, String)>,
-    /// The figures of its variants, by experiment, variant and metric.
+    /// The figures of its variants, by experiment, variant and metric, with the ratio to the baseline.
     #[serde(skip)]
-    figures: Vec<([String; 3], Summary)>,
+    figures: Vec<([String; 3], Figure)>,
     /// What differs from the run before.
     pub differences: Vec<Difference>,
 }
@@ -48,8 +48,10 @@ pub struct Series {
     pub metric: String,
     /// Its figures.
     pub points: Vec<Point>,
-    /// Where its level changed.
+    /// Where the level of its medians changed.
     pub changes: Vec<LevelChange>,
+    /// Where the level of its ratios to the baseline changed, which the drift of machines does not move.
+    pub ratio_changes: Vec<LevelChange>,
 }
 
 /// A figure of a run.
@@ -57,8 +59,38 @@ pub struct Series {
 pub struct Point {
     /// The index of the run.
     pub run: usize,
-    /// The figure over its trials.
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Figure,
+}
+
+/// A figure over the trials of a run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Figure {
+    /// The figure by itself.
     pub summary: Summary,
+    /// Its ratio to the baseline of the same run with the interval at 95 %; none of the baseline, or with too few rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Ratio>,
+}
+
+/// A ratio to the baseline.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Ratio {
+    /// The estimate.
+    pub centre: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
+impl Ratio {
+    fn of(log_ratios: &[f64]) -> Option<Ratio> {
+        let estimate = Estimate::supported(log_ratios)?;
+        Some(Ratio {
+            centre: estimate.centre,
+            interval: estimate.interval,
+        })
+    }
 }
 
 /// A change of level.
@@ -68,7 +100,7 @@ pub struct LevelChange {
     pub before: usize,
     /// The index of the first run after it.
     pub after: usize,
-    /// The median of the medians of the level before.
+    /// The median of the level before.
     pub from: f64,
     /// That of the level after.
     pub to: f64,
@@ -77,30 +109,34 @@ pub struct LevelChange {
 }
 
 impl Run {
-    /// What is kept of the analysis of a run.
-    pub fn of(analysis: &Analysis) -> Run {
-        let experiments = analysis.experiments.iter();
+    /// What is kept of a run.
+    pub fn of(run: &RunDigest) -> Run {
+        let experiments = run.experiments.iter();
         let figures = experiments.flat_map(|experiment| {
             experiment.variants.iter().filter_map(|variant| {
                 let metric = &experiment.metric;
                 let summary = variant.summaries.get(metric)?;
                 let key = [&experiment.key, &variant.label, metric].map(Clone::clone);
-                Some((key, *summary))
+                let figure = Figure {
+                    summary: *summary,
+                    ratio: Ratio::of(&variant.log_ratios),
+                };
+                Some((key, figure))
             })
         });
-        let engines = &analysis.environment.engines;
-        let engine = engines.iter().find(|it| it.name == analysis.plan.engine);
-        let mut facts = facts(analysis);
+        let engines = &run.environment.engines;
+        let engine = engines.iter().find(|it| it.name == run.plan.engine);
+        let mut facts = facts(run);
         // Each run has another.
         facts.retain(|(name, _)| name != "seed");
-        facts.extend(analysis.experiments.iter().filter_map(|experiment| {
+        facts.extend(run.experiments.iter().filter_map(|experiment| {
             let baseline = experiment.variants.first()?;
             let name = format!("settings of {}", experiment.key);
             Some((name, label(&baseline.settings)))
         }));
         Run {
-            id: analysis.plan.id.clone(),
-            created: analysis.plan.created.clone(),
+            id: run.plan.id.clone(),
+            created: run.plan.created.clone(),
             version: engine.map_or(String::new(), |engine| engine.version.clone()),
             figures: figures.collect(),
             differences: Vec::new(),
@@ -119,15 +155,16 @@ impl History {
         }
         let mut points: BTreeMap<[String; 3], Vec<Point>> = BTreeMap::new();
         for (run, entry) in runs.iter().enumerate() {
-            for (key, summary) in &entry.figures {
-                let (key, summary) = (key.clone(), *summary);
-                points.entry(key).or_default().push(Point { run, summary });
+            for (key, figure) in &entry.figures {
+                let (key, figure) = (key.clone(), *figure);
+                points.entry(key).or_default().push(Point { run, figure });
             }
         }
         let series = points
             .into_iter()
             .map(|([experiment, variant, metric], points)| Series {
-                changes: changes(&points, &runs),
+                changes: changes(&medians(&points), &runs),
+                ratio_changes: changes(&ratios(&points), &runs),
                 experiment,
                 variant,
                 metric,
@@ -140,17 +177,33 @@ impl History {
     }
 }
 
+/// The medians by run.
+fn medians(points: &[Point]) -> Vec<(usize, f64)> {
+    let medians = points.iter();
+    medians
+        .map(|it| (it.run, it.figure.summary.median))
+        .collect()
+}
+
+/// The ratios to the baseline by run.
+fn ratios(points: &[Point]) -> Vec<(usize, f64)> {
+    let ratios = points.iter();
+    ratios
+        .filter_map(|it| Some((it.run, it.figure.ratio?.centre)))
+        .collect()
+}
+
 /// Where the level of a series changes. Ratios count, so logarithms are looked at.
-fn changes(points: &[Point], runs: &[Run]) -> Vec<LevelChange> {
-    let medians: Vec<f64> = points.iter().map(|point| point.summary.median).collect();
-    let logs: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
+fn changes(series: &[(usize, f64)], runs: &[Run]) -> Vec<LevelChange> {
+    let (of, values): (Vec<usize>, Vec<f64>) = series.iter().copied().unzip();
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let starts = change_points(&logs);
-    let ends = starts.iter().skip(1).copied().chain([points.len()]);
+    let ends = starts.iter().skip(1).copied().chain([values.len()]);
     let mut begin = 0;
     let change = |(start, end): (&usize, usize)| {
-        let (before, after) = (&medians[begin..*start], &medians[*start..end]);
+        let (before, after) = (&values[begin..*start], &values[*start..end]);
         begin = *start;
-        let (last, first) = (points[*start - 1].run, points[*start].run);
+        let (last, first) = (of[*start - 1], of[*start]);
         Some(LevelChange {
             before: last,
             after: first,
@@ -183,7 +236,17 @@ mod tests {
                 facts: vec![("engine default".to_owned(), engine.to_owned())],
                 figures: vec![(
                     ["e", "v", "rows_per_s"].map(str::to_owned),
-                    Summary::of(&[value * 0.99, value, value * 1.01]).unwrap(),
+                    Figure {
+                        summary: Summary::of(&[value * 0.99, value, value * 1.01]).unwrap(),
+                        // As stable as machines are not.
+                        ratio: Some(Ratio {
+                            centre: 2.0 * (0.01 * noise.normal()).exp(),
+                            interval: Interval {
+                                low: 1.9,
+                                high: 2.1,
+                            },
+                        }),
+                    },
                 )],
                 differences: Vec::new(),
             }
@@ -197,6 +260,7 @@ mod tests {
         let history = History::of(runs(40, 25, 0.8));
         let change = history.series[0].changes[0];
         assert_eq!(history.series[0].changes.len(), 1);
+        assert!(history.series[0].ratio_changes.is_empty());
         assert_eq!(history.runs[change.after].id, "run-025");
         assert_eq!(history.runs[change.before].id, "run-024");
         assert!((change.to / change.from - 0.8).abs() < 0.03, "{change:?}");

@@ -95,7 +95,7 @@ fn analysis(made: Made) -> Analysis {
 }
 
 fn compared(base: Made, new: Made) -> RunComparison {
-    RunComparison::of(&analysis(base), &analysis(new))
+    RunComparison::of(&analysis(base).into(), &analysis(new).into())
 }
 
 fn variant<'a>(comparison: &'a RunComparison, label: &str) -> &'a VariantComparison {
@@ -179,10 +179,10 @@ fn plans_and_counters_that_repeat_are_verdicts() {
 fn what_only_one_run_has_is_listed() {
     let (base, mut new) = (analysis(USUAL), analysis(USUAL));
     new.experiments[0].variants.pop();
-    let comparison = RunComparison::of(&base, &new);
+    let comparison = RunComparison::of(&base.clone().into(), &new.clone().into());
     assert_eq!(comparison.only_base, ["rows: rows=3"]);
     new.experiments[0].key = "other".to_owned();
-    let comparison = RunComparison::of(&base, &new);
+    let comparison = RunComparison::of(&base.clone().into(), &new.clone().into());
     assert!(comparison.experiments.is_empty());
     assert_eq!(
         (comparison.only_base, comparison.only_new),

@@ -298,7 +298,7 @@ pub struct VariantAnalysis {
     /// Its figures by metric, dropped blocks left out.
     pub summaries: BTreeMap<String, Summary>,
     /// The logarithms of its ratios to the baseline, one for each round.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) log_ratios: Vec<f64>,
     /// Its ratio to the baseline in the experiment's metric.
     pub effect: Option<Effect>,

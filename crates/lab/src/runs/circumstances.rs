@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use crate::analysis::Analysis;
+use super::RunDigest;
 use crate::environment::Volume;
 use crate::level::Settings;
 
@@ -51,7 +51,7 @@ pub enum Doubt {
 const OF_MACHINE: [&str; 5] = ["CPU", "logical CPUs", "memory", "architecture", "disk"];
 
 /// Everything that differs.
-pub(super) fn differences(base: &Analysis, new: &Analysis) -> Vec<Difference> {
+pub(super) fn differences(base: &RunDigest, new: &RunDigest) -> Vec<Difference> {
     differences_of(&facts(base), &facts(new))
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn differences_of(
 }
 
 /// What is known of machine, engines and plan, by name.
-pub(crate) fn facts(run: &Analysis) -> Vec<(String, String)> {
+pub(crate) fn facts(run: &RunDigest) -> Vec<(String, String)> {
     let (machine, plan) = (&run.environment.machine, &run.plan);
     let mut facts = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -139,7 +139,7 @@ fn disk(volume: &Volume) -> Option<String> {
 }
 
 /// What weakens the comparison.
-pub(super) fn doubts(base: &Analysis, new: &Analysis) -> Vec<Doubt> {
+pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let of_machine = |it: &Difference| OF_MACHINE.iter().any(|name| it.what.starts_with(name));
     if differences(base, new).iter().any(of_machine) {

@@ -4,10 +4,11 @@
 //! variant to the baseline of its own run, which was measured in the same blocks; and what is counted, as in [`exact`].
 
 mod circumstances;
+mod digest;
 
 use serde::Serialize;
 
-use crate::analysis::{Analysis, ExperimentAnalysis, Summary, VariantAnalysis};
+use crate::analysis::Summary;
 use crate::exact::{self, Change, Figure, Side};
 use crate::metric;
 use crate::stats::{ALPHA, Independent, Interval};
@@ -15,6 +16,7 @@ use crate::trial::{Measured, Outcome};
 
 pub use circumstances::{Difference, Doubt};
 pub(crate) use circumstances::{differences_of, facts};
+pub use digest::{ExperimentDigest, RunDigest, VariantDigest};
 
 /// Two runs compared.
 #[derive(Clone, Debug, Serialize)]
@@ -94,8 +96,8 @@ pub enum RatioVerdict {
 
 impl RunComparison {
     /// Compares a run with the base.
-    pub fn of(base: &Analysis, new: &Analysis) -> RunComparison {
-        let pairs: Vec<(&ExperimentAnalysis, &ExperimentAnalysis)> = base
+    pub fn of(base: &RunDigest, new: &RunDigest) -> RunComparison {
+        let pairs: Vec<(&ExperimentDigest, &ExperimentDigest)> = base
             .experiments
             .iter()
             .filter_map(|it| Some((it, counterpart(it, new)?)))
@@ -121,7 +123,7 @@ impl RunComparison {
 }
 
 /// The same experiment of another run: the same key, workload and metric.
-fn counterpart<'a>(it: &ExperimentAnalysis, run: &'a Analysis) -> Option<&'a ExperimentAnalysis> {
+fn counterpart<'a>(it: &ExperimentDigest, run: &'a RunDigest) -> Option<&'a ExperimentDigest> {
     let mut experiments = run.experiments.iter();
     experiments.find(|other| {
         (&other.key, &other.workload, &other.metric) == (&it.key, &it.workload, &it.metric)
@@ -130,24 +132,21 @@ fn counterpart<'a>(it: &ExperimentAnalysis, run: &'a Analysis) -> Option<&'a Exp
 }
 
 /// What a run has that another lacks.
-fn missing(run: &Analysis, other: &Analysis) -> Vec<String> {
+fn missing(run: &RunDigest, other: &RunDigest) -> Vec<String> {
     let mut names = Vec::new();
     for experiment in &run.experiments {
         let Some(counterpart) = counterpart(experiment, other) else {
             names.push(experiment.key.clone());
             continue;
         };
-        let has = |it: &&VariantAnalysis| twin(it, counterpart).is_none();
+        let has = |it: &&VariantDigest| twin(it, counterpart).is_none();
         let variants = experiment.variants.iter().filter(has);
         names.extend(variants.map(|it| format!("{}: {}", experiment.key, it.label)));
     }
     names
 }
 
-fn twin<'a>(
-    it: &VariantAnalysis,
-    experiment: &'a ExperimentAnalysis,
-) -> Option<&'a VariantAnalysis> {
+fn twin<'a>(it: &VariantDigest, experiment: &'a ExperimentDigest) -> Option<&'a VariantDigest> {
     experiment
         .variants
         .iter()
@@ -155,8 +154,8 @@ fn twin<'a>(
 }
 
 fn experiment(
-    base: &ExperimentAnalysis,
-    new: &ExperimentAnalysis,
+    base: &ExperimentDigest,
+    new: &ExperimentDigest,
     alpha: f64,
     same_seed: bool,
 ) -> ExperimentComparison {
@@ -189,8 +188,8 @@ fn experiment(
 
 impl RatioChange {
     fn of(
-        base: &VariantAnalysis,
-        new: &VariantAnalysis,
+        base: &VariantDigest,
+        new: &VariantDigest,
         metric: &str,
         alpha: f64,
     ) -> Option<RatioChange> {
@@ -220,7 +219,7 @@ impl RatioChange {
 
 /// A variant as the side of an exact comparison: the smallest and the largest of each figure of its trials, which are equal
 /// if it repeats exactly. Answers of runs with different seeds are those to different questions.
-fn side(variant: &VariantAnalysis, same_seed: bool) -> Side {
+fn side(variant: &VariantDigest, same_seed: bool) -> Side {
     let mut statements = variant.statements.clone();
     if !same_seed {
         statements.iter_mut().for_each(|it| it.answer = None);
@@ -245,8 +244,8 @@ fn side(variant: &VariantAnalysis, same_seed: bool) -> Side {
 }
 
 /// The counters of the counting pass that differ; one pass in each run does not prove that they repeat.
-fn counted_once(base: &VariantAnalysis, new: &VariantAnalysis) -> Vec<Figure> {
-    let trial = |variant: &VariantAnalysis| Measured {
+fn counted_once(base: &VariantDigest, new: &VariantDigest) -> Vec<Figure> {
+    let trial = |variant: &VariantDigest| Measured {
         metrics: variant.counts.clone(),
         ..Measured::default()
     };

@@ -144,6 +144,10 @@ pub enum ExportFormat {
     GithubSmaller,
     /// Go's benchmark format, for benchstat: a line for each timed trial.
     Benchstat,
+    /// An SQLite database with runs, trials, figures, estimates, claims and environment; of several runs together.
+    Sqlite,
+    /// A folder with the same tables as Parquet files.
+    Parquet,
 }
 
 /// Options of `export`.
@@ -156,13 +160,14 @@ Examples:
 
   pragmark export pragmark-runs/20261120-101500-4711 --format bencher
   pragmark export pragmark-runs/20261120-101500-4711 --format benchstat
+  pragmark export pragmark-runs/* --format sqlite --out runs.db
 
 In CSV, text that a spreadsheet would take for a formula has an apostrophe before it. JSON has every
 text as it is.")]
 pub struct ExportArgs {
-    /// Folder of the run.
-    #[arg(add = ArgValueCompleter::new(complete::runs))]
-    pub run: PathBuf,
+    /// Folder of the run; of several for `sqlite` and `parquet`.
+    #[arg(required = true, add = ArgValueCompleter::new(complete::runs))]
+    pub runs: Vec<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value = "csv")]
     pub format: ExportFormat,

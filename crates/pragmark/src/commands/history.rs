@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lab::history::{History, Run};
 
-use super::{compare, report};
+use super::{compare, digests};
 use crate::cli::HistoryArgs;
 use crate::failure::{Exit, Failure};
 
@@ -15,12 +15,11 @@ const DEPTH: usize = 5;
 
 /// Reads all runs and writes their history.
 pub fn execute(args: &HistoryArgs) -> Result<Exit, Failure> {
-    let folders = runs_below(&args.folders)?;
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
-    for folder in folders {
-        match report::analyse(&folder) {
-            Ok(analysis) => runs.push(Run::of(&analysis)),
-            Err(failure) => unreadable.push((folder.display().to_string(), failure.words())),
+    for (name, read) in sources(args)? {
+        match read {
+            Ok(digest) => runs.push(Run::of(&digest)),
+            Err(failure) => unreadable.push((name, failure.words())),
         }
     }
     if runs.is_empty() && unreadable.is_empty() {
@@ -32,33 +31,61 @@ pub fn execute(args: &HistoryArgs) -> Result<Exit, Failure> {
     compare::write(args.format, args.out.as_deref(), &document, &history)
 }
 
+/// What is in the folders, or in the notes of the repository.
+fn sources(args: &HistoryArgs) -> Result<Vec<digests::Read>, Failure> {
+    match &args.notes {
+        Some(name) => digests::of_notes(Path::new("."), name),
+        None => Ok(digests::read(&below(
+            &args.folders,
+            &[Kind::Run, Kind::Export],
+        )?)),
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The folder of a run.
+    Run,
+    /// A JSON file that is in none.
+    Export,
+}
+
 /// The folders of all runs below these folders, each of which may be a run itself. Links are not followed.
 pub(super) fn runs_below(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut runs = Vec::new();
+    below(folders, &[Kind::Run])
+}
+
+fn below(folders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<PathBuf>, Failure> {
+    let mut all = Vec::new();
     for folder in folders {
-        add_runs(folder, DEPTH, &mut runs).map_err(|error| {
+        add(folder, DEPTH, &mut all).map_err(|error| {
             Failure::unusable(format!("cannot read {}: {error}", folder.display()))
                 .hint("name a folder with runs")
         })?;
     }
-    Ok(runs)
+    let wanted = all.into_iter().filter(|(kind, _)| kinds.contains(kind));
+    Ok(wanted.map(|(_, path)| path).collect())
 }
 
-/// Adds the folders of runs below a folder.
-fn add_runs(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// Adds what is below a folder.
+fn add(folder: &Path, depth: usize, all: &mut Vec<(Kind, PathBuf)>) -> std::io::Result<()> {
     if folder.join(PLAN).exists() {
-        runs.push(folder.to_owned());
+        all.push((Kind::Run, folder.to_owned()));
         return Ok(());
     }
     let mut below = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        if depth > 0 && entry.file_type()?.is_dir() {
-            below.push(entry.path());
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_file() && path.extension().is_some_and(|it| it == "json") {
+            all.push((Kind::Export, path));
+        } else if depth > 0 && kind.is_dir() {
+            below.push(path);
         }
     }
     below.sort();
     below
         .iter()
-        .try_for_each(|folder| add_runs(folder, depth - 1, runs))
+        .try_for_each(|folder| add(folder, depth - 1, all))
 }

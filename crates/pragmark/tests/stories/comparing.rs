@@ -181,6 +181,27 @@ fn two_runs_differ_in_ratios_and_counters_and_never_in_absolute_times() {
     let variants = &json[0]["experiments"][0]["variants"];
     assert!(variants[0]["change"].is_null(), "the baseline has no ratio");
     assert!(variants[1]["change"]["interval"]["low"].as_f64().unwrap() > 0.0);
+    for run in runs {
+        let export = ["export", run, "--format", "json", "--out"];
+        let file = format!("{run}.json");
+        laboratory
+            .pragmark(&[&export[..], &[&file]].concat())
+            .exits(0);
+    }
+    let of_exports = ["before.json", "after.json", "--format", "json"];
+    let of_exports = laboratory.pragmark(&compare(&of_exports)).exits(0).json();
+    assert_eq!(of_exports, json, "exports say the same as their runs");
+    laboratory.write("broken.json", "{}");
+    let several = ["before", "broken.json", "after.json"];
+    laboratory.pragmark(&compare(&several)).exits(1).says(&[
+        "same_age now reads users whole",
+        "What could not be read",
+        "broken.json is no JSON export of a run",
+    ]);
+    laboratory
+        .pragmark(&compare(&["before", "broken.json"]))
+        .exits(3)
+        .complains(&["--format json"]);
     laboratory
         .pragmark(&compare(&["before"]))
         .exits(2)
@@ -254,7 +275,63 @@ fn the_history_of_many_runs_names_the_runs_around_a_change_in_seconds() {
         "history.html",
     ];
     laboratory.pragmark(&page).exits(0);
-    assert!(laboratory.read("history.html").contains("run-040"));
+    let page = laboratory.read("history.html");
+    assert!(page.contains("<a href=\"#run-run-040\">run-040</a>"));
+    assert!(page.contains("id=\"run-run-040\""));
+    // One chart for each series, of one path for all dots.
+    assert_eq!(page.matches("class=\"curve course\"").count(), 1);
+    assert_eq!(page.matches("class=\"dots\"").count(), 1);
+    assert_eq!(page.matches("class=\"change\"").count(), 1);
+    std::fs::create_dir(laboratory.path().join("exports")).unwrap();
+    let runs = ["export", "history/run-000", "history/run-007", "--format"];
+    let database = [&runs[..], &["sqlite", "--out", "runs.db"]].concat();
+    laboratory.pragmark(&database).exits(0);
+    laboratory
+        .pragmark(&database)
+        .exits(3)
+        .complains(&["exists"]);
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("runs.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    let count = |sql: &str| connection.query_i64(sql).unwrap();
+    assert_eq!(count("SELECT count(*) FROM run"), 2);
+    let trials = outcomes.lines().count() as i64 - 1;
+    assert_eq!(count("SELECT count(*) FROM trial"), 2 * trials);
+    let made_up = "SELECT CAST(max(value) AS INTEGER) FROM figure JOIN trial USING (run, trial) WHERE run = 'run-007' AND metric = 'txns_per_s' AND role = 'baseline'";
+    assert_eq!(count(made_up), 1_000 + 7 * 37 % 11);
+    assert_eq!(
+        count(
+            "SELECT count(*) FROM environment WHERE name = 'engine of the run' AND value = 'default'"
+        ),
+        2
+    );
+    let median = "SELECT CAST(median AS INTEGER) FROM estimate WHERE run = 'run-007' AND metric = 'txns_per_s'";
+    assert_eq!(count(median), count(made_up));
+    laboratory
+        .pragmark(&[&runs[..], &["parquet", "--out", "tables"]].concat())
+        .exits(0);
+    let tables = std::fs::read_dir(laboratory.path().join("tables")).unwrap();
+    assert_eq!(tables.count(), 7);
+    let rows = [
+        "load",
+        "tables/trial.parquet",
+        "loaded.db",
+        "--table",
+        "trial",
+    ];
+    laboratory.pragmark(&rows).exits(0);
+    laboratory
+        .pragmark(&["export", "history/run-000", "--format", "parquet"])
+        .exits(2)
+        .complains(&["--out"]);
+    let export = ["export", "history/run-007", "--format", "json", "--out"];
+    laboratory
+        .pragmark(&[&export[..], &["exports/a.json"]].concat())
+        .exits(0);
+    laboratory
+        .pragmark(&["history", "exports"])
+        .exits(0)
+        .says(&["History of 1 runs", "run-007"]);
     std::fs::create_dir(laboratory.path().join("empty")).unwrap();
     laboratory
         .pragmark(&["history", "empty"])

@@ -14,8 +14,13 @@ use crate::document::{
 use crate::figures::{figure, percent, ratio};
 use crate::words::metric_heading;
 
-/// What changed from the base to each other run; `settle` are commands that measure both sides together.
-pub fn runs(comparisons: &[RunComparison], settle: &[String]) -> Document {
+/// What changed from the base to each other run; `settle` are commands that measure both sides together, `unreadable` are
+/// runs that could not be read, with the reason.
+pub fn runs(
+    comparisons: &[RunComparison],
+    settle: &[String],
+    unreadable: &[(String, String)],
+) -> Document {
     let mut document = Document {
         title: "Runs compared".to_owned(),
         ..Document::default()
@@ -35,6 +40,12 @@ pub fn runs(comparisons: &[RunComparison], settle: &[String]) -> Document {
         }
     }
     document.sections.extend(settling(settle));
+    let blocks = super::not_read(unreadable);
+    if !blocks.is_empty() {
+        let title = "What could not be read";
+        let section = Section::new("unreadable", Kind::Chapter, title, blocks);
+        document.sections.push(section);
+    }
     document
 }
 

@@ -49,6 +49,8 @@ pub enum Plot {
     Forest(Forest),
     /// Lines.
     Curve(Curve),
+    /// A figure over many runs.
+    Course(Course),
     /// A table whose cells have a colour.
     Map(Map),
     /// Bars.
@@ -173,6 +175,58 @@ pub struct Bend {
     pub at: (f64, f64),
     /// What stands there.
     pub label: String,
+}
+
+/// A figure over many runs, which stand at equal distances.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// What the vertical axis measures.
+    pub scale: Scale,
+    /// How many runs there are.
+    pub runs: usize,
+    /// The figures.
+    pub points: Vec<CoursePoint>,
+    /// The levels between changes.
+    pub levels: Vec<CourseLevel>,
+    /// Between which runs the level changed: 4.5 is between those with the numbers 4 and 5, from 0.
+    pub changes: Vec<f64>,
+    /// Where something else changed.
+    pub marks: Vec<CourseMark>,
+    /// The days of some runs, by the number of the run.
+    pub days: Vec<(usize, String)>,
+    /// The chart in words.
+    pub words: String,
+}
+
+/// The figure of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct CoursePoint {
+    /// The number of the run, from 0.
+    pub run: usize,
+    /// The figure.
+    pub y: f64,
+    /// What is drawn around it.
+    pub interval: Interval,
+}
+
+/// A level.
+#[derive(Clone, Copy, Debug)]
+pub struct CourseLevel {
+    /// The number of its first run.
+    pub from: usize,
+    /// The number of its last run.
+    pub to: usize,
+    /// Its figure.
+    pub y: f64,
+}
+
+/// A change of something else.
+#[derive(Clone, Debug)]
+pub struct CourseMark {
+    /// Between which runs it was.
+    pub at: f64,
+    /// What changed.
+    pub words: String,
 }
 
 /// A table whose cells have a colour.

@@ -9,8 +9,8 @@ mod sentence;
 mod table;
 
 pub use chart::{
-    Band, BandDot, Bands, Bar, Bars, Bend, Chart, Curve, Forest, ForestRow, Line, Map, MapCell,
-    MapRow, Mark, Marks, Plot, Point, Scale, Strip,
+    Band, BandDot, Bands, Bar, Bars, Bend, Chart, Course, CourseLevel, CourseMark, CoursePoint,
+    Curve, Forest, ForestRow, Line, Map, MapCell, MapRow, Mark, Marks, Plot, Point, Scale, Strip,
 };
 pub use sentence::{Piece, Sentence, Term, joined, plain};
 pub use table::{Abridge, Cell, Column, Row, Table, led};

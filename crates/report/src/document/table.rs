@@ -61,6 +61,8 @@ pub struct Row {
     pub keep: bool,
     /// Whether it is left out before others.
     pub minor: bool,
+    /// The name under which it is linked to.
+    pub anchor: Option<String>,
 }
 
 /// A cell.

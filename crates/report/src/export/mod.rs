@@ -9,6 +9,7 @@ mod cells;
 mod claims;
 mod metrics;
 mod services;
+mod tables;
 mod trials;
 mod variants;
 
@@ -21,6 +22,7 @@ pub use cells::Columns;
 pub use claims::claims_csv;
 pub use metrics::metrics_csv;
 pub use services::{Benchstat, Direction, bencher, github_benchmark};
+pub use tables::{Datum, Kind, TABLES, TableForm, TableRow, run_rows, trial_rows};
 pub use trials::TrialsCsv;
 pub use variants::variants_csv;
 

@@ -174,7 +174,7 @@ impl Figures<'_> {
     }
 }
 
-fn purpose(purpose: Purpose) -> &'static str {
+pub(super) fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Search => "search",
         Purpose::Ablation => "ablation",
@@ -184,7 +184,7 @@ fn purpose(purpose: Purpose) -> &'static str {
     }
 }
 
-fn role(role: Role) -> &'static str {
+pub(super) fn role(role: Role) -> &'static str {
     match role {
         Role::Baseline => "baseline",
         Role::AaCheck => "aa_check",
@@ -195,7 +195,7 @@ fn role(role: Role) -> &'static str {
 }
 
 /// The outcome as the record names it, and why there is no measurement.
-fn ended(outcome: &Outcome) -> (&'static str, String) {
+pub(super) fn ended(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Measured(_) => ("measured", String::new()),
         Outcome::Skipped { why } => ("skipped", why.clone()),

@@ -257,6 +257,7 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
         cells: cells.into_iter().chain(tier).chain([groups]).collect(),
         keep: variant.baseline || is_chosen(subject, index),
         minor: variant.unmeasured(),
+        anchor: None,
     }
 }
 

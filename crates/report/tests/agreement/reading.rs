@@ -206,6 +206,6 @@ fn marks(chart: &Chart) -> Vec<String> {
                 .collect()
         }
         Plot::Bars(bars) => bars.bars.iter().map(|bar| bar.text.clone()).collect(),
-        Plot::Curve(_) | Plot::Bands(_) => Vec::new(),
+        Plot::Curve(_) | Plot::Course(_) | Plot::Bands(_) => Vec::new(),
     }
 }

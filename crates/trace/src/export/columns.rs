@@ -5,12 +5,25 @@
 pub enum Type {
     /// A whole number.
     Integer,
+    /// A number.
+    Real,
     /// Yes or no, 1 or 0 in SQLite.
     Boolean,
     /// A text.
     Text,
     /// A JSON array.
     Json,
+}
+
+impl Type {
+    /// The type of a column of SQLite.
+    pub(super) fn of_sqlite(self) -> &'static str {
+        match self {
+            Type::Integer | Type::Boolean => "INTEGER",
+            Type::Real => "REAL",
+            Type::Text | Type::Json => "TEXT",
+        }
+    }
 }
 
 /// The names and types, in order. `docs/recording.md` describes them.

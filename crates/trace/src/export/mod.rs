@@ -1,10 +1,11 @@
-//! Traces for other tools: one row for each execution of a statement, with all that belongs to it, as JSON Lines,
+//! Traces for other tools, and tables of any rows ([`tables`]): one row for each execution of a statement, with all that belongs to it, as JSON Lines,
 //! Parquet or a plain SQLite database.
 
 mod columns;
 mod json_lines;
 mod parquet;
 mod sqlite;
+pub mod tables;
 
 use std::fs::File;
 use std::io;
@@ -15,6 +16,7 @@ use serde_json::{Value as Json, json};
 
 use crate::seal::Unfinished;
 use crate::{Trace, TraceError};
+pub use columns::Type;
 use columns::{COLUMNS, SELECT};
 
 /// How a trace is written.

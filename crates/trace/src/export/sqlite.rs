@@ -4,7 +4,7 @@ use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags};
 
-use super::columns::{COLUMNS, Type};
+use super::columns::COLUMNS;
 use super::{database, for_each_row};
 use crate::{Trace, TraceError};
 
@@ -35,10 +35,7 @@ fn create(trace: &Trace, path: &Path) -> Result<Connection, EngineError> {
     // Until it is whole, the file does not have its name, so nothing has to survive a crash.
     connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")?;
     let columns = COLUMNS.iter().map(|(name, kind)| {
-        let kind = match kind {
-            Type::Integer | Type::Boolean => "INTEGER",
-            Type::Text | Type::Json => "TEXT",
-        };
+        let kind = kind.of_sqlite();
         let key = if *name == "id" { " PRIMARY KEY" } else { "" };
         format!("\"{name}\" {kind}{key}")
     });

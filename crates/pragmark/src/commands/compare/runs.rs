@@ -2,42 +2,47 @@
 
 use std::path::PathBuf;
 
-use lab::analysis::Analysis;
 use lab::experiment::DesignKind;
 use lab::level::Level;
-use lab::runs::RunComparison;
+use lab::runs::{RunComparison, RunDigest};
 
 use super::write;
 use crate::cli::CompareArgs;
-use crate::commands::report;
+use crate::commands::digests;
 use crate::failure::{Exit, Failure};
 
-/// Compares the runs in these folders.
-pub fn execute(args: &CompareArgs, folders: &[PathBuf]) -> Result<Exit, Failure> {
-    let Some((first, others)) = folders
-        .split_first()
-        .filter(|(_, others)| !others.is_empty())
-    else {
+/// Compares the runs in these folders and exports.
+pub fn execute(args: &CompareArgs, paths: &[PathBuf]) -> Result<Exit, Failure> {
+    if paths.len() < 2 {
         return Err(Failure::usage("there is nothing to compare the run with")
             .hint("name two runs: `pragmark compare BASE NEW`"));
-    };
-    let base = report::analyse(first)?;
-    let (mut comparisons, mut settle) = (Vec::new(), Vec::new());
-    for folder in others {
-        let new = report::analyse(folder)?;
-        comparisons.push(RunComparison::of(&base, &new));
-        settle.extend(commands(&base, &new));
     }
-    write(
-        args.format,
-        args.out.as_deref(),
-        &::report::runs(&comparisons, &settle),
-        &comparisons,
-    )
+    let mut read = digests::read(paths).into_iter();
+    let Some((_, base)) = read.next() else {
+        return Ok(Exit::Success);
+    };
+    let base = base?;
+    let (mut comparisons, mut settle, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, new) in read {
+        match new {
+            Ok(new) => {
+                comparisons.push(RunComparison::of(&base, &new));
+                settle.extend(commands(&base, &new));
+            }
+            Err(failure) if paths.len() == 2 => return Err(failure),
+            Err(failure) => unreadable.push((name, failure.words())),
+        }
+    }
+    let document = ::report::runs(&comparisons, &settle, &unreadable);
+    write(args.format, args.out.as_deref(), &document, &comparisons)?;
+    Ok(match unreadable.is_empty() {
+        true => Exit::Success,
+        false => Exit::TrialsFailed,
+    })
 }
 
 /// Commands that measure what differs between two runs in one, where a command line can say it.
-fn commands(base: &Analysis, new: &Analysis) -> Vec<String> {
+fn commands(base: &RunDigest, new: &RunDigest) -> Vec<String> {
     let engines = [&base.plan.engine, &new.plan.engine];
     if engines[0] == engines[1] {
         return Vec::new();

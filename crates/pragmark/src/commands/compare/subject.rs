@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub enum Subject {
     /// A recorded application.
     Trace(PathBuf),
-    /// Folders of runs.
+    /// Folders of runs, and their exports.
     Runs(Vec<PathBuf>),
     /// Files of SQL; none where statements are given on the command line.
     Scripts(Vec<PathBuf>),
@@ -23,14 +23,12 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 impl Subject {
     /// What these paths are.
     pub fn of(paths: &[PathBuf]) -> Result<Subject, Failure> {
-        let is_run = |path: &&PathBuf| path.is_dir();
+        let is_run = |path: &&PathBuf| path.is_dir() || is_export(path);
         match paths.iter().filter(is_run).count() {
             0 => {}
             runs if runs == paths.len() => return Ok(Subject::Runs(paths.to_vec())),
             _ => {
-                return Err(Failure::usage(
-                    "folders of runs and other files exclude one another",
-                ));
+                return Err(Failure::usage("runs and other files exclude one another"));
             }
         }
         let mut traces = Vec::new();
@@ -51,6 +49,11 @@ impl Subject {
             )),
         }
     }
+}
+
+/// Whether it is meant to be a JSON export.
+fn is_export(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "json")
 }
 
 fn is_database(path: &Path) -> Result<bool, Failure> {
@@ -90,10 +93,12 @@ mod tests {
             of(&[&run, &run]).unwrap(),
             Subject::Runs(vec![run.clone(), run.clone()])
         );
+        let export = path("run.json", b"{}");
+        assert!(matches!(of(&[&run, &export]).unwrap(), Subject::Runs(_)));
         let words = |paths: &[&PathBuf]| of(paths).unwrap_err().words();
         assert!(words(&[&trace, &trace]).contains("--engine"));
         assert!(words(&[&trace, &script]).contains("exclude"));
-        assert!(words(&[&trace, &run]).contains("folders of runs"));
+        assert!(words(&[&trace, &run]).contains("runs and other files"));
         assert!(words(&[&folder.path().join("none")]).contains("none"));
     }
 }

@@ -2,10 +2,8 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use process::{Group, Limits};
-
+use crate::commands::git::git;
 use crate::failure::Failure;
 
 /// A repository, or a directory without one.
@@ -164,25 +162,4 @@ fn remove(folder: &Path, repository: Option<&Path>) {
     }
     // The last one leaves nothing at all.
     folder.parent().map(std::fs::remove_dir);
-}
-
-/// What git answers, without the line break at its end.
-fn git(directory: &Path, arguments: &[&str]) -> Result<String, Failure> {
-    let mut command = Command::new("git");
-    // A hook or an outer git may have set these for another repository.
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
-        command.env_remove(variable);
-    }
-    command.current_dir(directory).args(arguments);
-    let answer = process::run(&mut command, Group::Own, &Limits::default())
-        .map_err(|error| Failure::unusable(error).hint("install git"))?;
-    match answer.end.is_success() {
-        true => Ok(answer.text().trim_end_matches('\n').to_owned()),
-        false => Err(Failure::unusable(format!(
-            "`{}` {}: {}",
-            process::command_line(&command),
-            answer.end,
-            answer.messages()
-        ))),
-    }
 }

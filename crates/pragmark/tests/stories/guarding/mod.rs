@@ -212,6 +212,14 @@ fn a_guarded_comparison_is_a_run_that_other_commands_read() {
     pragmark(&["history", &run]).says(&["History of 1 runs", "counters", "times"]);
     let csv = pragmark(&["export", &run]);
     csv.says(&["counters,rounds,0,base,baseline,measured,,vm_steps,"]);
+    let export = folder.path().join("export.json").display().to_string();
+    pragmark(&["export", &run, "--format", "json", "--out", &export]);
+    project.git(&["notes", "--ref=pragmark", "add", "--file", &export]);
+    let mut history = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+    history.args(["history", "--notes", "pragmark"]);
+    answer_of(history.current_dir(project.path()))
+        .exits(0)
+        .says(&["History of 1 runs", "times"]);
     let page = std::fs::read_to_string(format!("{run}/report.html")).unwrap();
     assert!(page.contains("Guard: failed"));
     let plan = std::fs::read_to_string(format!("{run}/run.json")).unwrap();

@@ -48,7 +48,8 @@ impl Writer {
     }
 
     fn row(&mut self, html: &mut Html, table: &Table, row: &Row) {
-        html.element("tr", &[], |html| {
+        let anchor = row.anchor.as_deref().map(|anchor| ("id", anchor));
+        html.element("tr", anchor.as_slice(), |html| {
             let missing = Cell::default();
             for (index, column) in table.columns.iter().enumerate() {
                 let cell = row.cells.get(index).unwrap_or(&missing);

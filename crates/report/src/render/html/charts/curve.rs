@@ -82,7 +82,7 @@ pub(super) fn draw(html: &mut Html, curve: &Curve) {
     });
 }
 
-fn up_labels(html: &mut Html, ticks: &[Tick]) {
+pub(super) fn up_labels(html: &mut Html, ticks: &[Tick]) {
     html.drawing("up", |html| {
         for tick in ticks {
             let at = tick.at.flipped().text();

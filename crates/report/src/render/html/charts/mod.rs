@@ -8,6 +8,7 @@
 mod axis;
 mod bands;
 mod bars;
+mod course;
 mod curve;
 mod forest;
 mod labels;
@@ -68,6 +69,7 @@ impl Writer {
             match &chart.plot {
                 Plot::Forest(it) => self.forest(html, it, &id),
                 Plot::Curve(it) => curve::draw(html, it),
+                Plot::Course(it) => course::draw(html, it),
                 Plot::Map(it) => map::draw(html, it),
                 Plot::Bars(it) => self.bars(html, it),
                 Plot::Bands(it) => self.bands(html, it),
@@ -93,6 +95,7 @@ fn class(plot: &Plot) -> &'static str {
     match plot {
         Plot::Forest(_) => "forest",
         Plot::Curve(_) => "curve",
+        Plot::Course(_) => "curve course",
         Plot::Map(_) => "heat",
         Plot::Bars(_) => "shares",
         Plot::Bands(_) => "tiers",
@@ -105,6 +108,7 @@ fn axis_remark(plot: &Plot) -> Option<String> {
         Plot::Forest(it) => forest::axis(it)?.remark().map(str::to_owned),
         Plot::Bands(it) => bands::axis(it)?.remark().map(str::to_owned),
         Plot::Curve(it) => curve::remark(it),
+        Plot::Course(it) => course::remark(it),
         Plot::Map(_) | Plot::Bars(_) => None,
     }
 }

@@ -1,6 +1,9 @@
 //! `pragmark export`: the data of a run for other tools.
 
+mod tables;
+
 use std::io;
+use std::path::Path;
 
 use ::report::export::{self, Benchstat, Columns, Direction};
 use runner::RunFolder;
@@ -11,13 +14,20 @@ use crate::failure::{Exit, Failure};
 
 /// Writes the data in the form asked for.
 pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
+    if matches!(args.format, ExportFormat::Sqlite | ExportFormat::Parquet) {
+        return tables::execute(args);
+    }
+    let [run] = args.runs.as_slice() else {
+        return Err(Failure::usage("this format has one run")
+            .hint("--format sqlite and --format parquet put several runs together"));
+    };
     if args.format == ExportFormat::Csv {
-        return trials(args);
+        return trials(args, run);
     }
     if args.format == ExportFormat::Benchstat {
-        return benchstat(args);
+        return benchstat(args, run);
     }
-    let analysis = report::analyse(&args.run)?;
+    let analysis = report::analyse(run)?;
     let text = match args.format {
         ExportFormat::ClaimsCsv => export::claims_csv(&analysis, columns(args)),
         ExportFormat::MetricsCsv => export::metrics_csv(&analysis, columns(args)),
@@ -37,8 +47,8 @@ fn columns(args: &ExportArgs) -> Columns {
     }
 }
 
-fn benchstat(args: &ExportArgs) -> Result<Exit, Failure> {
-    let folder = RunFolder::open(&args.run)?;
+fn benchstat(args: &ExportArgs, run: &Path) -> Result<Exit, Failure> {
+    let folder = RunFolder::open(run)?;
     let mut text = Benchstat::new(&folder.plan()?);
     folder.each_trial(|record| text.add(&record))?;
     output::write_text(args.out.as_deref(), &text.finish())
@@ -46,8 +56,8 @@ fn benchstat(args: &ExportArgs) -> Result<Exit, Failure> {
 
 /// Trials go straight from the record to the table, so that a record of any length needs no
 /// memory.
-fn trials(args: &ExportArgs) -> Result<Exit, Failure> {
-    let folder = RunFolder::open(&args.run)?;
+fn trials(args: &ExportArgs, run: &Path) -> Result<Exit, Failure> {
+    let folder = RunFolder::open(run)?;
     let plan = folder.plan()?;
     let mut read = Ok(());
     let exit = output::write(args.out.as_deref(), |writer| {

@@ -1,0 +1,61 @@
+//! Runs from wherever they are: folders, JSON exports, and the notes of a git repository.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use lab::runs::RunDigest;
+
+use super::git::git;
+use super::report;
+use crate::failure::Failure;
+
+/// What came of reading a run, with what it was called.
+pub type Read = (String, Result<RunDigest, Failure>);
+
+/// Reads runs, as many at a time as there are processors; the answers are in the order of the paths.
+pub fn read(paths: &[PathBuf]) -> Vec<Read> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let several = |paths: &[PathBuf]| {
+        thread::scope(|scope| {
+            let readers: Vec<_> = paths.iter().map(|path| scope.spawn(|| one(path))).collect();
+            let joined = readers.into_iter().map(|it| it.join());
+            joined
+                .map(|it| it.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect::<Vec<_>>()
+        })
+    };
+    let read = paths.chunks(threads).flat_map(several);
+    let names = paths.iter().map(|path| path.display().to_string());
+    names.zip(read).collect()
+}
+
+/// The run in a folder or in an export.
+fn one(path: &Path) -> Result<RunDigest, Failure> {
+    if path.is_dir() {
+        return report::analyse(path).map(RunDigest::from);
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;
+    of_export(&path.display().to_string(), &text)
+}
+
+fn of_export(name: &str, text: &str) -> Result<RunDigest, Failure> {
+    RunDigest::of_export(text).map_err(|why| {
+        Failure::unusable(format!("{name} is no JSON export of a run: {why}"))
+            .hint("`pragmark export RUN --format json --out FILE` writes one")
+    })
+}
+
+/// The exports in the notes of a git repository with this name, by the commits that they belong to.
+pub fn of_notes(directory: &Path, name: &str) -> Result<Vec<Read>, Failure> {
+    let reference = format!("--ref={name}");
+    let list = git(directory, &["notes", &reference, "list"])?;
+    let notes = list.lines().filter_map(|line| line.split_once(' '));
+    let read = notes.map(|(note, commit)| {
+        let text = git(directory, &["cat-file", "blob", note]);
+        let digest = text.and_then(|text| of_export(&format!("the note of {commit}"), &text));
+        (commit.to_owned(), digest)
+    });
+    Ok(read.collect())
+}
