@@ -23,6 +23,9 @@ pub struct Check {
     /// The interval of the ratio or of the figure, where it was measured in time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
+    /// The smallest difference that the blocks would have shown, as a fraction; of what is undecided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable: Option<f64>,
     /// The ratio or the figure of each block, where it was measured in time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<f64>,
@@ -54,6 +57,7 @@ impl Check {
             ratio: None,
             figure: None,
             interval: None,
+            detectable: None,
             blocks: Vec::new(),
             status,
             words,

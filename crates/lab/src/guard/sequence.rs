@@ -83,8 +83,7 @@ impl Sequence {
     }
 
     fn look(&mut self) {
-        let alpha = ALPHA / (Looks::AT.len() * self.family) as f64;
-        let Some((_, interval)) = trimmed_interval(&self.ratios, 2.0 * alpha) else {
+        let Some((_, interval)) = trimmed_interval(&self.ratios, 2.0 * self.alpha()) else {
             return;
         };
         self.interval = interval.exp();
@@ -99,6 +98,21 @@ impl Sequence {
             _ if self.ratios.len() >= Looks::AT[Looks::AT.len() - 1] => Decision::Exhausted,
             _ => Decision::Open,
         };
+    }
+
+    /// The error rate of one look, for each side.
+    fn alpha(&self) -> f64 {
+        ALPHA / (Looks::AT.len() * self.family) as f64
+    }
+
+    /// The smallest difference that a look at the blocks of the phase at hand would show in 80 % of all cases, as a
+    /// fraction; none with too few.
+    pub fn detectable(&self) -> Option<f64> {
+        const POWER: f64 = 0.8;
+        let reach = |rate: f64| Some(trimmed_interval(&self.ratios, rate)?.1.half_width());
+        // The quantile of the power stands on one side.
+        let both = reach(2.0 * self.alpha())? + reach(2.0 * (1.0 - POWER))?;
+        Some(both.exp_m1())
     }
 
     /// What is known.
@@ -259,6 +273,29 @@ mod tests {
         let all = runs(RATE, 0.94, 0.03, 1_000);
         let passed = share(&all, |it| it.1 == Decision::Passed);
         assert!(passed <= 0.05, "{passed}");
+    }
+
+    #[test]
+    fn a_difference_of_the_detectable_size_is_seen_in_four_of_five_runs() {
+        let mut noise = Noise::new(29);
+        let (mut seen, mut sizes) = (0, Vec::new());
+        for _ in 0..400 {
+            let logs: Vec<f64> = (0..40).map(|_| 0.05 * noise.normal()).collect();
+            let run = |shift: f64| {
+                let mut sequence = Sequence::new(NO_SLOWER, 1);
+                sequence.ratios = logs.iter().map(|log| log + shift).collect();
+                sequence
+            };
+            let detectable = run(0.0).detectable().unwrap();
+            sizes.push(detectable);
+            let mut shifted = run(-detectable.ln_1p());
+            shifted.look();
+            seen += usize::from(shifted.is_confirming());
+        }
+        let share = f64::from(seen as u32) / 400.0;
+        assert!((0.74..0.86).contains(&share), "{share}");
+        assert!(sizes.iter().all(|size| (0.02..0.06).contains(size)));
+        assert_eq!(Sequence::new(NO_SLOWER, 1).detectable(), None);
     }
 
     #[test]

@@ -90,6 +90,7 @@ impl Timed {
             ratio: centre.filter(|_| !self.is_limit),
             figure: centre.filter(|_| self.is_limit),
             interval: Some(self.sequence.interval()),
+            detectable: (self.sequence.detectable()).filter(|_| status == Status::Undecided),
             blocks: self.sequence.all().to_vec(),
             ..Check::of(&self.metric, &self.allowed, status, words)
         }

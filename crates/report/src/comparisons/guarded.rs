@@ -2,12 +2,13 @@
 
 use lab::exact::Comparison;
 use lab::guard::{Check, Gate, Status};
+use lab::metric;
 
 use super::exact;
 use crate::document::{
     Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
 };
-use crate::figures::{figure, interval_of_figure, ratio, ratio_without_interval};
+use crate::figures::{figure, interval_of_figure, percent, ratio, ratio_without_interval};
 use crate::words::metric_heading;
 
 /// The result of `pragmark guard`.
@@ -46,7 +47,14 @@ fn blocks(gate: &Gate) -> Vec<Block> {
 
 fn item(check: &Check) -> Item {
     let (sign, tone, _) = mark(check.status);
-    let text = subject(check).words(format!(": {}", check.words));
+    let is_bounded = metric::find(&check.subject).is_some();
+    let text = match measured(check).filter(|_| is_bounded) {
+        Some(measured) => {
+            let allowed = format!("{measured}, allowed is {}", check.allowed);
+            subject(check).words(format!(": {allowed} ({})", happened(check)))
+        }
+        None => subject(check).words(format!(": {}", happened(check))),
+    };
     Item {
         sign: Some(sign),
         tone,
@@ -61,8 +69,20 @@ fn row(check: &Check) -> Row {
         Cell::new(check.allowed.as_str()),
         Cell::number(measured(check)),
         Cell::new(word).signed(sign, tone),
-        Cell::new(check.words.as_str()),
+        Cell::new(happened(check)),
     ])
+}
+
+/// What happened, with what an undecided budget would have needed.
+fn happened(check: &Check) -> String {
+    match check.detectable {
+        None => check.words.clone(),
+        Some(size) => format!(
+            "{}; they detect a difference of {}, a longer --time-limit a smaller one",
+            check.words,
+            percent(size)
+        ),
+    }
 }
 
 /// The ratio to the base, or the figure of the new side where it is limited by itself.
@@ -107,7 +127,7 @@ pub fn junit(gate: &Gate) -> String {
     );
     for check in &gate.checks {
         let name = escaped(&subject(check).plain());
-        let (allowed, words) = (escaped(&check.allowed), escaped(&check.words));
+        let (allowed, words) = (escaped(&check.allowed), escaped(&happened(check)));
         let content = match check.status {
             Status::Passed => String::new(),
             Status::Failed => format!("<failure message=\"allowed: {allowed}\">{words}</failure>"),
