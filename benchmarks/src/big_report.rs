@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use lab::design::{Role, round};
+use lab::design::{Role, Stopping, round};
 use lab::experiment::Experiment;
 use lab::level::Settings;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
@@ -22,37 +22,79 @@ use crate::program::{measure, specification};
 pub fn run(pragmark: &Path, outcomes: usize) -> Result<(), Failure> {
     let directory = tempfile::tempdir()?;
     let folder = directory.path().join("run");
-    fill(pragmark, &folder, outcomes)?;
+    let made = Made::of(pragmark)?;
+    made.fill(&folder, EXPERIMENT, outcomes, ROUNDS, 0)?;
     let page = directory.path().join("page.html");
-    let start = Instant::now();
-    let output = Command::new("/usr/bin/env")
-        .args(["time", "-v"])
-        .arg(pragmark)
-        .args(["report", "--format", "html", "--out"])
-        .arg(&page)
-        .arg(&folder)
-        .output()?;
-    let seconds = start.elapsed().as_secs_f64();
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        return Err(format!("the report failed: {words}").into());
-    }
-    let megabytes = words
-        .lines()
-        .find_map(|line| {
-            line.trim()
-                .strip_prefix("Maximum resident set size (kbytes): ")
-        })
-        .and_then(|kilobytes| kilobytes.parse::<f64>().ok())
-        .map_or("not measured".to_owned(), |kilobytes| {
-            format!("{:.0} MB", kilobytes * 1024.0 / 1e6)
-        });
+    let mut command = timed(pragmark);
+    command.args(["report", "--format", "html", "--out"]);
+    let figures = figures_of(command.arg(&page).arg(&folder))?;
     let record = std::fs::metadata(folder.join("outcomes.jsonl"))?.len() as f64 / 1e6;
     let size = std::fs::metadata(&page)?.len() as f64 / 1e6;
     println!(
-        "report over {outcomes} outcomes ({record:.0} MB): {seconds:.2} s, peak memory {megabytes}, page {size:.1} MB (target: 3 s, 500 MB)"
+        "report over {outcomes} outcomes ({record:.0} MB): {figures}, page {size:.1} MB (target: 3 s, 500 MB)"
     );
     Ok(())
+}
+
+/// Creates two records, then times their comparison.
+pub fn compare(pragmark: &Path, outcomes: usize, rounds: u32) -> Result<(), Failure> {
+    let directory = tempfile::tempdir()?;
+    let folders = ["base", "new"].map(|name| directory.path().join(name));
+    let made = Made::of(pragmark)?;
+    for (folder, number) in folders.iter().zip(0..) {
+        made.fill(folder, EXPERIMENT, outcomes, rounds, number)?;
+    }
+    let page = directory.path().join("page.html");
+    let mut command = timed(pragmark);
+    command.args(["compare", "--format", "html", "--out"]);
+    let figures = figures_of(command.arg(&page).args(&folders))?;
+    let size = std::fs::metadata(&page)?.len() as f64 / 1e6;
+    println!(
+        "comparison of two runs of {outcomes} outcomes, {rounds} rounds: {figures}, page {size:.1} MB (target: 5 s, 300 MB)"
+    );
+    Ok(())
+}
+
+/// Creates many records, then times the page of their history.
+pub fn history(pragmark: &Path, runs: u32) -> Result<(), Failure> {
+    let directory = tempfile::tempdir()?;
+    let made = Made::of(pragmark)?;
+    for number in 0..runs {
+        let folder = directory.path().join(format!("run-{number:04}"));
+        made.fill(&folder, SMALL, 28, 7, number)?;
+    }
+    let page = directory.path().join("page.html");
+    let mut command = timed(pragmark);
+    command.args(["history", "--format", "html", "--out"]);
+    let figures = figures_of(command.arg(&page).arg(directory.path()))?;
+    let size = std::fs::metadata(&page)?.len() as f64 / 1e6;
+    println!("history of {runs} runs: {figures}, page {size:.2} MB (target: 5 s, 2 MB)");
+    Ok(())
+}
+
+/// The program, with its time and memory measured.
+fn timed(pragmark: &Path) -> Command {
+    let mut command = Command::new("/usr/bin/env");
+    command.args(["time", "-v"]).arg(pragmark);
+    command
+}
+
+/// Time and peak memory of a command.
+fn figures_of(command: &mut Command) -> Result<String, Failure> {
+    let start = Instant::now();
+    let output = command.output()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(format!("it failed: {words}").into());
+    }
+    let prefix = "Maximum resident set size (kbytes): ";
+    let mut lines = words.lines();
+    let kilobytes = lines.find_map(|line| line.trim().strip_prefix(prefix)?.parse::<f64>().ok());
+    let memory = kilobytes.map_or("not measured".to_owned(), |kilobytes| {
+        format!("{:.0} MB", kilobytes * 1024.0 / 1e6)
+    });
+    Ok(format!("{seconds:.2} s, peak memory {memory}"))
 }
 
 /// An experiment of 49 variants, repeated until there are enough outcomes.
@@ -64,56 +106,89 @@ const EXPERIMENT: &str = r#"{
     "ratio": { "of": { "rows_per_statement": 7 }, "to": { "rows_per_statement": 1 } } }]
 }"#;
 
+/// An experiment of three variants.
+const SMALL: &str = r#"{
+  "id": "small", "question": "How does it go?", "workload": "bulk-insert",
+  "factors": { "rows_per_statement": [1, 2, 3] },
+  "design": { "kind": "one-at-a-time", "baseline": { "rows_per_statement": 1 } }
+}"#;
+
 /// Rounds of each experiment in the synthetic record.
 const ROUNDS: u32 = 30;
 
-fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> {
-    let experiment: Experiment = serde_json::from_str(EXPERIMENT)?;
-    let variants = lab::design::variants(
-        &experiment,
-        lab::experiment::Scale::Quick,
-        &Default::default(),
-    );
-    let per_experiment = lab::design::trials_per_round(variants.len()) * ROUNDS as usize;
-    let planned: Vec<PlannedExperiment> = (0..outcomes.div_ceil(per_experiment))
-        .map(|number| PlannedExperiment {
-            tuning: None,
-            key: format!("many@{number}"),
-            experiment: experiment.clone(),
-            directory: folder.to_owned(),
-            variants: variants.clone(),
-            stopping: Default::default(),
-            upper_bounds: Vec::new(),
-            alone: false,
-            counting: false,
-            crash_relevant: Vec::new(),
-            metrics: Vec::new(),
-        })
-        .collect();
-    let plan = RunPlan {
+/// What synthetic records are made of.
+struct Made {
+    sample: Measured,
+}
+
+impl Made {
+    fn of(pragmark: &Path) -> Result<Made, Failure> {
+        let sample = sample(pragmark)?;
+        Ok(Made { sample })
+    }
+
+    /// Makes the record of a run: an experiment, repeated until there are enough outcomes.
+    fn fill(
+        &self,
+        folder: &Path,
+        experiment: &str,
+        outcomes: usize,
+        rounds: u32,
+        number: u32,
+    ) -> Result<(), Failure> {
+        let plan = plan(folder, experiment, outcomes, rounds, number)?;
+        let environment = EnvironmentFile {
+            format: FORMAT,
+            machine: Default::default(),
+            engines: Vec::new(),
+            noise: None,
+        };
+        RunFolder::create(folder, &plan, &environment)?;
+        write_outcomes(folder, &plan, &self.sample, outcomes)
+    }
+}
+
+/// The plan of a run with this number.
+fn plan(
+    folder: &Path,
+    experiment: &str,
+    outcomes: usize,
+    rounds: u32,
+    number: u32,
+) -> Result<RunPlan, Failure> {
+    let experiment: Experiment = serde_json::from_str(experiment)?;
+    let scale = lab::experiment::Scale::Quick;
+    let variants = lab::design::variants(&experiment, scale, &Default::default());
+    let per_experiment = lab::design::trials_per_round(variants.len()) * rounds as usize;
+    let stopping = Stopping {
+        rounds,
+        max_rounds: rounds,
+        ..Stopping::default()
+    };
+    let planned = (0..outcomes.div_ceil(per_experiment)).map(|copy| PlannedExperiment {
+        key: format!("{}@{copy}", experiment.id),
+        experiment: experiment.clone(),
+        directory: folder.to_owned(),
+        variants: variants.clone(),
+        stopping,
+        ..PlannedExperiment::default()
+    });
+    let (minute, second) = (number / 60 % 60, number % 60);
+    Ok(RunPlan {
         format: FORMAT,
-        id: "made-up".to_owned(),
-        created: runner::now(),
+        id: format!("made-up-{number:04}"),
+        created: format!("2026-01-01T{:02}:{minute:02}:{second:02}Z", number / 3600),
         pragmark: "benchmark".to_owned(),
-        seed: Seed(1),
-        scale: lab::experiment::Scale::Quick,
+        seed: Seed(u64::from(number) + 1),
+        scale,
         engine: "default".to_owned(),
         quick: false,
         trial_limit_s: 60.0,
         budget_s: None,
         tiers: None,
         postgres_given: false,
-        experiments: planned,
-    };
-    let environment = EnvironmentFile {
-        format: FORMAT,
-        machine: Default::default(),
-        engines: Vec::new(),
-        noise: None,
-    };
-    let sample = sample(pragmark)?;
-    RunFolder::create(folder, &plan, &environment)?;
-    write_outcomes(folder, &plan, &sample, outcomes)
+        experiments: planned.collect(),
+    })
 }
 
 /// A real trial with latencies, windows and PRAGMAs read back.
@@ -154,11 +229,11 @@ fn write_outcomes(
         .append(true)
         .open(folder.join("outcomes.jsonl"))?;
     let mut writer = std::io::BufWriter::new(file);
-    let mut noise = Seed(9).generator();
+    let mut noise = plan.seed.child("noise").generator();
     let mut left = outcomes;
     for planned in &plan.experiments {
         let others: Vec<usize> = (1..planned.variants.len()).collect();
-        for number in 0..ROUNDS {
+        for number in 0..planned.stopping.rounds {
             for (block, trials) in round(plan.seed.child(&planned.key), number, &others)
                 .iter()
                 .enumerate()

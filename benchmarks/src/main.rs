@@ -9,6 +9,7 @@ mod build_engine;
 mod crash_images;
 mod crash_tiers;
 mod empty_trial;
+mod guarding;
 mod insert_loop;
 mod load;
 mod load_large;
@@ -91,6 +92,47 @@ enum Benchmark {
         #[arg(long, default_value_t = 100_000)]
         outcomes: usize,
     },
+    /// Compare two runs of many outcomes. Target: of 100,000 each in at most 5 s and 300 MB.
+    BigCompare {
+        /// Outcomes of each run.
+        #[arg(long, default_value_t = 100_000)]
+        outcomes: usize,
+        /// Rounds of each of its experiments, which have 49 variants: 1,754 make one experiment of 100,000 outcomes.
+        #[arg(long, default_value_t = 30)]
+        rounds: u32,
+    },
+    /// Make the history page of many runs of 28 outcomes each. Target: of 1,000 runs in at most 5 s and 2 MB.
+    BigHistory {
+        /// Runs.
+        #[arg(long, default_value_t = 1_000)]
+        runs: u32,
+    },
+    /// Run `pragmark guard` many times on two directories. Targets: with `--slower 0`, also with `--hogs 2`, at most
+    /// 1 % of 100 runs fail; with `--slower 10` 90 % of 50 fail within 5 minutes, with `--slower 30` within 1 minute
+    /// (`--time-limit 60`).
+    Guarding {
+        /// Runs of guard.
+        #[arg(long, default_value_t = 50)]
+        runs: u32,
+        /// By how much the throughput of the new side is lower, in per cent.
+        #[arg(long, default_value_t = 0)]
+        slower: u32,
+        /// Budget of the throughput. Identical work cannot be proved to pass `>= 1`.
+        #[arg(long, default_value = ">= 1")]
+        budget: String,
+        /// Time limit of each run, in seconds.
+        #[arg(long, default_value_t = 300)]
+        time_limit: u32,
+        /// Threads that keep a processor busy meanwhile.
+        #[arg(long, default_value_t = 0)]
+        hogs: usize,
+        /// Sync each statement to the disk, instead of computing.
+        #[arg(long)]
+        synced: bool,
+        /// Directory for the databases.
+        #[arg(long, default_value = ".")]
+        dir: PathBuf,
+    },
     /// Recover and judge crash images with one thread. Target: 10,000 per second.
     CrashImages {
         /// Crash images per variant and storage model.
@@ -171,6 +213,30 @@ fn main() -> ExitCode {
         Benchmark::EmptyTrial { trials } => empty_trial::run(&cli.pragmark, trials),
         Benchmark::BuildEngine { name, pairs } => build_engine::run(&cli.pragmark, &name, pairs),
         Benchmark::BigReport { outcomes } => big_report::run(&cli.pragmark, outcomes),
+        Benchmark::BigCompare { outcomes, rounds } => {
+            big_report::compare(&cli.pragmark, outcomes, rounds)
+        }
+        Benchmark::BigHistory { runs } => big_report::history(&cli.pragmark, runs),
+        Benchmark::Guarding {
+            runs,
+            slower,
+            budget,
+            time_limit,
+            hogs,
+            synced,
+            dir,
+        } => guarding::run(
+            &cli.pragmark,
+            &guarding::Plan {
+                runs,
+                slower,
+                budget,
+                time_limit_s: time_limit,
+                hogs,
+                synced,
+                directory: dir,
+            },
+        ),
         Benchmark::CrashImages { images } => crash_images::run(images),
         Benchmark::CrashTiers {
             images,

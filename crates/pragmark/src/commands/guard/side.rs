@@ -152,7 +152,9 @@ impl Side {
         }
         if let Some(scripts) = &work.scripts {
             set("scripts", self.scripts(scripts)?);
-            set("unit", "statement".into());
+            if !work.settings.contains_key("unit") {
+                set("unit", "statement".into());
+            }
             set("executions", i64::from(work.executions).into());
             set("answers", i64::from(work.executions).into());
         }
