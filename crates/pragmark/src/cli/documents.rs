@@ -51,8 +51,17 @@ fn shell_lines(text: &str) -> Vec<String> {
     lines
 }
 
+/// A line with a word for what the shell puts in, such as `$(git rev-parse HEAD)`.
+fn substituted(line: &str) -> String {
+    let mut parts = line.split("$(");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once(')').map_or("", |(_, rest)| rest));
+    rest.fold(first, |line, rest| line + "SUBSTITUTED" + rest)
+}
+
 /// The words of a command as a shell has them: quotes taken off, up to a comment, a pipe or another command.
 fn words(line: &str) -> Vec<String> {
+    let line = substituted(line);
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for character in line.chars() {
         match (quote, character) {
@@ -117,6 +126,10 @@ fn a_command_line_is_read_as_a_shell_reads_it() {
     assert_eq!(
         of("target/release/pragmark man | less"),
         "target/release/pragmark|man"
+    );
+    assert_eq!(
+        of("pragmark run --out a/$(date +%s) b"),
+        "pragmark|run|--out|a/SUBSTITUTED|b"
     );
     assert_eq!(of("cargo build"), "");
 }

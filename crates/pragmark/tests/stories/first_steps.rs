@@ -93,9 +93,7 @@ fn runs_are_listed_the_latest_first_with_question_answer_age_and_size() {
     ]);
     let list = list.stdout();
     assert!(list.find("runs/a") < list.find("runs/b"), "{list}");
-    let report = laboratory
-        .pragmark(&["report", "pragmark-runs/a", "--format", "markdown"])
-        .stdout();
+    let report = laboratory.pragmark(&["report", "pragmark-runs/a"]).stdout();
     let answer = list.lines().nth(2).unwrap().trim();
     let beginning: String = answer.chars().take(20).collect();
     assert!(report.contains(&beginning), "{answer}\n{report}");

@@ -1,0 +1,88 @@
+// What is looked at within a page. The browser gets each of these functions alone, so each contains all that it needs.
+
+/** The texts of the headings that a reader sees. */
+export function visibleHeadings() {
+  const headings = [...document.querySelectorAll("h1, h2, h3")];
+  return headings.filter((heading) => heading.getClientRects().length > 0).map((heading) => heading.textContent.trim());
+}
+
+/** Overflow, labels that overlap, contrast, headings, and pictures without words. */
+export function problemsOfLayout() {
+  const problems = [];
+  const shorten = (text) => text.trim().replace(/\s+/g, " ").slice(0, 40);
+  const isVisible = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== "hidden";
+
+  const overflow = () => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth > clientWidth) problems.push(`overflow: ${scrollWidth} px in ${clientWidth}`);
+  };
+
+  const labels = () => {
+    for (const chart of [...document.querySelectorAll("svg")].filter(isVisible)) {
+      const texts = [...chart.querySelectorAll("text")].filter((text) => isVisible(text) && text.textContent.trim());
+      const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+      boxes.forEach(([a, p], index) => {
+        for (const [b, q] of boxes.slice(index + 1)) {
+          const width = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+          const height = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+          // Boxes of text have some air above and below the letters.
+          if (width > 1 && height > 0.35 * Math.min(p.height, q.height)) {
+            problems.push(`labels overlap: "${shorten(a)}" and "${shorten(b)}"`);
+          }
+        }
+      });
+    }
+  };
+
+  const numbers = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((value) => value / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((value, index) => value * a + below[index] * (1 - a));
+  const background = (element) => {
+    const layers = [];
+    for (let at = element; at; at = at.parentElement) layers.push(numbers(getComputedStyle(at).backgroundColor));
+    return layers.reverse().reduce((below, layer) => (layer.length ? over(layer, below) : below), [255, 255, 255]);
+  };
+  const contrast = () => {
+    const said = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      const style = getComputedStyle(element);
+      if (!walker.currentNode.textContent.trim() || !isVisible(element) || ["SCRIPT", "STYLE"].includes(element.tagName)) continue;
+      const below = background(element);
+      const colour = over(numbers(element.closest("svg") ? style.fill : style.color), below);
+      const [light, dark] = [luminance(colour), luminance(below)].sort((a, b) => b - a);
+      const ratio = (light + 0.05) / (dark + 0.05);
+      const size = parseFloat(style.fontSize);
+      const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+      const key = `${style.color} ${style.fill} ${below}`;
+      if (ratio < (isLarge ? 3 : 4.5) && !said.has(key)) {
+        said.add(key);
+        problems.push(`contrast ${ratio.toFixed(2)}: "${shorten(walker.currentNode.textContent)}"`);
+      }
+    }
+  };
+
+  const headings = () => {
+    const levels = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map((heading) => Number(heading.tagName[1]));
+    const first = levels.filter((level) => level === 1).length;
+    if (first !== 1) problems.push(`${first} headings of the first level`);
+    levels.forEach((level, index) => {
+      if (index > 0 && level > levels[index - 1] + 1) problems.push(`a heading of level ${level} follows one of level ${levels[index - 1]}`);
+    });
+  };
+
+  const pictures = () => {
+    const pictures = document.querySelectorAll("img:not([alt]), svg:not(svg svg, [aria-label], [aria-labelledby], [aria-hidden])");
+    const isEmpty = (picture) => picture.tagName === "svg" && picture.childElementCount === 0;
+    for (const picture of [...pictures].filter((picture) => isVisible(picture) && !isEmpty(picture))) {
+      if (!picture.querySelector("title, text")) problems.push("a picture has no words for those who do not see it");
+    }
+  };
+
+  [overflow, labels, contrast, headings, pictures].forEach((check) => check());
+  return problems;
+}
