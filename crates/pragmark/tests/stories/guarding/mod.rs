@@ -367,7 +367,7 @@ fn a_budget_of_time_is_decided_or_said_to_be_undecided() {
         .says(&["Transactions per", "blocks", "passed"]);
     // Identical code is never proved to be a million times as fast.
     let failed = times(">= 1000000", "60s", &[]).exits(4);
-    failed.says(&["Guard: failed", "confirmed on fresh blocks"]);
+    failed.says(&["Guard: failed", "confirmed on fresh"]);
     // Nor that it is not slower at all.
     times(">= 1", "1s", &["--undecided", "ok"])
         .exits(0)
@@ -393,7 +393,7 @@ fn a_driver_of_the_projects_own_is_guarded_by_its_own_metric() {
     project
         .guard(&base)
         .exits(4)
-        .says(&["Orders per second", "confirmed on fresh blocks"]);
+        .says(&["Orders per second", "confirmed on fresh"]);
     let counters = [&base[..], &["--counters-only"]].concat();
     project
         .guard(&counters)
