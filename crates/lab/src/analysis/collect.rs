@@ -78,7 +78,9 @@ impl Collector {
     pub fn add(&mut self, record: TrialRecord) {
         match record.purpose {
             Purpose::Tier => return self.tiers.add(record),
-            Purpose::Search | Purpose::Ablation => return self.add_to_tuning(&record),
+            Purpose::Search | Purpose::Ablation | Purpose::Advice => {
+                return self.add_to_tuning(&record);
+            }
             Purpose::Rounds | Purpose::Confirmation => self.settle(),
         }
         let Some(&index) = self.by_key.get(&record.experiment) else {

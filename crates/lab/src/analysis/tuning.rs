@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::level::{Settings, distinct};
 use crate::metric::higher_is_better;
 use crate::stats::median;
-use crate::tuning::{Contribution, Seen, Tried, Tuning, Unchanged};
+use crate::tuning::{Advised, Contribution, Seen, Tried, Tuning, Unchanged};
 
 /// A search and its ablation. What is recommended is measured by the rounds of the experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +18,12 @@ pub struct TuningAnalysis {
     pub recommended: Settings,
     /// The settings that differ from the current ones, with what they contribute, as far as it was measured.
     pub contributions: Vec<Contribution>,
+    /// The settings that differ and whose contribution is not known: too little time, or trials that failed.
+    pub not_measured: Vec<String>,
+    /// What changes of the application bring, apart from settings.
+    pub advised: Vec<Advised>,
+    /// The noise of a trial of the search, as a fraction; none before its screen is done.
+    pub noise: Option<f64>,
     /// The settings that were varied and stay as they are.
     pub unchanged: Vec<Unchanged>,
     /// The number of configurations of the space.
@@ -47,6 +53,9 @@ impl TuningAnalysis {
     pub(super) fn of(tuning: &mut Tuning) -> TuningAnalysis {
         let recommended = tuning.recommended();
         let contributions = tuning.contributions();
+        let not_measured = tuning.not_measured();
+        let advised = tuning.advised();
+        let noise = tuning.course().forecast().map(|it| it.noise);
         let unchanged = tuning.left_as_they_are();
         let course = tuning.course();
         let tried = course.tried();
@@ -58,6 +67,9 @@ impl TuningAnalysis {
             current: settings(&plan.current),
             recommended: settings(&recommended),
             contributions,
+            not_measured,
+            advised,
+            noise,
             unchanged,
             configurations: plan.space.size(),
             excluded: plan.space.exclusions(),

@@ -284,6 +284,8 @@ pub enum Purpose {
     Search,
     /// It measures what one setting of the search's winner contributes ([`crate::tuning::Tuning`]).
     Ablation,
+    /// It measures what a change of the application brings ([`crate::tuning::Advice`]).
+    Advice,
     /// It belongs to the rounds of an experiment.
     #[default]
     Rounds,
@@ -295,9 +297,10 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, in the order in which a run comes to them.
-    pub const ALL: [Purpose; 5] = [
+    pub const ALL: [Purpose; 6] = [
         Purpose::Search,
         Purpose::Ablation,
+        Purpose::Advice,
         Purpose::Rounds,
         Purpose::Tier,
         Purpose::Confirmation,

@@ -7,16 +7,21 @@ use super::space::Configuration;
 use crate::design::Role;
 use crate::metric::higher_is_better;
 use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use crate::stats::median;
+use crate::stats::{detectable_difference, median};
 use crate::trial::{Measured, Outcome};
 
 /// Trials of the current settings' length that are put aside for what comes after the search: ablation in seven
-/// rounds of up to six settings and two baselines, and as many rounds of the recommendation, SQLite's defaults and
-/// two baselines.
-const PUT_ASIDE: f64 = 7.0 * 8.0 + CONFIRMATION;
+/// rounds of up to six settings and two baselines, and as many rounds of the recommendation.
+const PUT_ASIDE: f64 = ROUNDS * 8.0 + CONFIRMATION;
 
 /// Those for the rounds of the recommendation alone.
-pub(super) const CONFIRMATION: f64 = 7.0 * 4.0;
+pub(super) const CONFIRMATION: f64 = ROUNDS * PER_ROUND;
+
+/// Rounds of each part after the search, if there is time.
+const ROUNDS: f64 = 7.0;
+
+/// Trials of a round of the recommendation: with SQLite's defaults and two baselines.
+const PER_ROUND: f64 = 4.0;
 
 /// The largest part of a time limit that is put aside.
 const LARGEST_SHARE: f64 = 0.45;
@@ -63,6 +68,17 @@ pub struct SearchSlot {
     pub role: Role,
     /// Seconds after which it is hopeless; none before the current settings were measured.
     pub limit_s: Option<f64>,
+}
+
+/// What the rounds after a search will find.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// The noise of a trial, as a fraction: one standard deviation.
+    pub noise: f64,
+    /// Rounds that there is time for, seven at most.
+    pub rounds: usize,
+    /// The gain that such rounds detect in 80 % of all cases, as a fraction; infinite with fewer than two rounds.
+    pub detectable: f64,
 }
 
 /// What remains of a block.
@@ -162,7 +178,7 @@ impl SearchCourse {
         };
         let elapsed_s = self.elapsed_s();
         let trial_s = elapsed_s / self.trials.len() as f64;
-        let put_aside_s = (PUT_ASIDE * trial_s).min(LARGEST_SHARE * budget_s);
+        let put_aside_s = self.put_aside_s(trial_s).unwrap_or(0.0);
         elapsed_s + (PER_BLOCK + 1) as f64 * trial_s <= budget_s - put_aside_s
     }
 
@@ -262,6 +278,32 @@ impl SearchCourse {
         let current = trials.find(|it| it.place.0 == trial.place.0 && it.role == Role::Baseline);
         let both = current.and_then(answers).zip(answers(trial));
         both.is_some_and(|(current, own)| current.0 == own.0 && current.1 != own.1)
+    }
+
+    /// What the rounds after the search will find, by the noise of its trials so far; none before the screen is done.
+    pub fn forecast(&mut self) -> Option<Forecast> {
+        let screened = self.of_block(SCREEN_BLOCKS as u32 - 1) > PER_BLOCK;
+        let trial_s = self.trial_s().filter(|_| screened)?;
+        let noise = self.expectation()?.noise();
+        let put_aside_s = self.put_aside_s(trial_s);
+        let affordable = put_aside_s.map_or(ROUNDS, |it| ROUNDS.min(it / (PER_ROUND * trial_s)));
+        let rounds = affordable as usize;
+        // A difference of two trials has the noise of both.
+        let sd = std::f64::consts::SQRT_2 * noise;
+        Some(Forecast {
+            noise: noise.exp_m1(),
+            rounds,
+            detectable: detectable_difference(sd, rounds).exp_m1(),
+        })
+    }
+
+    /// The time that is put aside for what comes after the search, in seconds; none where no limit was set.
+    fn put_aside_s(&self, trial_s: f64) -> Option<f64> {
+        let advice = match self.tuning.advice.len() {
+            0 => 0.0,
+            changes => ROUNDS * (changes + 2) as f64,
+        };
+        Some(((PUT_ASIDE + advice) * trial_s).min(LARGEST_SHARE * self.budget_s?))
     }
 
     /// The time that is left for what comes after the search, in seconds; none where no limit was set.

@@ -9,6 +9,9 @@ use crate::plan::settings_that_decide;
 use crate::record::RunPlan;
 use crate::tier::{Accident, Class, TierPlan, TierSet};
 
+/// Combinations that a message names for each reason.
+const NAMED: usize = 8;
+
 /// A setting that may be varied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lever {
@@ -63,6 +66,7 @@ pub fn tuning_of(
         current,
         defaults,
         may_lose,
+        advice: Vec::new(),
     }
 }
 
@@ -190,8 +194,12 @@ fn losses(class: Class) -> String {
 fn reasons(space: &Space) -> String {
     let reasons = space.exclusions().into_iter();
     let lines = reasons.map(|(why, levels)| {
-        let levels = levels.iter().map(crate::level::label);
-        format!("{why}: {}", levels.collect::<Vec<_>>().join(", "))
+        let named = levels.iter().take(NAMED).map(crate::level::label);
+        let named = named.collect::<Vec<_>>().join(", ");
+        match levels.len().checked_sub(NAMED + 1) {
+            None => format!("{why}: {named}"),
+            Some(more) => format!("{why}: {named} and {} more", more + 1),
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }

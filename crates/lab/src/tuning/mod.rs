@@ -5,7 +5,9 @@
 //! configuration of the best posterior mean, never the fastest trial, which is fast by luck as well. What is
 //! reported of it comes from rounds of their own. Why this method: `docs/method.md`.
 
+mod advice;
 mod climb;
+mod compared;
 mod course;
 mod levers;
 mod matrix;
@@ -17,7 +19,8 @@ mod search;
 pub mod simulation;
 mod space;
 
-pub use course::{SearchBlock, SearchCourse, SearchSlot};
+pub use advice::{Advice, Advised, Gain};
+pub use course::{Forecast, SearchBlock, SearchCourse, SearchSlot};
 pub use levers::{Lever, attach, exclude_unsafe, tuning_of};
 pub use parts::{Contribution, Tuning, Unchanged};
 pub use plan::TuningPlan;

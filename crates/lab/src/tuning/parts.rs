@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::advice::{Advice, Advised};
+use super::compared::compared;
 use super::course::{CONFIRMATION, SearchCourse};
 use super::model::Model;
 use super::space::Configuration;
@@ -12,10 +14,7 @@ use crate::experiment::{Design, DesignKind, Experiment, VariantName};
 use crate::level::{Level, distinct};
 use crate::metric::higher_is_better;
 use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use crate::stats::{
-    ALPHA, Interval, detectable_difference, holm, mean, standard_deviation, student_interval,
-    student_p_value,
-};
+use crate::stats::Interval;
 
 /// The quantile of the normal distribution for a range of 95 %.
 const NORMAL: f64 = 1.96;
@@ -71,6 +70,7 @@ pub struct Tuning {
     course: SearchCourse,
     settled: Option<Settled>,
     ablation: History,
+    advised: History,
 }
 
 /// What the search has come to.
@@ -105,6 +105,7 @@ impl Tuning {
             course: SearchCourse::of(plan)?,
             settled: None,
             ablation: History::default(),
+            advised: History::default(),
         })
     }
 
@@ -119,6 +120,11 @@ impl Tuning {
                 let part = self.ablation_experiment();
                 let observed = part.and_then(|planned| observation(&planned, record));
                 observed.map(|observation| self.ablation.add(observation));
+            }
+            Purpose::Advice => {
+                let part = self.advice_experiment();
+                let observed = part.and_then(|planned| observation(&planned, record));
+                observed.map(|observation| self.advised.add(observation));
             }
             Purpose::Rounds | Purpose::Tier | Purpose::Confirmation => {}
         }
@@ -265,19 +271,62 @@ impl Tuning {
         (configurations.len() > 1).then(|| self.experiment_of(&configurations, ROUNDS))
     }
 
-    /// The part of the run that measures what each setting of the winner contributes; none where there is no winner, or
-    /// too little time is left.
+    /// The part of the run that measures what each setting of the winner contributes: of as many settings as there is time
+    /// for, those first that are expected to contribute most. None where there is no winner, or no time for one.
     pub fn ablation_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
         let planned = self.ablation_experiment()?;
+        let left_s = self.left_besides_rounds_s();
+        let share = match self.course.tuning().advice.is_empty() {
+            true => 1.0,
+            false => 0.5,
+        };
+        self.part(plan, planned, "ablation", left_s.map(|it| share * it))
+    }
+
+    /// The experiment that measures what changes of the application bring: what is recommended is its baseline. None where
+    /// the run measures no such changes.
+    fn advice_experiment(&mut self) -> Option<PlannedExperiment> {
+        let recommended = self.recommended();
+        let recommended = self.variant(&recommended);
+        let advice = &self.course.tuning().advice;
+        let changed = advice.iter().map(|it| it.variant(&recommended));
+        let variants: Vec<Variant> = [recommended.clone()].into_iter().chain(changed).collect();
+        (variants.len() > 1).then(|| self.experiment_with(variants, ROUNDS))
+    }
+
+    /// The part of the run that measures what changes of the application bring, as many as there is time for; none
+    /// without such changes, or where there is no time for one.
+    pub fn advice_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
+        let planned = self.advice_experiment()?;
+        let left_s = self.left_besides_rounds_s();
+        let left_s = left_s.map(|left_s| left_s - self.ablation.elapsed_s());
+        self.part(plan, planned, "advice", left_s)
+    }
+
+    /// The time after the search for everything but the rounds of the recommendation, in seconds.
+    fn left_besides_rounds_s(&self) -> Option<f64> {
         let trial_s = self.course.trial_s().unwrap_or(0.0);
-        let left_s = self.course.left_s();
-        let left_s = left_s.map(|left_s| left_s - CONFIRMATION * trial_s);
-        let round_s = trials_per_round(planned.variants.len()) as f64 * trial_s;
-        if left_s.is_some_and(|left_s| left_s < FEWEST_ROUNDS * round_s) {
-            return None;
-        }
+        Some(self.course.left_s()? - CONFIRMATION * trial_s)
+    }
+
+    /// A part of the run besides the search, with its first variants as far as there is time.
+    fn part(
+        &self,
+        plan: &RunPlan,
+        mut planned: PlannedExperiment,
+        name: &str,
+        left_s: Option<f64>,
+    ) -> Option<RunPlan> {
+        let trial_s = self.course.trial_s().unwrap_or(0.0);
+        let is_enough = |variants: usize| {
+            let round_s = trials_per_round(variants) as f64 * trial_s;
+            left_s.is_none_or(|left_s| left_s >= FEWEST_ROUNDS * round_s)
+        };
+        let all = planned.variants.len();
+        let variants = (2..=all).rev().find(|variants| is_enough(*variants))?;
+        planned.variants.truncate(variants);
         Some(RunPlan {
-            seed: plan.seed.child("ablation"),
+            seed: plan.seed.child(name),
             budget_s: left_s,
             tiers: None,
             experiments: vec![planned],
@@ -290,31 +339,50 @@ impl Tuning {
         let measured = self
             .settled()
             .map_or_else(Vec::new, |it| it.measured.clone());
-        let samples = self.ablation.samples(measured.len() + 1);
-        let sign = match higher_is_better(&self.course.planned().experiment.metric) {
-            true => -1.0,
-            false => 1.0,
-        };
-        let differences = (1..=measured.len()).map(|variant| -> Vec<f64> {
-            let ratios = samples.log_ratios(variant, 0).into_iter();
-            ratios.map(|ratio| sign * ratio).collect()
+        let all = compared(&self.ablation, measured.len(), -self.sign());
+        let all = measured.into_iter().zip(all);
+        let contributions = all.filter_map(|((settings, without), compared)| {
+            let compared = compared?;
+            Some(Contribution {
+                settings,
+                without: self.variant(&without),
+                ratio: compared.ratio,
+                interval: compared.interval,
+                detectable: compared.detectable,
+                rounds: compared.rounds,
+            })
         });
-        let differences: Vec<Vec<f64>> = differences.collect();
-        let p_values = differences
-            .iter()
-            .map(|it| student_p_value(it, 0.0).unwrap_or(1.0));
-        let rows = holm(&p_values.collect::<Vec<_>>(), ALPHA);
-        let all = measured.into_iter().zip(differences).zip(rows);
-        let all = all.filter(|((_, differences), _)| differences.len() >= 2);
-        let contribution = all.map(|(((settings, without), differences), row)| Contribution {
-            settings,
-            without: self.variant(&without),
-            ratio: mean(&differences).unwrap_or(0.0).exp(),
-            interval: student_interval(&differences, row.level).exp(),
-            detectable: detectable(&differences),
-            rounds: differences.len(),
+        contributions.collect()
+    }
+
+    /// The settings of the winner that were too many to be measured in the time, or could not be.
+    pub fn not_measured(&mut self) -> Vec<String> {
+        let contributions = self.contributions();
+        let is_measured = |name: &str| contributions.iter().any(|it| it.settings == name);
+        let settled = self.settled();
+        let all = settled.map_or_else(Vec::new, |it| it.measured.clone());
+        let names = all.into_iter().map(|(name, _)| name);
+        names.filter(|name| !is_measured(name)).collect()
+    }
+
+    /// What changes of the application bring.
+    pub fn advised(&mut self) -> Vec<Advised> {
+        let advice: Vec<Advice> = self.course.tuning().advice.clone();
+        let all = compared(&self.advised, advice.len(), self.sign());
+        let all = advice.into_iter().zip(all);
+        let advised = all.map(|(advice, compared)| Advised {
+            advice,
+            gain: compared.map(Into::into),
         });
-        contribution.collect()
+        advised.collect()
+    }
+
+    /// 1 where more of the metric is better, otherwise -1.
+    fn sign(&self) -> f64 {
+        match higher_is_better(&self.course.planned().experiment.metric) {
+            true => 1.0,
+            false => -1.0,
+        }
     }
 
     fn variant(&self, configuration: &[usize]) -> Variant {
@@ -348,8 +416,9 @@ impl Tuning {
         let configurations = distinct(all.into_iter().cloned());
         let planned = self.experiment_of(&configurations, Stopping::default().max_rounds);
         let left_s = self.course.left_s();
+        let spent_s = self.ablation.elapsed_s() + self.advised.elapsed_s();
         RunPlan {
-            budget_s: left_s.map(|left_s| (left_s - self.ablation.elapsed_s()).max(0.0)),
+            budget_s: left_s.map(|left_s| (left_s - spent_s).max(0.0)),
             experiments: vec![planned],
             ..plan.clone()
         }
@@ -361,9 +430,12 @@ impl Tuning {
         configurations: &[Configuration],
         max_rounds: u32,
     ) -> PlannedExperiment {
-        let planned = self.course.planned();
         let variants = configurations.iter().map(|it| self.named(self.variant(it)));
-        let variants: Vec<Variant> = variants.collect();
+        self.experiment_with(variants.collect(), max_rounds)
+    }
+
+    fn experiment_with(&self, variants: Vec<Variant>, max_rounds: u32) -> PlannedExperiment {
+        let planned = self.course.planned();
         let stopping = Stopping {
             rounds: ROUNDS,
             max_rounds,
@@ -418,10 +490,4 @@ fn name_of(variant: &Variant) -> Option<VariantName> {
         label: Some(variant.name.clone()?),
         answer: None,
     })
-}
-
-/// The detectable difference of log-ratios, as a fraction.
-fn detectable(differences: &[f64]) -> f64 {
-    let sd = standard_deviation(differences).unwrap_or(f64::INFINITY);
-    detectable_difference(sd, differences.len()).exp_m1()
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::advice::Advice;
 use super::space::{Configuration, Space};
 use crate::analysis::MayLose;
 use crate::design::Variant;
@@ -21,6 +22,9 @@ pub struct TuningPlan {
     pub good: Vec<Configuration>,
     /// What may be lost.
     pub may_lose: MayLose,
+    /// Changes of the application that are measured apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
 }
 
 impl TuningPlan {

@@ -4,9 +4,13 @@ use std::collections::HashSet;
 
 use lab::record::{Purpose, TrialRecord};
 use lab::text::one_line;
+use lab::tuning::Forecast;
 use runner::{Event, Observer};
 
 use super::{Task, humanly};
+
+/// A gain that rounds should find, as a fraction.
+const LARGE: f64 = 0.1;
 
 /// Displays the events of a run.
 pub struct Progress {
@@ -66,6 +70,7 @@ impl Observer for Progress {
                 let question = match purpose {
                     Purpose::Search => "the search for the fastest settings",
                     Purpose::Ablation => "what each setting contributes (ablation)",
+                    Purpose::Advice => "what changes of the application bring",
                     Purpose::Confirmation => "the best variants, measured again (confirmation run)",
                     _ => &planned.experiment.question,
                 };
@@ -80,6 +85,7 @@ impl Observer for Progress {
                 ..
             } => self.trial_begins(round, variant, left_s),
             Event::Phase(_) => {}
+            Event::Forecast(forecast) => self.task.line(&forecast_line(&forecast)),
             Event::TrialEnded(record) => self.trial_ended(record),
             Event::ExperimentEnds { planned, reason } => {
                 self.task
@@ -89,9 +95,47 @@ impl Observer for Progress {
     }
 }
 
+/// What the noise of trials lets the rounds after a search find.
+fn forecast_line(forecast: &Forecast) -> String {
+    let noise = forecast.noise * 100.0;
+    let found = forecast.detectable * 100.0;
+    if !found.is_finite() {
+        return format!(
+            "  warning: trials differ by {noise:.1} %, and the time limit leaves too few rounds to measure a gain afterwards"
+        );
+    }
+    let line = format!(
+        "trials differ by {noise:.1} %: the {} rounds after the search will find gains of {found:.1} %",
+        forecast.rounds
+    );
+    match forecast.detectable > LARGE {
+        false => format!("  {line}"),
+        true => format!(
+            "  warning: {line}, and miss smaller ones; longer trials or more time find those"
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn noise_that_is_too_large_for_the_time_is_a_warning() {
+        let line = |rounds, detectable| {
+            forecast_line(&Forecast {
+                noise: 0.04,
+                rounds,
+                detectable,
+            })
+        };
+        assert_eq!(
+            line(7, 0.08),
+            "  trials differ by 4.0 %: the 7 rounds after the search will find gains of 8.0 %"
+        );
+        assert!(line(7, 0.3).contains("warning: trials differ by 4.0 %"));
+        assert!(line(1, f64::INFINITY).contains("too few rounds"));
+    }
 
     #[test]
     fn a_problem_is_displayed_once_and_not_in_every_round() {

@@ -178,6 +178,7 @@ pub(super) fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Search => "search",
         Purpose::Ablation => "ablation",
+        Purpose::Advice => "advice",
         Purpose::Rounds => "rounds",
         Purpose::Tier => "tier",
         Purpose::Confirmation => "confirmation",

@@ -4,7 +4,7 @@
 use lab::analysis::{SearchStep, TuningAnalysis};
 use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
-use lab::tuning::{Contribution, Unchanged};
+use lab::tuning::{Advised, Contribution, Unchanged};
 
 use super::Subject;
 use crate::document::{
@@ -21,6 +21,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     };
     let parts = [
         contributions(tuning),
+        advice(tuning),
         unchanged(tuning),
         left_out(tuning),
         course(subject, tuning),
@@ -37,7 +38,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     }
     let heading = Block::Heading("What each setting contributes".to_owned());
     if tuning.contributions.is_empty() {
-        return vec![heading, Block::paragraph("Not measured: no time was left.")];
+        return vec![heading, Block::paragraph(NO_TIME)];
     }
     let columns = [
         Column::left("setting"),
@@ -61,15 +62,79 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
          corrected for the number of settings (Holm).",
         plural(rounds, "round", "rounds")
     );
+    let missing = (!tuning.not_measured.is_empty()).then(|| {
+        let names = tuning.not_measured.iter().map(Sentence::code);
+        let lead =
+            Sentence::from("Not measured apart, for lack of time or because trials failed: ");
+        Block::Paragraph(
+            lead.and(crate::document::joined(names, ", ")),
+            crate::document::Role::Body,
+        )
+    });
+    let blocks = [heading, Block::table(table), Block::small(how)];
+    blocks.into_iter().chain(missing).collect()
+}
+
+/// What changes of the application bring, which are no settings.
+fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.advised.is_empty() {
+        return Vec::new();
+    }
+    let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
+    if tuning.advised.iter().all(|it| it.gain.is_none()) {
+        return vec![heading, Block::paragraph(NO_TIME)];
+    }
+    let columns = [
+        Column::left("change"),
+        Column::right("brings"),
+        Column::left("judgement").prose(),
+    ];
+    let rows = tuning.advised.iter().map(|it| {
+        let figure = it
+            .gain
+            .map(|gain| figures::ratio(gain.ratio, gain.interval));
+        Row::new([
+            Cell::new(it.advice.change.clone()),
+            Cell::number(figure),
+            Cell::new(judgement_of_change(it)),
+        ])
+    });
+    let table = Table::new("What changes of the application bring", columns, rows);
+    let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
+               statements pay for a change is included. Intervals are corrected for the number of changes (Holm). A group \
+               of executions is lost as a whole in a crash.";
     vec![heading, Block::table(table), Block::small(how)]
 }
+
+fn judgement_of_change(it: &Advised) -> String {
+    match it.gain {
+        None => "not measured".to_owned(),
+        Some(gain) if !gain.detectable.is_finite() => TOO_FEW.to_owned(),
+        Some(gain) if gain.interval.low > 1.0 => "better".to_owned(),
+        Some(gain) if gain.interval.high < 1.0 => "worse".to_owned(),
+        Some(gain) => not_distinguishable(gain.detectable),
+    }
+}
+
+fn not_distinguishable(detectable: f64) -> String {
+    format!(
+        "not distinguishable from none; a difference of {} would have been detected",
+        figures::percent(detectable)
+    )
+}
+
+/// What is said of a part of the run that there was no time for.
+const NO_TIME: &str = "Not measured: no time was left.";
+
+/// The judgement of figures from one or two rounds.
+const TOO_FEW: &str = "too few rounds";
 
 fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
     let names = || it.settings.split(" and ");
     let kept = names().map(|name| format!("{name}={}", level_words(tuning.recommended.get(name))));
     let instead = names().map(|name| level_words(it.without.levels.get(name)));
     let judgement = if !it.detectable.is_finite() {
-        "too few rounds".to_owned()
+        TOO_FEW.to_owned()
     } else if it.is_nothing() {
         "next to nothing: left as it is".to_owned()
     } else if it.is_found() && it.ratio > 1.0 {
@@ -77,10 +142,7 @@ fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
     } else if it.is_found() {
         "worse here: not expected by the search".to_owned()
     } else {
-        format!(
-            "not distinguishable from none; a difference of {} would have been detected",
-            figures::percent(it.detectable)
-        )
+        not_distinguishable(it.detectable)
     };
     Row::new([
         Cell::code(kept.collect::<Vec<_>>().join(" ")),
@@ -155,8 +217,14 @@ fn listed(all: &[Settings]) -> Sentence {
 /// How the search went.
 fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
     let trials = tuning.steps.last().map_or(0, |step| step.trials);
+    let noise = tuning.noise.map_or(String::new(), |noise| {
+        format!(
+            " By the model of the search, trials of the same settings differ by {} (one standard deviation).",
+            figures::percent(noise)
+        )
+    });
     let space = format!(
-        "{} among {} combinations of levels.",
+        "{} among {} combinations of levels.{noise}",
         plural(trials, "trial", "trials"),
         figures::count(tuning.configurations as usize)
     );
@@ -215,6 +283,7 @@ mod tests {
     use super::*;
     use crate::document::{Document, Kind, Section};
     use lab::design::Variant;
+    use lab::tuning::{Advice, Gain};
 
     fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
         Contribution {
@@ -241,6 +310,9 @@ mod tests {
             current: Settings::new(),
             recommended: wal.into(),
             contributions,
+            not_measured: Vec::new(),
+            advised: Vec::new(),
+            noise: None,
             unchanged: Vec::new(),
             configurations: 96.0,
             excluded: Vec::new(),
@@ -277,6 +349,44 @@ mod tests {
         }
         assert_eq!(rows.len(), judgements.len());
         assert!(rows[0].contains("journal_mode=wal"), "{}", rows[0]);
+    }
+
+    #[test]
+    fn a_change_of_the_application_is_judged_by_its_interval_and_stands_apart() {
+        let change = |name: &str, interval: Option<(f64, f64)>| Advised {
+            advice: Advice {
+                change: name.to_owned(),
+                sql: None,
+                settings: Settings::new(),
+            },
+            gain: interval.map(|(low, high)| Gain {
+                ratio: f64::midpoint(low, high),
+                interval: Interval { low, high },
+                detectable: 0.05,
+                rounds: 7,
+            }),
+        };
+        let mut tuning = analysis(Vec::new());
+        assert!(advice(&tuning).is_empty());
+        tuning.advised = vec![change("x", None)];
+        assert!(text(advice(&tuning)).contains("Not measured"));
+        tuning.advised = vec![
+            change("10 in one", Some((3.0, 4.0))),
+            change("prepared each time", Some((0.5, 0.6))),
+            change("VACUUM once", Some((0.9, 1.1))),
+            change("4 connections", None),
+        ];
+        let text = text(advice(&tuning));
+        let rows = text.lines().filter(|line| line.starts_with('|')).skip(2);
+        let judgements = [
+            "better",
+            "worse",
+            "5 % would have been detected",
+            "not measured",
+        ];
+        for (row, judgement) in rows.zip(judgements) {
+            assert!(row.contains(judgement), "{row}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use lab::design::Role;
+use lab::level::label;
 use lab::plan::tier_plan;
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 
@@ -64,9 +65,66 @@ impl Belonging {
     }
 }
 
-/// Whether the experiment has the variant of a trial. One that is tuned has every configuration of its space.
+/// Whether the experiment has the variant of a trial. One that is tuned has every configuration of its space, and changes of
+/// the application.
 fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
-    let searched = planned.tuning.as_ref();
-    let configuration = searched.and_then(|tuning| tuning.configuration(&trial.variant));
-    configuration.is_some() || planned.index_of(&trial.variant, trial.role).is_some()
+    let tuned = planned.tuning.as_ref().is_some_and(|tuning| {
+        let mut advice = tuning.advice.iter();
+        let is_change = trial.purpose == Purpose::Advice
+            && advice.any(|it| label(&it.settings) == trial.variant);
+        is_change || tuning.configuration(&trial.variant).is_some()
+    });
+    tuned || planned.index_of(&trial.variant, trial.role).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::analysis::MayLose;
+    use lab::level::{Level, Settings};
+    use lab::tuning::{Advice, Lever, TuningPlan, tuning_of};
+
+    use super::*;
+
+    fn trial(purpose: &str, variant: &str) -> TrialRecord {
+        let record = serde_json::json!({
+            "purpose": purpose, "experiment": "x", "round": 0, "block": 0, "position": 0, "variant": variant,
+            "role": "variant", "started": "", "wall_s": 1.0, "covariates": { "duration_ns": 1 },
+            "outcome": { "failed": { "why": "x" } }
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn a_run_that_tunes_has_the_configurations_of_its_space_and_changes_where_they_are_measured() {
+        let lever = Lever {
+            name: "a".to_owned(),
+            levels: vec![Level::Int(0), Level::Int(1)],
+            always_named: true,
+            only_with: None,
+        };
+        let change = Advice {
+            change: "ten in one".to_owned(),
+            sql: None,
+            settings: [("group".to_owned(), Level::Int(10))].into(),
+        };
+        let tuning = TuningPlan {
+            advice: vec![change],
+            ..tuning_of(vec![lever], &Settings::new(), &[], MayLose::Nothing)
+        };
+        let planned = PlannedExperiment {
+            tuning: Some(Box::new(tuning)),
+            ..PlannedExperiment::default()
+        };
+        for (purpose, variant, belongs) in [
+            ("search", "a=1", true),
+            ("advice", "a=1", true),
+            ("advice", "group=10", true),
+            ("rounds", "group=10", false),
+            ("advice", "group=11", false),
+            ("search", "a=2", false),
+        ] {
+            let trial = trial(purpose, variant);
+            assert_eq!(is_of(&planned, &trial), belongs, "{purpose} {variant}");
+        }
+    }
 }

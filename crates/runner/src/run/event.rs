@@ -2,6 +2,7 @@
 
 use lab::design::StopReason;
 use lab::record::{PlannedExperiment, Purpose, TrialRecord};
+use lab::tuning::Forecast;
 
 /// Something that happens during a run.
 pub enum Event<'a> {
@@ -32,6 +33,8 @@ pub enum Event<'a> {
     Phase(&'a str),
     /// A trial has ended and is recorded.
     TrialEnded(&'a TrialRecord),
+    /// The screen of a search has shown the noise of trials.
+    Forecast(Forecast),
     /// An experiment has come to its end.
     ExperimentEnds {
         /// The experiment.

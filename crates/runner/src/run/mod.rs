@@ -1,7 +1,7 @@
 //! Carrying out a plan: trial after trial until the design says stop.
 //!
-//! A run has up to five parts. Four of them are plans of their own that are carried out in the same way: what each
-//! setting contributes that a search has chosen; the rounds of the experiments; the trials that measure safety tiers
+//! A run has up to six parts. Five of them are plans of their own that are carried out in the same way: what each
+//! setting contributes that a search has chosen; what changes of the application bring on top; the rounds of the experiments; the trials that measure safety tiers
 //! that are not known, which keep every CPU busy and would disturb what is timed; and the confirmation of what was
 //! chosen from many variants, which depends on the two before. Where an experiment is tuned, a search comes first, and
 //! the rounds are those of what it recommends.
@@ -92,6 +92,10 @@ fn part_of(
         Purpose::Search => None,
         Purpose::Ablation => match search::so_far(plan, folder)? {
             Some(mut tuning) => tuning.ablation_plan(plan),
+            None => None,
+        },
+        Purpose::Advice => match search::so_far(plan, folder)? {
+            Some(mut tuning) => tuning.advice_plan(plan),
             None => None,
         },
         Purpose::Rounds => match search::so_far(plan, folder)? {

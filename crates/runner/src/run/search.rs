@@ -1,7 +1,7 @@
 //! The search of an experiment that is tuned: block after block as the search names them.
 
 use lab::record::{PlannedExperiment, Purpose, RunPlan};
-use lab::tuning::{SearchBlock, SearchSlot, Tuning};
+use lab::tuning::{SCREEN_BLOCKS, SearchBlock, SearchSlot, Tuning};
 
 use super::conduct::record;
 use super::event::{Event, Observer};
@@ -49,6 +49,10 @@ pub(super) fn search(
         if executor.execute(&tasks, &mut block)? == End::Cancelled {
             return Ok((End::Cancelled, tuning.course().elapsed_s()));
         }
+        if ends_screen(&slots) {
+            let forecast = tuning.course().forecast();
+            forecast.map(|it| observer.event(Event::Forecast(it)));
+        }
     }
     Ok((End::Finished, tuning.course().elapsed_s()))
 }
@@ -60,6 +64,12 @@ fn show_begin(planned: &PlannedExperiment, observer: &mut dyn Observer) {
         of: 1,
         purpose: Purpose::Search,
     });
+}
+
+/// Whether these are trials of the last block of the screen.
+fn ends_screen(slots: &[SearchSlot]) -> bool {
+    let block = slots.first().map(|slot| slot.place.0 as usize);
+    block == Some(SCREEN_BLOCKS - 1)
 }
 
 fn slot_of(slot: &SearchSlot) -> Slot {

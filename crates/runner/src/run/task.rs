@@ -87,6 +87,7 @@ fn block_name(planned: &PlannedExperiment, purpose: Purpose, slot: Slot) -> Stri
     let purpose = match purpose {
         Purpose::Search => "search",
         Purpose::Ablation => "ablation",
+        Purpose::Advice => "advice",
         Purpose::Rounds => "rounds",
         Purpose::Tier => "tier",
         Purpose::Confirmation => "confirmation",

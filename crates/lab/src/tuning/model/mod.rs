@@ -80,6 +80,11 @@ impl Model {
         tables
     }
 
+    /// The noise of a trial: the standard deviation of the logarithm of its cost.
+    pub(super) fn noise(&self) -> f64 {
+        self.weights.noise().sqrt()
+    }
+
     /// By how much the costs of two configurations differ: the logarithm of their ratio, and its standard deviation.
     pub(super) fn difference(&self, of: &[usize], to: &[usize]) -> (f64, f64) {
         let mean = self.mean.at(of) - self.mean.at(to);
