@@ -7,6 +7,7 @@
 #[macro_use]
 mod parameters;
 
+mod advice;
 pub mod anonymize;
 mod bindings;
 mod catalogue;
@@ -23,6 +24,7 @@ mod target;
 mod training;
 mod workload;
 
+pub use advice::{advice, index_advice};
 pub use bindings::{binding_spec, judge_binding, normalise_pragmas};
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
@@ -31,7 +33,9 @@ pub use import::{
     ImportError, TakesNoText, TextFile, TextOptions, TextSummary, TextUse, check_takes_text,
     compares_classes, needs_queries, text_of, use_queries, use_text,
 };
-pub use levers::{good_settings, level_of_pragma, levers};
+pub use levers::{
+    Ground, good_settings, level_of_setting, levers, may_be_written_anew, on_request,
+};
 pub use measure::peak_memory_bytes;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;
@@ -41,6 +45,7 @@ pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 pub use workload::replay::work as replay_worker;
 pub use workload::replay::{check_trace, missing_in_trace};
 pub use workload::sql::snapshot::{State as DatabaseState, copy_database, is_in_wal_mode};
+pub use workload::sql::statements;
 
 use lab::level::Settings;
 use lab::needs::Needs;

@@ -18,6 +18,7 @@ mod queue;
 mod quotes;
 pub(crate) mod replay;
 mod set_query;
+mod shaping;
 pub(crate) mod sql;
 mod sums;
 mod team;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::AcceptedLoss;
@@ -42,6 +43,9 @@ pub struct TuneArgs {
     /// Setting of all trials that is not varied, such as clients=4 or temp_store=memory.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Setting to vary in addition: locking_mode, which keeps other programs out of the database. Repeat it for several.
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(bench::on_request()))]
+    pub also: Vec<String>,
     /// SQLite library: `default`, `system`, a version, or the path of a shared library.
     #[arg(long, value_name = "ENGINE", default_value = "default")]
     pub engine: String,

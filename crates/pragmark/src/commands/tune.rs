@@ -1,18 +1,21 @@
 //! `pragmark tune`: a search for the fastest settings for a workload, made from the command line.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::engine::{Library, Source};
+use ::trace::{Snapshot, Trace};
+use bench::Ground;
 use lab::analysis::{Analysis, MayLose};
 use lab::catalogue::Catalogue;
 use lab::design::Stopping;
-use lab::experiment::{DesignKind, Experiment, level_of};
-use lab::level::{Level, Settings, overlaid};
+use lab::experiment::{DesignKind, Experiment};
+use lab::level::{Level, Settings, overlaid, picked};
 use lab::plan::ad_hoc;
-use lab::tuning::{Lever, TuningPlan, tuning_of};
+use lab::tuning::{Advice, TuningPlan, tuning_of};
 
 use super::measure::{checked, look_at, run_args_of, whole_path};
 use super::run::{self, Made};
@@ -35,11 +38,11 @@ pub(super) const EXPERIMENT: &str = "tuned.toml";
 /// Searches, and reports what is recommended.
 pub fn execute(args: &TuneArgs) -> Result<Exit, Failure> {
     let catalogue = drivers::catalogue(None)?;
-    let (mut experiment, found) = subject(args, &catalogue)?;
+    let mut subject = subject(args, &catalogue)?;
     let given = pairs(&args.set, "--set")?;
-    experiment.base.extend(given);
-    let current = overlaid(&found, &pairs(&args.current, "--current")?);
-    let tuning = tuning(args, &experiment, &current)?;
+    subject.experiment.base.extend(given);
+    let tuning = tuning(args, &subject)?;
+    let experiment = subject.experiment;
     let experiment = checked(&text_of(experiment, &tuning)?, &catalogue)?;
     let run = run_args_of(
         &args.dirs,
@@ -61,16 +64,76 @@ fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
     super::measure::check_measured(analysis)
 }
 
+/// What is tuned.
+struct Subject {
+    experiment: Experiment,
+    /// The settings that it is known to have now.
+    found: Settings,
+    /// Size of the existing databases in bytes; none where every trial makes its own.
+    database_bytes: Option<u64>,
+    /// Changes of the indexes of its database.
+    indexes: Vec<Advice>,
+}
+
+impl Subject {
+    /// One whose trials make their own databases.
+    fn new(experiment: Experiment) -> Subject {
+        Subject {
+            experiment,
+            found: Settings::new(),
+            database_bytes: None,
+            indexes: Vec::new(),
+        }
+    }
+
+    /// Takes what the database files keep: settings that connections were seen with count more. Files that differ in a
+    /// setting have none in common.
+    fn add_files(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
+        let mut common: Option<Settings> = None;
+        for file in files {
+            let of_file = of_file(file)?;
+            let length = std::fs::metadata(file).map_err(Failure::unusable)?.len();
+            self.database_bytes = Some(self.database_bytes.unwrap_or(0) + length);
+            common = Some(match common {
+                None => of_file,
+                Some(common) => picked(&common, |name| common.get(name) == of_file.get(name)),
+            });
+        }
+        self.found = overlaid(&common.unwrap_or_default(), &self.found);
+        Ok(())
+    }
+
+    /// Looks for indexes that would help the statements, on a copy of the only database, which is changed.
+    fn look_for_indexes(&mut self, copy: &Path, statements: &[String]) -> Result<(), Failure> {
+        let found = bench::index_advice(copy, statements);
+        self.indexes = found.map_err(Failure::unusable)?;
+        Ok(())
+    }
+
+    fn may_be_written_anew(&self) -> bool {
+        self.database_bytes.is_some_and(bench::may_be_written_anew)
+    }
+}
+
 /// The search that the options describe.
-fn tuning(
-    args: &TuneArgs,
-    experiment: &Experiment,
-    current: &Settings,
-) -> Result<TuningPlan, Failure> {
-    let is_free = |lever: &Lever| !experiment.base.contains_key(&lever.name);
-    let levers: Vec<Lever> = bench::levers().into_iter().filter(is_free).collect();
-    let unknown = |name: &&String| !levers.iter().any(|lever| lever.name == **name);
-    if let Some(name) = current.keys().find(unknown) {
+fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
+    let ground = Ground {
+        workload: &subject.experiment.workload,
+        base: &subject.experiment.base,
+        database_bytes: subject.database_bytes,
+        requested: &args.also,
+    };
+    let mut levers = bench::levers(&ground);
+    // No safety tier is known for other page sizes, so that one stays as it is.
+    levers.retain(|lever| {
+        let now = subject.found.get(&lever.name);
+        lever.name != "page_size" || now.is_none_or(|now| lever.levels.contains(now))
+    });
+    let is_varied = |name: &String| levers.iter().any(|lever| lever.name == *name);
+    let found = picked(&subject.found, is_varied);
+    let given = pairs(&args.current, "--current")?;
+    let unknown = |name: &&String| !is_varied(name);
+    if let Some(name) = given.keys().find(unknown) {
         let names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();
         return Err(
             Failure::usage(format!("--current {name}: this setting is not varied")).hint(format!(
@@ -83,12 +146,11 @@ fn tuning(
         AcceptedLoss::Nothing => MayLose::Nothing,
         AcceptedLoss::Recent => MayLose::Recent,
     };
-    Ok(tuning_of(
-        levers,
-        current,
-        &bench::good_settings(),
-        may_lose,
-    ))
+    let current = overlaid(&found, &given);
+    Ok(TuningPlan {
+        advice: [subject.indexes.clone(), bench::advice(&ground)].concat(),
+        ..tuning_of(levers, &current, &bench::good_settings(), may_lose)
+    })
 }
 
 /// The experiment as a file that can be checked: the current settings, and those known to be good elsewhere.
@@ -101,8 +163,8 @@ fn text_of(mut experiment: Experiment, tuning: &TuningPlan) -> Result<String, Fa
     experiment.to_toml().map_err(Failure::usage)
 }
 
-/// What is tuned, and the settings that it is known to have now.
-fn subject(args: &TuneArgs, catalogue: &Catalogue) -> Result<(Experiment, Settings), Failure> {
+/// What is tuned.
+fn subject(args: &TuneArgs, catalogue: &Catalogue) -> Result<Subject, Failure> {
     let name = args.workload.as_str();
     let path = Path::new(name);
     let is_script = path.extension().is_some_and(|it| it == "sql");
@@ -119,13 +181,13 @@ fn subject(args: &TuneArgs, catalogue: &Catalogue) -> Result<(Experiment, Settin
         Some(workload) => ad_hoc("tune", QUESTION, &workload.name, "rows_per_s"),
         None => of_experiment(name, catalogue)?,
     };
-    Ok((with_goal(args, experiment, None), Settings::new()))
+    Ok(Subject::new(with_goal(args, experiment, None)))
 }
 
 const QUESTION: &str = "Which settings of SQLite are the fastest for this workload?";
 
 /// A script of the user's own on a copy of the database, or one of pgbench's.
-fn script(args: &TuneArgs, path: Option<&Path>) -> Result<(Experiment, Settings), Failure> {
+fn script(args: &TuneArgs, path: Option<&Path>) -> Result<Subject, Failure> {
     let mut experiment = ad_hoc("tune", QUESTION, "sql", "txns_per_s");
     let base = &mut experiment.base;
     match path {
@@ -137,16 +199,25 @@ fn script(args: &TuneArgs, path: Option<&Path>) -> Result<(Experiment, Settings)
         .unwrap_or_else(|| (args.time_limit / TRIALS).clamp(*TRIAL_S.start(), *TRIAL_S.end()));
     let milliseconds = Level::Int((trial_s * 1e3).ceil() as i64);
     base.insert("stop_after_ms".to_owned(), milliseconds);
-    let mut found = Settings::new();
     if let Some(db) = &args.db {
         base.insert("database".to_owned(), whole_path(db, "--db")?);
-        found = of_file(db)?;
     }
-    Ok((with_goal(args, experiment, Some("p50_us")), found))
+    let mut subject = Subject::new(with_goal(args, experiment, Some("p50_us")));
+    subject.add_files(args.db.as_slice())?;
+    if let Some(db) = args.db.as_ref().filter(|_| subject.may_be_written_anew()) {
+        let statements = bench::statements(&subject.experiment.base).map_err(Failure::unusable)?;
+        let folder = tempfile::tempdir().map_err(Failure::unusable)?;
+        let copy = folder.path().join("copy.db");
+        let library = Library::load(&Source::Embedded).map_err(Failure::unusable)?;
+        let copied = bench::copy_database(&Arc::new(library), db, &copy);
+        copied.map_err(Failure::unusable)?;
+        subject.look_for_indexes(&copy, &statements)?;
+    }
+    Ok(subject)
 }
 
 /// The recorded traffic of an application, with the settings of most of its connections.
-fn trace(args: &TuneArgs, path: &Path) -> Result<(Experiment, Settings), Failure> {
+fn trace(args: &TuneArgs, path: &Path) -> Result<Subject, Failure> {
     look_at(path)?;
     let mut experiment = ad_hoc("tune", QUESTION, "replay", "txns_per_s");
     experiment
@@ -154,20 +225,45 @@ fn trace(args: &TuneArgs, path: &Path) -> Result<(Experiment, Settings), Failure
         .insert("trace".to_owned(), whole_path(path, "WORKLOAD")?);
     let library = Library::load(&Source::Embedded).map_err(Failure::unusable)?;
     let library = Arc::new(library);
-    let trace = ::trace::Trace::open(&library, path).map_err(Failure::unusable)?;
-    let settings = trace.settings().map_err(Failure::unusable)?;
-    let mut found = Settings::new();
+    let trace = Trace::open(&library, path).map_err(Failure::unusable)?;
+    let mut subject = Subject::new(with_goal(args, experiment, Some("seconds")));
     // The most frequent value of each comes first.
-    for setting in settings {
-        if bench::levers()
-            .iter()
-            .any(|lever| lever.name == setting.name)
-        {
-            let level = bench::level_of_pragma(&setting.name, &setting.value);
-            found.entry(setting.name).or_insert(level);
-        }
+    for setting in trace.settings().map_err(Failure::unusable)? {
+        let level = bench::level_of_setting(&setting.name, &setting.value);
+        subject.found.entry(setting.name).or_insert(level);
     }
-    Ok((with_goal(args, experiment, Some("seconds")), found))
+    let folder = tempfile::tempdir().map_err(Failure::unusable)?;
+    let databases = restored(&trace, folder.path())?;
+    subject.add_files(&databases)?;
+    if let [only] = &databases[..]
+        && subject.may_be_written_anew()
+    {
+        subject.look_for_indexes(only, &texts(&trace)?)?;
+    }
+    Ok(subject)
+}
+
+/// One text of each normalised statement.
+fn texts(trace: &Trace) -> Result<Vec<String>, Failure> {
+    let texts = trace.texts().map_err(Failure::unusable)?;
+    let mut seen = HashSet::new();
+    let texts = texts
+        .into_iter()
+        .filter(|text| seen.insert(text.normalised));
+    Ok(texts.map(|text| text.sql).collect())
+}
+
+/// The databases of a trace as they were when recording began, in a folder.
+fn restored(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let snapshots = trace.snapshots().map_err(Failure::unusable)?;
+    let taken = snapshots.iter().filter(|it| it.state == "taken");
+    let restore = |snapshot: &Snapshot| {
+        let path = folder.join(snapshot.id.to_string());
+        let restored = trace.restore(snapshot.id, &path);
+        restored.map_err(Failure::unusable)?;
+        Ok(path)
+    };
+    taken.map(restore).collect()
 }
 
 /// The workload, base and metric of an experiment.
@@ -213,18 +309,37 @@ fn with_goal(args: &TuneArgs, mut experiment: Experiment, other: Option<&str>) -
     experiment
 }
 
-/// The settings that a database file keeps: whether it is in WAL mode, by its header
-/// (<https://sqlite.org/fileformat2.html>, section 1.3.3).
+/// The settings that a database file keeps, by its header (<https://sqlite.org/fileformat2.html>, section 1.3).
 fn of_file(path: &Path) -> Result<Settings, Failure> {
-    const WRITE_VERSION: usize = 18;
-    let mut header = [0; WRITE_VERSION + 1];
+    let mut header = [0; 100];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;
-    let is_wal = header[WRITE_VERSION] == 2;
-    Ok(is_wal
-        .then(|| ("journal_mode".to_owned(), "wal".into()))
-        .into_iter()
-        .collect())
+    Ok(of_header(&header))
+}
+
+fn of_header(header: &[u8; 100]) -> Settings {
+    const PAGE_SIZE: usize = 16;
+    const WRITE_VERSION: usize = 18;
+    const LARGEST_ROOT: usize = 52;
+    const INCREMENTAL: usize = 64;
+    let is_set = |at: usize| header[at..at + 4] != [0; 4];
+    let page_size = match u16::from_be_bytes([header[PAGE_SIZE], header[PAGE_SIZE + 1]]) {
+        1 => 65_536,
+        size => i64::from(size),
+    };
+    let auto_vacuum = match (is_set(LARGEST_ROOT), is_set(INCREMENTAL)) {
+        (false, _) => "none",
+        (true, false) => "full",
+        (true, true) => "incremental",
+    };
+    let mut settings = Settings::from([
+        ("page_size".to_owned(), page_size.into()),
+        ("auto_vacuum".to_owned(), auto_vacuum.into()),
+    ]);
+    if header[WRITE_VERSION] == 2 {
+        settings.insert("journal_mode".to_owned(), "wal".into());
+    }
+    settings
 }
 
 /// Settings given as NAME=VALUE.
@@ -236,12 +351,7 @@ fn pairs(given: &[String], option: &str) -> Result<Settings, Failure> {
             ))
         })?;
         let (name, value) = (name.trim(), value.trim());
-        let is_pragma = bench::levers().iter().any(|lever| lever.name == name);
-        let level = match is_pragma {
-            true => bench::level_of_pragma(name, value),
-            false => level_of(value),
-        };
-        Ok((name.to_owned(), level))
+        Ok((name.to_owned(), bench::level_of_setting(name, value)))
     };
     given.iter().map(pair).collect()
 }
@@ -262,4 +372,37 @@ pub(super) fn write_experiment(
     let text = planned.experiment.to_toml().map_err(Failure::unusable)?;
     super::output::write_in_run(&path, &text)?;
     Ok(Some(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use ::engine::{Connection, OpenFlags};
+
+    use super::*;
+
+    #[test]
+    fn the_header_of_a_file_tells_the_settings_that_it_keeps() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        for (number, (page_size, auto_vacuum, journal_mode)) in [
+            (4096, "none", "delete"),
+            (65_536, "full", "wal"),
+            (512, "incremental", "delete"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let path = folder.path().join(number.to_string());
+            let file = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+            let sql = format!(
+                "PRAGMA page_size = {page_size}; PRAGMA auto_vacuum = {auto_vacuum}; PRAGMA journal_mode = {journal_mode}; CREATE TABLE t(x)"
+            );
+            file.execute(&sql).unwrap();
+            file.close().unwrap();
+            let found = of_file(&path).unwrap();
+            assert_eq!(found["page_size"], Level::Int(page_size));
+            assert_eq!(found["auto_vacuum"], Level::from(auto_vacuum));
+            assert_eq!(found.contains_key("journal_mode"), journal_mode == "wal");
+        }
+    }
 }

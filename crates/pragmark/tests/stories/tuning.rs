@@ -32,7 +32,7 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_measured_afresh() {
         "--may-lose",
         "recent",
         "--time-limit",
-        "15s",
+        "20s",
         "--seconds",
         "50ms",
     ];
@@ -73,7 +73,7 @@ fn mistakes_are_named_before_anything_is_measured() {
     let laboratory = bank();
     for (arguments, why) in [
         (
-            &["--current", "page_size=512"][..],
+            &["--current", "secure_delete=on"][..],
             "this setting is not varied",
         ),
         (&["--current", "synchronous"], "lacks a value"),

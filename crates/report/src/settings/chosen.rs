@@ -14,6 +14,8 @@ const BUSY_TIMEOUT: &str = "busy_timeout";
 pub struct Chosen {
     /// PRAGMAs that are set once for each database file.
     pub(super) file: Vec<Pragma>,
+    /// Whether statistics for the planner are collected once for each database file.
+    pub(super) analyze: bool,
     /// PRAGMAs that are set on every connection, `busy_timeout` apart.
     pub(super) connection: Vec<Pragma>,
     /// How long a statement waits for a lock, in milliseconds.
@@ -126,7 +128,7 @@ pub struct BadValue {
 
 impl Chosen {
     /// The settings among `settings` that are PRAGMAs, as `is_pragma` tells from the name, or say how
-    /// connections are opened and transactions begin (`open_mutex`, `transaction`). Others, such as
+    /// connections are opened and transactions begin (`open_mutex`, `transaction`), or `analyze`. Others, such as
     /// parameters of a workload, are no settings of SQLite and are left out.
     ///
     /// # Errors
@@ -136,6 +138,7 @@ impl Chosen {
         let mut chosen = Chosen::default();
         for (name, level) in settings {
             match (name.as_str(), level) {
+                ("analyze", Level::Bool(analyze)) => chosen.analyze = *analyze,
                 ("transaction", Level::Text(text)) => chosen.begin = begin(text),
                 ("open_mutex", Level::Text(text)) => chosen.mutex = mutex(text),
                 (BUSY_TIMEOUT, Level::Int(ms)) => chosen.busy_timeout_ms = Some(*ms),

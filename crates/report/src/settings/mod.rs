@@ -173,8 +173,13 @@ pub fn once(chosen: &Chosen) -> Option<String> {
         true => "PRAGMA journal_mode = wal;\n",
         false => "",
     };
-    (!chosen.file.is_empty()).then(|| {
-        let (encoding, shape) = (statements(encoding), statements(shape));
-        format!("{encoding}PRAGMA journal_mode = delete;\n{shape}{table}VACUUM;\n{wal}")
-    })
+    let analyze = if chosen.analyze { "ANALYZE;\n" } else { "" };
+    let written_anew = match chosen.file.is_empty() {
+        true => String::new(),
+        false => {
+            let (encoding, shape) = (statements(encoding), statements(shape));
+            format!("{encoding}PRAGMA journal_mode = delete;\n{shape}{table}VACUUM;\n{wal}")
+        }
+    };
+    Some(written_anew + analyze).filter(|script| !script.is_empty())
 }

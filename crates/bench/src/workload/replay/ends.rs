@@ -50,7 +50,7 @@ impl Ends {
     }
 }
 
-/// Compares every database that the recording knows the end of.
+/// Compares every database that the recording knows the end of; their schema only where the variant has not changed it.
 ///
 /// # Errors
 /// A database of the replay cannot be read.
@@ -59,6 +59,7 @@ pub(super) fn compare(
     survey: &Survey,
     cut: u64,
     version: &str,
+    changed: bool,
 ) -> Result<Ends, TrialError> {
     // It is not the engine of the trial that judges.
     let library = Arc::new(Library::load(&Source::Embedded)?);
@@ -68,7 +69,10 @@ pub(super) fn compare(
             Ok(wanted) => {
                 let connection =
                     Connection::open(&library, &database.path, OpenFlags::default(), None)?;
-                let judge = Judge::of(&connection, (recording, survey), version)?;
+                let mut judge = Judge::of(&connection, (recording, survey), version)?;
+                if changed {
+                    judge.leave_out_schema();
+                }
                 judge.compare(wanted, &content::tables(&connection)?, &mut ends);
                 connection.close()?;
             }
@@ -136,6 +140,14 @@ impl Judge {
             same_version: recording.versions.iter().all(|it| it == version),
             reasons,
         })
+    }
+
+    /// Leaves out the schema and the statistics of ANALYZE.
+    fn leave_out_schema(&mut self) {
+        for table in [SCHEMA, "sqlite_stat1", "sqlite_stat4"] {
+            let why = "the variant changes the schema";
+            self.reasons.insert(table.to_owned(), why);
+        }
     }
 
     /// Why a table is not compared.

@@ -47,6 +47,7 @@ use self::turns::Turns;
 use super::common::{Elapsed, add, refuse_single_threaded, set, set_peak_memory};
 use super::contention::crew::engine_name;
 use super::contention::parameters::Workers;
+use super::shaping;
 use super::{Declared, Trial};
 use crate::descriptors::allow_open_files;
 use crate::error::TrialError;
@@ -105,7 +106,8 @@ impl Declared for Replay {
 
         (trial.phase)("verify");
         let version = &trial.library.identity().version;
-        let ends = ends::compare(recording, survey, script.plan.cut, version)?;
+        let changed = parameters.shaping().changes_schema();
+        let ends = ends::compare(recording, survey, script.plan.cut, version, changed)?;
         if parameters.mode != Mode::Free {
             let other = other_version(recording, version);
             verify(&sum, &ends, (recording, &other), parameters)?;
@@ -137,7 +139,7 @@ impl Script {
         let trace = source::open(path)?;
         let mut recording = Recording::read(&trace, path, trial.directory)?;
         recording.confine(trial.settings);
-        let bytes = prepare(trial, &recording)?;
+        let bytes = prepare(trial, parameters, &recording)?;
         let mut tape = Recorded::create(&trial.directory.join("replay-calls.tape"))?;
         let survey = survey(&trace, &mut recording, |call| tape.add(call))?;
         let take = tape.finish()?;
@@ -223,10 +225,20 @@ fn commits(recording: &Recording) -> Commits {
     }
 }
 
-/// Applies the settings of the variant to the databases; how large they are then.
-fn prepare(trial: &Trial<'_>, recording: &Recording) -> Result<f64, TrialError> {
+/// Applies the settings of the variant to the databases; how large they are then. What is done once is done to those
+/// that the recording did not begin without.
+fn prepare(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    recording: &Recording,
+) -> Result<f64, TrialError> {
     let mut size = 0.0;
     for database in &recording.databases {
+        if database.path.exists() {
+            shaping::fit(&trial.library, trial.settings, &database.path)?;
+            let shaping = parameters.shaping();
+            shaping.apply(&trial.library, &database.path)?;
+        }
         let connection = sqlite::open(trial, &database.path)?;
         connection.query_i64("SELECT count(*) FROM sqlite_master")?;
         connection.close()?;

@@ -8,6 +8,7 @@ use super::source::Recording;
 use crate::error::TrialError;
 use crate::parameters::Percent;
 use crate::workload::contention::parameters::Workers;
+use crate::workload::shaping::Shaping;
 
 choice! {
     /// In which order statements are replayed.
@@ -31,6 +32,12 @@ parameters! {
     struct Parameters {
         /// Trace of an application, as `pragmark record` writes it.
         trace: Option<String> = None;
+        /// Whether the file is written anew before the work (VACUUM), which removes free pages and sorts the others.
+        vacuum: bool = false;
+        /// Whether statistics for the planner are collected before the work (ANALYZE).
+        analyze: bool = false;
+        /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
+        schema_change: Option<String> = None;
         /// In which order statements are replayed.
         mode: Mode = Mode::Ordered;
         /// Whether connections are threads of one process, or belong to as many processes as in the recording.
@@ -46,6 +53,15 @@ parameters! {
 }
 
 impl Parameters {
+    /// What is done once to the file of the database.
+    pub(super) fn shaping(&self) -> Shaping<'_> {
+        Shaping {
+            vacuum: self.vacuum,
+            analyze: self.analyze,
+            schema_change: self.schema_change.as_deref(),
+        }
+    }
+
     /// The path of the trace.
     ///
     /// # Errors

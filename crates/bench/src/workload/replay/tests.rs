@@ -364,3 +364,47 @@ fn a_process_that_was_killed_in_a_transaction_is_rolled_back_and_others_go_on() 
     assert_eq!(measured.metrics["agreement_percent"], 100.0);
     assert!(rows(&measured, "end state").contains(&"t equal".to_owned()));
 }
+
+/// A table that exists before the recording, so that the trace has a snapshot of it.
+const EXISTING: &str = r#"
+import sqlite3, subprocess
+subprocess.run(["env", "-u", "LD_PRELOAD", "python3", "-c", """
+import sqlite3
+c = sqlite3.connect("a.db")
+c.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, v)")
+c.executemany("INSERT INTO t(v) VALUES (?)", [(i % 50,) for i in range(2000)])
+c.commit()
+"""], check=True)
+c = sqlite3.connect("a.db", isolation_level=None)
+for i in range(40):
+    c.execute("SELECT count(*) FROM t WHERE v = ?", (i,)).fetchall()
+    c.execute("INSERT INTO t(v) VALUES (?)", (i,))
+"#;
+
+#[test]
+fn what_a_variant_does_once_to_the_database_is_no_divergence() {
+    let Some(recorded) = Recorded::python(EXISTING) else {
+        return;
+    };
+    let once = [
+        ("page_size", Level::Int(16384)),
+        ("vacuum", true.into()),
+        ("analyze", true.into()),
+        ("schema_change", "CREATE INDEX by_v ON t(v)".into()),
+    ];
+    let measured = recorded.replay(&once).unwrap();
+    assert_eq!(measured.metrics["differing_tables"], 0.0);
+    assert_eq!(measured.connections[0].pragmas["page_size"], "16384");
+    let ends = rows(&measured, "end state");
+    assert!(ends.contains(&"t equal".to_owned()), "{ends:?}");
+    assert!(
+        !ends.contains(&"sqlite_schema equal".to_owned()),
+        "{ends:?}"
+    );
+    let plans: Vec<String> = measured
+        .statements
+        .iter()
+        .map(|it| it.plan.join(" "))
+        .collect();
+    assert!(plans.iter().any(|plan| plan.contains("by_v")), "{plans:?}");
+}

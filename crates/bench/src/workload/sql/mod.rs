@@ -145,13 +145,45 @@ fn job(
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
     let mut suite = Suite::read(&parameters)?;
     suite.resolve(connection)?;
+    let begin = sqlite::begin_statement(settings);
+    suite.begin_with(begin);
     Ok(Job {
         suite,
         pools: Pools::read(directory)?,
         parameters,
-        begin: sqlite::begin_statement(settings),
+        begin,
         seed,
         number,
+    })
+}
+
+/// Whether the scripts of these settings, as far as they can be read, leave to the setting `transaction` how transactions
+/// begin.
+pub(crate) fn leaves_begin_open(settings: &Settings) -> bool {
+    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings));
+    parameters.is_ok_and(|parameters| {
+        let suite = Suite::read(&parameters);
+        parameters.group > 0 || suite.is_ok_and(|suite| suite.leaves_begin_open())
+    })
+}
+
+/// The statements of the scripts of these settings.
+///
+/// # Errors
+/// A script cannot be read, or has a mistake.
+pub fn statements(settings: &Settings) -> Result<Vec<String>, TrialError> {
+    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
+    let suite = Suite::read(&parameters)?;
+    let statements = suite.scripts.into_iter().flat_map(|it| it.statements);
+    Ok(statements.map(|it| it.sql).collect())
+}
+
+/// Whether the scripts of these settings, as far as they can be read, write, and every statement is a transaction of its own.
+pub(crate) fn commits_by_itself(settings: &Settings) -> bool {
+    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings));
+    parameters.is_ok_and(|parameters| {
+        let can_group = parameters.group + parameters.executions == 0;
+        can_group && Suite::read(&parameters).is_ok_and(|suite| suite.commits_by_itself())
     })
 }
 

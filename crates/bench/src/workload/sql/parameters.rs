@@ -9,6 +9,7 @@ use super::suite::Suite;
 use crate::error::TrialError;
 use crate::parameters::{Micros, Millis};
 use crate::workload::contention::parameters::{BusyTimeout, Workers};
+use crate::workload::shaping::Shaping;
 
 choice! {
     /// Which of pgbench's scripts is executed.
@@ -80,6 +81,12 @@ parameters! {
         database: Option<String> = None;
         /// SQL file that is executed on the database of each trial before the work, such as a schema.
         setup: Option<String> = None;
+        /// Whether the file is written anew before the work (VACUUM), which removes free pages and sorts the others.
+        vacuum: bool = false;
+        /// Whether statistics for the planner are collected before the work (ANALYZE).
+        analyze: bool = false;
+        /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
+        schema_change: Option<String> = None;
         /// Files of SQL to execute, separated by commas, each with its weight after @, such as `read.sql@9,
         /// write.sql`. A file is a script of pgbench, or a list of queries with names (`-- name: find_user`).
         scripts: Option<String> = None;
@@ -129,6 +136,15 @@ parameters! {
 }
 
 impl Parameters {
+    /// What is done once to the file of the database.
+    pub(super) fn shaping(&self) -> Shaping<'_> {
+        Shaping {
+            vacuum: self.vacuum,
+            analyze: self.analyze,
+            schema_change: self.schema_change.as_deref(),
+        }
+    }
+
     /// The rules between parameters; the scripts are read, too.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let locking = settings.get("locking_mode").and_then(Level::as_text);

@@ -13,7 +13,7 @@ use super::suite::read_text;
 use super::{DATABASE, pgbench};
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::workload::{Trial, shaping};
 
 /// A database that is ready for the work.
 pub(super) struct Stage {
@@ -36,6 +36,8 @@ pub(super) fn make(
     if let Some(database) = &parameters.database {
         let state = snapshot::take(&trial.library, Path::new(database), &path)?;
         origin = format!("{database} {}", state.text());
+        shaping::fit(&trial.library, trial.settings, &path)
+            .map_err(|error| in_database(error, parameters))?;
     }
     let connection = open(trial, &path).map_err(|error| in_database(error, parameters))?;
     if parameters.pgbench().is_some() {
@@ -49,6 +51,7 @@ pub(super) fn make(
     }
     // The last connection to close writes the log back, so that every trial begins without one.
     connection.close()?;
+    parameters.shaping().apply(&trial.library, &path)?;
     Ok(Stage { path, origin })
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use engine::Connection;
 use lab::seed::Seed;
+use script::effect::first_word;
 use script::{Form, Names, Script, Slot, choose, parse, weighted};
 
 use super::parameters::{Parameters, Unit};
@@ -117,6 +118,29 @@ impl Suite {
         Ok(())
     }
 
+    /// Has transactions begin with this statement where a script does not say how.
+    pub(super) fn begin_with(&mut self, begin: &str) {
+        let statements = self.scripts.iter_mut().flat_map(|it| &mut it.statements);
+        for statement in statements.filter(|it| is_plain_begin(&it.sql)) {
+            begin.clone_into(&mut statement.sql);
+        }
+    }
+
+    /// Whether a script begins transactions without saying how.
+    pub(super) fn leaves_begin_open(&self) -> bool {
+        let mut statements = self.scripts.iter().flat_map(|it| &it.statements);
+        statements.any(|it| is_plain_begin(&it.sql))
+    }
+
+    /// Whether a script writes, and none begins or ends transactions.
+    pub(super) fn commits_by_itself(&self) -> bool {
+        let statements = || self.scripts.iter().flat_map(|it| &it.statements);
+        let begins_with =
+            |words: &[&str]| statements().any(|it| words.contains(&first_word(&it.sql).as_str()));
+        let ends = ["begin", "commit", "end", "rollback", "savepoint", "release"];
+        begins_with(&["insert", "update", "delete", "replace"]) && !begins_with(&ends)
+    }
+
     /// The variables that the columns of a statement set.
     pub(super) fn gset_of(&self, script: usize, statement: usize) -> &[(i32, Slot)] {
         let of = self.gset.get(&(script, statement));
@@ -146,6 +170,14 @@ impl Suite {
     }
 }
 
+/// Whether a statement is `BEGIN` or `BEGIN TRANSACTION`.
+fn is_plain_begin(sql: &str) -> bool {
+    let words = sql.trim_end_matches([';', ' ', '\n']).split_whitespace();
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    matches!(words[..], ["begin"] | ["begin", "transaction"])
+}
+
 /// The text of a file of SQL.
 pub(super) fn read_text(path: &Path) -> Result<String, TrialError> {
     let cannot = |why: &dyn std::fmt::Display| {
@@ -153,4 +185,22 @@ pub(super) fn read_text(path: &Path) -> Result<String, TrialError> {
     };
     let bytes = std::fs::read(path).map_err(|error| cannot(&error))?;
     String::from_utf8(bytes).map_err(|error| cannot(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_begin_without_a_mode_is_left_to_the_setting() {
+        for (sql, plain) in [
+            ("BEGIN;", true),
+            ("begin transaction", true),
+            ("BEGIN IMMEDIATE", false),
+            ("BEGIN DEFERRED TRANSACTION", false),
+            ("SELECT 1", false),
+        ] {
+            assert_eq!(is_plain_begin(sql), plain, "{sql}");
+        }
+    }
 }

@@ -1,0 +1,124 @@
+//! What `pragmark tune` measures apart from settings: changes of the application that a workload can carry out by itself.
+
+mod indexes;
+
+use lab::level::Level;
+use lab::tuning::Advice;
+
+pub use self::indexes::index_advice;
+
+use crate::levers::Ground;
+use crate::workload::sql::commits_by_itself;
+
+/// Executions that share a transaction.
+const GROUPS: [i64; 2] = [10, 100];
+
+/// Connections that work at the same time.
+const CLIENTS: i64 = 4;
+
+/// The changes, at most as many as one block compares.
+pub fn advice(ground: &Ground<'_>) -> Vec<Advice> {
+    let is_script = ground.workload == "sql";
+    let is_script_or_trace = is_script || ground.workload == "replay";
+    let all = [
+        (is_script && commits_by_itself(ground.base)).then(groups),
+        (is_script && is_free(ground, "clients")).then(clients),
+        (is_script && is_free(ground, "prepare")).then(prepared_each_time),
+        (is_script_or_trace && ground.database_bytes.is_some()).then(vacuum),
+    ];
+    all.into_iter().flatten().flatten().collect()
+}
+
+fn is_free(ground: &Ground<'_>, name: &str) -> bool {
+    !ground.base.contains_key(name)
+}
+
+fn groups() -> Vec<Advice> {
+    let group = |executions: i64| {
+        let change = format!("{executions} executions in one transaction");
+        advice_of(change, "group", executions.into())
+    };
+    GROUPS.map(group).into()
+}
+
+fn clients() -> Vec<Advice> {
+    let change = format!("{CLIENTS} connections at the same time");
+    vec![advice_of(change, "clients", CLIENTS.into())]
+}
+
+fn prepared_each_time() -> Vec<Advice> {
+    let change = "statements prepared for each execution, not once".to_owned();
+    vec![advice_of(change, "prepare", "each".into())]
+}
+
+fn vacuum() -> Vec<Advice> {
+    vec![Advice {
+        sql: Some("VACUUM;".to_owned()),
+        ..advice_of("VACUUM once".to_owned(), "vacuum", true.into())
+    }]
+}
+
+fn advice_of(change: String, name: &str, level: Level) -> Advice {
+    Advice {
+        change,
+        sql: None,
+        settings: [(name.to_owned(), level)].into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::level::Settings;
+
+    use super::*;
+
+    fn changes(workload: &str, base: &[(&str, Level)], bytes: Option<u64>) -> Vec<String> {
+        let pairs = base
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), level.clone()));
+        let base: Settings = pairs.collect();
+        let ground = Ground {
+            workload,
+            base: &base,
+            database_bytes: bytes,
+            requested: &[],
+        };
+        let all = advice(&ground).into_iter();
+        all.flat_map(|it| it.settings.into_keys()).collect()
+    }
+
+    #[test]
+    fn changes_are_those_that_the_workload_can_carry_out() {
+        let update = |sql: &'static str| [("sql", Level::from(sql))];
+        let autocommit = update("UPDATE t SET a = a + 1");
+        assert_eq!(
+            changes("sql", &autocommit, Some(1)),
+            ["group", "group", "clients", "prepare", "vacuum"]
+        );
+        for sql in ["BEGIN; UPDATE t SET a = 1; COMMIT", "SELECT 1"] {
+            let changes = changes("sql", &update(sql), None);
+            assert_eq!(changes, ["clients", "prepare"], "{sql}");
+        }
+        let given = [("sql", "SELECT 1".into()), ("clients", 2.into())];
+        assert_eq!(changes("sql", &given, None), ["prepare"]);
+        assert_eq!(changes("replay", &[], Some(1)), ["vacuum"]);
+        assert!(changes("user-insert", &[], None).is_empty());
+    }
+
+    #[test]
+    fn every_change_is_one_that_the_workload_accepts() {
+        let catalogue = crate::catalogue();
+        let base: Settings = [("sql".to_owned(), "DELETE FROM t".into())].into();
+        let ground = Ground {
+            workload: "sql",
+            base: &base,
+            database_bytes: Some(1),
+            requested: &[],
+        };
+        let sql = catalogue.workload("sql").unwrap();
+        for (name, level) in advice(&ground).iter().flat_map(|it| &it.settings) {
+            let setting = catalogue.settings_of(sql).find(|it| it.name == *name);
+            assert!(setting.unwrap().accepts.allows(level), "{name}={level}");
+        }
+    }
+}
