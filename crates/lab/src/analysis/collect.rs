@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::answers::{self, Answered};
 use super::directories::side_by_side;
+use super::disturbance::Disturbing;
 use super::durability::by_durability;
 use super::engines::engine_differences;
+use super::sync_rate::why_impossible;
 use super::tiers::{Tiers, best_at_tiers};
 use super::tuning::TuningAnalysis;
 use super::{
@@ -14,6 +16,7 @@ use super::{
 use crate::claims::{Claim, DeviceLevels};
 use crate::design::{Course, Done, History, Observation, Role, Variant};
 use crate::engine_name::engine_of;
+use crate::environment::FsyncCourse;
 use crate::metric;
 use crate::record::{
     EngineRecord, EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord,
@@ -144,6 +147,7 @@ impl Collector {
             let planned = &self.plan.experiments[index];
             let devices = devices.get(planned.experiment.id.as_str());
             let devices = devices.map_or(&[][..], Vec::as_slice);
+            let disturbances = gathered.disturbing.finish();
             let mut analysed = experiment::analyse(
                 planned,
                 self.plan.scale,
@@ -152,6 +156,8 @@ impl Collector {
                 &self.environment,
                 devices,
             );
+            analysed.disturbances = disturbances;
+            let fsync = analysed.fsync;
             for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
                 let safety = analysed.safety.take();
                 let safety = safety.or_else(|| {
@@ -160,7 +166,7 @@ impl Collector {
                     let safety = self.tiers.with_library(safety, variant, used, engines);
                     Some(self.tiers.with_read_back(safety, variant, analysed))
                 });
-                analysed.safety = self.with_syncs(variant, safety);
+                analysed.safety = self.with_syncs(variant, analysed, fsync, safety);
             }
             add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);
             analysed.engine_differences = engine_differences(&analysed.variants);
@@ -172,13 +178,21 @@ impl Collector {
         experiments.map(analyse).collect()
     }
 
-    /// The safety of a variant, with what is known of its engine's own syncs.
-    fn with_syncs(&self, variant: &Variant, safety: Option<Safety>) -> Option<Safety> {
+    /// The safety of a variant, with what is known of its engine's own syncs and of the price of a sync.
+    fn with_syncs(
+        &self,
+        variant: &Variant,
+        analysed: &VariantAnalysis,
+        fsync: Option<FsyncCourse>,
+        safety: Option<Safety>,
+    ) -> Option<Safety> {
         let name = engine_of(&variant.settings, &self.plan.engine);
         let mut engines = self.environment.engines.iter();
         let engine = engines.find(|engine| engine.name == name);
-        let why = engine.filter(|_| target::is_sqlite(&variant.settings));
-        match why.and_then(EngineRecord::why_unsynced) {
+        let is_sqlite = target::is_sqlite(&variant.settings);
+        let by_engine = || engine.and_then(EngineRecord::why_unsynced);
+        let why = by_engine().or_else(|| why_impossible(analysed, fsync));
+        match why.filter(|_| is_sqlite) {
             Some(why) => {
                 let safety =
                     safety.unwrap_or_else(|| Safety::not_measured("no setting decides it"));
@@ -266,6 +280,7 @@ pub(super) struct Gathered {
     pub(super) counting: TrialCounts,
     /// The medians of the fsync probes between the trials, in nanoseconds.
     pub(super) fsync_medians: Vec<u64>,
+    pub(super) disturbing: Disturbing,
 }
 
 impl Gathered {
@@ -276,6 +291,7 @@ impl Gathered {
             history: History::default(),
             counting: TrialCounts::default(),
             fsync_medians: Vec::new(),
+            disturbing: Disturbing::default(),
         }
     }
 
@@ -289,6 +305,10 @@ impl Gathered {
                 self.counting.add(&record.outcome);
             }
             self.fsync_medians.extend(record.covariates.fsync_p50_ns);
+            if record.role != Role::Counting {
+                let block = (record.round, record.block);
+                self.disturbing.add(block, &record.covariates);
+            }
             self.variants[variant].add(record);
         }
     }

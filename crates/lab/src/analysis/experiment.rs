@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::collect::{Figure, Gathered, GatheredVariant};
+use super::disturbance::memory_growth;
 use super::{
     Bindings, Curve, Effect, Effects, ExperimentAnalysis, RecallLoss, Summary, UpperBoundAnalysis,
     VariantAnalysis,
@@ -435,6 +436,7 @@ fn variants(
             levels: variant.levels.clone(),
             settings: variant.settings.clone(),
             baseline: index == 0,
+            memory_growth: memory_growth(&gathered.figures),
             summaries: summaries(gathered.figures, dropped),
             effect,
             groups: ranking

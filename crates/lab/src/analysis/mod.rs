@@ -11,6 +11,7 @@ mod classes;
 mod collect;
 pub mod curve;
 mod directories;
+mod disturbance;
 mod durability;
 pub mod effects;
 mod engines;
@@ -19,6 +20,7 @@ mod findings;
 mod recall;
 mod recommend;
 mod standing;
+mod sync_rate;
 mod tiers;
 mod tuning;
 
@@ -45,6 +47,7 @@ pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, observation};
 pub use curve::Curve;
 pub use directories::SideBySide;
+pub use disturbance::{Course, Disturbances};
 pub use durability::{AgainstStronger, AtDurability};
 pub use effects::Effects;
 pub use engines::EngineDifference;
@@ -202,6 +205,8 @@ pub struct ExperimentAnalysis {
     pub blocks: usize,
     /// Blocks dropped because the machine was disturbed.
     pub dropped_blocks: usize,
+    /// What disturbed its blocks, whether they were dropped or not.
+    pub disturbances: Disturbances,
     /// Why the measuring ended; none when it did not come to its end.
     pub stop: Option<StopReason>,
     /// Whether the figures are preliminary for lack of rounds.
@@ -309,6 +314,9 @@ pub struct VariantAnalysis {
     /// As `groups`, at the lower error rate at which variants are chosen.
     #[serde(skip)]
     pub(crate) firm_groups: String,
+    /// The first and the last peak memory of its trials, in bytes, where it grew from each trial to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_growth: Option<(f64, f64)>,
     /// Whether throughput was steady within its trials.
     pub steadiness: Option<SteadinessCounts>,
     /// PRAGMAs as read back in its first measured trial.

@@ -1,6 +1,6 @@
 //! The answer to the question of each experiment, what weakens it, and what else there is to know of it.
 
-use lab::analysis::{Answer, Compared, Faster, Finding, SafetyChange};
+use lab::analysis::{Answer, Compared, ExperimentAnalysis, Faster, Finding, SafetyChange};
 use lab::design::MANY;
 use lab::tier::{Accident, Class};
 
@@ -274,8 +274,65 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
             format!("the baseline differs from itself ({ratio}), so do not trust small effects"),
         )
     });
-    [unfinished, preliminary, alarm]
+    [unfinished, preliminary, alarm, disturbed(experiment)]
         .into_iter()
         .flatten()
+        .chain(growing(subject))
         .collect()
+}
+
+/// That most blocks were disturbed, so that none could be dropped.
+fn disturbed(experiment: &ExperimentAnalysis) -> Option<(&'static str, String)> {
+    let found = &experiment.disturbances;
+    // What is counted is the same however busy the machine is.
+    let counts = !experiment.tries_crashes() && experiment.dropped_blocks == 0;
+    (counts && found.disturbed > 0).then(|| {
+        let (disturbed, blocks) = (found.disturbed, plural(found.blocks, "block", "blocks"));
+        (
+            "disturbed",
+            format!("other work, or that of a variant, kept the machine busy in {disturbed} of {blocks}, so none was dropped; stop other work and measure again"),
+        )
+    })
+}
+
+/// The variants whose memory grows from trial to trial, although each trial is a process of its own.
+fn growing(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
+    let variants = subject.experiment.variants.iter();
+    let growing = variants.filter_map(|variant| Some((variant, variant.memory_growth?)));
+    let memory = |bytes| figures::figure(bytes, "peak_memory_bytes");
+    let words = growing.map(|(variant, (first, last))| {
+        let (first, last) = (memory(first), memory(last));
+        let name = variant.name_or_label();
+        let grows = format!(
+            "the peak memory of `{name}` grew from each trial to the next, from {first} to {last}"
+        );
+        ("growing memory", grows)
+    });
+    words.take(NAMED).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::analysis::Disturbances;
+
+    #[test]
+    fn what_was_disturbed_and_not_dropped_weakens_an_answer_unless_it_only_counts() {
+        let experiment = |workload: &str, dropped_blocks| ExperimentAnalysis {
+            workload: workload.to_owned(),
+            dropped_blocks,
+            disturbances: Disturbances {
+                disturbed: 5,
+                blocks: 7,
+                ..Disturbances::default()
+            },
+            ..ExperimentAnalysis::default()
+        };
+        let (badge, why) = disturbed(&experiment("bulk-insert", 0)).unwrap();
+        assert_eq!(badge, "disturbed");
+        assert!(why.contains("in 5 of 7 blocks"), "{why}");
+        assert_eq!(disturbed(&experiment("bulk-insert", 5)), None);
+        assert_eq!(disturbed(&experiment("crash", 0)), None);
+        assert_eq!(disturbed(&ExperimentAnalysis::default()), None);
+    }
 }

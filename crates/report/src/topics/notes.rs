@@ -1,6 +1,6 @@
 //! The small print of an experiment: how it was measured.
 
-use lab::analysis::{ExperimentAnalysis, Tiered};
+use lab::analysis::{Course, ExperimentAnalysis, Tiered};
 
 use super::{Subject, durability};
 use crate::document::Block;
@@ -24,6 +24,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let notes = [
         Some(rounds(experiment)),
         dropped(experiment),
+        machine(experiment),
         aa_check(experiment),
         detectable(experiment),
         safety,
@@ -50,6 +51,22 @@ fn dropped(experiment: &ExperimentAnalysis) -> Option<String> {
     let dropped = experiment.dropped_blocks;
     let blocks = plural(dropped, "block", "blocks");
     (dropped > 0).then(|| format!("{blocks} dropped because the machine was disturbed"))
+}
+
+/// What else the machine did meanwhile, where it says so.
+fn machine(experiment: &ExperimentAnalysis) -> Option<String> {
+    let found = Some(&experiment.disturbances).filter(|_| !experiment.tries_crashes())?;
+    let words = |what: &str, course: Option<Course>, unit: f64| {
+        let Course { median, highest } = course?;
+        let (median, highest) = (percent(median * unit), percent(highest * unit));
+        Some(format!("{what} {median} (up to {highest})"))
+    };
+    let words = [
+        words("CPU pressure", found.cpu_pressure, 0.01),
+        words("CPU steal", found.steal, 1.0),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn aa_check(experiment: &ExperimentAnalysis) -> Option<String> {
