@@ -2,7 +2,7 @@
 
 use super::ledger::{Ledger, Transaction};
 use super::scenario::Act;
-use crate::error::is_of_harness;
+use crate::error::{is_not_understood, is_of_harness};
 use engine::{Connection, EngineError, Library, OpenFlags};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,6 +94,8 @@ pub(super) enum Outcome {
     Busy,
     /// It violated an invariant.
     Wrong(String),
+    /// SQLite did not understand it: that is wrong, unless it never does.
+    NotUnderstood(String),
     /// SQLite refused it for a reason that says nothing of the database.
     Unable(String),
 }
@@ -165,6 +167,9 @@ impl Client {
             Err(Trouble::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
             Err(Trouble::Sqlite(error)) if is_of_harness(&error) => {
                 Outcome::Unable(error.to_string())
+            }
+            Err(Trouble::Sqlite(error)) if is_not_understood(&error) => {
+                Outcome::NotUnderstood(error.to_string())
             }
             Err(Trouble::Sqlite(error)) => Outcome::Wrong(error.to_string()),
             Err(Trouble::Seen(what)) => Outcome::Wrong(what),

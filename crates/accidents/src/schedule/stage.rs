@@ -22,6 +22,8 @@ pub struct Played {
     pub calls: usize,
     /// The violations, in words; empty if there were none.
     pub wrong: Vec<String>,
+    /// Whether SQLite did not understand an act.
+    pub not_understood: bool,
     /// The calls and acts in order, if requested.
     pub trace: Vec<String>,
 }
@@ -131,13 +133,19 @@ impl Direction {
             let line = match &outcome {
                 Outcome::Done => format!("      {who}: {what}"),
                 Outcome::Busy => format!("      {who}: {what}: busy"),
-                Outcome::Wrong(why) => format!("      {who}: {what}: WRONG: {why}"),
+                Outcome::Wrong(why) | Outcome::NotUnderstood(why) => {
+                    format!("      {who}: {what}: WRONG: {why}")
+                }
                 Outcome::Unable(why) => format!("      {who}: {what}: not possible: {why}"),
             };
             self.played.trace.push(line);
         }
         match outcome {
             Outcome::Wrong(why) => self.played.wrong.push(format!("{who}, {what}: {why}")),
+            Outcome::NotUnderstood(why) => {
+                self.played.not_understood = true;
+                self.played.wrong.push(format!("{who}, {what}: {why}"));
+            }
             Outcome::Unable(why) => {
                 let unable = format!("{who}, {what}: {why}");
                 self.unable.get_or_insert(unable);
@@ -179,10 +187,10 @@ impl Stage {
     /// first.
     ///
     /// # Errors
-    /// As [`play`](Self::play); something goes wrong all the same, which is the fault of no schedule.
+    /// As [`play`](Self::play); SQLite does not understand an act, which is the fault of no schedule.
     pub(super) fn play_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
         let played = self.play(schedule, false)?;
-        match played.wrong.first() {
+        match played.wrong.first().filter(|_| played.not_understood) {
             Some(wrong) => Err(AccidentError::Control(format!(
                 "{}/{}: {wrong}",
                 schedule.scenario, schedule.journal_mode
