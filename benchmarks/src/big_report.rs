@@ -278,6 +278,7 @@ fn outcome(
         position,
         variant: planned.variants[variant].label.clone(),
         role,
+        agent: None,
         started: runner::now(),
         wall_s: 0.1,
         covariates: Default::default(),

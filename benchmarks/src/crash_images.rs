@@ -32,6 +32,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
             script: None,
             beginning: None,
             threads: 1,
+            isolation: crash::Isolation::default(),
         };
         let matrix = measure(&plan, &Progress::default())?;
         println!(

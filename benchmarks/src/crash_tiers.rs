@@ -63,6 +63,7 @@ fn plan(variants: &[CrashSettings], images: usize, seed: u64) -> Plan {
         script: None,
         beginning: None,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
+        isolation: crash::Isolation::default(),
     }
 }
 

@@ -51,7 +51,9 @@ pub(super) fn search(
         }
         if ends_screen(&slots) {
             let forecast = tuning.course().forecast();
-            forecast.map(|it| observer.event(Event::Forecast(it)));
+            if let Some(forecast) = forecast {
+                observer.event(Event::Forecast(forecast));
+            }
         }
     }
     Ok((End::Finished, tuning.course().elapsed_s()))

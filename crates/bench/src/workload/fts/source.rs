@@ -44,7 +44,7 @@ pub(super) struct Source {
 
 enum Origin {
     Generator(Seed, Era),
-    File(TextFile),
+    File(Box<TextFile>),
 }
 
 impl Source {
@@ -85,7 +85,7 @@ impl Source {
         Ok(Source {
             rows: summary.rows as usize,
             columns: summary.columns,
-            origin: Origin::File(file),
+            origin: Origin::File(Box::new(file)),
         })
     }
 
