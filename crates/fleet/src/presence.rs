@@ -1,5 +1,6 @@
 //! The agents that are present: each says from time to time who it is and what it does.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use lab::environment::Environment;
@@ -75,9 +76,14 @@ impl Present {
 /// When the server refuses, or a card is damaged.
 pub fn present(server: &Server) -> Result<Vec<Present>, FleetError> {
     let stored = server.all(AGENTS, "pragmark.agents.>")?;
-    let mut agents = stored.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-    agents.sort_by(|one, other| one.card.agent.cmp(&other.card.agent));
-    Ok(agents)
+    let agents = stored.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+    Ok(latest(agents))
+}
+
+/// Each agent once, by name, as it was last: an agent that renews its card while all are read is among them twice.
+fn latest(agents: Vec<Present>) -> Vec<Present> {
+    let named = agents.into_iter().map(|it| (it.card.agent.clone(), it));
+    named.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 fn of(stored: &Stored) -> Result<Present, FleetError> {
@@ -118,5 +124,32 @@ pub(crate) async fn beat(jetstream: &async_nats::jetstream::Context, card: &Card
     match jetstream.publish(agent(&card.agent), payload.into()).await {
         Ok(sent) => sent.await.is_ok(),
         Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_renews_its_card_meanwhile_is_present_once() {
+        let present = |agent: &str, done: u64| Present {
+            card: Card {
+                agent: agent.to_owned(),
+                version: "1.0.0".to_owned(),
+                labels: Labels::default(),
+                machine: Environment::default(),
+                engines: Vec::new(),
+                drivers: Vec::new(),
+                doing: Doing {
+                    done,
+                    ..Doing::default()
+                },
+                clock_s: 0,
+            },
+            clock_ahead_s: 0,
+        };
+        let read = vec![present("b", 0), present("a", 1), present("b", 2)];
+        assert_eq!(latest(read), [present("a", 1), present("b", 2)]);
     }
 }

@@ -6,13 +6,15 @@
 /// puzzle more than help. One letter wrong, missing or in the wrong place is always like enough.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LIKE_ENOUGH: f64 = 0.7;
+    // One letter wrong, missing or exchanged is more likely than another word that is as alike.
+    const SLIP: f64 = 0.9;
     let wanted = name.to_lowercase();
     let likeness = |candidate: &str| {
         let candidate = candidate.to_lowercase();
         let is_slip = candidate.len() > 2 && strsim::osa_distance(&wanted, &candidate) == 1;
         let likeness = strsim::jaro_winkler(&wanted, &candidate);
         if is_slip {
-            likeness.max(LIKE_ENOUGH)
+            likeness.max(SLIP)
         } else {
             likeness
         }

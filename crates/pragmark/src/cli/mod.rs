@@ -77,7 +77,7 @@ pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| with_suggestion(error).exit())
 }
 
-/// The error with the nearest command where an unknown one has no suggestion: `rnu` is a slip for `run`, but
+/// The error of an unknown command with the nearest one ahead of those that clap suggests: `rnu` is a slip for `run`, which is
 /// too short to be like it by clap's measure.
 fn with_suggestion(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
@@ -85,16 +85,21 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(given)) => given.clone(),
         _ => return error,
     };
-    if error.get(ContextKind::SuggestedSubcommand).is_none() {
-        let cli = Cli::command();
-        let commands = cli
-            .get_subcommands()
-            .filter(|command| !command.is_hide_set());
-        if let Some(nearest) = nearest(&given, commands.map(clap::Command::get_name)) {
-            let nearest = ContextValue::Strings(vec![nearest.to_owned()]);
-            error.insert(ContextKind::SuggestedSubcommand, nearest);
-        }
+    let cli = Cli::command();
+    let commands = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    let Some(nearest) = nearest(&given, commands.map(clap::Command::get_name)) else {
+        return error;
+    };
+    let mut suggested = vec![nearest.to_owned()];
+    if let Some(ContextValue::Strings(others)) = error.get(ContextKind::SuggestedSubcommand) {
+        suggested.extend(others.iter().filter(|it| *it != nearest).cloned());
     }
+    error.insert(
+        ContextKind::SuggestedSubcommand,
+        ContextValue::Strings(suggested),
+    );
     error
 }
 

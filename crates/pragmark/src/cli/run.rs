@@ -92,7 +92,7 @@ pub struct RunArgs {
     pub resume: Option<PathBuf>,
     /// Begin a new run with the plan of the run in this folder, whichever command made it: the same
     /// experiments, directories, scale and seed, unless --seed gives another. Use it to see if a result holds.
-    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
+    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "trial_limit"], add = ArgValueCompleter::new(complete::runs))]
     pub repeat: Option<PathBuf>,
     /// Resume or repeat a run that somebody else began, or whose plan was changed, without asking. Use it only if
     /// you trust the folder: the run loads libraries and writes to directories that its plan names.

@@ -51,6 +51,7 @@ fn afresh(stored: RunPlan, args: &RunArgs) -> RunPlan {
         pragmark: THIS_VERSION.to_owned(),
         seed: args.seed.map_or(stored.seed, Seed),
         budget_s: args.time_limit.or(stored.budget_s),
+        tiers: stored.tiers.clone().filter(|_| !args.no_tiers),
         ..stored
     }
 }

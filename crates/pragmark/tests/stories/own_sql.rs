@@ -293,6 +293,6 @@ fn a_database_where_sql_is_expected_and_a_file_that_is_not_there_are_named_as_su
         .complains(&["app.db is a SQLite database", "--db app.db"]);
     laboratory
         .pragmark(&["tune", "absent.trace"])
-        .exits(3)
+        .exits(2)
         .complains(&["absent.trace", "No such file"]);
 }

@@ -135,12 +135,10 @@ fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
     let instead = names().map(|name| level_words(it.without.levels.get(name)));
     let judgement = if !it.detectable.is_finite() {
         TOO_FEW.to_owned()
-    } else if it.is_nothing() {
-        "next to nothing: left as it is".to_owned()
-    } else if it.is_found() && it.ratio > 1.0 {
-        "better".to_owned()
+    } else if it.is_left_out() {
+        "no gain here: left as it is".to_owned()
     } else if it.is_found() {
-        "worse here: not expected by the search".to_owned()
+        "better".to_owned()
     } else {
         not_distinguishable(it.detectable)
     };

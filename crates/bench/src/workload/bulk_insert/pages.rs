@@ -233,12 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_do_not_ascend_are_refused_by_the_loader_with_its_reason() {
+    fn keys_that_do_not_ascend_are_sorted_by_the_loader() {
         let over = variant(&[
             ("table", "integer-primary-key".into()),
             ("order", "reversed".into()),
         ]);
-        let why = problem("bulk-insert", &over);
-        assert!(why.contains("not in ascending order"), "{why}");
+        // The workload counts and sums what it has inserted.
+        let measured = run("bulk-insert", &over).unwrap();
+        assert!(measured.metrics["rows_per_s"] > 0.0);
     }
 }

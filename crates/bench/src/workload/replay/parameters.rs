@@ -32,7 +32,7 @@ parameters! {
     struct Parameters {
         /// Trace of an application, as `pragmark record` writes it.
         trace: Option<String> = None;
-        /// Whether the file is written anew before the work (VACUUM), which removes free pages and sorts the others.
+        /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
         vacuum: bool = false;
         /// Whether statistics for the planner are collected before the work (ANALYZE).
         analyze: bool = false;

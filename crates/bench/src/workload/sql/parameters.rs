@@ -81,7 +81,7 @@ parameters! {
         database: Option<String> = None;
         /// SQL file that is executed on the database of each trial before the work, such as a schema.
         setup: Option<String> = None;
-        /// Whether the file is written anew before the work (VACUUM), which removes free pages and sorts the others.
+        /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
         vacuum: bool = false;
         /// Whether statistics for the planner are collected before the work (ANALYZE).
         analyze: bool = false;
