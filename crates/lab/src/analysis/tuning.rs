@@ -16,6 +16,9 @@ pub struct TuningAnalysis {
     pub current: Settings,
     /// What is recommended; the current settings where nothing better was found.
     pub recommended: Settings,
+    /// The shortest time limit with which anything could be recommended, in seconds, where that of the run was too short for
+    /// the first 18 configurations.
+    pub needed_s: Option<f64>,
     /// The settings that differ from the current ones, with what they contribute, as far as it was measured.
     pub contributions: Vec<Contribution>,
     /// The settings that differ and whose contribution is not known: too little time, or trials that failed.
@@ -64,6 +67,7 @@ impl TuningAnalysis {
         let unusable = tried.iter().filter(|trial| trial.seen == Seen::Unusable);
         TuningAnalysis {
             experiment: course.planned().key.clone(),
+            needed_s: course.needed_s(),
             current: settings(&plan.current),
             recommended: settings(&recommended),
             contributions,

@@ -170,14 +170,16 @@ impl SearchCourse {
         if self.current_cost().is_none() {
             return false;
         }
-        if (number as usize) < SCREEN_BLOCKS {
-            return true;
-        }
         let Some(budget_s) = self.budget_s else {
             return number < BLOCKS;
         };
         let elapsed_s = self.elapsed_s();
         let trial_s = elapsed_s / self.trials.len() as f64;
+        let screen = SCREEN_BLOCKS.saturating_sub(number as usize);
+        if screen > 0 {
+            // A part of a screen is of no use, and the time is kept.
+            return elapsed_s + (screen * (PER_BLOCK + 1)) as f64 * trial_s <= budget_s;
+        }
         let put_aside_s = self.put_aside_s(trial_s).unwrap_or(0.0);
         elapsed_s + (PER_BLOCK + 1) as f64 * trial_s <= budget_s - put_aside_s
     }
@@ -225,10 +227,24 @@ impl SearchCourse {
     /// The configuration to recommend by what was tried so far; none before the screen is done, or where the
     /// current settings could not be measured.
     pub fn choice(&mut self) -> Option<Configuration> {
-        let screened = (0..SCREEN_BLOCKS as u32).all(|block| self.of_block(block) > PER_BLOCK);
-        self.current_cost().filter(|_| screened)?;
+        self.current_cost().filter(|_| self.is_screened())?;
         let tried = self.tried();
         Some(self.search.choice(&tried))
+    }
+
+    /// Whether every block of the screen is complete: nothing is chosen before.
+    fn is_screened(&self) -> bool {
+        (0..SCREEN_BLOCKS as u32).all(|block| self.of_block(block) > PER_BLOCK)
+    }
+
+    /// The shortest time limit in which the screen and the fewest rounds of a recommendation can be measured, in seconds, where
+    /// the limit of the run was too short for the screen.
+    pub fn needed_s(&self) -> Option<f64> {
+        let trials = (SCREEN_BLOCKS * (PER_BLOCK + 1)) as f64 + CONFIRMATION;
+        let last = self.trials.iter().map(|trial| trial.place.0).max()?;
+        let has_ended = self.of_block(last) > PER_BLOCK && !self.goes_on(last + 1);
+        let is_too_short = has_ended && !self.is_screened() && self.current_cost().is_some();
+        is_too_short.then(|| trials * self.trial_s().unwrap_or(0.0))
     }
 
     /// What the trials so far say of all configurations.

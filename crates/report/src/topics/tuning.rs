@@ -31,6 +31,14 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 
 /// What each setting contributes.
 fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
+    if let Some(needed_s) = tuning.needed_s {
+        let short = format!(
+            "The time limit was too short for the first 18 configurations, so the search recommends nothing. It needs at least \
+             {}; several times as much finds more.",
+            figures::duration(needed_s.ceil())
+        );
+        return vec![Block::paragraph(short)];
+    }
     if tuning.recommended == tuning.current {
         let none =
             "The search recommends the current settings: no others are expected to be better.";
@@ -304,6 +312,7 @@ mod tests {
     fn analysis(contributions: Vec<Contribution>) -> TuningAnalysis {
         let wal = [("journal_mode".to_owned(), Level::from("wal"))];
         TuningAnalysis {
+            needed_s: None,
             experiment: "tune".to_owned(),
             current: Settings::new(),
             recommended: wal.into(),
@@ -320,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contribution_is_judged_by_its_interval_alone() {
+    fn a_contribution_is_judged_by_what_its_own_rounds_show() {
         let mut short = contribution_of("temp_store", 0.0, 1.4, f64::INFINITY);
         short.detectable = f64::INFINITY;
         let text = text(contributions(&analysis(vec![
@@ -338,8 +347,8 @@ mod tests {
         let judgements = [
             "better",
             "5 % would have been detected",
-            "worse here",
-            "next to nothing",
+            "no gain here: left as it is",
+            "no gain here: left as it is",
             "too few rounds",
         ];
         for (row, judgement) in rows.iter().zip(judgements) {
