@@ -266,16 +266,17 @@ fn pragma_script(settings: &Settings) -> String {
 }
 
 /// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another
-/// connection's lock. What shapes the file comes before anything that writes to it; the locking mode
-/// before the journal mode, since WAL with exclusive locking does without shared memory only in this
-/// order.
+/// connection's lock. What shapes the file comes before anything that writes to it, which `auto_vacuum`
+/// does; the locking mode before the journal mode, since WAL with exclusive locking does without shared
+/// memory only in this order.
 fn order(entry: &Pragma) -> u8 {
     match (entry.timing, entry.name) {
         (_, "busy_timeout") => 0,
+        (_, "auto_vacuum") => 2,
         (Timing::BeforeCreation | Timing::BeforeFirstWrite, _) => 1,
-        (_, "locking_mode") => 2,
-        (_, "journal_mode") => 3,
-        _ => 4,
+        (_, "locking_mode") => 3,
+        (_, "journal_mode") => 4,
+        _ => 5,
     }
 }
 

@@ -135,3 +135,16 @@ fn an_engine_without_carray_skips_the_variant_with_the_reason() {
     assert!(matches!(&outcome, Outcome::Skipped { why } if why.contains("carray")));
     assert!(Method::Values.check_engine(&library).is_ok());
 }
+
+#[test]
+fn what_shapes_the_file_takes_effect_together() {
+    // PRAGMA auto_vacuum writes the first page of a new file, after which its page size stays.
+    let measured = measured(&[
+        ("auto_vacuum", "incremental".into()),
+        ("page_size", 16_384.into()),
+        ("journal_mode", "wal".into()),
+    ]);
+    let pragmas = &measured.connections[0].pragmas;
+    assert_eq!(pragmas["page_size"], "16384");
+    assert_eq!(pragmas["auto_vacuum"], "incremental");
+}
