@@ -130,7 +130,7 @@ pub enum Command {
     Runs(RunsArgs),
     /// Print the settings that a run recommends, ready to paste into a program.
     Settings(SettingsArgs),
-    /// Export the data of a run as CSV or JSON.
+    /// Export the data of runs as CSV, JSON, SQLite or Parquet, or in the formats of services that track benchmarks.
     Export(ExportArgs),
     /// Load CSV, JSON Lines, Parquet or Arrow files into a SQLite table at disk speed.
     Load(Box<LoadArgs>),
