@@ -34,7 +34,10 @@ pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
         checks.push(passed(
             ANSWER,
             "the same",
-            &format!("{number} statements answer the same"),
+            &match number {
+                1 => "1 statement answers the same".to_owned(),
+                _ => format!("{number} statements answer the same"),
+            },
         ));
     }
     checks
