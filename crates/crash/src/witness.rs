@@ -70,7 +70,7 @@ fn write_one(
 }
 
 /// The size of a base from which on witnesses hold only what differs from it.
-const LARGE: u64 = 16 << 20;
+const LARGE: u64 = 1 << 20;
 
 fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;

@@ -8,16 +8,22 @@ use crate::environment::FsyncCourse;
 /// How many times as fast as the quickest probe syncs may seem. Several syncs of a commit may find nothing left to write, and
 /// a probe may meet a busy moment.
 const TOLERATED: f64 = 4.0;
+/// The fewest probes by which the price is known.
+const FEWEST_PROBES: usize = 5;
+/// How many times as long as the quickest probe the slowest may take: where other work disturbs them, every probe may have
+/// met it and none shows what the device can do.
+const STEADY: u64 = 3;
 
 /// Why the syncs of a variant cannot have reached the disk; none where they can have, or where it is not known how
-/// many there were. Syncs of several connections may be carried out together.
+/// many there were or what one takes. Syncs of several connections may be carried out together.
 pub(super) fn why_impossible(
     variant: &VariantAnalysis,
     fsync: Option<FsyncCourse>,
 ) -> Option<String> {
     let per_txn = *variant.counts.get("syncs_per_txn")?;
     let txns_per_s = variant.summaries.get("txns_per_s")?.median;
-    let low_s = fsync?.low_ns as f64 / 1e9;
+    let fsync = fsync.filter(is_known)?;
+    let low_s = fsync.low_ns as f64 / 1e9;
     let together = variant.connections.len().max(1) as f64;
     let rate = per_txn * txns_per_s / together;
     (rate * low_s > TOLERATED).then(|| {
@@ -27,6 +33,11 @@ pub(super) fn why_impossible(
             1.0 / low_s
         )
     })
+}
+
+/// Whether the probes show what an fsync takes.
+fn is_known(fsync: &FsyncCourse) -> bool {
+    fsync.probes >= FEWEST_PROBES && fsync.high_ns <= fsync.low_ns.saturating_mul(STEADY)
 }
 
 #[cfg(test)]
@@ -66,7 +77,7 @@ mod tests {
     #[test]
     fn syncs_that_are_quicker_than_the_device_did_not_reach_it() {
         // An fsync takes 2 ms, so a device does 500 a second.
-        let fsync = FsyncCourse::of(vec![2_000_000, 3_000_000]);
+        let fsync = FsyncCourse::of(vec![2_000_000, 3_000_000, 2_000_000, 3_000_000, 2_000_000]);
         let why = |it: &VariantAnalysis| why_impossible(it, fsync);
         assert_eq!(why(&variant(2.0, 240.0, 1)), None);
         assert_eq!(why(&variant(0.0, 90_000.0, 1)), None);
@@ -85,7 +96,17 @@ mod tests {
             counts: Default::default(),
             ..quick
         };
-        let fsync = FsyncCourse::of(vec![2_000_000]);
-        assert_eq!(why_impossible(&uncounted, fsync), None);
+        let steady = FsyncCourse::of(vec![2_000_000; 5]);
+        assert_eq!(why_impossible(&uncounted, steady), None);
+        let quick = variant(1.0, 90_000.0, 1);
+        assert!(why_impossible(&quick, steady).is_some());
+        // Too few probes, and probes that met other work.
+        assert_eq!(
+            why_impossible(&quick, FsyncCourse::of(vec![2_000_000; 4])),
+            None
+        );
+        let disturbed =
+            FsyncCourse::of(vec![1_000_000, 9_000_000, 2_000_000, 3_000_000, 1_000_000]);
+        assert_eq!(why_impossible(&quick, disturbed), None);
     }
 }

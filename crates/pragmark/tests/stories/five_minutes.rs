@@ -33,7 +33,8 @@ fn every_command_of_the_first_page_works_in_its_order() {
     );
     assert!(settings.contains("journal_mode=wal"), "{settings}");
     assert!(
-        pasted.contains("execute") || pasted.contains("no recommendation"),
+        // What is recommended depends on the figures; the ladder is printed in any case.
+        pasted.contains("execute") || pasted.contains("To lose nothing acknowledged"),
         "{pasted}"
     );
     assert!(

@@ -1,6 +1,7 @@
 //! Databases of the user's own that cannot be used: refused with the reason, and not changed by one byte.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{Connection, Library, OpenFlags, Source};
 
@@ -155,6 +156,8 @@ fn a_database_that_changes_during_a_run_is_warned_of() {
         let record = std::fs::read_to_string(laboratory.path().join("run/outcomes.jsonl"));
         record.is_ok_and(|record| record.contains("measured"))
     });
+    // Pragmark may be copying the database just then.
+    connection.busy_timeout(Duration::from_secs(30)).unwrap();
     connection.execute("UPDATE item SET v = 'changed'").unwrap();
     let answer = Answer(run.wait_with_output().unwrap()).exits(0);
     let said = answer.stderr();
