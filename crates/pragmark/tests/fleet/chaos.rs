@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::world::{Running, World, essence, words, world};
+use crate::world::{Running, World, each_once, essence, words, world};
 
 /// Blocks of the run; with more, more is killed.
 fn blocks() -> u32 {
@@ -70,8 +70,8 @@ fn kills_of_agents_coordinator_and_server_lose_nothing_and_repeat_nothing() {
     }
     let code = coordinator.exit_code();
     assert_eq!(code, 0, "{}", world.log("run.log"));
-    let fleet: Vec<String> = world.trials(folder).iter().map(essence).collect();
-    assert_eq!(fleet.len(), 3 * blocks as usize, "0 lost, 0 counted twice");
+    let all = 3 * blocks as usize;
+    let fleet = each_once(&world.trials(folder), all);
     let local = [
         "run",
         "waits.toml",
@@ -85,7 +85,7 @@ fn kills_of_agents_coordinator_and_server_lose_nothing_and_repeat_nothing() {
     world.experiment(blocks, 0);
     let local = world.pragmark(&[&local[..], &["--no-tiers", "--out", "local"]].concat());
     assert_eq!(local.status.code(), Some(0), "{}", words(&local));
-    let local: Vec<String> = world.trials("local").iter().map(essence).collect();
+    let local = each_once(&world.trials("local"), all);
     assert_eq!(
         fleet, local,
         "in the order of the design, with the same figures"
@@ -149,8 +149,7 @@ fn a_run_of_which_only_the_server_knows_is_adopted() {
     let ended = world.pragmark(&adopt);
     assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
     let after = world.trials("adopted/groups/all-machines");
-    let after: Vec<String> = after.iter().map(essence).collect();
-    assert_eq!(after.len(), 36);
+    let after = each_once(&after, 36);
     assert_eq!(
         after[..before.len()],
         before,
@@ -177,8 +176,5 @@ fn an_agent_that_comes_back_late_is_recognised_and_its_block_counted_once() {
     world.until("the rest", || world.trials(folder).len() >= 15);
     slow.signal(Signal::CONT);
     assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));
-    let trials = world.trials(folder);
-    assert_eq!(trials.len(), 18);
-    let places: std::collections::BTreeSet<String> = trials.iter().map(essence).collect();
-    assert_eq!(places.len(), 18, "each counted once");
+    each_once(&world.trials(folder), 18);
 }

@@ -92,7 +92,7 @@ fn every_class_has_a_full_answer_and_the_page_compares_them() {
     assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
     for group in ["fast", "slow"] {
         let trials = world.trials(&format!("fleet/groups/{group}"));
-        assert_eq!(trials.len(), 4 * 3, "{group}");
+        assert!(trials.len() >= 4 * 3, "{group}");
     }
     let said = words(&world.pragmark(&["report", "fleet", "--format", "markdown"]));
     for part in [

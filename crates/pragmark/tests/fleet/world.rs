@@ -1,5 +1,6 @@
 //! A server, agents and coordinators as processes of their own, which tests start, kill and start again.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -343,6 +344,21 @@ published = 2.0
             std::thread::sleep(Duration::from_millis(30));
         }
     }
+}
+
+/// The essences of at least so many trials in the order of the design, each of which is there once. There are more where blocks
+/// were disturbed, which are measured again in rounds of their own.
+pub fn each_once(trials: &[Value], least: usize) -> Vec<String> {
+    let mut essences: Vec<String> = trials.iter().map(essence).collect();
+    let different: BTreeSet<&String> = essences.iter().collect();
+    assert_eq!(
+        different.len(),
+        essences.len(),
+        "counted twice: {essences:?}"
+    );
+    assert!(essences.len() >= least, "lost: {essences:?}");
+    essences.truncate(least);
+    essences
 }
 
 /// A trial without what differs from one machine and moment to the next.
