@@ -72,19 +72,8 @@ fn kills_of_agents_coordinator_and_server_lose_nothing_and_repeat_nothing() {
     assert_eq!(code, 0, "{}", world.log("run.log"));
     let all = 3 * blocks as usize;
     let fleet = each_once(&world.trials(folder), all);
-    let local = [
-        "run",
-        "waits.toml",
-        "--drivers",
-        "drivers",
-        "--seed",
-        "7",
-        "--probe",
-        "0",
-    ];
     world.experiment(blocks, 0);
-    let local = world.pragmark(&[&local[..], &["--no-tiers", "--out", "local"]].concat());
-    assert_eq!(local.status.code(), Some(0), "{}", words(&local));
+    world.run_locally();
     let local = each_once(&world.trials("local"), all);
     assert_eq!(
         fleet, local,

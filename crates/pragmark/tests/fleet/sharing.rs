@@ -1,6 +1,9 @@
 //! Agents share a run, and what comes of it is what one machine would have measured.
 
-use crate::world::{essence, words, world};
+use crate::world::{each_once, words, world};
+
+/// Trials of a run of eight rounds: two variants and the baseline again.
+const TRIALS: usize = 8 * 3;
 
 #[test]
 fn agents_share_the_blocks_and_the_record_is_that_of_one_machine() {
@@ -26,29 +29,20 @@ fn agents_share_the_blocks_and_the_record_is_that_of_one_machine() {
         );
     }
 
-    let local = [
-        "run",
-        "waits.toml",
-        "--drivers",
-        "drivers",
-        "--seed",
-        "7",
-        "--probe",
-        "0",
-        "--no-tiers",
-        "--out",
-        "local",
-    ];
-    let ended = world.pragmark(&local);
-    assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
-    let of = |folder| world.trials(folder).iter().map(essence).collect::<Vec<_>>();
-    assert_eq!(of("fleet/groups/all-machines"), of("local"));
+    world.run_locally();
+    let folders = ["fleet/groups/all-machines", "local"];
+    let [fleet, local] = folders.map(|folder| each_once(&world.trials(folder), TRIALS));
+    assert_eq!(fleet, local);
+    for folder in folders {
+        world.keep_undisturbed(folder, TRIALS);
+    }
     let table = |folder: &str| {
         let exported = world.pragmark(&["export", folder, "--format", "variants-csv"]);
         words(&exported)
     };
     let estimates = |folder| without_place(&table(folder));
-    assert_eq!(estimates("fleet/groups/all-machines"), estimates("local"));
+    let [fleet, local] = folders.map(estimates);
+    assert_eq!(fleet, local);
     let page = std::fs::read_to_string(world.path().join("fleet/report.html")).unwrap();
     assert!(page.contains("The machines"));
     assert!(!page.contains("127.0.0.1"), "no address in the page");

@@ -332,6 +332,30 @@ published = 2.0
             .collect()
     }
 
+    /// The same experiment on this machine alone, in the folder `local`.
+    pub fn run_locally(&self) {
+        let run = ["run", "waits.toml", "--drivers", "drivers", "--seed", "7"];
+        let more = ["--probe", "0", "--no-tiers", "--out", "local"];
+        let ended = self.pragmark(&[&run[..], &more].concat());
+        assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
+    }
+
+    /// Keeps so many trials of a run as if nothing had disturbed them: blocks that were are dropped from estimates, and that
+    /// depends on the moment.
+    pub fn keep_undisturbed(&self, folder: &str, trials: usize) {
+        let path = self.path().join(folder).join("outcomes.jsonl");
+        let text = fs::read_to_string(&path).unwrap();
+        let undisturbed = |line: &str| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            if let Some(covariates) = record.get_mut("covariates") {
+                *covariates = serde_json::json!({ "duration_ns": 1 });
+            }
+            format!("{record}\n")
+        };
+        let kept: String = text.lines().take(1 + trials).map(undisturbed).collect();
+        fs::write(&path, kept).unwrap();
+    }
+
     /// Waits until something holds.
     pub fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let begin = Instant::now();
