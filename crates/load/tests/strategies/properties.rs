@@ -86,92 +86,91 @@ fn keys(steps: Vec<(bool, u8)>, last: &mut i64) -> Vec<Value> {
         .collect()
 }
 
+/// The types that columns of a table can be declared with.
+fn type_names(strict: bool) -> Vec<&'static str> {
+    let names = ["INTEGER", "REAL", "TEXT", "BLOB"];
+    let more: &[_] = if strict {
+        &["ANY"]
+    } else {
+        &["", "NUMERIC", "DECIMAL(10,2)"]
+    };
+    [&names, more].concat()
+}
+
+/// Up to two indexes, each over some of the columns.
+fn indexes(columns: usize) -> impl Strategy<Value = Vec<Vec<usize>>> {
+    let all: Vec<_> = (0..columns).collect();
+    let indexed = prop::sample::subsequence(all, 1..=columns);
+    prop::collection::btree_set(indexed, 0..3).prop_map(|sets| sets.into_iter().collect())
+}
+
+/// Tables with rowids that have no batches.
+fn tables() -> impl Strategy<Value = Case> {
+    let kinds = (any::<bool>(), any::<bool>(), any::<bool>());
+    let page_sizes = select((9..=16).map(|bits| 1_u32 << bits).collect::<Vec<_>>());
+    (kinds, page_sizes, 1_usize..4, 1_usize..6).prop_flat_map(
+        |((strict, rowid_alias, sorted), page_size, workers, columns)| {
+            let declared = prop::collection::vec(select(type_names(strict)), columns);
+            (declared, indexes(columns)).prop_map(move |(mut declared, indexes)| {
+                if rowid_alias {
+                    declared[0] = "INTEGER";
+                }
+                Case {
+                    declared,
+                    strict,
+                    rowid_alias,
+                    page_size,
+                    workers,
+                    indexes,
+                    key: Vec::new(),
+                    sorted,
+                    batches: Vec::new(),
+                }
+            })
+        },
+    )
+}
+
+/// The columns of a batch, and for each row how far its key is from the last.
+type Batch = (Vec<Vec<Value>>, Vec<(bool, u8)>);
+
+/// Rows for a table.
+fn batch(table: &Case, rows: usize) -> impl Strategy<Value = Batch> + use<> {
+    let column = |declared: &&'static str| column(declared, table.strict, table.page_size, rows);
+    let columns: Vec<_> = table.declared.iter().map(column).collect();
+    (
+        columns,
+        prop::collection::vec((any::<bool>(), any::<u8>()), rows),
+    )
+}
+
+/// Gives the first column of a table with a rowid alias keys that ascend over all batches.
+fn with_keys(mut batches: Vec<Batch>, mut last: i64) -> Vec<Vec<Vec<Value>>> {
+    if let Some(step) = batches.iter_mut().find_map(|(_, steps)| steps.first_mut()) {
+        // The first key of all sets where the others begin.
+        step.0 = true;
+    }
+    let keyed = |(mut columns, steps): Batch| {
+        columns[0] = keys(steps, &mut last);
+        columns
+    };
+    batches.into_iter().map(keyed).collect()
+}
+
 /// Tables with rowids, in up to three batches of fewer rows than `largest`.
 fn cases(largest: usize) -> impl Strategy<Value = Case> {
-    let page_sizes = select(vec![
-        512_u32, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
-    ]);
-    (
-        any::<bool>(),
-        any::<bool>(),
-        page_sizes,
-        1_usize..4,
-        -100_i64..1000,
-        1_usize..6,
-    )
-        .prop_flat_map(
-            move |(strict, rowid_alias, page_size, workers, first, columns)| {
-                let names = if strict {
-                    vec!["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
-                } else {
-                    vec![
-                        "INTEGER",
-                        "REAL",
-                        "TEXT",
-                        "BLOB",
-                        "",
-                        "NUMERIC",
-                        "DECIMAL(10,2)",
-                    ]
-                };
-                let declared = prop::collection::vec(select(names), columns);
-                let indexed =
-                    prop::sample::subsequence((0..columns).collect::<Vec<_>>(), 1..=columns);
-                let indexed = prop::collection::btree_set(indexed, 0..3);
-                let sizes = prop::collection::vec(0..largest, 0..4);
-                (declared, sizes, indexed, any::<bool>()).prop_flat_map(
-                    move |(mut declared, sizes, indexes, sorted)| {
-                        let indexes: Vec<Vec<usize>> = indexes.into_iter().collect();
-                        if rowid_alias {
-                            declared[0] = "INTEGER";
-                        }
-                        let batches: Vec<_> = sizes
-                            .iter()
-                            .map(|rows| {
-                                let columns: Vec<_> = declared
-                                    .iter()
-                                    .map(|declared| column(declared, strict, page_size, *rows))
-                                    .collect();
-                                let steps =
-                                    prop::collection::vec((any::<bool>(), any::<u8>()), *rows);
-                                (columns, steps)
-                            })
-                            .collect();
-                        let declared = declared.clone();
-                        batches.prop_map(move |batches| {
-                            let mut last = first;
-                            let mut first_batch = true;
-                            let batches = batches
-                                .into_iter()
-                                .map(|(mut columns, mut steps)| {
-                                    if rowid_alias {
-                                        if let (true, Some(step)) = (first_batch, steps.first_mut())
-                                        {
-                                            // The first key of all sets where the others begin.
-                                            step.0 = true;
-                                            first_batch = false;
-                                        }
-                                        columns[0] = keys(steps, &mut last);
-                                    }
-                                    columns
-                                })
-                                .collect();
-                            Case {
-                                declared: declared.clone(),
-                                strict,
-                                rowid_alias,
-                                page_size,
-                                workers,
-                                indexes: indexes.clone(),
-                                key: Vec::new(),
-                                sorted,
-                                batches,
-                            }
-                        })
-                    },
-                )
+    let sizes = prop::collection::vec(0..largest, 0..4);
+    (tables(), sizes, -100_i64..1000).prop_flat_map(|(table, sizes, first)| {
+        let batches: Vec<_> = sizes.iter().map(|rows| batch(&table, *rows)).collect();
+        batches.prop_map(move |batches| Case {
+            batches: if table.rowid_alias {
+                with_keys(batches, first)
+            } else {
+                batches.into_iter().map(|(columns, _)| columns).collect()
             },
-        )
+            ..table.clone()
+        })
+    })
 }
 
 proptest! {
