@@ -1,7 +1,7 @@
 //! What keeps an accident from being staged at all. What an accident does to a database is no error but
 //! a finding.
 
-use engine::EngineError;
+use engine::{EngineError, ErrorKind};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -60,19 +60,17 @@ pub enum AccidentError {
 /// called as it does not allow (<https://sqlite.org/rescode.html>). A file that is shorter than it should be, or is no longer
 /// there, is no failing disk.
 pub(crate) fn is_of_harness(error: &EngineError) -> bool {
-    const NO_MEMORY: i32 = 7;
-    const IO: i32 = 10;
-    const FULL: i32 = 13;
-    const MISUSE: i32 = 21;
     const NO_LARGE_FILES: i32 = 22;
-    const SHORT_READ: i32 = IO | 2 << 8;
-    const NOTHING_TO_DELETE: i32 = IO | 23 << 8;
+    const SHORT_READ: i32 = 10 | 2 << 8;
+    const NOTHING_TO_DELETE: i32 = 10 | 23 << 8;
     let Some(error) = error.as_sqlite() else {
         return true;
     };
-    let of_files = [SHORT_READ, NOTHING_TO_DELETE].contains(&error.extended());
-    let of_harness = [NO_MEMORY, IO, FULL, MISUSE, NO_LARGE_FILES].contains(&error.primary());
-    of_harness && !of_files
+    match error.kind() {
+        ErrorKind::Io => ![SHORT_READ, NOTHING_TO_DELETE].contains(&error.extended()),
+        ErrorKind::OutOfMemory | ErrorKind::Full | ErrorKind::Misuse => true,
+        _ => error.primary() == NO_LARGE_FILES,
+    }
 }
 
 /// Whether SQLite does not understand what it is given, such as the name of a table that it does not have.

@@ -3,9 +3,10 @@
 
 use crate::content::Content;
 use crate::error::CrashError;
-use crate::sandbox::message;
+use crate::sandbox::{STEPS, message};
 use crate::script::{Execution, Script};
-use engine::{Connection, EngineError, SqliteError};
+use engine::{Connection, EngineError, ErrorKind, SqliteError};
+use std::path::Path;
 
 /// A file whose name has a path.
 pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
@@ -37,10 +38,8 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
 
 /// Whether SQLite says by an error that the database is damaged (<https://sqlite.org/rescode.html>).
 fn is_damage(error: &EngineError) -> bool {
-    const CORRUPT: i32 = 11;
-    const NOT_A_DATABASE: i32 = 26;
-    let code = error.as_sqlite().map(SqliteError::primary);
-    matches!(code, Some(CORRUPT | NOT_A_DATABASE))
+    let kind = error.as_sqlite().map(SqliteError::kind);
+    matches!(kind, Some(ErrorKind::Corrupt | ErrorKind::NotADatabase))
 }
 
 fn damaged(reason: String, place: &str) -> CrashError {
@@ -63,6 +62,19 @@ pub(crate) fn check_undamaged(
         }
     }
     Ok(())
+}
+
+/// Checks that what a script made is small enough to be read in each crash image.
+pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(), CrashError> {
+    connection.limit_steps(STEPS)?;
+    match connection.query_text("PRAGMA integrity_check(1)") {
+        Err(EngineError::Sqlite(error)) if error.kind() == ErrorKind::Interrupted => {
+            Err(CrashError::TooLarge {
+                path: script.to_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A recorded statement that fails now.

@@ -59,6 +59,12 @@ pub enum CrashError {
         /// The script or trace.
         path: PathBuf,
     },
+    /// The databases are too large to be read in each crash image.
+    #[error("what {} makes is too large to be read again in each crash image; make most of it beforehand and name that database with --db", .path.display())]
+    TooLarge {
+        /// The script.
+        path: PathBuf,
+    },
     /// The engine damages a database that never crashes.
     #[error("damage without a crash: {reason}, {place}")]
     Damaged {

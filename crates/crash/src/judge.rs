@@ -55,7 +55,11 @@ pub enum Violation {
     },
     /// Each database holds what a transaction committed, but not the same one.
     #[error("each database holds what a transaction committed, but not the same one")]
-    Split,
+    Split {
+        /// All of them.
+        #[serde(default)]
+        databases: Vec<String>,
+    },
 }
 
 /// The judgement on one image.
@@ -227,7 +231,9 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
                 false => Violation::Impossible { database },
             }
         }
-        None => Violation::Split,
+        None => Violation::Split {
+            databases: recording.databases.clone(),
+        },
     })
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn content(bytes: &Bytes) -> Content {
     }
     hash.update(&file.count.to_le_bytes());
     hash.update(&[u8::from(file.count * file.size > bytes.len() as u64)]);
-    hash.update(&first);
+    hash.update(&file.without_unused(0, &first, &bytes.block_of_base(0)));
     for block in bytes.changed().skip_while(|block| block.number == 0) {
         let before = bytes.block_of_base(block.number);
         let kept = file.without_unused(block.number, block.bytes, &before);

@@ -1,7 +1,9 @@
 //! Recording a workload: its trace, and what the databases held after every commit.
 
 use crate::beginning::{Beginning, MOST_WRITTEN};
-use crate::complaint::{check_undamaged, failed, not_plain, read_content, unlike_recorded};
+use crate::complaint::{
+    check_readable, check_undamaged, failed, not_plain, read_content, unlike_recorded,
+};
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
@@ -120,9 +122,11 @@ impl Recording {
             }
             recorder.begin_act(sandbox, &connection)?;
         }
-        // A script of the user's may damage what it likes.
-        if script.path.is_none() {
-            check_undamaged(&connection, &databases(&connection)?)?;
+        match &script.path {
+            None => check_undamaged(&connection, &databases(&connection)?)?,
+            // A script of the user's may damage what it likes, but each image is to be read within the limit.
+            Some(path) if beginning.is_none() => check_readable(&connection, path)?,
+            Some(_) => {}
         }
         connection.close()?;
         recorder.finish(sandbox, script).map(Ok)

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The most instructions that a statement may take on a recovered database.
-const STEPS: u32 = 5_000_000;
+pub(crate) const STEPS: u32 = 5_000_000;
 
 /// What is wrong with a recovered database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Sandbox {
         let mut problems = Vec::with_capacity(databases.len());
         for (number, name) in databases.iter().enumerate() {
             // Attaching reads the schema, and so recovers what a crash left.
-            let attached = connection.execute(&format!("ATTACH '{name}' AS d{number}"));
+            let attached = attach(&connection, name, number);
             problems.push(attached.err().map(unopenable));
         }
         for (number, problem) in problems.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Sandbox {
     /// As [`recover`](Self::recover).
     pub fn examine(&mut self, database: &str) -> Result<Recovered, CrashError> {
         let connection = self.connection()?;
-        if let Err(error) = connection.execute(&format!("ATTACH '{database}' AS d0")) {
+        if let Err(error) = attach(&connection, database, 0) {
             self.give_back(connection)?;
             return Ok(Err(unopenable(error)));
         }
@@ -248,6 +248,12 @@ impl Sandbox {
         self.recovering = Some(connection);
         Ok(())
     }
+}
+
+/// Attaches a database as `d0`, `d1` and so on.
+fn attach(connection: &Connection, name: &str, number: usize) -> Result<(), EngineError> {
+    let quoted = name.replace('\'', "''");
+    connection.execute(&format!("ATTACH '{quoted}' AS d{number}"))
 }
 
 fn unopenable(error: EngineError) -> Problem {

@@ -235,7 +235,8 @@ impl Survey<'_, '_> {
     ) -> Result<Judgement, CrashError> {
         let mut judgement = self.judge.judge(self.recording, files)?;
         let is_new = !self.findings.seen.contains_key(&key);
-        if judgement == Judgement::Violated(Violation::Split) && !self.splits_count {
+        let is_split = matches!(judgement, Judgement::Violated(Violation::Split { .. }));
+        if is_split && !self.splits_count {
             self.findings.tally.split_unpromised += u64::from(is_new);
             // Each database by itself is in order, and nothing was promised of them together.
             judgement = Judgement::Committed(crash.acknowledged);
@@ -356,7 +357,7 @@ impl Survey<'_, '_> {
         let smallest = minimise(source.units, source.state, |state| {
             let files = source.disk.files(source.units, state);
             match self.judge.judge(self.recording, files) {
-                Ok(Judgement::Violated(Violation::Split)) => self.splits_count,
+                Ok(Judgement::Violated(Violation::Split { .. })) => self.splits_count,
                 Ok(Judgement::Violated(_)) => true,
                 Ok(Judgement::Committed(_)) => false,
                 Err(error) => {

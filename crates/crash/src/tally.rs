@@ -49,7 +49,7 @@ impl Tally {
             Violation::Unopenable { .. } | Violation::Ended { .. } => self.unopenable += 1,
             Violation::Corrupt { .. } => self.corrupt += 1,
             Violation::Impossible { .. } | Violation::Mixed { .. } => self.impossible += 1,
-            Violation::Split => self.split += 1,
+            Violation::Split { .. } => self.split += 1,
         }
     }
 
@@ -143,7 +143,9 @@ mod tests {
         let said = |tally: &Tally| tally.losses().to_string();
         assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
         tally.split_unpromised = 4;
-        tally.count(&Violation::Split);
+        tally.count(&Violation::Split {
+            databases: Vec::new(),
+        });
         assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
         tally.ordinary = counts(90, 1, 7, 2);
         assert_eq!(said(&tally), "can corrupt (1 of 90 images)");

@@ -165,23 +165,6 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
         true => "a crash, and another one during recovery from it",
         false => "a crash",
     };
-    let check = match violation {
-        Violation::Unopenable { database, message } | Violation::Corrupt { database, message } => {
-            let last = message.lines().last().unwrap_or_default();
-            let expected = last.replace('\'', r"'\''");
-            format!("expected='{expected}'; check_integrity {database}")
-        }
-        Violation::Ended { database, .. } => {
-            format!(
-                "cannot 'open a copy of image/{database} with the engine that ended its process'"
-            )
-        }
-        Violation::Impossible { database } => format!("compare_dumps {database}"),
-        Violation::Mixed { database } => {
-            format!("check_integrity {database}; [ $shown = 0 ] || compare_dumps {database}")
-        }
-        Violation::Split => "compare_dumps main.db; compare_dumps aux.db; together".to_owned(),
-    };
     SCRIPT
         .replace("@VARIANT@", &cell.variant.to_string())
         .replace("@MODEL@", cell.model.name())
@@ -189,7 +172,36 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
         .replace("@FAULTS@", &witness.faults.to_string())
         .replace("@ACKNOWLEDGED@", &witness.acknowledged.to_string())
         .replace("@WHAT@", &violation.to_string())
-        .replace("@CHECK@", &check)
+        .replace("@CHECK@", &check(violation))
+}
+
+/// The lines of the script that show a violation.
+fn check(violation: &Violation) -> String {
+    match violation {
+        Violation::Unopenable { database, message } | Violation::Corrupt { database, message } => {
+            let expected = quoted(message.lines().last().unwrap_or_default());
+            format!("expected={expected}; check_integrity {}", quoted(database))
+        }
+        Violation::Ended { database, .. } => {
+            let why =
+                format!("open a copy of image/{database} with the engine that ended its process");
+            format!("cannot {}", quoted(&why))
+        }
+        Violation::Impossible { database } => format!("compare_dumps {}", quoted(database)),
+        Violation::Mixed { database } => {
+            let database = quoted(database);
+            format!("check_integrity {database}; [ $shown = 0 ] || compare_dumps {database}")
+        }
+        Violation::Split { databases } => {
+            let compare = |database: &String| format!("compare_dumps {}; ", quoted(database));
+            databases.iter().map(compare).collect::<String>() + "together"
+        }
+    }
+}
+
+/// A word of the shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The script. It works on a copy, because opening a database after a crash changes it.
@@ -256,30 +268,82 @@ dump() {
         [ "$1" = image ] || cannot "the shell cannot read the committed state in $1: $(head -3 "$work/$1-$2.sql")"
 }
 
-# Which of the two committed states a database holds: before, after, or neither.
+# Which of the two committed states a database holds: one, both where they are the same, or none.
 compare_dumps() {
     dump image "$1"
-    holds=neither
+    holds=
     for state in before after; do
         if [ -d "$work/$state" ]; then
             dump "$state" "$1"
-            if cmp -s "$work/image-$1.sql" "$work/$state-$1.sql"; then holds=$state; fi
+            if cmp -s "$work/image-$1.sql" "$work/$state-$1.sql"; then holds="$holds $state"; fi
         fi
     done
-    printf '%s holds %s of the states around the crash\n' "$1" "$holds"
-    case $holds in
-        neither) diff "$work/before-$1.sql" "$work/image-$1.sql" | head -20 || true; shown=0 ;;
-    esac
-    all="${all:-}$holds "
+    printf '%s holds the state:%s\n' "$1" "${holds:- none of those around the crash}"
+    if [ -z "$holds" ]; then
+        diff "$work/before-$1.sql" "$work/image-$1.sql" | head -20 || true
+        shown=0
+    fi
+    common=$(for state in ${common-before after}; do
+        case "$holds " in *" $state "*) echo "$state" ;; esac
+    done)
 }
 
 together() {
-    case $all in
-        "before before " | "after after ") ;;
-        *) shown=0; echo "the databases do not belong together" ;;
-    esac
+    if [ -z "$common" ]; then
+        shown=0
+        echo "the databases do not belong together"
+    fi
 }
 
 @CHECK@
 exit $shown
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Connection, Library, OpenFlags, Source};
+    use std::process::Command;
+
+    /// Makes databases that hold a number each.
+    fn state(folder: &Path, state: &str, numbers: [(&str, i64); 2]) {
+        let library = std::sync::Arc::new(Library::load(&Source::Embedded).unwrap());
+        let place = folder.join(state);
+        fs::create_dir(&place).unwrap();
+        for (name, number) in numbers {
+            let connection =
+                Connection::open(&library, &place.join(name), OpenFlags::default(), None).unwrap();
+            let sql = format!("CREATE TABLE t(a); INSERT INTO t VALUES ({number})");
+            connection.execute(&sql).unwrap();
+            connection.close().unwrap();
+        }
+    }
+
+    /// How the script ends that is to show that two databases do not belong together.
+    fn shown(image: [i64; 2], before: [i64; 2], after: [i64; 2]) -> Option<i32> {
+        const NAMES: [&str; 2] = ["main.db", "my brother's.db"];
+        let folder = tempfile::tempdir().unwrap();
+        for (name, numbers) in [("image", image), ("before", before), ("after", after)] {
+            let numbers = [(NAMES[0], numbers[0]), (NAMES[1], numbers[1])];
+            state(folder.path(), name, numbers);
+        }
+        let databases = NAMES.map(str::to_owned).to_vec();
+        let script = SCRIPT.replace("@CHECK@", &check(&Violation::Split { databases }));
+        let path = folder.path().join("show.sh");
+        fs::write(&path, script).unwrap();
+        let ended = Command::new("sh").arg(&path).status().unwrap();
+        ended.code()
+    }
+
+    #[test]
+    fn databases_do_not_belong_together_if_no_state_fits_all() {
+        if Command::new("sqlite3").arg("--version").output().is_err() {
+            testing::skip("there is no sqlite3 shell here");
+            return;
+        }
+        assert_eq!(shown([1, 2], [1, 1], [2, 2]), Some(0));
+        assert_eq!(shown([2, 1], [1, 1], [2, 1]), Some(1));
+        assert_eq!(shown([1, 1], [1, 1], [2, 2]), Some(1));
+        assert_eq!(shown([2, 3], [1, 1], [2, 2]), Some(0));
+    }
+}

@@ -136,6 +136,56 @@ fn verdicts_on_the_users_database_are_those_of_its_settings_and_it_is_not_change
     }
 }
 
+/// With pages of 1,024 bytes, the first block has free ones, which SQLite uses again without a copy in the journal.
+#[test]
+fn free_pages_in_the_first_block_are_no_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let connection = Connection::open(&library(), &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute(
+            "PRAGMA page_size = 1024;
+             CREATE TABLE item(v TEXT);
+             INSERT INTO item VALUES (printf('%02500d', 1));
+             DELETE FROM item;",
+        )
+        .unwrap();
+    connection.close().unwrap();
+    let text = "INSERT INTO item VALUES (printf('%02500d', 2));
+        UPDATE item SET v = printf('%02400d', 3);
+        DELETE FROM item;
+        INSERT INTO item VALUES (printf('%02500d', 4));";
+    let beginning = Beginning::of(&[&path], 100).unwrap();
+    let variant = settings(JournalMode::Delete, Synchronous::Extra);
+    let matrix = measured(&plan(Some(script(text)), Some(beginning), variant)).unwrap();
+    assert_eq!(worst(&matrix), [Some(Loss::Nothing); MODELS.len()]);
+}
+
+#[test]
+fn what_is_too_large_to_be_read_in_each_image_is_no_damage() {
+    let text = "CREATE TABLE t(a); CREATE INDEX i ON t(a);
+        WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 600000)
+            INSERT INTO t SELECT i FROM n;";
+    let variant = settings(JournalMode::Wal, Synchronous::Full);
+    let error = measured(&plan(Some(script(text)), None, variant)).unwrap_err();
+    assert!(matches!(error, CrashError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn names_of_databases_may_have_quotes() {
+    let text = "ATTACH 'it''s.db' AS other;
+        CREATE TABLE t(a); CREATE TABLE other.t(a);
+        INSERT INTO t VALUES (1); INSERT INTO other.t VALUES (2);";
+    let variant = settings(JournalMode::Delete, Synchronous::Extra);
+    let matrix = measured(&plan(Some(script(text)), None, variant)).unwrap();
+    // The settings are those of the main database; the other one is in DELETE/FULL.
+    assert!(
+        worst(&matrix)
+            .iter()
+            .all(|loss| *loss < Some(Loss::Corruption))
+    );
+}
+
 /// Rows and pages are two ways to tell what a database holds. Where both can be used, they tell the same.
 #[test]
 fn judged_by_pages_the_built_in_workload_comes_to_the_verdicts_by_rows() {

@@ -13,7 +13,6 @@ use crate::feed::{LOOK, Observer, Phase, Progress};
 use crate::loader::load_once;
 use crate::request::{Mode, Request, Summary};
 use crate::source::{Again, Source, Typing};
-use crate::staging::destination;
 use crate::table::{Column, same};
 
 /// Loads every row of a source into a table.
@@ -30,14 +29,7 @@ pub fn load(
     observer: &mut Observer<'_>,
 ) -> Result<Summary, LoadError> {
     let begin = Instant::now();
-    if request.table.name.trim().is_empty() {
-        let reason = "the name of the table is empty".to_owned();
-        return Err(LoadError::Definition(reason));
-    }
-    let request = &Request {
-        database: destination(&request.database),
-        ..request.clone()
-    };
+    let request = &request.resolved()?;
     let again = source.again();
     let mut summary = match attempt(library, source, request, observer) {
         Err(error) if error.is_of_type() => {

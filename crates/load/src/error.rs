@@ -194,7 +194,7 @@ pub enum LoadError {
         columns: String,
     },
     /// The finished database does not hold what it should.
-    #[error("the check of the new database failed, and it was discarded: {0}")]
+    #[error("the check of the database failed, so nothing was loaded: {0}")]
     Check(String),
     /// The observer ended the load.
     #[error("stopped; the database is unchanged")]

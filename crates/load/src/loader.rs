@@ -60,7 +60,6 @@ pub(crate) fn load_once(
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
     refuse_own_input(&*source, request)?;
-    request.check_page_size()?;
     let is_new = !request.database.exists();
     let loaded = if is_new {
         load.build_new(source, &mut rejects, observer)

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
 
 use crate::cells::{Rows, sifted};
+use crate::database::check_page_size;
 use crate::error::LoadError;
 use crate::indexes;
 use crate::loader::check_request;
 use crate::pages::{Layout, NoLayout};
 use crate::request::{Mode, Request};
+use crate::same_file::refuse_own_input;
 use crate::source::{Deciding, Source};
 use crate::table::{Column, same};
 use crate::target::{Target, TargetColumn, object};
@@ -51,8 +53,21 @@ pub fn outline(
     request: &Request,
     rows: usize,
 ) -> Result<Outline, LoadError> {
-    request.check_page_size()?;
+    let request = &request.resolved()?;
+    refuse_own_input(&*source, request)?;
+    examine(library, source, request, rows).map_err(|error| error.in_database(&request.database))
+}
+
+fn examine(
+    library: &Arc<Library>,
+    source: &mut dyn Source,
+    request: &Request,
+    rows: usize,
+) -> Result<Outline, LoadError> {
     let existing = existing(library, request)?;
+    if let Some(connection) = &existing {
+        check_page_size(connection, request)?;
+    }
     let adds_to = existing.as_ref().filter(|_| request.mode == Mode::Append);
     let (target, sql, layout) = match adds_to {
         Some(connection) => of_existing(connection, source, request)?,

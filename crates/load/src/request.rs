@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::LoadError;
+use crate::staging::destination;
 use crate::table::{Index, Table};
 
 /// What is to be loaded where, and how.
@@ -66,7 +67,23 @@ impl Request {
         }
     }
 
-    pub(crate) fn check_page_size(&self) -> Result<(), LoadError> {
+    /// The request for the file that the database's path leads to.
+    ///
+    /// # Errors
+    /// What cannot be meant: a table without a name, a page size that SQLite does not have.
+    pub(crate) fn resolved(&self) -> Result<Request, LoadError> {
+        if self.table.name.trim().is_empty() {
+            let reason = "the name of the table is empty".to_owned();
+            return Err(LoadError::Definition(reason));
+        }
+        self.check_page_size()?;
+        Ok(Request {
+            database: destination(&self.database),
+            ..self.clone()
+        })
+    }
+
+    fn check_page_size(&self) -> Result<(), LoadError> {
         match self.page_size {
             Some(size) if !size.is_power_of_two() || !(512..=65_536).contains(&size) => {
                 Err(LoadError::Definition(format!(
@@ -182,7 +199,7 @@ impl Summary {
         self.rows as f64 / self.time.as_secs_f64()
     }
 
-    /// Bytes of the database per second.
+    /// Bytes of the database per second; what was written if the database was made.
     pub fn database_rate(&self) -> f64 {
         self.database_bytes as f64 / self.time.as_secs_f64()
     }

@@ -46,13 +46,13 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// How many acknowledged transactions are missing, where nothing else is wrong.
+    /// How many acknowledged transactions are missing, where nothing else is wrong; the first has the number 0.
     pub fn lost(&self) -> Option<u64> {
         match self {
             Damage::Lost {
                 acknowledged,
                 found,
-            } => Some(acknowledged - found.unwrap_or_default()),
+            } => Some(acknowledged + 1 - found.map_or(0, |found| found + 1)),
             _ => None,
         }
     }
@@ -204,8 +204,11 @@ mod tests {
         assert_eq!(check_last(None, Some(0)), Ok(()));
         assert_eq!(check_last(Some(4), Some(4)), Ok(()));
         assert_eq!(check_last(Some(4), Some(5)), Ok(()));
-        assert!(check_last(Some(4), Some(3)).unwrap_err().is_loss());
-        assert!(check_last(Some(0), None).unwrap_err().is_loss());
+        let lost = |acknowledged, found| check_last(Some(acknowledged), found).unwrap_err().lost();
+        assert_eq!(lost(4, Some(3)), Some(1));
+        assert_eq!(lost(4, Some(0)), Some(4));
+        assert_eq!(lost(0, None), Some(1));
+        assert_eq!(lost(1, None), Some(2));
         assert!(matches!(
             check_last(Some(4), Some(6)),
             Err(Damage::NeverBegun { found: 6, .. })

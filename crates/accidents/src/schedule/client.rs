@@ -100,6 +100,21 @@ pub(super) enum Outcome {
     Unable(String),
 }
 
+impl Outcome {
+    /// That of what nothing but damage, or the harness, prevents.
+    pub(super) fn failed(trouble: Trouble) -> Outcome {
+        match trouble {
+            Trouble::Sqlite(error) if is_of_harness(&error) => Outcome::Unable(error.to_string()),
+            Trouble::Sqlite(error) => Outcome::Wrong(error.to_string()),
+            Trouble::Seen(what) => Outcome::Wrong(what),
+        }
+    }
+
+    pub(super) fn is_unable(&self) -> bool {
+        matches!(self, Outcome::Unable(_))
+    }
+}
+
 /// What a connection is in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
@@ -165,14 +180,10 @@ impl Client {
         match outcome {
             Ok(()) => Outcome::Done,
             Err(Trouble::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
-            Err(Trouble::Sqlite(error)) if is_of_harness(&error) => {
-                Outcome::Unable(error.to_string())
-            }
             Err(Trouble::Sqlite(error)) if is_not_understood(&error) => {
                 Outcome::NotUnderstood(error.to_string())
             }
-            Err(Trouble::Sqlite(error)) => Outcome::Wrong(error.to_string()),
-            Err(Trouble::Seen(what)) => Outcome::Wrong(what),
+            Err(trouble) => Outcome::failed(trouble),
         }
     }
 
@@ -189,7 +200,7 @@ impl Client {
     pub(super) fn close(&mut self) -> Outcome {
         match self.connection.take().map(Connection::close) {
             None | Some(Ok(())) => Outcome::Done,
-            Some(Err(error)) => Outcome::Wrong(error.to_string()),
+            Some(Err(error)) => Outcome::failed(error.into()),
         }
     }
 
@@ -337,7 +348,7 @@ impl Client {
 }
 
 /// Why an act failed.
-enum Trouble {
+pub(super) enum Trouble {
     Sqlite(EngineError),
     /// What was seen is wrong.
     Seen(String),

@@ -1,7 +1,7 @@
 //! The stage on which schedules are played: a folder, an engine, and a shim through which the first
 //! client works and inside whose calls the second acts.
 
-use super::client::{Client, Outcome, Seen, changes, schema};
+use super::client::{Client, Outcome, Seen, Trouble, changes, schema};
 use super::ledger::Ledger;
 use super::plan::Schedule;
 use super::scenario::{Act, Files, Scenario, Who, scenario};
@@ -219,31 +219,18 @@ impl Stage {
             )
         };
         let mut first = client("first", self.first_vfs.name());
-        let mut second = client("second", self.second_vfs.name());
-        let mut early = Vec::new();
-        for (who, act) in scenario.before {
-            let client = match who {
-                Who::First => &mut first,
-                Who::Second => &mut second,
-            };
-            let outcome = client.act(*act, &ledger);
-            if outcome != Outcome::Done {
-                early.push(format!("{}, {act:?} beforehand: {outcome:?}", client.who()));
-            }
-        }
-        *self.director().direction() = Some(Direction {
+        let mut direction = Direction {
             at_calls: schedule.places.clone(),
             acts: scenario.second,
             done: 0,
-            second,
+            second: client("second", self.second_vfs.name()),
             ledger: Arc::clone(&ledger),
-            played: Played {
-                wrong: early,
-                ..Played::default()
-            },
+            played: Played::default(),
             unable: None,
             traced,
-        });
+        };
+        direction.act_before(&mut first, scenario);
+        *self.director().direction() = Some(direction);
         self.run_first(scenario, &mut first, &ledger);
         let direction = self.director().direction().take();
         match direction {
@@ -280,22 +267,26 @@ impl Stage {
         direction.act_up_to(usize::MAX);
         // Whoever is in the way goes first; two rounds are enough for two.
         for _ in 0..2 {
-            first.end(&ledger);
-            direction.second.end(&ledger);
+            let ended = [first.end(&ledger), direction.second.end(&ledger)];
+            for outcome in ended.into_iter().filter(Outcome::is_unable) {
+                direction.note("in the end", "end", outcome);
+            }
         }
         for act in [Act::Write, Act::Read] {
+            let what = format!("{act:?} in the end");
             let outcome = first.act(act, &ledger);
-            direction.note_end(first.who(), act, outcome);
+            direction.note_alone(first.who(), &what, outcome);
             let outcome = direction.second.act(act, &ledger);
-            direction.note_end(direction.second.who(), act, outcome);
+            direction.note_alone(direction.second.who(), &what, outcome);
         }
         let closed = first.close();
         direction.note(first.who(), "close", closed);
         let closed = direction.second.close();
         direction.note(direction.second.who(), "close", closed);
-        if let Err(why) = self.check(&ledger) {
-            direction.note("in the end", "check", Outcome::Wrong(why));
-        }
+        let checked = self
+            .check(&ledger)
+            .map_or_else(Outcome::failed, |()| Outcome::Done);
+        direction.note("in the end", "check", checked);
         match direction.unable {
             Some(unable) => Err(AccidentError::Unable(unable)),
             None => Ok(direction.played),
@@ -303,38 +294,33 @@ impl Stage {
     }
 
     /// Checks the database with a connection of its own, without any shim.
-    fn check(&self, ledger: &Ledger) -> Result<(), String> {
-        let text = |error: engine::EngineError| error.to_string();
+    fn check(&self, ledger: &Ledger) -> Result<(), Trouble> {
         let connection =
-            Connection::open(&self.library, &self.database(), OpenFlags::default(), None)
-                .map_err(text)?;
-        let verdict = connection
-            .query_text("PRAGMA integrity_check")
-            .map_err(text)?;
+            Connection::open(&self.library, &self.database(), OpenFlags::default(), None)?;
+        let verdict = connection.query_text("PRAGMA integrity_check")?;
         if verdict != "ok" {
-            return Err(format!("integrity_check: {verdict}"));
+            return Err(Trouble::Seen(format!("integrity_check: {verdict}")));
         }
-        Seen::read(&connection).map_err(text)?.transactions()?;
+        let seen = Seen::read(&connection)?;
+        seen.transactions().map_err(Trouble::Seen)?;
         let mut logged = Vec::new();
-        connection
-            .for_each_row("SELECT who, n FROM log ORDER BY who, n", |row| {
-                logged.push((row.column_text(0)?.to_owned(), row.column_i64(1)));
-                Ok(())
-            })
-            .map_err(text)?;
+        connection.for_each_row("SELECT who, n FROM log ORDER BY who, n", |row| {
+            logged.push((row.column_text(0)?.to_owned(), row.column_i64(1)));
+            Ok(())
+        })?;
         let wanted: Vec<(String, i64)> = ledger
             .all_acknowledged()
             .into_iter()
             .map(|transaction| (transaction.who.to_owned(), transaction.number.into()))
             .collect();
         if logged != wanted {
-            return Err(format!(
+            return Err(Trouble::Seen(format!(
                 "{} transactions were acknowledged, but these {} are logged: {logged:?}",
                 wanted.len(),
                 logged.len()
-            ));
+            )));
         }
-        connection.close().map_err(text)
+        Ok(connection.close()?)
     }
 
     /// Puts the files of a scenario into the folder, and nothing else.
@@ -419,15 +405,30 @@ impl Stage {
 }
 
 impl Direction {
-    /// In the end nobody else holds a lock, so being busy is wrong too.
-    fn note_end(&mut self, who: &str, act: Act, outcome: Outcome) {
-        let outcome = match outcome {
-            Outcome::Busy => {
-                Outcome::Wrong("busy, although the other connection has ended its work".to_owned())
+    /// Lets both do what comes before the schedule.
+    fn act_before(&mut self, first: &mut Client, scenario: &Scenario) {
+        for (who, act) in scenario.before {
+            let client = match who {
+                Who::First => &mut *first,
+                Who::Second => &mut self.second,
+            };
+            let outcome = client.act(*act, &self.ledger);
+            let who = client.who();
+            if outcome != Outcome::Done {
+                self.note_alone(who, &format!("{act:?} beforehand"), outcome);
             }
+        }
+    }
+
+    /// Notes an act while nobody else holds a lock, so that being busy is wrong too.
+    fn note_alone(&mut self, who: &str, what: &str, outcome: Outcome) {
+        let outcome = match outcome {
+            Outcome::Busy => Outcome::Wrong(
+                "busy, although the other connection is in the middle of nothing".to_owned(),
+            ),
             outcome => outcome,
         };
-        self.note(who, &format!("{act:?} in the end"), outcome);
+        self.note(who, what, outcome);
     }
 }
 

@@ -18,11 +18,11 @@ use super::COMMAND;
 /// How long a process may take that makes a dozen transactions.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The system calls after which data is on the medium.
-const SYNCS: [libc::c_long; 5] = [
+/// The system calls after which data is on the medium; not `sync_file_range(2)`, which writes neither the metadata of the
+/// file nor the cache of the device.
+const SYNCS: [libc::c_long; 4] = [
     libc::SYS_fsync,
     libc::SYS_fdatasync,
-    libc::SYS_sync_file_range,
     libc::SYS_syncfs,
     libc::SYS_sync,
 ];

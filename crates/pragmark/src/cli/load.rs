@@ -210,7 +210,8 @@ pub struct LoadArgs {
     /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.
     #[arg(long)]
     pub check: bool,
-    /// Afterwards write as many bytes directly and report the load's share of the disk's write rate.
+    /// Afterwards write as many bytes directly and report the load's share of the disk's write rate; for loads that
+    /// make a new database.
     #[arg(long)]
     pub measure_disk: bool,
     /// Show no progress.

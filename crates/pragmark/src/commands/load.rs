@@ -1,7 +1,7 @@
 //! `pragmark load`: data into a table.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -41,14 +41,7 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
         Ok(summary) => {
             let mut text = outcome(&summary, &request, decimals(args.decimals));
             if args.measure_disk {
-                match load::raw_write(&args.database) {
-                    Ok(raw) => text += &share(&summary, &raw),
-                    Err(error) => {
-                        tell!(
-                            "warning: the rows are loaded, but the disk could not be measured: {error}"
-                        );
-                    }
-                }
+                text += &share_of_disk(&summary, &args.database);
             }
             output::write_text(None, &text)
         }
@@ -285,6 +278,22 @@ fn indexes(summary: &Summary) -> String {
 fn rows(count: u64) -> String {
     let unit = if count == 1 { "row" } else { "rows" };
     format!("{} {unit}", HumanCount(count))
+}
+
+/// What share of the disk's rate the load of a new database reached; of one that was there, nobody knows how much was
+/// written.
+fn share_of_disk(summary: &Summary, database: &Path) -> String {
+    if !summary.new_database {
+        return "disk: not measured; --measure-disk needs a load that makes a new database\n"
+            .to_owned();
+    }
+    match load::raw_write(database) {
+        Ok(raw) => share(summary, &raw),
+        Err(error) => {
+            tell!("warning: the rows are loaded, but the disk could not be measured: {error}");
+            String::new()
+        }
+    }
 }
 
 /// How the load compares with what the disk takes.

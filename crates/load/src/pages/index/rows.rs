@@ -47,6 +47,9 @@ impl Source<'_> {
             packer.add_record(rowid, &record, self.file)?;
             merged.advance()?;
         }
+        if let Some(until) = until {
+            neighbours.check(until)?;
+        }
         Ok(packer)
     }
 }
@@ -74,8 +77,49 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::pages::file::Form;
+    use crate::pages::index::IndexColumn;
     use crate::pages::record::plain;
     use crate::pages::stored::Stored;
+
+    fn cell(rowid: i64, text: &str) -> Vec<u8> {
+        let record = plain(&[Stored::Integer(rowid), Stored::Text(text.into())]);
+        let mut cell = Vec::new();
+        varint::push(&mut cell, record.len() as u64);
+        [cell, record].concat()
+    }
+
+    /// Packs two runs of rows in two ranges that part at an entry.
+    fn in_two_ranges(runs: [Vec<Vec<u8>>; 2], cut: &[u8]) -> Result<Vec<Packer>, LoadError> {
+        let made = tempfile::NamedTempFile::new().unwrap();
+        let form = Form {
+            page_size: 4096,
+            reserved: 0,
+            pages: 2,
+        };
+        let file = PageFile::open(made.path(), &form)?;
+        let plan = IndexPlan::of_rows(2, std::iter::once(IndexColumn::Of(0)), "t.id".to_owned());
+        let runs = runs.map(|cells| Run::of_cells(cells.into_iter()));
+        let source = Source {
+            file: &file,
+            plan: &plan,
+            runs: &runs,
+            ahead: 4096,
+        };
+        let cuts = [Entry::new(cut, &plan.descending)];
+        source.each_range(&cuts, |from, until| source.pack_range(from, until))
+    }
+
+    #[test]
+    fn a_rowid_that_is_twice_where_ranges_part_is_refused() {
+        let runs = |rowid| {
+            let one = vec![cell(1, "a"), cell(5, "b")];
+            [one, vec![cell(rowid, "a"), cell(9, "a")]]
+        };
+        assert!(in_two_ranges(runs(4), &cell(5, "b")).is_ok());
+        let error = in_two_ranges(runs(5), &cell(5, "b")).map(drop).unwrap_err();
+        assert!(matches!(error, LoadError::DuplicateKey { .. }), "{error}");
+    }
 
     proptest! {
         #[test]

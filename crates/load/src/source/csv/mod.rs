@@ -234,15 +234,16 @@ impl Reader {
     }
 }
 
-/// The delimiter that is most frequent in the first line, outside of quotes.
+/// The delimiter that is most frequent in the first line that is not empty, outside of quotes.
 fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: bool) -> u8 {
     let mut counts = [(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)];
     let mut within_quotes = false;
-    for byte in beginning {
+    let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
+    for byte in beginning.iter().skip_while(is_end) {
         if Some(*byte) == quote {
             within_quotes = !within_quotes;
         } else if !within_quotes {
-            if matches!(byte, b'\n' | b'\r') {
+            if is_end(&byte) {
                 break;
             }
             if let Some((_, count)) = counts.iter_mut().find(|(known, _)| known == byte) {
@@ -313,6 +314,8 @@ mod tests {
             },
         );
         assert_eq!(columns(&source), ["column1 INTEGER", "column2 INTEGER"]);
+        let source = open("\n\r\na;b\n1;2\n", CsvOptions::default());
+        assert_eq!(columns(&source), ["a INTEGER", "b INTEGER"]);
     }
 
     #[test]

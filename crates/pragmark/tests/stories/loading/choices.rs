@@ -45,6 +45,10 @@ fn a_dry_run_says_what_a_load_would_do_and_writes_nothing() {
     )
     .exits(0)
     .says(&["strategy: arrays"]);
+    let options = ["--append", "--page-size", "512", "--dry-run"];
+    load_towns(&laboratory, "towns.csv", &options)
+        .exits(2)
+        .complains(&["the database has pages of"]);
     let after = std::fs::read(laboratory.path().join("towns.db")).unwrap();
     assert!(before == after);
 }

@@ -309,6 +309,9 @@ fn the_share_of_the_disk_is_measured_when_asked_for() {
     load_towns(&laboratory, "towns.csv", &["--measure-disk"])
         .exits(0)
         .says(&["disk: ", "% of the", "raw writes"]);
+    load_towns(&laboratory, "towns.csv", &["--append", "--measure-disk"])
+        .exits(0)
+        .says(&["disk: not measured", "new database"]);
     assert_eq!(files(&laboratory), ["small.toml", "towns.csv", "towns.db"]);
 }
 
