@@ -320,7 +320,7 @@ mod tests {
     }
 
     /// How the script ends that is to show that two databases do not belong together.
-    fn shown(image: [i64; 2], before: [i64; 2], after: [i64; 2]) -> Option<i32> {
+    fn exit_code(image: [i64; 2], before: [i64; 2], after: [i64; 2]) -> Option<i32> {
         const NAMES: [&str; 2] = ["main.db", "my brother's.db"];
         let folder = tempfile::tempdir().unwrap();
         for (name, numbers) in [("image", image), ("before", before), ("after", after)] {
@@ -341,9 +341,9 @@ mod tests {
             testing::skip("there is no sqlite3 shell here");
             return;
         }
-        assert_eq!(shown([1, 2], [1, 1], [2, 2]), Some(0));
-        assert_eq!(shown([2, 1], [1, 1], [2, 1]), Some(1));
-        assert_eq!(shown([1, 1], [1, 1], [2, 2]), Some(1));
-        assert_eq!(shown([2, 3], [1, 1], [2, 2]), Some(0));
+        assert_eq!(exit_code([1, 2], [1, 1], [2, 2]), Some(0));
+        assert_eq!(exit_code([2, 1], [1, 1], [2, 1]), Some(1));
+        assert_eq!(exit_code([1, 1], [1, 1], [2, 2]), Some(1));
+        assert_eq!(exit_code([2, 3], [1, 1], [2, 2]), Some(0));
     }
 }
