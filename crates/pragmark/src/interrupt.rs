@@ -20,9 +20,9 @@ pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
         return Ok(Arc::clone(flag));
     }
     let flag = Arc::new(AtomicBool::new(false));
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let is_ignored = ignored_signals();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        if signal != SIGHUP || !is_ignored(signal, &status) {
+        if signal != SIGHUP || !is_ignored(signal) {
             signal_hook::flag::register(signal, Arc::clone(&flag))
                 .map_err(|error| Failure::unusable(format!("cannot watch for Ctrl-C: {error}")))?;
         }
@@ -38,6 +38,12 @@ pub fn report_file_limit() -> Result<(), Failure> {
     registered
         .map(drop)
         .map_err(|error| Failure::unusable(format!("cannot watch for SIGXFSZ: {error}")))
+}
+
+/// Whether this process ignores a signal.
+pub fn ignored_signals() -> impl Fn(c_int) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    move |signal| is_ignored(signal, &status)
 }
 
 /// Whether the process ignores a signal, by what `/proc/self/status` says of it; where there is no such

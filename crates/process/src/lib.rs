@@ -318,6 +318,14 @@ impl Process {
         }
     }
 
+    /// Sends it a signal by its number, unless it has ended.
+    pub fn signal(&self, number: i32) {
+        if let (None, Some(signal)) = (self.status, Signal::from_named_raw(number)) {
+            // It has not been waited for, so its number is still its own.
+            let _ = kill_process(Pid::from_child(&self.child), signal);
+        }
+    }
+
     /// Kills it, where it still runs, with its group where that is its own. Returns its status.
     pub fn kill(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {

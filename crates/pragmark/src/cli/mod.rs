@@ -173,6 +173,10 @@ pub enum Command {
     /// to standard output.
     #[command(hide = true)]
     ReplayWorker,
+    /// Note the signals of a process group: for each line of standard input with the number of a signal, write whether it
+    /// has arrived.
+    #[command(hide = true)]
+    SignalListener,
     /// Write to a database until killed; read the specification from standard input.
     #[command(hide = true)]
     WriteUntilKilled,

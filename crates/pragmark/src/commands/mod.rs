@@ -88,6 +88,7 @@ fn carry_out(command: Command) -> Result<Exit, Failure> {
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),
         Command::ReplayWorker => trial::replay_worker(),
+        Command::SignalListener => record::listen(),
         Command::WriteUntilKilled => trial::write_until_killed(),
         Command::Driver(args) => driver::execute(&args),
         Command::Become(args) => driver::become_program(&args),

@@ -170,6 +170,56 @@ fn ctrl_c_ends_the_program_and_its_recording_is_sealed() {
         .says(&["21 statements"]);
 }
 
+/// Notes its signals, ends at the second interruption or two seconds after the first, and says how often it got one.
+const PATIENT: &str = r#"
+import signal, sqlite3, time
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE TABLE t(a)")
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append("int"))
+signal.signal(signal.SIGUSR1, lambda *_: got.append("usr1"))
+open("ready", "w").close()
+until = time.time() + 60
+while time.time() < until and got.count("int") < 2:
+    time.sleep(0.05)
+    if "int" in got: until = min(until, time.time() + 1)
+open("got", "w").write(" ".join(got))
+"#;
+
+#[test]
+fn a_signal_reaches_the_program_once_whether_sent_to_one_process_or_to_the_group() {
+    type Send = fn(Pid, Signal) -> rustix::io::Result<()>;
+    for send in [kill_process as Send, kill_process_group] {
+        let Some(laboratory) = with_program(PATIENT) else {
+            return;
+        };
+        let (child, group) = started(&laboratory);
+        for (signal, wait) in [(Signal::USR1, 300), (Signal::INT, 0)] {
+            send(group, signal).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(wait));
+        }
+        assert_eq!(code_of(child).code(), Some(0));
+        assert_eq!(laboratory.read("got"), "usr1 int");
+        laboratory.pragmark(&["trace", "app.trace"]).exits(0);
+    }
+}
+
+#[test]
+fn a_program_in_the_background_of_a_script_ignores_what_it_would_ignore_without_us() {
+    let Some(laboratory) = with_program(&SERVER.replace("120", "1")) else {
+        return;
+    };
+    // A shell without job control has SIGINT ignored in what it puts into the background.
+    let script = "\"$0\" record --out app.trace -- python3 app.py & \
+                  while [ ! -e ready ]; do sleep 0.05; done; kill -INT $!; wait $!";
+    let ended = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_pragmark")])
+        .current_dir(laboratory.path())
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+}
+
 #[test]
 fn a_request_to_terminate_reaches_the_program() {
     let Some(laboratory) = with_program(SERVER) else {

@@ -1,21 +1,20 @@
 //! `pragmark record`: a program's work with SQLite, recorded into a trace.
 
+mod signals;
+
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use engine::{Library, Source};
 use indicatif::HumanBytes;
-use process::{Group, Limits, Process};
 use recorder::{Door, Folder, Obstacle, Options};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trace::TraceError;
 use trace::seal::{Sealed, seal};
 
+use self::signals::Signals;
+pub use self::signals::listen;
 use super::traffic::plural;
 use crate::cli::{DoorArg, RecordArgs};
 use crate::failure::{Exit, Failure};
@@ -96,15 +95,7 @@ fn hint_for_folder(out: &Path) -> Option<String> {
 
 /// Runs the program; without one, waits for a signal.
 fn run(args: &RecordArgs, folder: &Folder, out: &Path) -> Result<Option<ExitStatus>, Failure> {
-    let watched = |signal| {
-        let flag = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(signal, Arc::clone(&flag))
-            .map(|_| flag)
-            .map_err(|error| Failure::unusable(format!("cannot watch for signals: {error}")))
-    };
-    // Ctrl-C reaches the program without help: it is in the same group.
-    let [interrupted, terminated, hung_up] =
-        [watched(SIGINT)?, watched(SIGTERM)?, watched(SIGHUP)?];
+    let mut signals = Signals::watch()?;
     if args.extension {
         tell!(
             "{}",
@@ -112,12 +103,7 @@ fn run(args: &RecordArgs, folder: &Folder, out: &Path) -> Result<Option<ExitStat
         );
     }
     let Some((program, arguments)) = args.command.split_first() else {
-        while ![&interrupted, &terminated, &hung_up]
-            .iter()
-            .any(|flag| flag.load(Ordering::Relaxed))
-        {
-            thread::sleep(Duration::from_millis(50));
-        }
+        signals.wait();
         return Ok(None);
     };
     let mut command = Command::new(program);
@@ -128,24 +114,7 @@ fn run(args: &RecordArgs, folder: &Folder, out: &Path) -> Result<Option<ExitStat
             folder.preload(std::env::var_os("LD_PRELOAD").as_deref()),
         );
     }
-    let status = wait(&mut command, &terminated).map_err(|error| {
-        let missing = error.is_missing_program();
-        Failure::unusable(error).hint_if(missing.then_some("write the program after `--`"))
-    })?;
-    Ok(Some(status))
-}
-
-/// Runs a program to its end; a request to terminate is passed on to it.
-fn wait(
-    command: &mut Command,
-    terminated: &AtomicBool,
-) -> Result<ExitStatus, process::ProcessError> {
-    let mut process = Process::start(command, Group::Shared)?;
-    if let Some(status) = process.wait_within(&Limits::cancelled(terminated))? {
-        return Ok(status);
-    }
-    process.terminate();
-    process.wait()
+    signals::run(&mut command, &mut signals).map(Some)
 }
 
 fn extension_words(object: &Path, out: &Path, waits: bool) -> String {
