@@ -23,10 +23,20 @@ const SOURCES: [&str; 12] = [
 fn main() {
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=build.rs");
-    let object = required_path("OUT_DIR").join("recorder.object");
-    println!("cargo:rustc-env=PRAGMARK_RECORDER={}", object.display());
+    make("PRAGMARK_RECORDER", "recorder.object", &[]);
+    make(
+        "PRAGMARK_INTERPOSING_RECORDER",
+        "interposing.object",
+        &["interpose.c"],
+    );
+}
+
+/// Compiles the recorder with further files, and has a variable name it.
+fn make(variable: &str, name: &str, further: &[&str]) {
+    let object = required_path("OUT_DIR").join(name);
+    println!("cargo:rustc-env={variable}={}", object.display());
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        compile(&object);
+        compile(&object, further);
     } else {
         // The doors are those of Linux; elsewhere the command says that it cannot record.
         std::fs::write(&object, []).expect("OUT_DIR is writable");
@@ -39,7 +49,7 @@ fn required_path(variable: &str) -> PathBuf {
         .into()
 }
 
-fn compile(object: &Path) {
+fn compile(object: &Path, further: &[&str]) {
     let mut build = cc::Build::new();
     build.opt_level(2).debug(false).pic(true).warnings(false);
     let mut command = build.get_compiler().to_command();
@@ -54,7 +64,12 @@ fn compile(object: &Path) {
         .args(["-shared", "-Wl,-z,now", "-Wl,-z,defs", "-pthread"])
         .arg("-I")
         .arg(required_path("DEP_SQLITE3_INCLUDE"))
-        .args(SOURCES.iter().map(|name| Path::new("c").join(name)))
+        .args(
+            SOURCES
+                .iter()
+                .chain(further)
+                .map(|name| Path::new("c").join(name)),
+        )
         .arg("-o")
         .arg(object)
         .arg("-ldl");

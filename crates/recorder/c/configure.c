@@ -11,13 +11,13 @@
 
 EXPORTED int sqlite3_config(int option, ...);
 
-/* The function that a caller would have without the recorder. */
-static void *real_of(const void *caller, const char *name) {
+/* The function that a caller would have without the recorder, whose own one is not meant. */
+void *real_function(const void *caller, const char *name, const void *own) {
   Dl_info info;
   void *handle = dladdr(caller, &info) && info.dli_fname ? real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
   void *found = handle ? dlsym(handle, name) : NULL;
   if (handle) dlclose(handle);
-  return found && found != (void *)sqlite3_config ? found : dlsym(RTLD_NEXT, name);
+  return found && found != own ? found : dlsym(RTLD_NEXT, name);
 }
 
 /* Whether a call comes from another module: a library configures itself while it starts. */
@@ -34,8 +34,8 @@ static bool is_recorders(const struct library *library) {
 /* All options take up to three integers or pointers. */
 EXPORTED int sqlite3_config(int option, ...) {
   const void *caller = __builtin_return_address(0);
-  int (*configure)(int, ...) = (int (*)(int, ...))real_of(caller, "sqlite3_config");
-  int (*end)(void) = (int (*)(void))real_of(caller, "sqlite3_shutdown");
+  int (*configure)(int, ...) = (int (*)(int, ...))real_function(caller, "sqlite3_config", (const void *)sqlite3_config);
+  int (*end)(void) = (int (*)(void))real_function(caller, "sqlite3_shutdown", NULL);
   if (!configure || !end) return SQLITE_MISUSE;
   va_list rest;
   va_start(rest, option);

@@ -29,6 +29,21 @@ int entry(sqlite3 *db, char **error, const sqlite3_api_routines *table) {
   return SQLITE_OK;
 }
 
+/* The interposing door: a connection that a function of a module has opened (interpose.c). */
+void enter_by_symbols(sqlite3 *db, const void *function) {
+  Dl_info info;
+  if (!process.active || is_own_work() || !dladdr(function, &info)) return;
+  void *handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle && !(handle = real_dlopen(NULL, RTLD_LAZY))) return;
+  pthread_mutex_lock(&setting_up);
+  set_own_work(true);
+  struct library *library = library_of_symbols(handle, DOOR_INTERPOSE);
+  set_own_work(false);
+  pthread_mutex_unlock(&setting_up);
+  dlclose(handle);
+  attach_with(db, library);
+}
+
 /* The extension door: a program has loaded the recorder as an extension of SQLite. It stays loaded and is
 ** called for all later connections. */
 EXPORTED int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *table) {

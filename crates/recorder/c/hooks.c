@@ -92,10 +92,44 @@ static void write_library(struct connection *it) {
   library->announced = process.generation;
 }
 
+/* What the database of a connection is known by while it is open, if it is in memory: its pager's file, which connections
+** with a shared cache have in common, or its name in the VFS "memdb". */
+static uintptr_t memory_of(struct connection *it, const char *file, const char *vfs) {
+  static const uint64_t key[2] = {1, 2};
+  if (vfs && strcmp(vfs, "memdb") == 0 && *file) return (uintptr_t)keyed_hash(key, file, strlen(file)) | 1;
+  void *pager = NULL;
+  if (!*file) it->library->file_control(it->db, "main", SQLITE_FCNTL_FILE_POINTER, &pager);
+  return (uintptr_t)pager;
+}
+
+/* Whether a connection is still open. Of one whose callback the program has replaced, it is not known. */
+static bool is_open(const struct connection *it) {
+  const struct shape *shape = &it->library->shape;
+  if (it->closed || it->writer.generation != process.generation || !knows_trace(shape)) return false;
+  return pointer_if_readable((const char *)it->db + shape->trace) == (void *)on_event;
+}
+
+/* Finds the connection that opened the same database in memory, as far as one that shares it is still open. */
+static void find_shared(struct connection *it, const char *file, const char *vfs) {
+  uintptr_t memory = memory_of(it, file, vfs);
+  pthread_mutex_lock(&process.lock);
+  it->memory_of = it->writer.connection;
+  for (int i = 0; memory && i < BUCKETS; i++)
+    for (struct connection *other = buckets[i]; other; other = other->next) {
+      bool is_same = other != it && other->library == it->library && other->memory == memory;
+      if (is_same && is_open(other)) it->memory_of = other->memory_of;
+    }
+  it->memory = memory;
+  pthread_mutex_unlock(&process.lock);
+}
+
 static void write_connection(struct connection *it, unsigned flags) {
   const char *file = it->library->db_filename(it->db, "main"), *vfs = NULL;
   it->library->file_control(it->db, "main", SQLITE_FCNTL_VFSNAME, &vfs);
   file = file ? file : "";
+  if (flags & CONNECTION_INHERITED) it->memory = 0;
+  else find_shared(it, file, vfs);
+  if (it->memory && it->memory_of != it->writer.connection) flags |= CONNECTION_SHARED;
   uint8_t *at = reserve(&it->writer, 64 + strlen(file) + (vfs ? strlen(vfs) : 0));
   if (at) {
     *at++ = RECORD_CONNECTION;
@@ -104,7 +138,9 @@ static void write_connection(struct connection *it, unsigned flags) {
     at = put(at, (uint64_t)it->library->number);
     at = put(at, flags | (it->library->db_readonly(it->db, "main") == 1 ? CONNECTION_READONLY : 0));
     at = put_bytes(at, file, strlen(file));
-    publish(&it->writer, put_bytes(at, vfs ? vfs : "", vfs ? strlen(vfs) : 0));
+    at = put_bytes(at, vfs ? vfs : "", vfs ? strlen(vfs) : 0);
+    if (flags & CONNECTION_SHARED) at = put(at, it->memory_of);
+    publish(&it->writer, at);
   }
   it->library->free((void *)vfs);
 }
@@ -391,9 +427,7 @@ void attach(sqlite3 *db, struct library *library) {
 /* Whether a program has replaced the recorder's callback on a connection that, for that reason, may be gone. */
 static bool is_replaced(const struct connection *it) {
   if (it->closed || !it->library || it->writer.generation != process.generation) return false;
-  if (!knows_trace(&it->library->shape)) return false;
-  void *callback = pointer_if_readable((const char *)it->db + it->library->shape.trace);
-  return callback != (void *)on_event;
+  return knows_trace(&it->library->shape) && !is_open(it);
 }
 
 /* At the end of the process: marks connections of which statements were not recorded. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define RECORDING_VERSION 1
+#define RECORDING_VERSION 2
 #define BYTE_ORDER_MARK 0x01020304
 #define CHUNK_SIZE 65536
 #define CHUNK_MAGIC 0x4b434d50
@@ -91,7 +91,7 @@ enum end {
   END_UNKNOWN = 128
 };
 
-enum connection_flag { CONNECTION_READONLY = 1, CONNECTION_INHERITED = 2 };
+enum connection_flag { CONNECTION_READONLY = 1, CONNECTION_INHERITED = 2, CONNECTION_SHARED = 4 };
 
 enum text_flag { TEXT_READONLY = 1, TEXT_SECRET = 2 };
 

@@ -123,6 +123,8 @@ struct connection {
   struct library *library;
   struct writer writer;
   struct cached_text *cache;
+  uintptr_t memory;            /* what its database in memory is known by, 0 for one in a file */
+  uint32_t memory_of;          /* the connection that opened this database, itself unless it is shared */
   int open, latest;            /* of the statements below: used ones, and the last one looked up */
   int changes;
   bool closed, secret, ran;
@@ -148,16 +150,19 @@ INTERNAL bool sets_key(const char *sql);
 INTERNAL bool hides_text(const struct connection *);
 INTERNAL char *hidden_text(const struct connection *, const char *sql);
 INTERNAL uint64_t keyed_hash(const uint64_t key[2], const void *, size_t);
+INTERNAL uint64_t order_code(const void *, size_t);
 
 /* --- Snapshots (snapshot.c) --- */
 
 INTERNAL void snapshot(struct connection *, const char *file);
 INTERNAL void snapshot_attached(struct connection *);
 
-/* --- Doors (scan.c, doors.c) --- */
+/* --- Doors (scan.c, doors.c, configure.c) --- */
 
 INTERNAL void scan_modules(void);
 INTERNAL void *real_dlopen(const char *, int);
+INTERNAL void *real_function(const void *caller, const char *name, const void *own);
+INTERNAL void enter_by_symbols(sqlite3 *, const void *function);
 INTERNAL int entry(sqlite3 *, char **, const sqlite3_api_routines *);
 
 #endif

@@ -72,6 +72,33 @@ uint64_t keyed_hash(const uint64_t key[2], const void *bytes, size_t length) {
   return a ^ b ^ c ^ d;
 }
 
+/* How many bytes at the beginning of a text decide its order. */
+#define ORDER_BYTES 4
+
+/* For each of these bytes: numbers in the order of bytes, 0 for the end of the text, which only the key gives away. */
+static uint16_t ranks[ORDER_BYTES][257];
+static pthread_once_t ranked = PTHREAD_ONCE_INIT;
+
+static void rank_bytes(void) {
+  for (uint16_t i = 0; i < ORDER_BYTES; i++) {
+    uint16_t sum = 0;
+    for (uint16_t byte = 0; byte < 257; byte++) {
+      uint16_t at[2] = {i, byte};
+      sum = (uint16_t)(sum + 1 + keyed_hash(process.header->key, at, sizeof at) % 254);
+      ranks[i][byte] = sum;
+    }
+  }
+}
+
+/* A number that is larger where the first bytes of a text come later. */
+uint64_t order_code(const void *bytes, size_t length) {
+  uint64_t code = 0;
+  pthread_once(&ranked, rank_bytes);
+  for (size_t i = 0; i < ORDER_BYTES; i++)
+    code = code << 16 | ranks[i][i < length ? ((const uint8_t *)bytes)[i] + 1 : 0];
+  return code;
+}
+
 /* The end of a text in quotes, whose quotes are doubled within it. */
 static const char *quoted_end(const char *at) {
   char quote = *at++;
@@ -83,14 +110,31 @@ static const char *quoted_end(const char *at) {
   return at;
 }
 
+static int digit(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
+
+/* What a literal stands for, without its quotes; returns the length. */
+static size_t put_content(char *to, const char *from, const char *end) {
+  char *at = to, quote = *from;
+  if ((quote | 32) == 'x') {
+    for (from += 2; from + 1 < end - 1 && isxdigit((unsigned char)from[0]) && isxdigit((unsigned char)from[1]); from += 2)
+      *at++ = (char)(digit(from[0]) << 4 | digit(from[1]));
+    return (size_t)(at - to);
+  }
+  for (from++; from < end - 1; from++) {
+    *at++ = *from;
+    if (*from == quote) from++;
+  }
+  return (size_t)(at - to);
+}
+
 static char *put_literal(char *to, const char *from, const char *end, bool omitted) {
   if (omitted) {
     *to++ = '?';
     return to;
   }
-  size_t length = (size_t)(end - from);
-  return to + sprintf(to, "'#%016llx:%zu'",
-                      (unsigned long long)keyed_hash(process.header->key, from, length), length - 2);
+  size_t length = put_content(to, from, end);
+  unsigned long long hash = keyed_hash(process.header->key, to, length), order = order_code(to, length);
+  return to + sprintf(to, "'#%016llx:%zu:%c%016llx'", hash, length, (*from | 32) == 'x' ? 'b' : 't', order);
 }
 
 /* Whether a name in double quotes may be a text: SQLite takes it for one where nothing has this name. With `all`
@@ -128,8 +172,8 @@ static const char *key_begin(const char *sql) {
 /* A statement up to `stop` whose texts and blobs are hashed or, with `all`, whose literals are left out; the caller
 ** frees it. */
 static char *without_literals(const char *sql, const char *stop, bool all) {
-  /* The longest replacement of a literal of two bytes has 42. */
-  char *copy = malloc((size_t)(stop - sql) * 22 + 64), *to = copy, before = ' ';
+  /* The longest replacement of a literal of two bytes has 60. */
+  char *copy = malloc((size_t)(stop - sql) * 30 + 64), *to = copy, before = ' ';
   if (!copy) return NULL;
   for (const char *at = sql; at < stop;) {
     const char *end = literal_end(at, before, all);

@@ -14,6 +14,9 @@ use crate::layout::{self, at};
 /// The recorder, compiled with this crate; empty where it does not exist.
 const OBJECT: &[u8] = include_bytes!(env!("PRAGMARK_RECORDER"));
 
+/// The same with functions that take the place of SQLite's.
+const INTERPOSING: &[u8] = include_bytes!(env!("PRAGMARK_INTERPOSING_RECORDER"));
+
 /// How the recorder gets into a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Door {
@@ -24,6 +27,8 @@ pub enum Door {
     Table,
     /// Through the library's exported functions.
     Symbol,
+    /// By functions in place of those that open connections in a shared library.
+    Interpose,
     /// As an extension that the program loads.
     Extension,
 }
@@ -35,6 +40,7 @@ impl Door {
             Door::Any => 0,
             Door::Table => 1,
             Door::Symbol => 2,
+            Door::Interpose => 3,
             Door::Extension => 4,
         }
     }
@@ -44,6 +50,7 @@ impl Door {
         match code {
             1 => Door::Table,
             2 => Door::Symbol,
+            3 => Door::Interpose,
             4 => Door::Extension,
             _ => Door::Any,
         }
@@ -124,7 +131,11 @@ impl Folder {
     }
 
     fn fill(&self, options: &Options) -> io::Result<()> {
-        fs::write(self.object(), OBJECT)?;
+        let object = match options.door {
+            Door::Interpose => INTERPOSING,
+            _ => OBJECT,
+        };
+        fs::write(self.object(), object)?;
         let mut raw = OpenOptions::new()
             .write(true)
             .create_new(true)

@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | process | pid, pid of the parent, program, arguments ended by NUL |
 //! | library | number, door, flags, version, source id, path of the module |
-//! | connection | number, time (since the clock's origin), library, flags, file, VFS; later records are its |
+//! | connection | number, time (since the clock's origin), library, flags, file, VFS, and as a flag says the connection whose database in memory it shares; later records are its |
 //! | text | number in this process, flags, SQL |
 //! | begin | time, number of the text (0: the text follows), flags, values |
 //! | end | time, flags, rows, VM steps, then as the flags say: result, changes, full-scan steps with sorts and rows of automatic indexes |
@@ -33,7 +33,7 @@
 //! `c/layout.h` has the same numbers for the recorder.
 
 /// The version of this form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// What a recording begins with.
 pub const MAGIC: &[u8; 16] = b"pragmark-record\0";
 /// Reads as this number on machines of the same byte order only.
@@ -109,6 +109,7 @@ pub(crate) mod flag {
     pub const END_UNKNOWN: u8 = 128;
     pub const CONNECTION_READONLY: u64 = 1;
     pub const CONNECTION_INHERITED: u64 = 2;
+    pub const CONNECTION_SHARED: u64 = 4;
     pub const TEXT_READONLY: u8 = 1;
     pub const TEXT_SECRET: u8 = 2;
     pub const LIBRARY_EXACT: u64 = 1;
@@ -151,6 +152,7 @@ mod tests {
         same("SNAPSHOT_TABLE", super::SNAPSHOT_TABLE as i64);
         same("SNAPSHOT_ENTRIES", super::SNAPSHOT_ENTRIES as i64);
         same("OPEN_STATEMENTS", super::OPEN_STATEMENTS as i64);
+        same("CONNECTION_SHARED", super::flag::CONNECTION_SHARED as i64);
         macro_rules! all {
             ($prefix:literal $module:ident: $($name:ident)*) => {
                 $(same(concat!($prefix, stringify!($name)), super::$module::$name as i64);)*

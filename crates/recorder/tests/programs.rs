@@ -103,13 +103,13 @@ fn python_with_exact_values() {
 }
 
 #[test]
-fn redacted_values_keep_their_length_and_equality() {
+fn redacted_values_keep_their_length_equality_and_order() {
     let desk = Desk::new(&Options {
         redact: true,
         ..Options::default()
     });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
-                  for x in ('secret', 'secret', 'public'): c.execute('SELECT ?', (x,))\n\
+                  for x in ('secret', 'secret', 'public', 'secure'): c.execute('SELECT ?', (x,))\n\
                   c.execute(\"SELECT 'literal', x'00', 42 -- comment\")\n";
     let Some(it) = desk.python(script) else {
         return;
@@ -117,11 +117,17 @@ fn redacted_values_keep_their_length_and_equality() {
     let values = it.values_of("SELECT ?");
     assert_eq!(values[0], values[1]);
     assert_ne!(values[0], values[2]);
-    assert!(
-        values
-            .iter()
-            .all(|value| value.starts_with("HashedText(") && value.ends_with(", 6)"))
-    );
+    let order = |value: &str| -> u64 {
+        assert!(
+            value.starts_with("HashedText(") && value.contains("length: 6"),
+            "{value}"
+        );
+        let number = value.split("order: ").nth(1).unwrap();
+        number.split(' ').next().unwrap().parse().unwrap()
+    };
+    let orders: Vec<u64> = values.iter().map(|it| order(it)).collect();
+    assert!(orders[2] < orders[1] && orders[1] < orders[3], "{orders:?}");
+    assert_eq!(orders[0], orders[1]);
     let raw = std::fs::read(desk.folder.raw()).unwrap();
     for word in ["secret", "public", "literal"] {
         // The arguments of the process have the script.
@@ -131,7 +137,7 @@ fn redacted_values_keep_their_length_and_equality() {
             .any(|statement| statement.sql.contains(word));
         assert!(!statements, "{word}");
     }
-    assert!(!raw.is_empty() && it.statements[3].sql.contains("42"));
+    assert!(!raw.is_empty() && it.statements[4].sql.contains("42"));
 }
 
 #[test]
@@ -280,7 +286,7 @@ fn a_callback_that_the_program_sets_later_runs_and_is_chained() {
 
 #[test]
 fn the_shell_by_each_door_that_needs_no_help() {
-    for door in [Door::Any, Door::Table, Door::Symbol] {
+    for door in [Door::Any, Door::Table, Door::Symbol, Door::Interpose] {
         let desk = Desk::new(&Options {
             door,
             ..Options::default()
@@ -314,6 +320,44 @@ fn the_shell_can_still_configure_its_library() {
     // It warns on standard output, which scripts read.
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n");
     assert_eq!(desk.recorded().rows_of("SELECT 1 AS it"), 1);
+}
+
+#[test]
+fn python_through_functions_in_place_of_those_of_its_library() {
+    let desk = Desk::new(&Options {
+        door: Door::Interpose,
+        ..Options::default()
+    });
+    let Some(it) = desk.python(WRITES) else {
+        return;
+    };
+    assert_eq!(it.libraries, [(true, true, true)]);
+    assert_eq!(it.values_of("INSERT INTO t VALUES (?, ?)").len(), 3);
+    assert_eq!(it.tickets, [1, 2]);
+    assert_eq!(it.snapshots, [(2, 0)]);
+}
+
+/// Two connections share a database in memory, twice one after the other; a third one has its own.
+const SHARED: &str = r#"
+import sqlite3
+def both():
+    name = "file:x?mode=memory&cache=shared"
+    a, b = sqlite3.connect(name, uri=True), sqlite3.connect(name, uri=True)
+    own = sqlite3.connect(":memory:")
+    for c in (own, b, a): c.close()
+both(); both()
+"#;
+
+#[test]
+fn connections_that_share_a_database_in_memory_are_known() {
+    let desk = Desk::new(&Options::default());
+    let Some(it) = desk.python(SHARED) else {
+        return;
+    };
+    let mut shares = it.shares;
+    shares.sort_unstable();
+    assert_eq!(shares, [(2, 1), (5, 4)]);
+    assert!(it.files.iter().all(String::is_empty));
 }
 
 const FULL_TEXT: &str = r#"

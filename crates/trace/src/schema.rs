@@ -25,6 +25,21 @@ pub mod state {
     pub const TRANSACTION_SHIFT: u32 = 3;
 }
 
+/// What the name of a database in memory begins with that several connections share: the connection that opened it
+/// follows.
+const SHARED_MEMORY: &str = ":memory:";
+
+/// The name of the database in memory that a connection has opened and others share.
+pub(crate) fn shared_memory(opened_by: i64) -> String {
+    format!("{SHARED_MEMORY}{opened_by}")
+}
+
+/// Whether a database of a trace was in memory, or temporary: it has no name, or that of one that several connections
+/// share.
+pub fn is_in_memory(database: &str) -> bool {
+    database.is_empty() || database.starts_with(SHARED_MEMORY)
+}
+
 /// Creates the tables.
 pub(crate) const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -127,6 +127,8 @@ fn a_redacted_trace_has_no_text_of_the_application() {
     assert_eq!(desk.of("redacted", values), "2", "two different texts");
     let length = "SELECT \"values\" ->> '$[1].length' FROM event WHERE \"values\" LIKE '[3,%'";
     assert_eq!(desk.of("redacted", length), "150");
+    let orders = "SELECT count(*) FROM event WHERE \"values\" ->> '$[1].order' > 0";
+    assert_ne!(desk.of("redacted", orders), "0");
     let trace = Trace::open(&desk.library, &redacted).unwrap();
     assert!(trace.meta().unwrap().redacted);
     assert_eq!(trace.snapshots().unwrap()[0].state, "skipped");

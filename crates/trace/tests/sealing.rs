@@ -116,7 +116,8 @@ fn a_redacted_trace_contains_no_text() {
         redact: true,
         ..Options::default()
     };
-    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('s' + 'ecret',))\nc.close()\n";
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('s' + 'ecret',))\n\
+                  c.execute(\"SELECT 'ab''c', x'00'\")\nc.execute('SELECT ?, ?', (\"ab'c\", b'z'))\nc.close()\n";
     let Some(_) = desk.sealed(script, &options) else {
         return;
     };
@@ -126,10 +127,35 @@ fn a_redacted_trace_contains_no_text() {
         desk.text("SELECT \"values\" FROM event")
             .contains("text_hash")
     );
+    let orders = "SELECT group_concat(\"values\" ->> '$[0].order') FROM event";
+    assert_eq!(desk.text(orders), "2,1", "secret and ab'c");
+    let of_blob = "SELECT \"values\" ->> '$[1].order' FROM event WHERE id = 3";
+    assert_eq!(desk.text(of_blob), "4", "after another blob and all texts");
+    let hash = desk.text("SELECT \"values\" ->> '$[0].text_hash' FROM event WHERE id = 3");
+    let sql = desk.text("SELECT sql FROM statement WHERE id = 2");
+    assert!(
+        sql.starts_with(&format!("SELECT '#{hash}:4:1', '#")),
+        "{sql}"
+    );
+    assert!(sql.ends_with(":1:3'"), "{sql}");
     assert_eq!(
         desk.text("SELECT value FROM meta WHERE name = 'redacted'"),
         "1"
     );
+}
+
+#[test]
+fn a_database_in_memory_that_connections_share_has_a_name() {
+    let desk = Desk::new();
+    let script = "import sqlite3\nname = 'file:x?mode=memory&cache=shared'\n\
+                  own = sqlite3.connect(':memory:')\n\
+                  a, b = sqlite3.connect(name, uri=True), sqlite3.connect(name, uri=True)\n\
+                  a.execute('CREATE TABLE t(a)')\nb.execute('SELECT * FROM t').fetchall()\n";
+    let Some(_) = desk.sealed(script, &Options::default()) else {
+        return;
+    };
+    let names = "SELECT group_concat(quote(database)) FROM connection";
+    assert_eq!(desk.text(names), "'',':memory:2',':memory:2'");
 }
 
 #[test]

@@ -15,6 +15,9 @@ pub enum DoorArg {
     Table,
     /// Through SQLite's exported functions.
     Symbol,
+    /// By functions in place of those that open connections, in programs that load SQLite as a shared library. SQLite is
+    /// not started before the program starts it.
+    Interpose,
 }
 
 /// Options of `record`.
@@ -37,8 +40,8 @@ pub struct RecordArgs {
     /// Use it where LD_PRELOAD has no effect.
     #[arg(long, conflicts_with = "door")]
     pub extension: bool,
-    /// Hash texts and blobs: the trace keeps their lengths and which of them are equal. It has no snapshots, so it
-    /// cannot be replayed.
+    /// Hash texts and blobs: the trace keeps their lengths, which of them are equal, and the order of their beginnings. It
+    /// has no snapshots, so it cannot be replayed.
     #[arg(long)]
     pub redact: bool,
     /// Seal a recording that was interrupted, such as `app.trace.recording`.

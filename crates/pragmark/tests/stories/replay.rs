@@ -144,6 +144,47 @@ fn an_application_of_four_processes_is_replayed_with_two_journal_modes() {
     assert!(laboratory.left_over().is_empty());
 }
 
+/// Threads that share a database in memory: one writes, others read, and a transaction is long.
+const IN_MEMORY: &str = r#"
+import sqlite3, threading
+def connect():
+    return sqlite3.connect("file:cache?mode=memory&cache=shared", uri=True, isolation_level=None, check_same_thread=False)
+keeper = connect()
+keeper.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, name)")
+keeper.execute("CREATE TABLE other(a)")
+lock = threading.Lock()
+def work(number):
+    c = connect()
+    for i in range(60):
+        with lock:
+            c.execute("INSERT INTO item(name) VALUES (?)", (f"{number} {i}",))
+            c.execute("SELECT count(*) FROM item").fetchall()
+    c.close()
+threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+keeper.execute("BEGIN"); keeper.execute("SELECT * FROM item WHERE id < 5").fetchall()
+keeper.execute("INSERT INTO other VALUES (1)"); keeper.execute("COMMIT")
+own = sqlite3.connect(":memory:")
+own.execute("CREATE TABLE item(a)")
+own.execute("SELECT * FROM item").fetchall()
+"#;
+
+#[test]
+fn a_database_in_memory_that_connections_share_is_shared_in_the_replay() {
+    for workers in ["workers=threads", "workers=processes"] {
+        let Some(laboratory) = recorded(IN_MEMORY, &[]) else {
+            return;
+        };
+        laboratory.pragmark(&replay(&["--set", workers])).exits(0);
+        for trial in laboratory.trials("run") {
+            let metric = |name| metric(&trial, name);
+            assert_eq!(metric("agreement_percent"), 100.0, "{trial}");
+            assert_eq!(metric("coverage_percent"), 100.0, "{trial}");
+        }
+    }
+}
+
 #[test]
 fn a_database_that_was_there_is_replayed_from_its_snapshot_and_never_changed() {
     let Some(laboratory) = recorded(APPLICATION, &[]) else {

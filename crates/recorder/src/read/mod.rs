@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::layout::{self, at, lost};
 
 pub use records::{Ended, Record, Records, Text, Transaction, Where};
-pub use value::{Value, Values};
+pub use value::{Hashed, Value, Values};
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]

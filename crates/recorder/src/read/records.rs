@@ -108,6 +108,8 @@ pub enum Record<'a> {
         file: &'a [u8],
         /// The VFS.
         vfs: &'a [u8],
+        /// The connection that opened the database in memory that it shares.
+        shares: Option<u32>,
     },
     /// A text, before a statement of the process refers to it.
     Text {
@@ -263,12 +265,18 @@ impl<'a> Records<'a> {
         self.at.time = input.number()?;
         let library = input.number()?;
         let flags = input.number()?;
+        let (file, vfs) = (input.bytes()?, input.bytes()?);
+        let shares = match flags & flag::CONNECTION_SHARED {
+            0 => None,
+            _ => Some(u32::try_from(input.number()?).ok()?),
+        };
         Some(Record::Connection {
             library,
             readonly: flags & flag::CONNECTION_READONLY != 0,
             inherited: flags & flag::CONNECTION_INHERITED != 0,
-            file: input.bytes()?,
-            vfs: input.bytes()?,
+            file,
+            vfs,
+            shares,
         })
     }
 }

@@ -20,14 +20,25 @@ pub enum Value<'a> {
     ZeroBlob(u64),
     /// A pointer, which means something in its process only.
     Pointer,
-    /// The hash of a text, and its length in bytes.
-    HashedText(u64, u64),
-    /// The hash of a blob, and its length in bytes.
-    HashedBlob(u64, u64),
+    /// A text that was hashed.
+    HashedText(Hashed),
+    /// A blob that was hashed.
+    HashedBlob(Hashed),
     /// A value that was kept out of the recording.
     Omitted,
     /// The whole statement with its values in place, where they could not be read one by one.
     Expanded(&'a [u8]),
+}
+
+/// What remains of a text or a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hashed {
+    /// The hash, equal for equal ones.
+    pub hash: u64,
+    /// The length in bytes.
+    pub length: u64,
+    /// A number by which those with different first bytes are in their order.
+    pub order: u64,
 }
 
 /// The values of one execution, in the order of their places.
@@ -72,17 +83,19 @@ fn take<'a>(input: &mut Input<'a>) -> Option<Value<'a>> {
         kind::BLOB => Value::Blob(input.bytes()?),
         kind::ZEROBLOB => Value::ZeroBlob(input.number()?),
         kind::POINTER => Value::Pointer,
-        kind::HASHED_TEXT => {
-            let length = input.number()?;
-            Value::HashedText(input.eight()?, length)
-        }
-        kind::HASHED_BLOB => {
-            let length = input.number()?;
-            Value::HashedBlob(input.eight()?, length)
-        }
+        kind::HASHED_TEXT => Value::HashedText(hashed(input)?),
+        kind::HASHED_BLOB => Value::HashedBlob(hashed(input)?),
         kind::OMITTED => Value::Omitted,
         kind::EXPANDED => Value::Expanded(input.bytes()?),
         small @ kind::SMALL.. => Value::Integer(i64::from(small - kind::SMALL)),
         _ => return None,
+    })
+}
+
+fn hashed(input: &mut Input<'_>) -> Option<Hashed> {
+    Some(Hashed {
+        length: input.number()?,
+        hash: input.eight()?,
+        order: input.eight()?,
     })
 }

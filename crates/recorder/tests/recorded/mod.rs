@@ -19,6 +19,8 @@ pub struct Recorded {
     pub statements: Vec<Statement>,
     pub tickets: Vec<u64>,
     pub files: Vec<String>,
+    /// Connections that share a database in memory, each with the one that opened it.
+    pub shares: Vec<(u32, u32)>,
     pub snapshots: Vec<(u8, u64)>,
     pub settings: Vec<(String, String)>,
     pub notes: Vec<u64>,
@@ -84,7 +86,10 @@ impl Recorded {
                     self.statements[index].ended = Some(ended);
                 }
                 Record::Commit { ticket } => self.tickets.push(ticket),
-                Record::Connection { file, .. } => self.files.push(text(file)),
+                Record::Connection { file, shares, .. } => {
+                    self.files.push(text(file));
+                    self.shares.extend(shares.map(|by| (at.connection, by)));
+                }
                 Record::Snapshot { state, number, .. } => self.snapshots.push((state, number)),
                 Record::Setting { name, value } => self.settings.push((text(name), text(value))),
                 Record::Note { code, .. } => self.notes.push(code),

@@ -87,6 +87,21 @@ impl Draft {
         offset: i64,
         mut rewrite: impl FnMut(&str) -> String,
     ) -> Result<(), TraceError> {
+        self.for_each_values(condition, |id, values| {
+            let values = [Value::Text(rewrite(values)), Value::Integer(id + offset)];
+            self.run(
+                "UPDATE main.execution SET \"values\" = substr(?1, 2, length(?1) - 2) WHERE id = ?2",
+                &values,
+            )
+        })
+    }
+
+    /// Visits the values of events of `source` for which the condition holds.
+    pub fn for_each_values(
+        &self,
+        condition: &str,
+        mut visit: impl FnMut(i64, &str) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
         let mut after = 0;
         loop {
             let batch = self.rows(&format!(
@@ -96,11 +111,7 @@ impl Draft {
                 let [Value::Integer(id), Value::Text(values)] = row.as_slice() else {
                     continue;
                 };
-                let values = [Value::Text(rewrite(values)), Value::Integer(id + offset)];
-                self.run(
-                    "UPDATE main.execution SET \"values\" = substr(?1, 2, length(?1) - 2) WHERE id = ?2",
-                    &values,
-                )?;
+                visit(*id, values)?;
                 after = *id;
             }
             if batch.len() < BATCH as usize {

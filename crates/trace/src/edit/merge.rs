@@ -67,7 +67,7 @@ fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written, Tr
     };
     let databases = draft.rows(&format!(
         "SELECT DISTINCT database FROM source.connection
-         WHERE database <> '' AND id IN (SELECT connection {committed})"
+         WHERE database <> '' AND database NOT LIKE ':memory:%' AND id IN (SELECT connection {committed})"
     ))?;
     Ok(Written {
         path: path.to_owned(),
@@ -143,7 +143,9 @@ fn add_connections(
          INSERT INTO main.library SELECT process + {process}, number, version, source_id, path, door, exact_values,
            results FROM source.library;
          INSERT INTO main.note SELECT process + {process}, code, words FROM source.note;
-         INSERT INTO main.connection SELECT id + {connection}, process + {process}, library, database, vfs, readonly,
+         INSERT INTO main.connection SELECT id + {connection}, process + {process}, library,
+           CASE WHEN database LIKE ':memory:%' THEN ':memory:' || (substr(database, 9) + {connection}) ELSE database END,
+           vfs, readonly,
            inherited, opened_us + {later_us}, closed_us + {later_us} FROM source.connection;
          INSERT INTO main.setting SELECT connection + {connection}, name, value FROM source.setting"
     ))

@@ -9,6 +9,7 @@ use engine::{Library, Value};
 use serde_json::{Value as Json, json};
 
 use super::draft::Draft;
+use crate::order::{Classes, code};
 use crate::pieces::piece;
 use crate::{Trace, TraceError, normalised};
 
@@ -16,12 +17,16 @@ use crate::{Trace, TraceError, normalised};
 struct Hash<'t> {
     key: RandomState,
     trace: &'t Trace,
+    /// The order of what is hashed.
+    classes: Classes,
+    /// Whether the classes are not numbered yet.
+    collects: bool,
     /// Why a long value could not be read.
     failed: Option<TraceError>,
 }
 
-/// Writes a trace whose texts and blobs are hashed; returns how many statements it has. Their lengths and which of
-/// them are equal remain. Numbers, names and paths stay as they are; snapshots and arguments of programs are left
+/// Writes a trace whose texts and blobs are hashed; returns how many statements it has. Their lengths, which of them are
+/// equal and the order of their first four bytes remain. Numbers, names and paths stay as they are; snapshots and arguments of programs are left
 /// out.
 ///
 /// # Errors
@@ -45,8 +50,12 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
     let mut hash = Hash {
         key: RandomState::new(),
         trace: &trace,
+        classes: Classes::default(),
+        collects: true,
         failed: None,
     };
+    let others = "id IN (SELECT id FROM source.execution WHERE typeof(\"values\") = 'text')";
+    hash.collect(&draft, others)?;
     for row in draft.rows("SELECT id, normalised, readonly, sql FROM source.statement")? {
         if let [id, normalised, readonly, Value::Text(sql)] = row.as_slice() {
             let sql = Value::Text(hash.sql(sql));
@@ -63,7 +72,6 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
             )?;
         }
     }
-    let others = "id IN (SELECT id FROM source.execution WHERE typeof(\"values\") = 'text')";
     draft.rewrite_values(others, 0, |values| hash.values(values))?;
     match hash.failed {
         Some(error) => Err(error),
@@ -72,6 +80,23 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
 }
 
 impl Hash<'_> {
+    /// Numbers the classes of all texts and blobs: of statements, and of the values of events for which the condition
+    /// holds.
+    fn collect(&mut self, draft: &Draft, condition: &str) -> Result<(), TraceError> {
+        for row in draft.rows("SELECT sql FROM source.statement")? {
+            if let [Value::Text(sql)] = row.as_slice() {
+                self.sql(sql);
+            }
+        }
+        draft.for_each_values(condition, |_, values| {
+            self.values(values);
+            Ok(())
+        })?;
+        self.classes.number();
+        self.collects = false;
+        Ok(())
+    }
+
     fn of(&self, bytes: &[u8]) -> String {
         format!("{:016x}", self.key.hash_one(bytes))
     }
@@ -87,7 +112,7 @@ impl Hash<'_> {
 
     fn value(&mut self, value: Json) -> Json {
         match &value {
-            Json::String(text) => self.hashed("text_hash", text.as_bytes()),
+            Json::String(text) => self.hashed(false, text.as_bytes()),
             Json::Object(object) => match object.iter().next() {
                 Some((name, content)) => self.object(name, content).unwrap_or(value),
                 None => value,
@@ -96,16 +121,25 @@ impl Hash<'_> {
         }
     }
 
-    fn hashed(&self, name: &str, bytes: &[u8]) -> Json {
-        json!({ name: self.of(bytes), "length": bytes.len() })
+    fn hashed(&mut self, is_blob: bool, bytes: &[u8]) -> Json {
+        let name = if is_blob { "blob_hash" } else { "text_hash" };
+        json!({ name: self.of(bytes), "length": bytes.len(), "order": self.class(is_blob, bytes) })
+    }
+
+    fn class(&mut self, is_blob: bool, bytes: &[u8]) -> u64 {
+        let code = code(bytes);
+        if self.collects {
+            self.classes.note(is_blob, code);
+        }
+        self.classes.of(is_blob, code)
     }
 
     /// What takes the place of an object; nothing where it has no content.
     fn object(&mut self, name: &str, content: &Json) -> Option<Json> {
         let text = content.as_str().unwrap_or_default();
         match name {
-            "hex" => Some(self.hashed("blob_hash", &bytes_of(text))),
-            "text_hex" => Some(self.hashed("text_hash", &bytes_of(text))),
+            "hex" => Some(self.hashed(true, &bytes_of(text))),
+            "text_hex" => Some(self.hashed(false, &bytes_of(text))),
             "expanded" => Some(json!({ "expanded": self.sql(text) })),
             "blob" => Some(self.long(content.as_i64().unwrap_or(0))),
             _ => None,
@@ -114,8 +148,8 @@ impl Hash<'_> {
 
     fn long(&mut self, number: i64) -> Json {
         match self.trace.long_value(number) {
-            Ok(Value::Text(text)) => self.hashed("text_hash", text.as_bytes()),
-            Ok(Value::Blob(bytes)) => self.hashed("blob_hash", &bytes),
+            Ok(Value::Text(text)) => self.hashed(false, text.as_bytes()),
+            Ok(Value::Blob(bytes)) => self.hashed(true, &bytes),
             Ok(_) => json!({ "omitted": true }),
             Err(error) => {
                 self.failed = Some(error);
@@ -124,15 +158,16 @@ impl Hash<'_> {
         }
     }
 
-    /// A statement with a hash and a length for each text and blob, and without comments, which may quote values.
-    fn sql(&self, sql: &str) -> String {
+    /// A statement with hash, length and class for each text and blob, and without comments, which may quote values.
+    fn sql(&mut self, sql: &str) -> String {
         let mut out = String::with_capacity(sql.len());
         let mut rest = sql;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(piece(rest, out.chars().next_back()));
             if is_literal(piece) {
-                let length = piece.len().saturating_sub(2);
-                out.push_str(&format!("'#{}:{length}'", self.of(piece.as_bytes())));
+                let (is_blob, content) = content_of(piece);
+                let (hash, class) = (self.of(&content), self.class(is_blob, &content));
+                out.push_str(&format!("'#{hash}:{}:{class}'", content.len()));
             } else if piece.starts_with("--") || piece.starts_with("/*") {
                 out.push(' ');
             } else {
@@ -157,6 +192,19 @@ fn is_literal(piece: &str) -> bool {
         Some('x' | 'X') => piece[1..].starts_with('\''),
         _ => false,
     }
+}
+
+/// Whether a literal is a blob, and what it stands for.
+fn content_of(piece: &str) -> (bool, Vec<u8>) {
+    let Some(quote) = piece.chars().next().filter(|it| "'\"".contains(*it)) else {
+        return (true, bytes_of(piece[1..].trim_matches('\'')));
+    };
+    let inner = piece[1..].strip_suffix(quote).unwrap_or(&piece[1..]);
+    let quotes = [quote; 2].iter().collect::<String>();
+    (
+        false,
+        inner.replace(&quotes, &quote.to_string()).into_bytes(),
+    )
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {
@@ -184,6 +232,19 @@ mod tests {
             ("`a b`", false),
         ] {
             assert_eq!(is_literal(piece), is_one, "{piece}");
+        }
+    }
+
+    #[test]
+    fn literals_stand_for_what_a_bound_value_would() {
+        for (piece, is_blob, content) in [
+            ("'it''s'", false, "it's"),
+            ("\"a \"\"b\"", false, "a \"b"),
+            ("X'4142'", true, "AB"),
+            ("'open", false, "open"),
+        ] {
+            let expected = (is_blob, content.as_bytes().to_vec());
+            assert_eq!(content_of(piece), expected, "{piece}");
         }
     }
 

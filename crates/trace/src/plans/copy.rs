@@ -4,7 +4,7 @@ use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, Value};
 
-use crate::Trace;
+use crate::{Trace, is_in_memory};
 
 /// The most instructions of SQLite's virtual machine for one statement: a schema from elsewhere may contain
 /// `CREATE TABLE … AS` with a query that does not end.
@@ -33,7 +33,7 @@ impl SchemaCopy {
             Some((id, "taken")) => copy.fill(trace, id)?,
             // A new database, or one in memory.
             Some((_, "empty")) => {}
-            None if database.is_empty() => {}
+            None if is_in_memory(database) => {}
             _ => return Err("there is no snapshot of the database".to_owned()),
         }
         Ok(copy)

@@ -71,8 +71,16 @@ fn read(library: &Arc<Library>, file: &Path) -> Result<Vec<Table>, EngineError> 
     Ok(tables)
 }
 
-/// The end of databases.
+/// The end of processes and databases.
 impl Writer<'_> {
+    /// The process ended by itself.
+    pub fn exit(&self, process: u32) -> Result<(), TraceError> {
+        self.run(
+            "UPDATE process SET ended = 1 WHERE id = ?",
+            &[i64::from(process).integer()],
+        )
+    }
+
     /// The databases that have a beginning.
     fn databases(&self) -> Result<Vec<String>, TraceError> {
         let sql = "SELECT DISTINCT database FROM snapshot WHERE state IN ('taken', 'empty') ORDER BY database";

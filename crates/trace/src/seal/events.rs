@@ -6,6 +6,7 @@ use recorder::Door;
 use recorder::read::{Chunk, Ended, Record, Transaction, Where};
 
 use super::Sealed;
+use super::memory::file_of;
 use super::texts::Texts;
 use super::write::{Event, Writer};
 use crate::TraceError;
@@ -22,6 +23,8 @@ pub struct Events {
     next: i64,
     connections: HashMap<u32, Connection>,
     processes: HashSet<u32>,
+    /// Connections that share a database in memory, each with the one that opened it.
+    shared: Vec<(u32, u32)>,
     sealed: Sealed,
 }
 
@@ -41,6 +44,7 @@ impl Events {
             next: 1,
             connections: HashMap::new(),
             processes: HashSet::new(),
+            shared: Vec::new(),
             sealed: Sealed::default(),
         }
     }
@@ -74,7 +78,7 @@ impl Events {
                     statement: self.texts.of(at.process, text),
                     start: at.time,
                     start_us: self.microseconds(at.time),
-                    values: writer.values(values)?,
+                    values: writer.values(values, &self.texts.classes)?,
                     state: if prepared { state::PREPARED } else { 0 },
                     ..Event::default()
                 };
@@ -147,9 +151,12 @@ impl Events {
                 inherited,
                 file,
                 vfs,
+                shares,
             } => {
                 self.sealed.connections += 1;
                 let opened = self.microseconds(at.time);
+                self.shared.extend(shares.map(|by| (at.connection, by)));
+                let file = file_of(file, vfs);
                 writer.connection(at, library, (readonly, inherited), (file, vfs), opened)
             }
             Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
@@ -230,6 +237,9 @@ impl Events {
         {
             writer.event(event)?;
         }
+        for (connection, opened_by) in self.shared {
+            writer.share(connection, opened_by)?;
+        }
         self.sealed.events = self.next as u64 - 1;
         writer.statements(&mut self.texts)?;
         Ok(self.sealed)
@@ -257,6 +267,7 @@ fn door_name(door: Door) -> &'static str {
         Door::Any => "any",
         Door::Table => "table",
         Door::Symbol => "symbol",
+        Door::Interpose => "interpose",
         Door::Extension => "extension",
     }
 }

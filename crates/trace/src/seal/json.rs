@@ -4,7 +4,9 @@
 
 use std::fmt::Write;
 
-use recorder::read::{Value, Values};
+use recorder::read::{Hashed, Value, Values};
+
+use crate::order::Classes;
 
 /// From this length on, in bytes, a value is in a table of its own.
 const LONG: usize = 64;
@@ -17,17 +19,21 @@ pub trait Store {
     fn store(&mut self, bytes: &[u8], is_text: bool) -> Result<i64, Self::Error>;
 }
 
-/// Writes the values as the elements of a JSON array to `out`.
+/// Writes the values as the elements of a JSON array to `out`; hashed ones with the number of their class.
 pub fn write<S: Store>(
     values: Values<'_>,
-    store: &mut S,
+    (store, classes): (&mut S, &Classes),
     out: &mut String,
 ) -> Result<(), S::Error> {
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        write_value(value, store, out)?;
+        match value {
+            Value::HashedText(it) => write_hash("text_hash", it, classes.of(false, it.order), out),
+            Value::HashedBlob(it) => write_hash("blob_hash", it, classes.of(true, it.order), out),
+            value => write_value(value, store, out)?,
+        }
     }
     Ok(())
 }
@@ -47,9 +53,9 @@ fn write_value<S: Store>(
         Value::Blob(bytes) => write_hex("hex", bytes, out),
         Value::ZeroBlob(length) => put(out, format_args!(r#"{{"zeroblob":{length}}}"#)),
         Value::Pointer => out.push_str(r#"{"pointer":true}"#),
-        Value::HashedText(hash, length) => write_hash("text_hash", hash, length, out),
-        Value::HashedBlob(hash, length) => write_hash("blob_hash", hash, length, out),
-        Value::Omitted => out.push_str(r#"{"omitted":true}"#),
+        Value::HashedText(_) | Value::HashedBlob(_) | Value::Omitted => {
+            out.push_str(r#"{"omitted":true}"#)
+        }
         Value::Expanded(sql) => {
             out.push_str(r#"{"expanded":"#);
             quote(&String::from_utf8_lossy(sql), out);
@@ -92,10 +98,11 @@ fn write_hex(name: &str, bytes: &[u8], out: &mut String) {
     out.push_str("\"}");
 }
 
-fn write_hash(name: &str, hash: u64, length: u64, out: &mut String) {
+fn write_hash(name: &str, hashed: Hashed, class: u64, out: &mut String) {
+    let Hashed { hash, length, .. } = hashed;
     put(
         out,
-        format_args!(r#"{{"{name}":"{hash:016x}","length":{length}}}"#),
+        format_args!(r#"{{"{name}":"{hash:016x}","length":{length},"order":{class}}}"#),
     );
 }
 

@@ -7,6 +7,7 @@
 mod end;
 mod events;
 mod json;
+mod memory;
 mod texts;
 mod write;
 
@@ -123,11 +124,12 @@ impl Drop for Unfinished {
 }
 
 fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<Sealed, TraceError> {
-    let mut texts = Texts::default();
+    let mut texts = Texts::new(recording.is_redacted());
     recording.for_each_chunk::<ReadError>(|chunk| {
         texts.collect(chunk);
         Ok(())
     })?;
+    texts.classes.number();
     let mut events = Events::new(recording.started(), texts);
     let mut torn = 0;
     let unreadable = recording.for_each_chunk::<TraceError>(|chunk| {

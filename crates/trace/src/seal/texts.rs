@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use recorder::read::{Chunk, Record, Text};
+use recorder::read::{Chunk, Record, Text, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::normalised;
+use crate::order::{Classes, with_classes};
 
 /// A text of a statement.
 #[derive(Debug)]
@@ -25,20 +26,57 @@ pub struct Texts {
     new: Vec<(i64, Statement)>,
     /// The number of each normalised text, by its hash.
     normalised: HashMap<u128, i64>,
+    is_redacted: bool,
+    /// The order of hashed texts and blobs, where the recording is redacted.
+    pub classes: Classes,
 }
 
 impl Texts {
-    /// Takes the texts of a chunk that others refer to.
+    pub fn new(is_redacted: bool) -> Texts {
+        Texts {
+            is_redacted,
+            ..Texts::default()
+        }
+    }
+
+    /// Takes the texts of a chunk that others refer to, and the order of all that is hashed.
     pub fn collect(&mut self, chunk: Chunk<'_>) {
         for (at, record) in chunk.records() {
-            if let Record::Text {
-                id, readonly, sql, ..
-            } = record
-            {
-                let number = self.number(sql, readonly);
-                self.of_processes.insert((at.process, id), number);
+            match record {
+                Record::Text {
+                    id, readonly, sql, ..
+                } => {
+                    let number = self.number(sql, readonly);
+                    self.of_processes.insert((at.process, id), number);
+                    self.note_order(sql);
+                }
+                Record::Begin { text, values, .. } if self.is_redacted => {
+                    values.iter().for_each(|value| self.note_value(&value));
+                    if let Text::Inline(sql) = text {
+                        self.note_order(sql);
+                    }
+                }
+                _ => {}
             }
         }
+    }
+
+    fn note_value(&mut self, value: &Value<'_>) {
+        match value {
+            Value::HashedText(it) => self.classes.note(false, it.order),
+            Value::HashedBlob(it) => self.classes.note(true, it.order),
+            _ => {}
+        }
+    }
+
+    fn note_order(&mut self, sql: &[u8]) {
+        if !self.is_redacted {
+            return;
+        }
+        with_classes(&String::from_utf8_lossy(sql), |is_blob, code| {
+            self.classes.note(is_blob, code);
+            0
+        });
     }
 
     /// The number of a text in the trace; 0 for one that the recording lacks.
@@ -61,7 +99,12 @@ impl Texts {
 
     /// The texts that are new since the last time.
     pub fn drain(&mut self) -> Vec<(i64, Statement)> {
-        std::mem::take(&mut self.new)
+        let mut new = std::mem::take(&mut self.new);
+        for (_, statement) in new.iter_mut().filter(|_| self.is_redacted) {
+            let class = |is_blob, code| self.classes.of(is_blob, code);
+            statement.sql = with_classes(&statement.sql, class);
+        }
+        new
     }
 
     /// The number of the normalised form of a text, and the form if it is new.

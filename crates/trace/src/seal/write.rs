@@ -16,6 +16,7 @@ use super::Sealed;
 use super::json::{self, Store};
 use super::texts::Texts;
 use crate::TraceError;
+use crate::order::Classes;
 use crate::schema::{APPLICATION_ID, FORMAT, TABLES};
 
 /// The bytes of a snapshot in one row.
@@ -151,12 +152,16 @@ impl<'c> Writer<'c> {
     }
 
     /// The values of an execution as the elements of a JSON array; nothing where there are none.
-    pub fn values(&self, values: Values<'_>) -> Result<Option<String>, TraceError> {
+    pub fn values(
+        &self,
+        values: Values<'_>,
+        classes: &Classes,
+    ) -> Result<Option<String>, TraceError> {
         if values.is_empty() {
             return Ok(None);
         }
         let mut out = String::new();
-        self.named(json::write(values, &mut Blobs(self), &mut out))?;
+        self.named(json::write(values, (&mut Blobs(self), classes), &mut out))?;
         Ok(Some(out))
     }
 
@@ -313,14 +318,6 @@ impl<'c> Writer<'c> {
         self.run(
             "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,0)",
             &values,
-        )
-    }
-
-    /// The process ended by itself.
-    pub fn exit(&self, process: u32) -> Result<(), TraceError> {
-        self.run(
-            "UPDATE process SET ended = 1 WHERE id = ?",
-            &[i64::from(process).integer()],
         )
     }
 

@@ -2,16 +2,16 @@
 //! what they do with the recording.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, OpenFlags, Statement, StatementCounter, Step as Stepped};
+use engine::{Connection, EngineError, Statement, StatementCounter, Step as Stepped};
 use lab::trial::ReadBack;
 use script::effect::depends_on_chance;
 use trace::{Call, Values};
 
+use super::memory;
 use super::message::Summary;
 use super::outcome::{Difference, Done, has_parameters};
 use super::plan::{Plan, Step, Steps};
@@ -113,10 +113,9 @@ struct Opened {
 fn open(call: &Call, shared: &Shared<'_>) -> Result<Opened, TrialError> {
     let recording = shared.recording;
     let Some(database) = recording.database_of(call.connection) else {
-        let memory = Path::new(":memory:");
         let library = shared.opening.library();
         return Ok(Opened {
-            connection: Connection::open(library, memory, OpenFlags::default(), None)?,
+            connection: memory::open(library, recording, call.connection)?,
             ending: Arc::default(),
             pages: None,
             has_settings: false,

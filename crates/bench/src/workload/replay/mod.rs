@@ -10,6 +10,7 @@ mod coverage;
 mod ends;
 mod figures;
 mod lane;
+mod memory;
 mod message;
 mod outcome;
 mod parameters;
@@ -295,6 +296,7 @@ fn by_threads(
         refuse_single_threaded(trial)?;
     }
     let opening = Opening::of(trial);
+    let _held = memory::hold(opening.library(), &script.recording)?;
     let shared = Shared {
         recording: &script.recording,
         take: &script.take,

@@ -13,6 +13,7 @@ use lab::trial::Measured;
 use process::{Group, Process};
 
 use super::lane::{self, Shared};
+use super::memory;
 use super::message::{Answer, Done, Order, Part, Summary, TimesRecord};
 use super::plan::Plan;
 use super::source::{self, Recording};
@@ -247,11 +248,13 @@ where
     let (take, plan) = (Take::open(part.take)?, Plan::open(part.plan)?);
     let turns = part.turns.as_deref().map(Turns::open).transpose();
     let turns = turns.map_err(|error| TrialError::Measuring(error.to_string()))?;
+    let opening = Opening::of(&trial);
+    let _held = memory::hold(opening.library(), &recording)?;
     let shared = Shared {
         recording: &recording,
         take: &take,
         plan: &plan,
-        opening: &Opening::of(&trial),
+        opening: &opening,
         turns: turns.map(Arc::new),
         ends_early: !recording.sets("wal_autocheckpoint"),
         speed: part.speed,

@@ -1,7 +1,7 @@
 //! The recording that is replayed, without its calls, and what becomes of each of them. A recording that cannot be
 //! replayed is refused.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use engine::{Library, Source, Value};
 use lab::level::Settings;
 use script::effect::{self, Attached};
 use serde::{Deserialize, Serialize};
-use trace::{Bound, Call, Connection, EndOfDatabase, Meta, Text, Trace, Values};
+use trace::{Bound, Call, Connection, EndOfDatabase, Meta, Text, Trace, Values, is_in_memory};
 
 use super::outcome::{failed_by_chance, was_cut_off};
 use crate::error::TrialError;
@@ -61,6 +61,8 @@ pub(in crate::workload) struct Recording {
     pub(super) further_commits: Vec<u64>,
     /// Statements that attach a file whose name is bound.
     attaching: HashSet<i64>,
+    /// Where the files of the trial are.
+    directory: PathBuf,
 }
 
 /// Why a statement is not replayed.
@@ -147,6 +149,7 @@ impl Recording {
             left_out: HashMap::new(),
             further_commits: trace.further_commits()?,
             attaching: HashSet::new(),
+            directory: directory.to_owned(),
         })
     }
 
@@ -180,6 +183,21 @@ impl Recording {
         self.databases.iter().find(|it| it.recorded == *file)
     }
 
+    /// The name in this process of a database in memory that connections share; none for one that has no other connection.
+    pub(super) fn shared_memory(&self, connection: i64) -> Option<PathBuf> {
+        let database = &self.connections.get(&connection)?.database;
+        let is_shared = !database.is_empty() && is_in_memory(database);
+        is_shared.then(|| Path::new("/").join(self.directory.join(database)))
+    }
+
+    /// The names of all databases in memory that connections share.
+    pub(super) fn shared_memories(&self) -> BTreeSet<PathBuf> {
+        let connections = self.connections.keys();
+        connections
+            .filter_map(|it| self.shared_memory(*it))
+            .collect()
+    }
+
     /// Whether the application sets this PRAGMA and the variant does not.
     pub(super) fn sets(&self, name: &str) -> bool {
         let mut texts = self.texts.values();
@@ -190,19 +208,19 @@ impl Recording {
         })
     }
 
-    /// The connections to databases with a rollback journal, where the application has not changed to a log.
+    /// The connections to databases whose reads and commits exclude each other: with a rollback journal, where the application
+    /// has not changed to a log, or in memory.
     pub(super) fn waiting(&self) -> HashSet<i64> {
         let changes = |text: &Text| {
             let pragma = effect::pragma(&text.sql);
             let is_journal = pragma.is_some_and(|it| it.name == "journal_mode" && it.has_value);
             is_journal && text.sql.to_ascii_lowercase().contains("wal")
         };
-        if self.texts.values().any(changes) {
-            return HashSet::new();
-        }
+        let has_log = self.texts.values().any(changes);
         let has_journal = |connection: &i64| {
             let database = self.database_of(*connection);
-            database.is_some_and(|it| !it.began_with_log)
+            let in_file = database.is_some_and(|it| !has_log && !it.began_with_log);
+            in_file || self.shared_memory(*connection).is_some()
         };
         let connections = self.connections.keys().copied();
         connections.filter(has_journal).collect()
@@ -356,7 +374,7 @@ fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Databas
     }
     for connection in trace.connections()? {
         let file = &connection.database;
-        if !file.is_empty() && !databases.iter().any(|it| it.recorded == *file) {
+        if !is_in_memory(file) && !databases.iter().any(|it| it.recorded == *file) {
             return Err(without_snapshot(path, file, None));
         }
     }

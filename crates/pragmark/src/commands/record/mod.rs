@@ -33,6 +33,9 @@ pub fn execute(args: &RecordArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::unusable(error).hint_if(hint_for_folder(&out)))?;
     let status = run(args, &folder, &out).inspect_err(|_| folder.remove())?;
     let recorded = finish(&folder, &out, args.command.first().map(Path::new))?;
+    if !recorded && args.door.is_some() {
+        tell!("hint: without --door, pragmark looks for tables and exported functions of SQLite");
+    }
     Ok(exit(status, recorded))
 }
 
@@ -56,6 +59,7 @@ fn options(args: &RecordArgs) -> Options {
         _ if args.extension => Door::Extension,
         Some(DoorArg::Table) => Door::Table,
         Some(DoorArg::Symbol) => Door::Symbol,
+        Some(DoorArg::Interpose) => Door::Interpose,
         None => Door::Any,
     };
     Options {

@@ -1,0 +1,101 @@
+//! The order of texts and blobs whose content is hashed.
+//!
+//! Those with the same first four bytes are one class. Classes are numbered from 1 in the order of these bytes, texts
+//! before blobs, as SQLite sorts them without a collation.
+
+use std::collections::BTreeMap;
+
+/// How many bytes decide the class.
+const BYTES: usize = 4;
+
+/// The classes of a trace: known once all texts and blobs were noted and numbered.
+#[derive(Debug, Default)]
+pub(crate) struct Classes {
+    /// By whether it is one of blobs, and by a number that is larger for a later class.
+    numbers: BTreeMap<(bool, u64), u64>,
+}
+
+impl Classes {
+    /// Notes that a text, or a blob, is in the class with this code.
+    pub(crate) fn note(&mut self, is_blob: bool, code: u64) {
+        self.numbers.insert((is_blob, code), 0);
+    }
+
+    /// Numbers the classes that were noted.
+    pub(crate) fn number(&mut self) {
+        for (number, class) in (1..).zip(self.numbers.values_mut()) {
+            *class = number;
+        }
+    }
+
+    /// The number of a class; 0 for one that was not noted.
+    pub(crate) fn of(&self, is_blob: bool, code: u64) -> u64 {
+        self.numbers.get(&(is_blob, code)).copied().unwrap_or(0)
+    }
+}
+
+/// The code of the class of a text or a blob.
+pub(crate) fn code(content: &[u8]) -> u64 {
+    let digit = |at| content.get(at).map_or(0, |byte| u64::from(*byte) + 1);
+    (0..BYTES).fold(0, |code, at| code * 257 + digit(at))
+}
+
+/// A statement of a recording with a class for each hashed text in place of the code that the recorder has written:
+/// `'#HASH:LENGTH:tCODE'`, or with a `b` for a blob.
+pub(crate) fn with_classes(sql: &str, mut class: impl FnMut(bool, u64) -> u64) -> String {
+    let mut out = String::with_capacity(sql.len());
+    let mut rest = sql;
+    while let Some(at) = rest.find("'#") {
+        let (before, after) = rest.split_at(at + 2);
+        let (text, after) = after.split_at(after.find('\'').unwrap_or(after.len()));
+        out.push_str(before);
+        out.push_str(&with_class(text, &mut class).unwrap_or_else(|| text.to_owned()));
+        rest = after;
+    }
+    out + rest
+}
+
+fn with_class(text: &str, class: &mut impl FnMut(bool, u64) -> u64) -> Option<String> {
+    let (others, code) = text.rsplit_once(':')?;
+    let is_blob = match code.as_bytes().first()? {
+        b't' => false,
+        b'b' => true,
+        _ => return None,
+    };
+    let code = u64::from_str_radix(code.get(1..)?, 16).ok()?;
+    Some(format!("{others}:{}", class(is_blob, code)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_the_order_of_the_first_bytes_and_texts_come_before_blobs() {
+        let ordered: [(bool, &[u8]); 6] = [
+            (false, b""),
+            (false, b"a"),
+            (false, b"a\0"),
+            (false, b"abcdz"),
+            (false, b"b"),
+            (true, b""),
+        ];
+        let mut classes = Classes::default();
+        for (is_blob, content) in ordered.iter().rev() {
+            classes.note(*is_blob, code(content));
+        }
+        classes.number();
+        let numbers = ordered.map(|(is_blob, content)| classes.of(is_blob, code(content)));
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+        assert_eq!(code(b"abcdz"), code(b"abcda"), "the same first four bytes");
+    }
+
+    #[test]
+    fn only_codes_of_the_recorder_are_replaced() {
+        let sql = "SELECT '#00ff:3:t1f', '#00ff:3:b02', '#5', '#a:t', a:t1 FROM \"'#x:y'\"";
+        assert_eq!(
+            with_classes(sql, |is_blob, code| code + u64::from(is_blob)),
+            "SELECT '#00ff:3:31', '#00ff:3:3', '#5', '#a:t', a:t1 FROM \"'#x:y'\""
+        );
+    }
+}
