@@ -2,5 +2,7 @@
 
 mod chaos;
 mod refusals;
+mod scaling;
 mod sharing;
+mod weather;
 mod world;

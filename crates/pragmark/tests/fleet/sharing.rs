@@ -1,6 +1,6 @@
 //! Agents share a run, and what comes of it is what one machine would have measured.
 
-use crate::world::{each_once, words, world};
+use crate::world::{each_once, estimates, words, world};
 
 /// Trials of a run of eight rounds: two variants and the baseline again.
 const TRIALS: usize = 8 * 3;
@@ -36,37 +36,11 @@ fn agents_share_the_blocks_and_the_record_is_that_of_one_machine() {
     for folder in folders {
         world.keep_undisturbed(folder, TRIALS);
     }
-    let table = |folder: &str| {
-        let exported = world.pragmark(&["export", folder, "--format", "variants-csv"]);
-        words(&exported)
-    };
-    let estimates = |folder| without_place(&table(folder));
-    let [fleet, local] = folders.map(estimates);
+    let [fleet, local] = folders.map(|folder| estimates(&world, folder));
     assert_eq!(fleet, local);
     let page = std::fs::read_to_string(world.path().join("fleet/report.html")).unwrap();
     assert!(page.contains("The machines"));
     assert!(!page.contains("127.0.0.1"), "no address in the page");
-}
-
-/// A table without the columns that say where and how long.
-fn without_place(table: &str) -> Vec<Vec<String>> {
-    let mut lines = table
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
-    let heading = lines.next().unwrap_or_default();
-    let is_kept = |name: &str| !["run", "directory", "wall_s"].contains(&name);
-    let keep: Vec<usize> = (0..heading.len())
-        .filter(|it| is_kept(heading[*it]))
-        .collect();
-    assert!(heading.len() > 5, "{table}");
-    lines
-        .map(|line| {
-            keep.iter()
-                .filter_map(|it| line.get(*it))
-                .map(|it| (*it).to_owned())
-                .collect()
-        })
-        .collect()
 }
 
 #[test]

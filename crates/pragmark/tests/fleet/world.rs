@@ -21,6 +21,8 @@ pub struct World {
     pub port: u16,
     server: Option<Child>,
     extra: String,
+    /// Where programs reach the server, if not at its own port.
+    through: Option<u16>,
 }
 
 /// A process that is killed when it is dropped.
@@ -84,11 +86,11 @@ const MANIFEST: &str = r#"
 needs = "a shell"
 
 [[driver]]
-name      = "waiting"
-about     = "a shell script that waits"
-library   = "carried"
-workloads = ["waiting"]
 run       = ["sh", "{folder}/driver.sh"]
+workloads = ["waiting"]
+name      = "waiting"
+library   = "carried"
+about     = "a shell script that waits"
 
 [workloads.waiting]
 about = "waiting"
@@ -138,6 +140,7 @@ pub fn world() -> Option<World> {
         port,
         server: None,
         extra: String::new(),
+        through: None,
     };
     world.driver("drivers", "waiting");
     Some(world)
@@ -153,6 +156,12 @@ impl World {
     /// The same with more in the server's configuration.
     pub fn configured(mut self, extra: &str) -> World {
         self.extra = extra.to_owned();
+        self
+    }
+
+    /// The same with programs that reach the server at another port.
+    pub fn reached_through(mut self, port: u16) -> World {
+        self.through = Some(port);
         self
     }
 
@@ -175,7 +184,7 @@ impl World {
 
     /// The address of the server.
     pub fn address(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        format!("nats://127.0.0.1:{}", self.through.unwrap_or(self.port))
     }
 
     /// Starts the server with the storage that it had before, and waits until it answers.
@@ -400,6 +409,33 @@ pub fn essence(trial: &Value) -> String {
     let place: Vec<String> = parts.iter().map(|name| of(name)).collect();
     let metrics = &trial["outcome"]["measured"]["metrics"]["steps_per_s"];
     format!("{} {metrics}", place.join(" "))
+}
+
+/// The estimates of a run as a table.
+pub fn estimates(world: &World, folder: &str) -> Vec<Vec<String>> {
+    let exported = world.pragmark(&["export", folder, "--format", "variants-csv"]);
+    without_place(&words(&exported))
+}
+
+/// A table without the columns that say where and how long.
+fn without_place(table: &str) -> Vec<Vec<String>> {
+    let mut lines = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let heading = lines.next().unwrap_or_default();
+    let is_kept = |name: &str| !["run", "directory", "wall_s"].contains(&name);
+    let keep: Vec<usize> = (0..heading.len())
+        .filter(|it| is_kept(heading[*it]))
+        .collect();
+    assert!(heading.len() > 5, "{table}");
+    lines
+        .map(|line| {
+            keep.iter()
+                .filter_map(|it| line.get(*it))
+                .map(|it| (*it).to_owned())
+                .collect()
+        })
+        .collect()
 }
 
 /// What a process printed, in words.
