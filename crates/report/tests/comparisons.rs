@@ -12,6 +12,7 @@ use lab::trial::{Answer, Measured, Outcome, StatementRecord};
 use pragmark_report as report;
 use report::document::Document;
 use report::render;
+use serde::Serialize;
 
 const STYLE: report::Style = report::Style {
     width: 100,
@@ -97,6 +98,28 @@ fn digests() -> [RunDigest; 2] {
     [base, new]
 }
 
+/// The made-up runs with two of their experiments.
+fn small_digests() -> [RunDigest; 2] {
+    digests().map(|mut run| {
+        let few = ["insert-index-timing", "checkpoint-size"];
+        run.experiments.retain(|it| few.contains(&it.key.as_str()));
+        run
+    })
+}
+
+/// A document in all three forms, and its data.
+fn assert_snapshots(name: &str, document: &Document, data: &impl Serialize) {
+    let forms = [
+        ("terminal", render::terminal(document, STYLE)),
+        ("markdown", render::markdown(document)),
+        ("page", page_text(document)),
+        ("json", serde_json::to_string_pretty(data).unwrap()),
+    ];
+    for (form, text) in forms {
+        insta::assert_snapshot!(format!("{name}_{form}"), text);
+    }
+}
+
 /// The text of a document, without the figures of the page.
 fn page_text(document: &Document) -> String {
     let page = render::html(document).unwrap();
@@ -107,28 +130,28 @@ fn page_text(document: &Document) -> String {
 #[test]
 fn the_gate_of_guard_says_what_failed_and_why() {
     let document = report::guarded(&gate(), &comparison());
-    insta::assert_snapshot!("guard_terminal", render::terminal(&document, STYLE));
-    insta::assert_snapshot!("guard_markdown", render::markdown(&document));
-    insta::assert_snapshot!("guard_page", page_text(&document));
+    assert_snapshots("guard", &document, &gate());
     insta::assert_snapshot!("guard_junit", report::junit(&gate()));
-    let json = serde_json::to_string_pretty(&gate()).unwrap();
-    insta::assert_snapshot!("guard_json", json);
+}
+
+#[test]
+fn two_sides_are_compared_by_their_counters() {
+    let comparisons = [comparison()];
+    assert_snapshots("exact", &report::exact(&comparisons), &comparisons);
 }
 
 #[test]
 fn two_runs_are_compared_by_what_can_be_compared() {
-    let [base, new] = digests();
+    let [base, new] = small_digests();
     let comparisons = [RunComparison::of(&base, &new)];
     let unreadable = [("old".to_owned(), "format 1 is not known".to_owned())];
     let settle = ["pragmark measure q.sql --engine a --engine b".to_owned()];
     let document = report::runs(&comparisons, &settle, &unreadable);
-    insta::assert_snapshot!("runs_terminal", render::terminal(&document, STYLE));
-    insta::assert_snapshot!("runs_markdown", render::markdown(&document));
+    assert_snapshots("runs", &document, &comparisons);
 }
 
-#[test]
-fn the_history_names_changes_and_draws_charts() {
-    let [base, new] = digests();
+/// Twelve runs; from the seventh on, all medians are half as large, on another machine.
+fn halved([base, new]: [RunDigest; 2]) -> History {
     let runs = (0..12).map(|number| {
         let mut run = if number < 6 {
             base.clone()
@@ -146,11 +169,42 @@ fn the_history_names_changes_and_draws_charts() {
         }
         Run::of(&run)
     });
-    let history = History::of(runs.collect());
-    let document = report::history(&history, &[]);
+    History::of(runs.collect())
+}
+
+#[test]
+fn changes_between_the_same_two_runs_are_one_item_for_each_experiment() {
+    let document = report::history(&halved(digests()), &[]);
     let text = render::terminal(&document, STYLE);
-    assert!(text.contains("between run-05 and run-06"), "{text}");
-    insta::assert_snapshot!("history_terminal", text);
+    let items = text.split("Changes of level are found").next().unwrap();
+    let items = items.replace("\n  ", " ");
+    let items: Vec<&str> = items
+        .lines()
+        .filter(|line| line.starts_with(['▲', '▼']))
+        .collect();
+    let of = |experiment: &str| {
+        let of = items
+            .iter()
+            .filter(|item| item[4..].starts_with(experiment));
+        of.copied().collect::<Vec<_>>()
+    };
+    let [item] = of("journal-and-sync")[..] else {
+        panic!("{items:#?}");
+    };
+    let start = "of 20 variants, ×0.501 (journal_mode=delete synchronous=extra,";
+    assert!(item.contains(start), "{item}");
+    assert!(
+        item.contains(" and 17 more), between run-05 and run-06"),
+        "{item}"
+    );
+}
+
+#[test]
+fn the_history_names_changes_and_draws_charts() {
+    let history = halved(small_digests());
+    let unreadable = [("old".to_owned(), "format 1 is not known".to_owned())];
+    let document = report::history(&history, &unreadable);
+    assert_snapshots("history", &document, &history);
     let page = page_text(&document);
     let charts = page.matches("class=\"curve course\"").count();
     assert!(charts > 5, "{charts}");

@@ -8,7 +8,7 @@ use super::figures;
 use crate::document::{
     Abridge, Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone, joined,
 };
-use crate::figures::{count, ratio_without_interval};
+use crate::figures::count;
 use crate::words::metric_heading;
 
 /// How much of a statement a table quotes, in characters.
@@ -22,8 +22,6 @@ const IN_SUMMARY: [&str; 6] = [
     "cache_misses",
     "db_bytes",
 ];
-/// The smallest relative change that a ratio shows.
-const VISIBLE: f64 = 0.005;
 /// How many statements are named in a sentence.
 const NAMED: usize = 5;
 
@@ -69,9 +67,7 @@ fn side(what: &str, facts: &SideFacts) -> Sentence {
 }
 
 fn sections(comparison: &Comparison) -> Vec<Section> {
-    let chapter = |anchor: &str, title: &str, blocks: Vec<Block>| {
-        (!blocks.is_empty()).then(|| Section::new(anchor, Kind::Chapter, title, blocks))
-    };
+    let chapter = Section::chapter;
     let highlights = Section::new(
         "changes",
         Kind::Highlights,
@@ -187,7 +183,7 @@ fn whole(comparison: &Comparison) -> Option<Item> {
             .ratio()
             .filter(|ratio| *ratio != 1.0 && ratio.is_finite())?;
         let name = format!("{} ", metric_heading(metric));
-        Some(Sentence::from(name).figure(ratio_without_interval(ratio)))
+        Some(Sentence::from(name).figure(figures::times(ratio)))
     });
     let changed = joined(changed, ", ");
     (!changed.is_empty())
@@ -242,10 +238,8 @@ fn row(it: &Statement) -> Row {
 
 fn change(it: &Statement) -> Cell {
     let ratio = it.figure("vm_steps").and_then(Figure::ratio);
-    let steps = match (ratio, it.more_steps) {
-        (Some(ratio), _) if ratio.is_finite() && (ratio - 1.0).abs() >= VISIBLE => {
-            format!("{} VM steps", ratio_without_interval(ratio))
-        }
+    let steps = match (ratio.filter(|ratio| ratio.is_finite()), it.more_steps) {
+        (Some(ratio), _) if ratio != 1.0 => format!("{} VM steps", figures::times(ratio)),
         (_, Some(more)) if more != 0.0 => format!("{more:+} VM steps in all"),
         _ => String::new(),
     };

@@ -4,11 +4,11 @@ use lab::exact::Comparison;
 use lab::guard::{Check, Gate, Status};
 use lab::metric;
 
-use super::exact;
+use super::{exact, figures};
 use crate::document::{
     Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
 };
-use crate::figures::{figure, interval_of_figure, percent, ratio, ratio_without_interval};
+use crate::figures::{figure, interval_of_figure, percent, ratio};
 use crate::words::metric_heading;
 
 /// The result of `pragmark guard`.
@@ -95,7 +95,7 @@ fn measured(check: &Check) -> Option<String> {
     }
     match (check.ratio?, check.interval) {
         (centre, Some(interval)) => Some(ratio(centre, interval)),
-        (centre, None) if centre > 0.0 => Some(ratio_without_interval(centre)),
+        (centre, None) if centre > 0.0 => Some(figures::times(centre)),
         _ => Some("none left".to_owned()),
     }
 }

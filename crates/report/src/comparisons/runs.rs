@@ -40,12 +40,11 @@ pub fn runs(
         }
     }
     document.sections.extend(settling(settle));
-    let blocks = super::not_read(unreadable);
-    if !blocks.is_empty() {
-        let title = "What could not be read";
-        let section = Section::new("unreadable", Kind::Chapter, title, blocks);
-        document.sections.push(section);
-    }
+    document.sections.extend(Section::chapter(
+        "unreadable",
+        "What could not be read",
+        super::not_read(unreadable),
+    ));
     document
 }
 

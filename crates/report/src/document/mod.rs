@@ -78,6 +78,11 @@ impl Section {
             ..Section::default()
         }
     }
+
+    /// A chapter; none without a block.
+    pub fn chapter(anchor: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
+        (!blocks.is_empty()).then(|| Section::new(anchor, Kind::Chapter, title, blocks))
+    }
 }
 
 impl Kind {

@@ -25,7 +25,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Some(rounds(experiment)),
         dropped(experiment),
         machine(experiment),
-        aa_check(experiment),
+        aa_check(subject),
         detectable(experiment),
         safety,
         durability::footnote(subject),
@@ -69,9 +69,11 @@ fn machine(experiment: &ExperimentAnalysis) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-fn aa_check(experiment: &ExperimentAnalysis) -> Option<String> {
+fn aa_check(subject: &Subject<'_>) -> Option<String> {
+    let experiment = subject.experiment;
     let Some(aa_check) = experiment.aa_check.as_ref() else {
-        let is_expected = experiment.blocks > 0 && experiment.variants.len() > 1;
+        let is_planned = experiment.variants.len() > 1 && !subject.planned.alone;
+        let is_expected = experiment.blocks > 0 && is_planned;
         return is_expected.then(|| format!("A/A check: {TOO_FEW_ROUNDS}"));
     };
     let ratio = figures::ratio(aa_check.centre, aa_check.interval);
