@@ -31,8 +31,8 @@ Exit codes:
   1    the run finished, but some trials failed or timed out
   2    the command line or an experiment file is invalid; nothing was started
   3    a file, directory, engine or driver could not be used; also when every trial was skipped
-  4    `guard`: the new side is beyond a budget
-  5    `guard`: a budget could not be decided within the time limit
+  4    `guard`: a check failed: a budget, a limit, a plan, an answer or safety
+  5    `guard`: no check failed, but one could not be decided within the time limit
   130  stopped by Ctrl-C or a termination signal; completed trials are kept
 `record` ends with the exit code of the program, or 3 if nothing was recorded.";
 

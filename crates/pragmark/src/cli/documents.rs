@@ -11,7 +11,15 @@ const BEFORE: [&str; 4] = ["sudo", "time", "/usr/bin/time", "-v"];
 
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = ["", "docs", "docs/lists", "examples/guard", "packaging"].map(|it| root.join(it));
+    let folders = [
+        "",
+        "docs",
+        "docs/lists",
+        "examples/fleet",
+        "examples/guard",
+        "packaging",
+    ]
+    .map(|it| root.join(it));
     let entries = folders
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).unwrap());

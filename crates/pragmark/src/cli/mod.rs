@@ -112,7 +112,7 @@ pub enum Command {
     Measure(Box<MeasureArgs>),
     /// Compare two runs; or two engines, databases, files of SQL or settings exactly, by what is counted.
     Compare(Box<CompareArgs>),
-    /// Find the fastest settings for a workload at a given safety, and measure what each brings.
+    /// Search for fast settings for a workload at a given safety, and measure what each brings.
     Tune(Box<TuneArgs>),
     /// Check in continuous integration that a change makes a project's database work no slower and no less safe.
     Guard(Box<GuardArgs>),
