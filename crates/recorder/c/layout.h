@@ -13,6 +13,7 @@
 #define SNAPSHOT_ENTRIES 4096
 #define SNAPSHOT_TABLE 4096
 #define OPEN_STATEMENTS 64
+#define ORDER_CODE 32
 
 /* The header, which is chunk 0. */
 struct header {

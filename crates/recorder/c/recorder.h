@@ -150,7 +150,7 @@ INTERNAL bool sets_key(const char *sql);
 INTERNAL bool hides_text(const struct connection *);
 INTERNAL char *hidden_text(const struct connection *, const char *sql);
 INTERNAL uint64_t keyed_hash(const uint64_t key[2], const void *, size_t);
-INTERNAL uint64_t order_code(const void *, size_t);
+INTERNAL void put_order_code(uint8_t code[ORDER_CODE], const void *, size_t);
 
 /* --- Snapshots (snapshot.c) --- */
 

@@ -72,10 +72,11 @@ uint64_t keyed_hash(const uint64_t key[2], const void *bytes, size_t length) {
   return a ^ b ^ c ^ d;
 }
 
-/* How many bytes at the beginning of a text decide its order. */
-#define ORDER_BYTES 4
+/* How many bytes at the beginning of a text decide its order: each takes two bytes of the code. */
+#define ORDER_BYTES (ORDER_CODE / 2)
 
-/* For each of these bytes: numbers in the order of bytes, 0 for the end of the text, which only the key gives away. */
+/* For each of these bytes: numbers in the order of bytes, that of the end of the text first, which only the key gives
+** away. */
 static uint16_t ranks[ORDER_BYTES][257];
 static pthread_once_t ranked = PTHREAD_ONCE_INIT;
 
@@ -90,13 +91,14 @@ static void rank_bytes(void) {
   }
 }
 
-/* A number that is larger where the first bytes of a text come later. */
-uint64_t order_code(const void *bytes, size_t length) {
-  uint64_t code = 0;
+/* Writes a code that is larger, byte by byte, where the first bytes of a text come later. */
+void put_order_code(uint8_t code[ORDER_CODE], const void *bytes, size_t length) {
   pthread_once(&ranked, rank_bytes);
-  for (size_t i = 0; i < ORDER_BYTES; i++)
-    code = code << 16 | ranks[i][i < length ? ((const uint8_t *)bytes)[i] + 1 : 0];
-  return code;
+  for (size_t i = 0; i < ORDER_BYTES; i++) {
+    uint16_t rank = ranks[i][i < length ? ((const uint8_t *)bytes)[i] + 1 : 0];
+    code[2 * i] = (uint8_t)(rank >> 8);
+    code[2 * i + 1] = (uint8_t)rank;
+  }
 }
 
 /* The end of a text in quotes, whose quotes are doubled within it. */
@@ -133,8 +135,13 @@ static char *put_literal(char *to, const char *from, const char *end, bool omitt
     return to;
   }
   size_t length = put_content(to, from, end);
-  unsigned long long hash = keyed_hash(process.header->key, to, length), order = order_code(to, length);
-  return to + sprintf(to, "'#%016llx:%zu:%c%016llx'", hash, length, (*from | 32) == 'x' ? 'b' : 't', order);
+  unsigned long long hash = keyed_hash(process.header->key, to, length);
+  uint8_t code[ORDER_CODE];
+  put_order_code(code, to, length);
+  to += sprintf(to, "'#%016llx:%zu:%c", hash, length, (*from | 32) == 'x' ? 'b' : 't');
+  for (int i = 0; i < ORDER_CODE; i++) to += sprintf(to, "%02x", code[i]);
+  *to++ = '\'';
+  return to;
 }
 
 /* Whether a name in double quotes may be a text: SQLite takes it for one where nothing has this name. With `all`
@@ -172,8 +179,8 @@ static const char *key_begin(const char *sql) {
 /* A statement up to `stop` whose texts and blobs are hashed or, with `all`, whose literals are left out; the caller
 ** frees it. */
 static char *without_literals(const char *sql, const char *stop, bool all) {
-  /* The longest replacement of a literal of two bytes has 60. */
-  char *copy = malloc((size_t)(stop - sql) * 30 + 64), *to = copy, before = ' ';
+  /* The longest replacement of a literal of two bytes has 42 and the code. */
+  char *copy = malloc((size_t)(stop - sql) * (21 + ORDER_CODE) + 64), *to = copy, before = ' ';
   if (!copy) return NULL;
   for (const char *at = sql; at < stop;) {
     const char *end = literal_end(at, before, all);

@@ -52,7 +52,7 @@ size_t values_bound(struct connection *connection, sqlite3_stmt *statement, int 
   size_t bound = 16;
   for (int i = 0; i < count; i++) {
     struct parameter it = parameter(shape, statement, i);
-    bound += 32 + ((it.flags & (IS_TEXT | IS_BLOB)) && it.length > 0 ? (size_t)it.length : 0);
+    bound += 64 + ((it.flags & (IS_TEXT | IS_BLOB)) && it.length > 0 ? (size_t)it.length : 0);
   }
   return bound;
 }
@@ -73,11 +73,12 @@ static uint8_t *put_string(uint8_t *at, const struct parameter *it, bool is_text
     *at++ = is_text ? VALUE_TEXT : VALUE_BLOB;
     return put_bytes(at, it->bytes, length);
   }
-  uint64_t hidden[2] = {keyed_hash(process.header->key, it->bytes, length), order_code(it->bytes, length)};
+  uint64_t hash = keyed_hash(process.header->key, it->bytes, length);
   *at++ = is_text ? VALUE_HASHED_TEXT : VALUE_HASHED_BLOB;
   at = put(at, length);
-  memcpy(at, hidden, sizeof hidden);
-  return at + sizeof hidden;
+  memcpy(at, &hash, sizeof hash);
+  put_order_code(at + sizeof hash, it->bytes, length);
+  return at + sizeof hash + ORDER_CODE;
 }
 
 static uint8_t *put_value(uint8_t *at, const struct shape *shape, const struct parameter *it) {

@@ -50,6 +50,8 @@ pub const SNAPSHOT_TABLE: usize = 4096;
 pub const SNAPSHOT_ENTRIES: usize = 4096;
 /// The most statements of a connection that are open at the same time and recorded.
 pub const OPEN_STATEMENTS: usize = 64;
+/// The bytes of the code by which hashed texts and blobs are in their order.
+pub const ORDER_CODE: usize = 32;
 
 /// Offsets in the header, in bytes.
 pub(crate) mod at {
@@ -152,6 +154,7 @@ mod tests {
         same("SNAPSHOT_TABLE", super::SNAPSHOT_TABLE as i64);
         same("SNAPSHOT_ENTRIES", super::SNAPSHOT_ENTRIES as i64);
         same("OPEN_STATEMENTS", super::OPEN_STATEMENTS as i64);
+        same("ORDER_CODE", super::ORDER_CODE as i64);
         same("CONNECTION_SHARED", super::flag::CONNECTION_SHARED as i64);
         macro_rules! all {
             ($prefix:literal $module:ident: $($name:ident)*) => {

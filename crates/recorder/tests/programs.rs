@@ -117,15 +117,16 @@ fn redacted_values_keep_their_length_equality_and_order() {
     let values = it.values_of("SELECT ?");
     assert_eq!(values[0], values[1]);
     assert_ne!(values[0], values[2]);
-    let order = |value: &str| -> u64 {
+    let order = |value: &str| -> Vec<u8> {
         assert!(
             value.starts_with("HashedText(") && value.contains("length: 6"),
             "{value}"
         );
         let number = value.split("order: ").nth(1).unwrap();
-        number.split(' ').next().unwrap().parse().unwrap()
+        let bytes = number.split(['[', ']']).nth(1).unwrap().split(", ");
+        bytes.map(|it| it.parse().unwrap()).collect()
     };
-    let orders: Vec<u64> = values.iter().map(|it| order(it)).collect();
+    let orders: Vec<Vec<u8>> = values.iter().map(|it| order(it)).collect();
     assert!(orders[2] < orders[1] && orders[1] < orders[3], "{orders:?}");
     assert_eq!(orders[0], orders[1]);
     let raw = std::fs::read(desk.folder.raw()).unwrap();

@@ -1,23 +1,25 @@
 //! The order of texts and blobs whose content is hashed.
 //!
-//! Those with the same first four bytes are one class. Classes are numbered from 1 in the order of these bytes, texts
+//! Those with the same first sixteen bytes are one class. Classes are numbered from 1 in the order of these bytes, texts
 //! before blobs, as SQLite sorts them without a collation.
 
 use std::collections::BTreeMap;
 
-/// How many bytes decide the class.
-const BYTES: usize = 4;
+use recorder::layout::ORDER_CODE;
+
+/// What decides the class of a text or a blob: larger, byte by byte, for a later one.
+pub(crate) type Code = [u8; ORDER_CODE];
 
 /// The classes of a trace: known once all texts and blobs were noted and numbered.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
-    /// By whether it is one of blobs, and by a number that is larger for a later class.
-    numbers: BTreeMap<(bool, u64), u64>,
+    /// By whether it is one of blobs, and by its code.
+    numbers: BTreeMap<(bool, Code), u64>,
 }
 
 impl Classes {
     /// Notes that a text, or a blob, is in the class with this code.
-    pub(crate) fn note(&mut self, is_blob: bool, code: u64) {
+    pub(crate) fn note(&mut self, is_blob: bool, code: Code) {
         self.numbers.insert((is_blob, code), 0);
     }
 
@@ -29,20 +31,23 @@ impl Classes {
     }
 
     /// The number of a class; 0 for one that was not noted.
-    pub(crate) fn of(&self, is_blob: bool, code: u64) -> u64 {
+    pub(crate) fn of(&self, is_blob: bool, code: Code) -> u64 {
         self.numbers.get(&(is_blob, code)).copied().unwrap_or(0)
     }
 }
 
-/// The code of the class of a text or a blob.
-pub(crate) fn code(content: &[u8]) -> u64 {
-    let digit = |at| content.get(at).map_or(0, |byte| u64::from(*byte) + 1);
-    (0..BYTES).fold(0, |code, at| code * 257 + digit(at))
+/// The code of a text or a blob: two bytes for each of the first ones, 0 behind the end.
+pub(crate) fn code(content: &[u8]) -> Code {
+    let mut code = Code::default();
+    for (two, byte) in code.chunks_exact_mut(2).zip(content) {
+        two.copy_from_slice(&(u16::from(*byte) + 1).to_be_bytes());
+    }
+    code
 }
 
 /// A statement of a recording with a class for each hashed text in place of the code that the recorder has written:
 /// `'#HASH:LENGTH:tCODE'`, or with a `b` for a blob.
-pub(crate) fn with_classes(sql: &str, mut class: impl FnMut(bool, u64) -> u64) -> String {
+pub(crate) fn with_classes(sql: &str, mut class: impl FnMut(bool, Code) -> u64) -> String {
     let mut out = String::with_capacity(sql.len());
     let mut rest = sql;
     while let Some(at) = rest.find("'#") {
@@ -55,15 +60,27 @@ pub(crate) fn with_classes(sql: &str, mut class: impl FnMut(bool, u64) -> u64) -
     out + rest
 }
 
-fn with_class(text: &str, class: &mut impl FnMut(bool, u64) -> u64) -> Option<String> {
+fn with_class(text: &str, class: &mut impl FnMut(bool, Code) -> u64) -> Option<String> {
     let (others, code) = text.rsplit_once(':')?;
     let is_blob = match code.as_bytes().first()? {
         b't' => false,
         b'b' => true,
         _ => return None,
     };
-    let code = u64::from_str_radix(code.get(1..)?, 16).ok()?;
+    let code = code_of(code.get(1..)?)?;
     Some(format!("{others}:{}", class(is_blob, code)))
+}
+
+/// A code that is written in hexadecimal digits.
+fn code_of(digits: &str) -> Option<Code> {
+    let mut code = Code::default();
+    if digits.len() != 2 * code.len() {
+        return None;
+    }
+    for (at, byte) in code.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(code)
 }
 
 #[cfg(test)]
@@ -72,8 +89,9 @@ mod tests {
 
     #[test]
     fn classes_have_the_order_of_the_first_bytes_and_texts_come_before_blobs() {
-        let ordered: [(bool, &[u8]); 6] = [
+        let ordered: [(bool, &[u8]); 7] = [
             (false, b""),
+            (false, b"0123456789abcdefz"),
             (false, b"a"),
             (false, b"a\0"),
             (false, b"abcdz"),
@@ -86,16 +104,20 @@ mod tests {
         }
         classes.number();
         let numbers = ordered.map(|(is_blob, content)| classes.of(is_blob, code(content)));
-        assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
-        assert_eq!(code(b"abcdz"), code(b"abcda"), "the same first four bytes");
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(code(b"0123456789abcdefz"), code(b"0123456789abcdef"));
     }
 
     #[test]
     fn only_codes_of_the_recorder_are_replaced() {
-        let sql = "SELECT '#00ff:3:t1f', '#00ff:3:b02', '#5', '#a:t', a:t1 FROM \"'#x:y'\"";
+        let code = format!("1f{}", "00".repeat(ORDER_CODE - 1));
+        let sql = format!(
+            "SELECT '#00ff:3:t{code}', '#00ff:3:b{code}', '#5', '#a:t1f', a:t1 FROM \"'#x:y'\""
+        );
         assert_eq!(
-            with_classes(sql, |is_blob, code| code + u64::from(is_blob)),
-            "SELECT '#00ff:3:31', '#00ff:3:3', '#5', '#a:t', a:t1 FROM \"'#x:y'\""
+            with_classes(&sql, |is_blob, code| u64::from(code[0])
+                + u64::from(is_blob)),
+            "SELECT '#00ff:3:31', '#00ff:3:32', '#5', '#a:t1f', a:t1 FROM \"'#x:y'\""
         );
     }
 }

@@ -408,9 +408,13 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn eight(&mut self) -> Option<u64> {
+        self.array().map(u64::from_ne_bytes)
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
-        Some(u64::from_ne_bytes(*bytes))
+        Some(*bytes)
     }
 
     /// The place of a statement, of which `short` is what the first byte of the record says.

@@ -1,7 +1,7 @@
 //! Values that were bound to a statement.
 
 use super::records::Input;
-use crate::layout::value as kind;
+use crate::layout::{ORDER_CODE, value as kind};
 
 /// One bound value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +37,8 @@ pub struct Hashed {
     pub hash: u64,
     /// The length in bytes.
     pub length: u64,
-    /// A number by which those with different first bytes are in their order.
-    pub order: u64,
+    /// By which those with different first bytes are in their order.
+    pub order: [u8; ORDER_CODE],
 }
 
 /// The values of one execution, in the order of their places.
@@ -96,6 +96,6 @@ fn hashed(input: &mut Input<'_>) -> Option<Hashed> {
     Some(Hashed {
         length: input.number()?,
         hash: input.eight()?,
-        order: input.eight()?,
+        order: input.array()?,
     })
 }

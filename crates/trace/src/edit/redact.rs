@@ -26,7 +26,7 @@ struct Hash<'t> {
 }
 
 /// Writes a trace whose texts and blobs are hashed; returns how many statements it has. Their lengths, which of them are
-/// equal and the order of their first four bytes remain. Numbers, names and paths stay as they are; snapshots and arguments of programs are left
+/// equal and the order of their first sixteen bytes remain. Numbers, names and paths stay as they are; snapshots and arguments of programs are left
 /// out.
 ///
 /// # Errors
