@@ -69,6 +69,15 @@ enum Benchmark {
         /// Budgets, in trials of the current settings.
         #[arg(long, value_delimiter = ',', default_value = "100,300")]
         budgets: Vec<f64>,
+        /// Only measure the time of choosing a trial.
+        #[arg(long)]
+        speed: bool,
+    },
+    /// Search on surfaces with a small budget: nothing excluded may be tried or recommended.
+    TuningSafety {
+        /// Searches.
+        #[arg(long, default_value_t = 10_000)]
+        searches: u64,
     },
     /// Start, run and end an empty trial. Target: at most 30 ms.
     EmptyTrial {
@@ -206,8 +215,18 @@ fn main() -> ExitCode {
             surfaces,
             factors,
             budgets,
+            speed,
         } => {
-            tuning::run(surfaces, factors, &budgets);
+            match speed {
+                true => budgets
+                    .iter()
+                    .for_each(|budget| tuning::speed(surfaces, factors, *budget)),
+                false => tuning::run(surfaces, factors, &budgets),
+            }
+            Ok(())
+        }
+        Benchmark::TuningSafety { searches } => {
+            tuning::safety(searches);
             Ok(())
         }
         Benchmark::EmptyTrial { trials } => empty_trial::run(&cli.pragmark, trials),

@@ -1,6 +1,6 @@
 //! The lowest configuration of a surface, among those that may be tried.
 
-use super::model::Tables;
+use super::model::{Part, Tables};
 use super::space::{Configuration, Space};
 
 /// Rounds over all factors at most; a surface without rounding needs far fewer.
@@ -9,35 +9,51 @@ const ROUNDS: usize = 50;
 /// The lowest configuration reached from any of the starts by changing one factor at a time, and from there by changing
 /// two at a time.
 pub(super) fn lowest(space: &Space, surface: &Tables, starts: &[Configuration]) -> Configuration {
+    let factors = 0..space.factors.len();
+    let singles = moves(surface, factors.clone().map(|factor| vec![factor]));
     let reached = starts.iter().map(|start| {
         let mut at = (surface.at(start), start.clone());
-        descend(space, surface, &mut at);
+        descend(space, surface, &mut at, &singles);
         at
     });
     let Some(mut at) = reached.min_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Configuration::new();
     };
+    let pairs = factors.flat_map(|first| (0..first).map(move |second| vec![first, second]));
+    let pairs = moves(surface, pairs);
     for _ in 0..ROUNDS {
         let before = at.0;
-        for first in 0..space.factors.len() {
-            for second in 0..first {
-                improve(space, surface, &mut at, &[first, second]);
-            }
+        for pair in &pairs {
+            improve(space, surface, &mut at, pair);
         }
         if at.0 >= before {
             break;
         }
-        descend(space, surface, &mut at);
+        descend(space, surface, &mut at, &singles);
     }
     at.1
 }
 
+/// One or two factors whose levels change, and what they decide.
+struct Move<'a> {
+    factors: Vec<usize>,
+    part: Part<'a>,
+}
+
+fn moves(surface: &Tables, all: impl Iterator<Item = Vec<usize>>) -> Vec<Move<'_>> {
+    let of = |factors: Vec<usize>| Move {
+        part: surface.part(&factors),
+        factors,
+    };
+    all.map(of).collect()
+}
+
 /// Changes one factor at a time until nothing improves.
-fn descend(space: &Space, surface: &Tables, at: &mut (f64, Configuration)) {
+fn descend(space: &Space, surface: &Tables, at: &mut (f64, Configuration), singles: &[Move<'_>]) {
     for _ in 0..ROUNDS {
         let before = at.0;
-        for factor in 0..space.factors.len() {
-            improve(space, surface, at, &[factor]);
+        for single in singles {
+            improve(space, surface, at, single);
         }
         if at.0 >= before {
             break;
@@ -46,22 +62,32 @@ fn descend(space: &Space, surface: &Tables, at: &mut (f64, Configuration)) {
 }
 
 /// Gives one or two factors their best levels.
-fn improve(space: &Space, surface: &Tables, at: &mut (f64, Configuration), factors: &[usize]) {
+fn improve(space: &Space, surface: &Tables, at: &mut (f64, Configuration), of: &Move<'_>) {
     let start = at.1.clone();
+    let rest = at.0 - of.part.at(&start);
     let levels = |factor: &usize| 0..space.factors[*factor].levels.len();
-    for first in levels(&factors[0]) {
-        for second in factors.get(1).map_or(0..1, levels) {
-            let chosen = factors.iter().zip([first, second]);
+    for first in levels(&of.factors[0]) {
+        for second in of.factors.get(1).map_or(0..1, levels) {
+            let chosen = of.factors.iter().zip([first, second]);
             let other = with_levels(space, &start, chosen);
             if other == at.1 || !space.admits(&other) {
                 continue;
             }
-            let cost = surface.at(&other);
+            let cost = match differ_in(&start, &other, &of.factors) {
+                true => rest + of.part.at(&other),
+                false => surface.at(&other),
+            };
             if cost < at.0 - 1e-12 {
                 *at = (cost, other);
             }
         }
     }
+}
+
+/// Whether nothing differs but these factors: what another one means may depend on them.
+fn differ_in(one: &[usize], other: &[usize], factors: &[usize]) -> bool {
+    let mut levels = one.iter().zip(other).enumerate();
+    levels.all(|(factor, (one, other))| one == other || factors.contains(&factor))
 }
 
 fn with_levels<'a>(

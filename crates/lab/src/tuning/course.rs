@@ -1,8 +1,9 @@
 //! The search of a run: which block comes next, as a function of the plan and of the trials so far.
 
+use super::hopeless::{STOP_AT, stop_at};
 use super::model::Model;
 use super::plan::TuningPlan;
-use super::search::{PER_BLOCK, SCREEN_BLOCKS, STOP_AT, Search, Seen, Tried};
+use super::search::{PER_BLOCK, SCREEN_BLOCKS, Search, Seen, Tried};
 use super::space::Configuration;
 use crate::design::Role;
 use crate::metric::higher_is_better;
@@ -53,7 +54,9 @@ enum Ended {
         asked: Option<String>,
         answer: Option<String>,
     },
-    TimedOut,
+    Stopped {
+        limit_s: f64,
+    },
     Unusable,
 }
 
@@ -190,20 +193,23 @@ impl SearchCourse {
         let own = configurations
             .iter()
             .position(|it| *it == self.tuning.current);
-        let limit_s = self.limit_s();
+        let limits_s = [Role::Baseline, Role::Variant].map(|role| self.limit_s(role));
         let done = |position: usize| {
             let mut trials = self.trials.iter();
             trials.any(|trial| trial.place == (number, position as u32))
         };
         let slots = (0..configurations.len()).filter(|position| !done(*position));
-        let slots = slots.map(|position| SearchSlot {
-            place: (number, 0, position as u32),
-            variant: position,
-            role: match Some(position) == own {
-                true => Role::Baseline,
-                false => Role::Variant,
-            },
-            limit_s,
+        let slots = slots.map(|position| {
+            let (role, limit_s) = match Some(position) == own {
+                true => (Role::Baseline, limits_s[0]),
+                false => (Role::Variant, limits_s[1]),
+            };
+            SearchSlot {
+                place: (number, 0, position as u32),
+                variant: position,
+                role,
+                limit_s,
+            }
         });
         SearchBlock {
             slots: slots.collect(),
@@ -217,11 +223,29 @@ impl SearchCourse {
     }
 
     /// Seconds after which a trial is hopeless.
-    fn limit_s(&self) -> Option<f64> {
+    fn limit_s(&self, role: Role) -> Option<f64> {
+        let stop_at = match role {
+            Role::Variant if time_is_cost(&self.planned.experiment.metric) => {
+                stop_at(&self.tried(), &self.tuning.current)
+            }
+            _ => STOP_AT,
+        };
+        Some(stop_at * self.current_s()? + SLACK_S)
+    }
+
+    /// The usual time of a trial of the current settings, in seconds.
+    fn current_s(&self) -> Option<f64> {
         let current = self.trials.iter();
         let current = current.filter(|trial| trial.role == Role::Baseline);
         let times: Vec<f64> = current.map(|trial| trial.wall_s).collect();
-        Some(STOP_AT * median(&times)? + SLACK_S)
+        median(&times)
+    }
+
+    /// What a trial cost at least that was stopped after so many seconds.
+    fn cost_at(&self, limit_s: f64) -> f64 {
+        let ratio = self.current_s().map(|it| (limit_s - SLACK_S) / it);
+        let cost = self.current_cost().unwrap_or(1.0);
+        cost * ratio.unwrap_or(STOP_AT).max(1.0)
     }
 
     /// The configuration to recommend by what was tried so far; none before the screen is done, or where the
@@ -259,7 +283,7 @@ impl SearchCourse {
         let mut current = current.filter(|trial| trial.role == Role::Baseline);
         current.find_map(|trial| match trial.outcome {
             Ended::Measured { cost, .. } => Some(cost),
-            Ended::TimedOut | Ended::Unusable => None,
+            Ended::Stopped { .. } | Ended::Unusable => None,
         })
     }
 
@@ -277,7 +301,7 @@ impl SearchCourse {
 
     fn seen(&self, trial: &SearchTrial) -> Seen {
         match &trial.outcome {
-            Ended::TimedOut => Seen::Hopeless,
+            Ended::Stopped { limit_s } => Seen::Hopeless(self.cost_at(*limit_s)),
             Ended::Unusable => Seen::Unusable,
             Ended::Measured { .. } if self.answers_differently(trial) => Seen::Unusable,
             Ended::Measured { cost, .. } => Seen::Cost(*cost),
@@ -288,7 +312,7 @@ impl SearchCourse {
     fn answers_differently(&self, trial: &SearchTrial) -> bool {
         let answers = |trial: &SearchTrial| match &trial.outcome {
             Ended::Measured { asked, answer, .. } => asked.clone().zip(answer.clone()),
-            Ended::TimedOut | Ended::Unusable => None,
+            Ended::Stopped { .. } | Ended::Unusable => None,
         };
         let mut trials = self.trials.iter();
         let current = trials.find(|it| it.place.0 == trial.place.0 && it.role == Role::Baseline);
@@ -343,6 +367,11 @@ impl SearchCourse {
     }
 }
 
+/// Whether a trial that takes twice as long costs twice as much: of rates and times as a whole, not of latencies or sizes.
+fn time_is_cost(metric: &str) -> bool {
+    higher_is_better(metric) || metric == "seconds"
+}
+
 fn ended(outcome: &Outcome, metric: &str) -> Ended {
     match outcome {
         Outcome::Measured(measured) => {
@@ -352,7 +381,7 @@ fn ended(outcome: &Outcome, metric: &str) -> Ended {
                 answer: measured.checksum.clone(),
             })
         }
-        Outcome::TimedOut { .. } => Ended::TimedOut,
+        Outcome::TimedOut { limit_s } => Ended::Stopped { limit_s: *limit_s },
         Outcome::Skipped { .. } | Outcome::Failed { .. } => Ended::Unusable,
     }
 }

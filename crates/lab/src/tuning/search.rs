@@ -1,6 +1,7 @@
 //! The next block of a search, and what is recommended in the end.
 
 use super::climb::lowest;
+use super::hopeless::STOP_AT;
 use super::model::{Data, Model, Weights};
 use super::screen::screen;
 use super::space::{Configuration, Space};
@@ -11,9 +12,6 @@ pub const PER_BLOCK: usize = 6;
 
 /// Blocks of the screen.
 pub const SCREEN_BLOCKS: usize = 3;
-
-/// A trial is stopped once it has cost so many times the current settings.
-pub const STOP_AT: f64 = 2.5;
 
 /// Blocks after which the weights of the model are fitted again, once there are [`FEW_BLOCKS`]; before, they are
 /// fitted after every block, which takes little time as yet and matters most.
@@ -36,8 +34,8 @@ const DRAWS: usize = 3;
 pub enum Seen {
     /// What it cost: a time, a size, or 1 ÷ a rate; above zero.
     Cost(f64),
-    /// It was stopped at [`STOP_AT`] times the cost of the current settings.
-    Hopeless,
+    /// It was stopped when it had cost so much.
+    Hopeless(f64),
     /// It failed, or answered differently: the configuration is never recommended.
     Unusable,
 }
@@ -58,7 +56,7 @@ impl Tried {
     pub fn cost(&self) -> Option<f64> {
         match self.seen {
             Seen::Cost(cost) => Some(cost),
-            Seen::Hopeless | Seen::Unusable => None,
+            Seen::Hopeless(_) | Seen::Unusable => None,
         }
     }
 }
@@ -203,8 +201,8 @@ impl Search {
         match &self.fitted {
             Some((count, weights)) if *count == trials.len() => weights.clone(),
             _ => {
-                let weights =
-                    Weights::fitted(self.space.factors.len(), &data(&trials, &self.current));
+                let factors = self.space.factors.len();
+                let weights = Weights::fitted(factors, &data(&trials, &self.current));
                 self.fitted = Some((trials.len(), weights.clone()));
                 weights
             }
@@ -230,24 +228,26 @@ fn failed(tried: &[&Tried], configuration: &Configuration) -> bool {
     of_it.any(|trial| trial.seen == Seen::Unusable)
 }
 
-/// The logarithms of the costs, less their mean. A trial that was stopped counts as [`STOP_AT`] times the usual cost
-/// of the current settings, which is the least that it can have cost, and one that failed likewise.
+/// The logarithms of the costs, less their mean. A trial that failed counts as [`STOP_AT`] times the usual cost of the
+/// current settings.
 fn data(tried: &[&Tried], current: &Configuration) -> Data {
     let of_current = tried.iter().filter(|trial| trial.configuration == *current);
     let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
-    let hopeless = mean(&of_current) + STOP_AT.ln();
-    let costs = tried
-        .iter()
-        .map(|trial| log_cost(trial).unwrap_or(hopeless));
+    let failed = mean(&of_current) + STOP_AT.ln();
+    let costs = tried.iter().map(|trial| match trial.seen {
+        Seen::Cost(cost) | Seen::Hopeless(cost) => cost.ln(),
+        Seen::Unusable => failed,
+    });
     let costs: Vec<f64> = costs.collect();
     let middle = mean(&costs);
+    let trials = tried.iter();
     Data {
-        configurations: tried
-            .iter()
-            .map(|trial| trial.configuration.clone())
-            .collect(),
-        blocks: tried.iter().map(|trial| trial.block).collect(),
+        configurations: trials.clone().map(|it| it.configuration.clone()).collect(),
+        blocks: trials.clone().map(|it| it.block).collect(),
         costs: costs.iter().map(|cost| cost - middle).collect(),
+        is_least: trials
+            .map(|it| matches!(it.seen, Seen::Hopeless(_)))
+            .collect(),
     }
 }
 
@@ -275,13 +275,7 @@ mod tests {
             if trials.spent() > budget {
                 break;
             }
-            for configuration in search.block(block, &tried) {
-                tried.push(Tried {
-                    block,
-                    seen: trials.stopped(&configuration, block),
-                    configuration,
-                });
-            }
+            trials.of_block(&mut search, block, &mut tried);
         }
         (search, tried)
     }
@@ -293,7 +287,9 @@ mod tests {
             let (mut search, tried) = searched(&surface, seed, 60.0);
             let space = surface.space();
             assert!(tried.iter().all(|trial| space.admits(&trial.configuration)));
-            surface.cost(&search.choice(&tried)) / surface.lowest()
+            let choice = search.choice(&tried);
+            assert!(space.admits(&choice), "an excluded recommendation");
+            surface.cost(&choice) / surface.lowest()
         };
         let distances: Vec<f64> = (0..6).map(distance).collect();
         let close = distances.iter().filter(|it| **it <= 1.1).count();

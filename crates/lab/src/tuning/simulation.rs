@@ -4,7 +4,8 @@
 //! without another; levels that are fast but excluded. Trials have noise, blocks drift, and some trials are
 //! outliers. The tests use a sample, the benchmark `tuning` very many.
 
-use super::search::{STOP_AT, Seen};
+use super::hopeless::{STOP_AT, stop_at};
+use super::search::{Search, Seen, Tried};
 use super::space::{Configuration, Exclusion, Factor, Gate, Space};
 use crate::level::Level;
 use crate::seed::{Seed, SplitMix64};
@@ -256,13 +257,34 @@ impl<'a> Trials<'a> {
         self.spent
     }
 
-    /// A trial in a block, stopped where it is hopeless.
+    /// A trial in a block, stopped at 2.5 times the cost of the current settings.
     pub fn stopped(&mut self, configuration: &[usize], block: u32) -> Seen {
+        self.stopped_at(STOP_AT, configuration, block)
+    }
+
+    fn stopped_at(&mut self, limit: f64, configuration: &[usize], block: u32) -> Seen {
         let cost = self.cost(configuration, block);
-        self.spent += cost.min(STOP_AT);
-        match cost < STOP_AT {
+        self.spent += cost.min(limit);
+        match cost < limit {
             true => Seen::Cost(cost),
-            false => Seen::Hopeless,
+            false => Seen::Hopeless(limit),
+        }
+    }
+
+    /// The trials of a block of a search.
+    pub fn of_block(&mut self, search: &mut Search, block: u32, tried: &mut Vec<Tried>) {
+        let current = self.surface.current();
+        let limit = stop_at(tried, &current);
+        for configuration in search.block(block, tried) {
+            let limit = match configuration == current {
+                true => STOP_AT,
+                false => limit,
+            };
+            tried.push(Tried {
+                block,
+                seen: self.stopped_at(limit, &configuration, block),
+                configuration,
+            });
         }
     }
 

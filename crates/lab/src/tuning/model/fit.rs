@@ -30,7 +30,7 @@ impl Weights {
             else {
                 break;
             };
-            let moved = minus(&next.0, &at.0);
+            let moved = minus(&next.logs, &at.logs);
             let bent = minus(&gradient, &next_gradient);
             if dot(&moved, &bent) > 1e-12 {
                 pairs.push((moved, bent));
@@ -52,8 +52,7 @@ fn step(
     let rise = dot(gradient, direction);
     (0..HALVINGS).find_map(|halving| {
         let length = 0.5_f64.powi(halving as i32);
-        let moved = at.0.iter().zip(direction);
-        let next = Weights(moved.map(|(at, by)| at + length * by).collect());
+        let next = at.moved(direction, length);
         let (next_value, next_gradient) = next.posterior(data)?;
         (next_value > value + 1e-4 * length * rise).then_some((next, next_value, next_gradient))
     })

@@ -2,17 +2,20 @@
 //!
 //! The logarithm of a trial's cost is the sum of a constant, an effect of each level, of each pair and each triple
 //! of levels, an effect of the block, and noise. Each factor has a weight: the effects of a pair vary by the
-//! product of two weights, those of a triple by three, so a factor without effect has no interactions either.
+//! product of two weights, those of a triple by three, so a factor without effect hardly has interactions. Each pair has a
+//! weight of its own in addition, since few of them interact.
 
 mod fit;
 mod tables;
 mod weights;
 
+use statrs::distribution::{Continuous, ContinuousCDF, Normal};
+
 use super::matrix::Cholesky;
 use super::space::Space;
 use crate::seed::SplitMix64;
 
-pub(super) use tables::Tables;
+pub(super) use tables::{Part, Tables};
 pub(super) use weights::Weights;
 
 /// The variance of the constant.
@@ -27,6 +30,48 @@ pub(super) struct Data {
     pub(super) blocks: Vec<u32>,
     /// The logarithm of the cost of each, less the mean of all.
     pub(super) costs: Vec<f64>,
+    /// Whether the trial was stopped, so that its cost is the least that it can have been.
+    pub(super) is_least: Vec<bool>,
+}
+
+/// Rounds in which the costs of stopped trials are estimated from one another.
+const COMPLETIONS: usize = 2;
+
+impl Data {
+    /// With the cost that is expected of each stopped trial by all others, given that it is at least the one at which the
+    /// trial was stopped.
+    pub(super) fn completed(mut self, weights: &Weights) -> Data {
+        let least = self.costs.clone();
+        for _ in 0..COMPLETIONS {
+            let is_complete = !self.is_least.contains(&true);
+            let factored = (!is_complete).then(|| Cholesky::new(weights.covariance(&self)));
+            let Some(factored) = factored.flatten() else {
+                return self;
+            };
+            let (solved, inverse) = (factored.solve(&self.costs), factored.inverse());
+            let stopped = (0..least.len()).filter(|trial| self.is_least[*trial]);
+            for trial in stopped {
+                let precision = inverse[trial][trial];
+                let expected = self.costs[trial] - solved[trial] / precision;
+                self.costs[trial] = expected_above(least[trial], expected, 1.0 / precision.sqrt());
+            }
+        }
+        self
+    }
+}
+
+/// The mean of what is normal with this mean and standard deviation and not below the least.
+fn expected_above(least: f64, mean: f64, sd: f64) -> f64 {
+    let at = (least - mean) / sd;
+    let normal = Normal::standard();
+    let hazard = normal.pdf(at) / normal.sf(at);
+    // Far out, where both are next to zero, what is above the least is next to it.
+    let expected = mean + sd * hazard;
+    if expected.is_finite() {
+        expected.max(least)
+    } else {
+        least
+    }
 }
 
 /// A model that knows the trials.
@@ -41,14 +86,15 @@ pub(super) struct Model {
 impl Model {
     /// None where rounding leaves no positive definite covariance.
     pub(super) fn new(space: &Space, data: Data, weights: Weights) -> Option<Model> {
+        let data = data.completed(&weights);
         let factored = Cholesky::new(weights.covariance(&data))?;
         let mut model = Model {
-            mean: Tables::zero(space),
+            mean: Tables::zero(space, &weights),
             data,
             weights,
             factored,
         };
-        model.mean = model.conditioned(Tables::zero(space), &model.data.costs);
+        model.mean = model.conditioned(Tables::zero(space, &model.weights), &model.data.costs);
         Some(model)
     }
 
@@ -75,7 +121,7 @@ impl Model {
     fn conditioned(&self, mut tables: Tables, differences: &[f64]) -> Tables {
         let solved = self.factored.solve(differences);
         for (configuration, amount) in self.data.configurations.iter().zip(solved) {
-            tables.add(configuration, &self.weights, amount);
+            tables.add(configuration, amount);
         }
         tables
     }
@@ -88,7 +134,8 @@ impl Model {
     /// By how much the costs of two configurations differ: the logarithm of their ratio, and its standard deviation.
     pub(super) fn difference(&self, of: &[usize], to: &[usize]) -> (f64, f64) {
         let mean = self.mean.at(of) - self.mean.at(to);
-        let between = |a: &[usize], b: &[usize]| self.weights.effects(a, b);
+        let relative = self.weights.relative();
+        let between = |a: &[usize], b: &[usize]| self.weights.effects(&relative, [a, b]);
         let ahead = between(of, of) + between(to, to) - 2.0 * between(of, to);
         let trials = self.data.configurations.iter();
         let shared: Vec<f64> = trials.map(|it| between(of, it) - between(to, it)).collect();
@@ -100,5 +147,34 @@ impl Model {
             .map(|(a, b)| a * b)
             .sum();
         (mean, (ahead - known).max(0.0).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stopped_trial_costs_at_least_what_it_was_stopped_at_and_as_much_as_others_let_expect() {
+        let usual = expected_above(0.0, 0.0, 1.0);
+        assert!((usual - 0.7979).abs() < 1e-3, "{usual}");
+        let dear = expected_above(0.0, 5.0, 1.0);
+        assert!((dear - 5.0).abs() < 1e-3, "{dear}");
+        assert_eq!(expected_above(60.0, 0.0, 1.0), 60.0);
+    }
+
+    #[test]
+    fn only_stopped_trials_are_completed() {
+        let data = Data {
+            configurations: vec![vec![0, 0], vec![0, 1], vec![0, 0], vec![1, 1]],
+            blocks: vec![0; 4],
+            costs: vec![0.5, 0.4, 0.1, -0.5],
+            is_least: vec![false, false, true, false],
+        };
+        let completed = data.clone().completed(&Weights::expected(2));
+        assert!(completed.costs[2] > 0.2, "{:?}", completed.costs);
+        for trial in [0, 1, 3] {
+            assert_eq!(completed.costs[trial], data.costs[trial]);
+        }
     }
 }

@@ -9,11 +9,13 @@ struct Table {
     factors: Vec<usize>,
     /// By the last factor's level, then the one before.
     steps: Vec<usize>,
+    /// The variance of each effect ahead of all trials.
+    variance: f64,
     effects: Vec<f64>,
 }
 
 impl Table {
-    fn new(factors: Vec<usize>, space: &Space) -> Table {
+    fn new(factors: Vec<usize>, space: &Space, variance: f64) -> Table {
         let mut size = 1;
         let steps = factors.iter().map(|factor| {
             let step = size;
@@ -22,9 +24,14 @@ impl Table {
         });
         Table {
             steps: steps.collect(),
+            variance,
             effects: vec![0.0; size],
             factors,
         }
+    }
+
+    fn at(&self, configuration: &[usize]) -> f64 {
+        self.effects[self.index(configuration)]
     }
 
     fn index(&self, configuration: &[usize]) -> usize {
@@ -32,11 +39,6 @@ impl Table {
         factors
             .map(|(factor, step)| configuration[*factor] * step)
             .sum()
-    }
-
-    fn variance(&self, weights: &Weights) -> f64 {
-        let factors = self.factors.iter().map(|factor| weights.factor(*factor));
-        weights.order(self.factors.len()) * factors.product::<f64>()
     }
 }
 
@@ -47,18 +49,23 @@ pub(in crate::tuning) struct Tables {
 
 impl Tables {
     /// Without any effect.
-    pub(super) fn zero(space: &Space) -> Tables {
+    pub(super) fn zero(space: &Space, weights: &Weights) -> Tables {
         let subsets = subsets(space.factors.len()).into_iter();
+        let relative = weights.relative();
+        let tables = subsets.map(|factors| {
+            let variance = weights.order(factors.len()) * relative.of(&factors);
+            Table::new(factors, space, variance)
+        });
         Tables {
-            tables: subsets.map(|factors| Table::new(factors, space)).collect(),
+            tables: tables.collect(),
         }
     }
 
     /// With effects as the weights expect them.
     pub(super) fn draw(space: &Space, weights: &Weights, generator: &mut SplitMix64) -> Tables {
-        let mut drawn = Tables::zero(space);
+        let mut drawn = Tables::zero(space, weights);
         for table in &mut drawn.tables {
-            let sd = table.variance(weights).sqrt();
+            let sd = table.variance.sqrt();
             for effect in &mut table.effects {
                 *effect = sd * generator.normal();
             }
@@ -67,19 +74,36 @@ impl Tables {
     }
 
     /// Moves the effects of this configuration by an amount, each in proportion to its variance.
-    pub(super) fn add(&mut self, configuration: &[usize], weights: &Weights, amount: f64) {
+    pub(super) fn add(&mut self, configuration: &[usize], amount: f64) {
         for table in &mut self.tables {
             let index = table.index(configuration);
-            table.effects[index] += amount * table.variance(weights);
+            table.effects[index] += amount * table.variance;
         }
     }
 
     /// The sum of all effects of a configuration.
     pub(in crate::tuning) fn at(&self, configuration: &[usize]) -> f64 {
-        let tables = self.tables.iter();
-        tables
-            .map(|table| table.effects[table.index(configuration)])
+        self.tables
+            .iter()
+            .map(|table| table.at(configuration))
             .sum()
+    }
+
+    /// The part of the surface that the levels of these factors decide.
+    pub(in crate::tuning) fn part(&self, factors: &[usize]) -> Part<'_> {
+        let tables = self.tables.iter();
+        let decided = tables.filter(|table| table.factors.iter().any(|it| factors.contains(it)));
+        Part(decided.collect())
+    }
+}
+
+/// The effects of a surface that some factors decide.
+pub(in crate::tuning) struct Part<'a>(Vec<&'a Table>);
+
+impl Part<'_> {
+    /// The sum of these effects.
+    pub(in crate::tuning) fn at(&self, configuration: &[usize]) -> f64 {
+        self.0.iter().map(|table| table.at(configuration)).sum()
     }
 }
 

@@ -6,9 +6,12 @@ use crate::tuning::matrix::Cholesky;
 /// Variances that hold for all factors: effects of levels, of pairs and of triples, of blocks, and noise.
 const SHARED: usize = 5;
 
-/// The logarithms of the variances: the shared ones, then the weight of each factor.
+/// The logarithms of the variances: the shared ones, then the weight of each factor, then that of each pair of factors.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::tuning) struct Weights(pub(super) Vec<f64>);
+pub(in crate::tuning) struct Weights {
+    pub(super) logs: Vec<f64>,
+    factors: usize,
+}
 
 /// Where the logarithm of a variance is expected ahead of all trials, and by how much it may differ.
 const EXPECTED: [(f64, f64); SHARED] = [
@@ -19,51 +22,67 @@ const EXPECTED: [(f64, f64); SHARED] = [
     (-4.6, 1.0),
 ];
 
-/// The same for the weight of a factor.
-const EXPECTED_OF_FACTOR: (f64, f64) = (0.0, 1.5);
+/// The same for the weight of a factor or of a pair.
+const EXPECTED_OF_FACTORS: (f64, f64) = (0.0, 1.5);
 
 impl Weights {
     /// What is expected ahead of all trials.
     pub(in crate::tuning) fn expected(factors: usize) -> Weights {
+        let own = factors + factors * factors.saturating_sub(1) / 2;
         let shared = EXPECTED.iter().map(|(mean, _)| *mean);
-        let weights = std::iter::repeat_n(EXPECTED_OF_FACTOR.0, factors);
-        Weights(shared.chain(weights).collect())
+        let own = std::iter::repeat_n(EXPECTED_OF_FACTORS.0, own);
+        Weights {
+            logs: shared.chain(own).collect(),
+            factors,
+        }
+    }
+
+    /// These weights with each logarithm moved.
+    pub(super) fn moved(&self, direction: &[f64], length: f64) -> Weights {
+        let logs = self.logs.iter().zip(direction);
+        Weights {
+            logs: logs.map(|(at, by)| at + length * by).collect(),
+            factors: self.factors,
+        }
     }
 
     /// The variance of effects of so many levels together, from one to three.
     pub(super) fn order(&self, levels: usize) -> f64 {
-        self.0[levels - 1].exp()
+        self.logs[levels - 1].exp()
     }
 
     pub(super) fn block(&self) -> f64 {
-        self.0[3].exp()
+        self.logs[3].exp()
     }
 
     pub(super) fn noise(&self) -> f64 {
-        self.0[4].exp()
+        self.logs[4].exp()
     }
 
-    pub(super) fn factor(&self, factor: usize) -> f64 {
-        self.0[SHARED + factor].exp()
-    }
-
-    fn factors(&self) -> Vec<f64> {
-        let factors = SHARED..self.0.len();
-        factors.map(|index| self.0[index].exp()).collect()
+    pub(super) fn relative(&self) -> Relative {
+        let own: Vec<f64> = self.logs[SHARED..].iter().map(|log| log.exp()).collect();
+        let (factors, pairs) = own.split_at(self.factors);
+        let mut relative = Relative {
+            factors: factors.to_vec(),
+            pairs: pairs.to_vec(),
+        };
+        for first in 0..self.factors {
+            for second in 0..first {
+                relative.pairs[pair(first, second)] *= factors[first] * factors[second];
+            }
+        }
+        relative
     }
 
     /// The lower triangle of the covariance of all trials, by rows.
     pub(super) fn covariance(&self, data: &Data) -> Vec<Vec<f64>> {
-        let factors = self.factors();
+        let relative = self.relative();
         let row = |i: usize| {
             let entry = |j: usize| {
-                let sums = Sums::of(&factors, &data.configurations[i], &data.configurations[j]);
-                let orders = sums.orders();
+                let same = [&data.configurations[i][..], &data.configurations[j]];
                 let same_block = f64::from(u8::from(data.blocks[i] == data.blocks[j]));
                 CONSTANT
-                    + (1..=3)
-                        .map(|order| self.order(order) * orders[order - 1])
-                        .sum::<f64>()
+                    + self.effects(&relative, same)
                     + self.block() * same_block
                     + if i == j { self.noise() } else { 0.0 }
             };
@@ -73,12 +92,8 @@ impl Weights {
     }
 
     /// The covariance of the effects of two configurations.
-    pub(super) fn effects(&self, one: &[usize], other: &[usize]) -> f64 {
-        self.effects_by(&self.factors(), one, other)
-    }
-
-    fn effects_by(&self, factors: &[f64], one: &[usize], other: &[usize]) -> f64 {
-        let orders = Sums::of(factors, one, other).orders().into_iter().zip(1..);
+    pub(super) fn effects(&self, relative: &Relative, of: [&[usize]; 2]) -> f64 {
+        let orders = relative.orders(of).into_iter().zip(1..);
         orders.map(|(sum, order)| self.order(order) * sum).sum()
     }
 
@@ -90,8 +105,8 @@ impl Weights {
         let fit: f64 = data.costs.iter().zip(&solved).map(|(a, b)| a * b).sum();
         let mut value = -0.5 * (fit + factored.log_determinant());
         let mut gradient = self.likelihood_gradient(data, &solved, &factored.inverse());
-        for (index, weight) in self.0.iter().enumerate() {
-            let (mean, sd) = EXPECTED.get(index).copied().unwrap_or(EXPECTED_OF_FACTOR);
+        for (index, weight) in self.logs.iter().enumerate() {
+            let (mean, sd) = EXPECTED.get(index).copied().unwrap_or(EXPECTED_OF_FACTORS);
             let distance = (weight - mean) / sd;
             value -= 0.5 * distance * distance;
             gradient[index] -= distance / sd;
@@ -101,14 +116,14 @@ impl Weights {
 
     /// Half the trace of (s·sᵀ − K⁻¹)·∂K for each variance.
     fn likelihood_gradient(&self, data: &Data, solved: &[f64], inverse: &[Vec<f64>]) -> Vec<f64> {
-        let factors = self.factors();
-        let mut gradient = vec![0.0; self.0.len()];
+        let relative = self.relative();
+        let mut gradient = vec![0.0; self.logs.len()];
         for i in 0..solved.len() {
             for j in 0..=i {
                 let twice = if i == j { 0.5 } else { 1.0 };
                 let share = twice * (solved[i] * solved[j] - inverse[i][j]);
-                let same = [&data.configurations[i], &data.configurations[j]];
-                self.add_entry(&mut gradient, &factors, same, share);
+                let same = [&data.configurations[i][..], &data.configurations[j]];
+                self.add_entry(&mut gradient, &relative, same, share);
                 if data.blocks[i] == data.blocks[j] {
                     gradient[3] += share * self.block();
                 }
@@ -121,21 +136,60 @@ impl Weights {
     }
 
     /// What one entry of the covariance adds to the gradient.
-    fn add_entry(&self, gradient: &mut [f64], factors: &[f64], of: [&Vec<usize>; 2], share: f64) {
-        let sums = Sums::of(factors, of[0], of[1]);
-        let orders = sums.orders();
+    fn add_entry(&self, gradient: &mut [f64], relative: &Relative, of: [&[usize]; 2], share: f64) {
+        let orders = relative.orders(of);
         let variances = [self.order(1), self.order(2), self.order(3)];
         for order in 0..3 {
             gradient[order] += share * variances[order] * orders[order];
         }
-        for (factor, weight) in factors.iter().enumerate() {
-            if of[0][factor] == of[1][factor] {
-                let others = sums.ones - weight;
-                let pairs = orders[1] - weight * others;
-                let slope = variances[0] + variances[1] * others + variances[2] * pairs;
-                gradient[SHARED + factor] += share * weight * slope;
+        let sums = Sums::of(&relative.factors, of);
+        let is_same = |factor: usize| of[0][factor] == of[1][factor];
+        for first in (0..self.factors).filter(|it| is_same(*it)) {
+            let weight = relative.factors[first];
+            let slope = variances[0] + variances[2] * sums.pairs_without(weight);
+            gradient[SHARED + first] += share * weight * slope;
+            for second in (0..first).filter(|it| is_same(*it)) {
+                let pair = pair(first, second);
+                let slope = share * variances[1] * relative.pairs[pair];
+                gradient[SHARED + self.factors + pair] += slope;
+                gradient[SHARED + first] += slope;
+                gradient[SHARED + second] += slope;
             }
         }
+    }
+}
+
+/// The place of a pair of factors, the higher first.
+fn pair(first: usize, second: usize) -> usize {
+    first * (first - 1) / 2 + second
+}
+
+/// The variances of the effects of single factors, pairs and triples, relative to those that hold for all.
+pub(super) struct Relative {
+    factors: Vec<f64>,
+    pairs: Vec<f64>,
+}
+
+impl Relative {
+    /// That of the effects of one to three factors together, the highest first.
+    pub(super) fn of(&self, factors: &[usize]) -> f64 {
+        match factors {
+            [first, second] => self.pairs[pair(*first, *second)],
+            all => all.iter().map(|factor| self.factors[*factor]).product(),
+        }
+    }
+
+    /// The sums of the variances of the single levels, the pairs and the triples in which two configurations agree.
+    fn orders(&self, of: [&[usize]; 2]) -> [f64; 3] {
+        let sums = Sums::of(&self.factors, of);
+        let is_same = |factor: &usize| of[0][*factor] == of[1][*factor];
+        let mut pairs = 0.0;
+        for first in (0..self.factors.len()).filter(is_same) {
+            let of_first = &self.pairs[first * first.saturating_sub(1) / 2..];
+            let seconds = (0..first).filter(is_same);
+            pairs += seconds.map(|second| of_first[second]).sum::<f64>();
+        }
+        [sums.ones, pairs, sums.triples()]
     }
 }
 
@@ -147,7 +201,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(factors: &[f64], one: &[usize], other: &[usize]) -> Sums {
+    fn of(factors: &[f64], [one, other]: [&[usize]; 2]) -> Sums {
         let mut sums = Sums {
             ones: 0.0,
             squares: 0.0,
@@ -163,11 +217,15 @@ impl Sums {
         sums
     }
 
-    /// The sums of the products of one, two and three different weights (Newton's identities).
-    fn orders(&self) -> [f64; 3] {
+    /// The sum of the products of two different weights, neither of them this one (Newton's identities).
+    fn pairs_without(&self, weight: f64) -> f64 {
         let pairs = (self.ones * self.ones - self.squares) / 2.0;
-        let triples = (self.ones.powi(3) - 3.0 * self.ones * self.squares + 2.0 * self.cubes) / 6.0;
-        [self.ones, pairs, triples]
+        pairs - weight * (self.ones - weight)
+    }
+
+    /// The sum of the products of three different weights (Newton's identities).
+    fn triples(&self) -> f64 {
+        (self.ones.powi(3) - 3.0 * self.ones * self.squares + 2.0 * self.cubes) / 6.0
     }
 }
 
@@ -190,6 +248,7 @@ mod tests {
             configurations,
             blocks: (0..30).map(|trial| trial / 7).collect(),
             costs,
+            is_least: vec![false; 30],
         }
     }
 
@@ -197,12 +256,13 @@ mod tests {
     fn the_gradient_is_that_of_the_posterior() {
         let (data, step) = (data(), 1e-5);
         let mut weights = Weights::expected(3);
-        weights.0[6] = -1.0;
+        weights.logs[6] = -1.0;
+        weights.logs[9] = 0.7;
         let (_, gradient) = weights.posterior(&data).unwrap();
         for (index, slope) in gradient.iter().enumerate() {
             let value = |by: f64| {
                 let mut moved = weights.clone();
-                moved.0[index] += by;
+                moved.logs[index] += by;
                 moved.posterior(&data).unwrap().0
             };
             let difference = (value(step) - value(-step)) / (2.0 * step);
