@@ -56,6 +56,12 @@ pub enum TraceError {
     /// The trace has no statements for this database, or none at all.
     #[error("{}", no_database(.0))]
     NoDatabase(String),
+    /// A part of the file is missing or something else.
+    #[error("{} is damaged: a part of the trace is missing or was overwritten", .0.display())]
+    Damaged(PathBuf),
+    /// A snapshot in the trace is not a whole database.
+    #[error("{} is damaged: its snapshot of a database is not whole", .0.display())]
+    TornSnapshot(PathBuf),
     /// The trace has no snapshot of this database.
     #[error("the trace has no snapshot of {}", if .0.is_empty() { "a database in memory" } else { .0 })]
     NoSnapshot(String),

@@ -25,6 +25,7 @@ mod read;
 mod replay;
 mod schema;
 pub mod seal;
+mod whole;
 
 pub use call::{Bound, Call, Values};
 pub use error::TraceError;

@@ -5,12 +5,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{Connection as Database, EngineError, Library, OpenFlags, Statement, Step, Value};
+use engine::{
+    Connection as Database, EngineError, ErrorKind, Library, OpenFlags, SqliteError, Statement,
+    Step, Value,
+};
 
 use crate::TraceError;
 use crate::analysis::{Event, Normalised};
 use crate::content::Table;
 use crate::schema::{APPLICATION_ID, FORMAT, state as bits};
+use crate::whole::is_whole;
 
 /// A trace.
 pub struct Trace {
@@ -138,7 +142,10 @@ impl Trace {
             path: path.to_owned(),
             source,
         })?;
-        let not_a_trace = |_| TraceError::NotATrace(path.to_owned());
+        let not_a_trace = |error: EngineError| match error.as_sqlite().map(SqliteError::kind) {
+            Some(ErrorKind::Corrupt) => TraceError::Damaged(path.to_owned()),
+            _ => TraceError::NotATrace(path.to_owned()),
+        };
         let database =
             Database::open(library, path, OpenFlags::READ_ONLY, None).map_err(not_a_trace)?;
         let number = |sql| database.query_i64(sql).map_err(not_a_trace);
@@ -288,7 +295,7 @@ impl Trace {
     /// Writes a snapshot that was taken to a new file.
     ///
     /// # Errors
-    /// When the trace cannot be read, or the file exists or cannot be written.
+    /// When the trace cannot be read or its snapshot is not whole, or the file exists or cannot be written.
     pub fn restore(&self, snapshot: i64, path: &Path) -> Result<(), TraceError> {
         let failed = |source| TraceError::File {
             path: path.to_owned(),
@@ -305,7 +312,10 @@ impl Trace {
                 file.write_all(&content).map_err(failed)?;
             }
         }
-        Ok(())
+        match is_whole(path).map_err(failed)? {
+            true => Ok(()),
+            false => Err(TraceError::TornSnapshot(self.path.clone())),
+        }
     }
 
     /// The text of a statement as the application wrote it; empty if the trace lacks it.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use desk::Desk;
 use engine::{Connection, OpenFlags, Value};
+use pragmark_trace::plans::Plans;
 use pragmark_trace::{Trace, TraceError, Values, content};
 use recorder::Options;
 
@@ -257,6 +258,52 @@ fn what_is_no_trace_is_refused() {
     ));
     change("PRAGMA user_version = 3; DELETE FROM meta");
     assert!(matches!(open(&desk.trace()), TraceError::Incomplete(_)));
+}
+
+#[test]
+fn settings_have_no_plans_and_do_not_hide_an_index_that_nothing_uses() {
+    let desk = Desk::new();
+    let script = "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\n\
+                  c.execute('CREATE TABLE t(a, b)')\nc.execute('CREATE INDEX unused ON t(b)')\n\
+                  c.execute('PRAGMA temp.table_info(t)').fetchall()\nc.execute('ANALYZE')\n\
+                  c.execute('SELECT * FROM t WHERE a = 1').fetchall()\nc.close()\n";
+    let Some(_) = desk.sealed(script, &Options::default()) else {
+        return;
+    };
+    let trace = Trace::open(&desk.library, &desk.trace()).unwrap();
+    let plans = Plans::of(&trace, &desk.analysis()).unwrap();
+    assert!(plans.unknown.is_empty(), "{:?}", plans.unknown);
+    assert_eq!(plans.unused.len(), 1, "{:?}", plans.unused);
+}
+
+#[test]
+fn a_trace_that_lacks_a_part_is_called_damaged() {
+    let desk = Desk::new();
+    let before = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE former(a)')\nc.close()\n";
+    let made = std::process::Command::new("python3")
+        .args(["-c", before])
+        .current_dir(desk.temp.path())
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        return testing::skip("there is no Python with sqlite3 here");
+    }
+    let Some(_) = desk.sealed(APPLICATION, &Options::default()) else {
+        return;
+    };
+    let restored = desk.temp.path().join("restored.db");
+    let whole = std::fs::read(desk.trace()).unwrap();
+    let flags = OpenFlags::READ_WRITE;
+    let connection = Connection::open(&desk.library, &desk.trace(), flags, None).unwrap();
+    connection.execute("DELETE FROM snapshot_part").unwrap();
+    connection.close().unwrap();
+    let trace = Trace::open(&desk.library, &desk.trace()).unwrap();
+    let error = trace.restore(1, &restored).unwrap_err();
+    assert!(matches!(error, TraceError::TornSnapshot(_)), "{error}");
+    std::fs::write(desk.trace(), &whole[..whole.len() / 2]).unwrap();
+    let error = Trace::open(&desk.library, &desk.trace())
+        .map(drop)
+        .unwrap_err();
+    assert!(matches!(error, TraceError::Damaged(_)), "{error}");
 }
 
 #[test]

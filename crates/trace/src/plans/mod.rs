@@ -11,7 +11,7 @@ mod pattern;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::analysis::{Analysis, Example, Kind, StatementUse};
+use crate::analysis::{Analysis, Example, StatementUse};
 use crate::{Trace, TraceError};
 use copy::SchemaCopy;
 
@@ -133,14 +133,23 @@ impl Plans {
 /// A change of the schema, or with its use the latest execution of a statement.
 type Step<'a> = (Example, Option<&'a StatementUse>);
 
+/// Whether SQLite makes plans for statements with this normalised text. Of some PRAGMAs it explains nothing but an error.
+fn is_planned(sql: &str) -> bool {
+    let word = sql.split(|it: char| !it.is_ascii_alphabetic()).next();
+    let word = word.unwrap_or_default().to_ascii_uppercase();
+    let planned = [
+        "SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
+    ];
+    planned.contains(&word.as_str())
+}
+
 /// For each database, what is to be done on the copy of its schema, in order.
 fn steps<'a>(
     analysis: &'a Analysis,
     databases: &HashMap<i64, String>,
 ) -> BTreeMap<String, Vec<Step<'a>>> {
     let changes = analysis.schema_changes.iter().map(|it| (*it, None));
-    let is_planned = |it: &&StatementUse| it.kind != Kind::Schema && !it.sql.is_empty();
-    let uses = analysis.statements.iter().filter(is_planned);
+    let uses = analysis.statements.iter().filter(|it| is_planned(&it.sql));
     let mut all: Vec<Step<'a>> = changes
         .chain(uses.map(|it| (it.latest, Some(it))))
         .collect();
