@@ -183,6 +183,7 @@ mod tests {
             counting: false,
             binding: None,
             postgres: None,
+            confined: false,
             artifacts: None,
         }
     }
@@ -200,6 +201,11 @@ mod tests {
         outcome(&spec(directory.path(), over))
             .problem()
             .expect("a problem")
+    }
+
+    #[test]
+    fn runner_and_engine_mean_the_same_confinement() {
+        assert_eq!(lab::trial::CONFINED_TO, engine::CONFINED);
     }
 
     #[test]

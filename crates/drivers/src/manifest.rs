@@ -182,7 +182,7 @@ impl Manifest {
     }
 
     /// The folder of a driver that runs where it is: nothing is installed, and its command names no home.
-    pub(crate) fn runs_in(&self) -> Option<&Path> {
+    pub fn runs_in(&self) -> Option<&Path> {
         let names = |what: &str| self.run.iter().any(|word| word.contains(what));
         let in_place = self.install.is_empty() && names(FOLDER) && !names(HOME);
         self.folder().filter(|_| in_place)

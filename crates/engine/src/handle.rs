@@ -1,5 +1,6 @@
 //! The handle of a connection.
 
+use crate::confinement;
 use crate::error::{During, EngineError, SqliteError};
 use crate::ffi::{self, Api};
 use crate::library::Library;
@@ -48,10 +49,11 @@ impl DatabaseHandle {
             raw,
             library: Arc::clone(library),
         };
-        match code {
-            ffi::SQLITE_OK => Ok(database),
-            _ => Err(database.error(|| During::Opening(path.to_owned()))),
+        if code != ffi::SQLITE_OK {
+            return Err(database.error(|| During::Opening(path.to_owned())));
         }
+        confinement::apply(&database)?;
+        Ok(database)
     }
 
     #[inline]
@@ -76,7 +78,11 @@ impl DatabaseHandle {
             let code = (self.api().extended_errcode)(self.as_ptr());
             (code, copied((self.api().errmsg)(self.as_ptr())))
         };
-        SqliteError::new(code, message.unwrap_or_default(), during()).into()
+        let mut message = message.unwrap_or_default();
+        if code == ffi::SQLITE_AUTH && confinement::is_on() {
+            message.push_str(": SQL that was sent to this machine opens files in the directory of its trial only, by literal names, and loads no code");
+        }
+        SqliteError::new(code, message, during()).into()
     }
 
     /// Turns the result of a call without SQL of its own into an error.

@@ -33,6 +33,7 @@ compile_error!("pragmark loads SQLite through the POSIX dynamic loader; only Uni
 mod array;
 pub mod build;
 mod columns;
+mod confinement;
 mod connection;
 mod error;
 pub mod ffi;
@@ -48,6 +49,7 @@ pub mod vfs;
 
 pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
+pub use confinement::CONFINED;
 pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
 pub use library::{Identity, Library, Origin, Source};

@@ -1,7 +1,7 @@
 //! Where the server is, and with which credentials it lets a program in.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use async_nats::ConnectOptions;
@@ -92,11 +92,11 @@ impl Access {
     }
 }
 
-fn read(path: &PathBuf) -> Result<String, FleetError> {
+pub(crate) fn read(path: &Path) -> Result<String, FleetError> {
     std::fs::read_to_string(path).map_err(|error| io(path, error))
 }
 
-fn io(path: &std::path::Path, source: std::io::Error) -> FleetError {
+fn io(path: &Path, source: std::io::Error) -> FleetError {
     FleetError::Io {
         doing: "read",
         path: path.to_owned(),

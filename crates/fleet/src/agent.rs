@@ -135,6 +135,8 @@ pub fn serve(
     say: &dyn Fn(Notice),
 ) -> Result<(), FleetError> {
     let (name, version) = (card.agent.clone(), card.version.clone());
+    let mut card = card;
+    card.doing.began_s = clock_s();
     let card = Arc::new(Mutex::new(card));
     let beats = server.spawn(beats(server.jetstream.clone(), Arc::clone(&card)));
     let drains = server.listen(drain(&name));
@@ -382,6 +384,7 @@ impl Agent<'_> {
         });
         let mut card = locked(&self.card);
         card.doing.done += 1;
+        card.doing.last_s = Some((clock_s() - card.doing.since_s) as f64);
         card.doing.trouble = None;
         Ok(())
     }

@@ -72,6 +72,21 @@ pub enum FleetError {
     /// An object has another hash than it is named by.
     #[error("the object {0} has another content than its hash says")]
     WrongHash(String),
+    /// A key that signs, or that is trusted, is none.
+    #[error("{0}")]
+    NoKey(String),
+    /// The objects of a run do not fit into the cache of the agent.
+    #[error(
+        "the run needs {bytes} bytes of files with {name}, and the cache of this agent may have {limit}"
+    )]
+    CacheTooSmall {
+        /// The object that did not fit.
+        name: String,
+        /// What is needed with it.
+        bytes: u64,
+        /// The limit of the cache.
+        limit: u64,
+    },
     /// The runtime of the client could not be started.
     #[error("cannot start the threads that talk to the server: {0}")]
     Runtime(std::io::Error),

@@ -37,14 +37,18 @@ pub struct Card {
 }
 
 /// What an agent does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Doing {
+    /// Seconds since 1970 at which the agent began, by its own clock.
+    pub began_s: i64,
     /// The block that it carries out, and its run; none while it waits.
     pub block: Option<(String, String)>,
     /// Seconds since 1970 at which it began this block, by its own clock.
     pub since_s: i64,
     /// Blocks that it has carried out since it began.
     pub done: u64,
+    /// Seconds that the last of them took.
+    pub last_s: Option<f64>,
     /// What keeps it from working, such as a full disk.
     pub trouble: Option<String>,
     /// Whether it ends after its block.

@@ -12,13 +12,14 @@ use async_nats::jetstream::stream::{
     Config, DiscardPolicy, LastRawMessageErrorKind, RawMessageErrorKind, RetentionPolicy, Stream,
 };
 use async_nats::jetstream::{Context, ErrorCode, context::PublishErrorKind};
-use async_nats::{Client, ConnectErrorKind, Event};
+use async_nats::{Client, ConnectErrorKind};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::runtime::Runtime;
 
 use crate::address::{Access, Address};
 use crate::error::FleetError;
+use crate::link::{Links, Waiting};
 use crate::subjects::{AGENTS, RUNS, WORK, drain};
 
 /// How long the server may take to let a program in.
@@ -38,9 +39,6 @@ pub(crate) const PRESENT: Duration = Duration::from_secs(30);
 
 /// How long the server recognises a message that is sent again.
 const DUPLICATES: Duration = Duration::from_secs(120);
-
-/// Takes notice of whether the server answers.
-pub type Waiting = Arc<dyn Fn(bool) + Send + Sync>;
 
 /// A connection to the server.
 pub struct Server {
@@ -64,8 +62,8 @@ pub(crate) enum Answer<T> {
 }
 
 impl Server {
-    /// Connects as `name`; `waiting` is called when the connection is lost and when it is there again. What waits for
-    /// the server ends once `cancelled`.
+    /// Connects as `name`; `waiting` is called when the connection is lost, when it is there again, and when this user may
+    /// not do something. What waits for the server ends once `cancelled`.
     ///
     /// # Errors
     /// When there is no server, it lets nobody in, or has no JetStream.
@@ -81,7 +79,7 @@ impl Server {
             .enable_all()
             .build()
             .map_err(FleetError::Runtime)?;
-        let lost = AtomicBool::new(false);
+        let links = Links::new(waiting);
         let options = access
             .options(address)?
             .name(format!("pragmark {name}"))
@@ -91,11 +89,7 @@ impl Server {
             .max_reconnects(None)
             .reconnect_delay_callback(|_| PAUSE)
             .event_callback(move |event| {
-                match event {
-                    Event::Connected if lost.swap(false, Ordering::Relaxed) => waiting(true),
-                    Event::Disconnected if !lost.swap(true, Ordering::Relaxed) => waiting(false),
-                    _ => {}
-                }
+                links.event(&event);
                 std::future::ready(())
             });
         let connected = runtime.block_on(options.connect(address.to_string()));
@@ -138,7 +132,7 @@ impl Server {
         for config in [work(), runs(), agents()] {
             self.make_stream(config)?;
         }
-        Ok(())
+        self.make_objects()
     }
 
     /// Makes the stream of a run's outcomes. Nothing in it can be changed or deleted, but the whole.
@@ -426,7 +420,10 @@ fn runs() -> Config {
 fn agents() -> Config {
     Config {
         name: AGENTS.to_owned(),
-        subjects: vec!["pragmark.agents.>".to_owned()],
+        subjects: vec![
+            "pragmark.agents.>".to_owned(),
+            "pragmark.progress.>".to_owned(),
+        ],
         max_messages_per_subject: 1,
         max_age: PRESENT,
         duplicate_window: PRESENT,

@@ -86,6 +86,11 @@ pub(crate) fn agent(name: &str) -> String {
     format!("pragmark.agents.{}", token(name))
 }
 
+/// How far a run is.
+pub(crate) fn progress(run: &str) -> String {
+    format!("pragmark.progress.{}", token(run))
+}
+
 /// Where an agent is asked to end after its block.
 pub(crate) fn drain(agent: &str) -> String {
     format!("pragmark.drain.{}", token(agent))

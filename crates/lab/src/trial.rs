@@ -17,6 +17,9 @@ use crate::tier::{ModelSafety, Schedules};
 /// Version of the protocol between parent and driver.
 pub const PROTOCOL: u32 = 1;
 
+/// The environment variable with the directory to which the SQL of a trial and of the processes that it starts is confined.
+pub const CONFINED_TO: &str = "PRAGMARK_CONFINED_TO";
+
 /// What a driver is asked to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
@@ -48,6 +51,10 @@ pub struct TrialSpec {
     /// The binding through which the work is to be done, where that is not the native driver's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingSpec>,
+    /// Whether SQL was sent to this machine by another: it may open files in the directory of the trial only, and load
+    /// no code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confined: bool,
 }
 
 /// The setting that names the driver; a variant without it is run by the native one.

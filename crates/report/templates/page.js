@@ -1,5 +1,19 @@
 "use strict";
-// Tables are complete without this script; it only lets a reader sort them.
+// Tables are complete without this script; it only lets a reader sort them, and search long ones.
+const LONG = 30;
+const search = (table) => {
+  const field = document.createElement("input");
+  field.type = "search";
+  field.placeholder = `search ${table.tBodies[0].rows.length} rows`;
+  field.setAttribute("aria-label", field.placeholder);
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+  });
+  table.parentElement.before(field);
+};
+for (const table of document.querySelectorAll("table.sortable, .heat table"))
+  if (table.tBodies[0].rows.length > LONG) search(table);
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];

@@ -157,6 +157,7 @@ echo '{"outcome":{"measured":{"metrics":{"images":'${images:-100}'},"engine":{"v
             counting: false,
             binding: None,
             postgres: None,
+            confined: false,
             artifacts: None,
         };
         let driver = Driver {

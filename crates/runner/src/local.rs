@@ -23,7 +23,7 @@ use crate::workdir::WorkDir;
 /// Carries out trials on this machine.
 #[derive(Debug)]
 pub struct Local<'a> {
-    driver: &'a Driver,
+    driver: Driver,
     run: String,
     engines: Vec<EngineRecord>,
     servers: Servers,
@@ -37,13 +37,13 @@ impl<'a> Local<'a> {
     /// An executor for trials of the run with this id, with the engines as they were looked at ahead of it.
     /// PostgreSQL servers are private ones; no artifacts are kept.
     pub fn new(
-        driver: &'a Driver,
+        driver: &Driver,
         run: &str,
         engines: &[EngineRecord],
         cancelled: &'a AtomicBool,
     ) -> Local<'a> {
         Local {
-            driver,
+            driver: driver.clone(),
             run: run.to_owned(),
             engines: engines.to_vec(),
             servers: Servers::installed(),
@@ -99,10 +99,10 @@ impl<'a> Local<'a> {
             return Ok(instead);
         }
         let limit = Duration::from_secs_f64(task.limit_s);
-        let outcome = run_trial(self.driver, &spec, limit, self.cancelled, on_phase)?;
+        let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
             (Some(Outcome::Failed { why }), Some(trail)) => Isolation {
-                driver: self.driver,
+                driver: &self.driver,
                 limit,
                 cancelled: self.cancelled,
                 on_phase,

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use ::process::{Group, Process, described};
-use lab::trial::{Message, Outcome, TrialSpec};
+use lab::trial::{CONFINED_TO, Message, Outcome, TrialSpec};
 use tempfile::TempDir;
 
 use crate::error::RunError;
@@ -89,7 +89,7 @@ pub fn run_trial(
         .as_deref()
         .filter(|_| spec.binding.is_some())
     else {
-        let process = start(&driver.program, &driver.arguments, &[])?;
+        let process = start(&driver.program, &driver.arguments, &confinement(spec))?;
         return Ok(converse(process, spec, limit, cancelled, on_phase));
     };
     let prepared = match bindings.prepare(spec) {
@@ -100,12 +100,20 @@ pub fn run_trial(
     let outcome = match start(
         &prepared.program,
         &prepared.arguments,
-        &prepared.environment,
+        &[prepared.environment, confinement(spec)].concat(),
     ) {
         Ok(process) => converse(process, &prepared.spec, limit, cancelled, on_phase),
         Err(error) => Some(failed(error.to_string(), "")),
     };
     Ok(outcome.map(|outcome| bindings.judge(spec, outcome)))
+}
+
+/// The environment variable by which a trial is confined to its directory, if it is to be.
+fn confinement(spec: &TrialSpec) -> Vec<(OsString, OsString)> {
+    match spec.confined {
+        true => vec![(CONFINED_TO.into(), spec.directory.clone().into())],
+        false => Vec::new(),
+    }
 }
 
 /// Gives the specification to a driver and hears it out; none when the trial was cancelled.
@@ -223,6 +231,7 @@ mod tests {
             counting: false,
             binding: None,
             postgres: None,
+            confined: false,
             artifacts: None,
         }
     }

@@ -92,6 +92,7 @@ fn spec(driver: &str, engine: &str) -> TrialSpec {
             ..BindingSpec::default()
         }),
         postgres: None,
+        confined: false,
         artifacts: None,
     }
 }

@@ -22,11 +22,18 @@ pub const SQLITE_TOOBIG: c_int = 18;
 pub const SQLITE_CONSTRAINT: c_int = 19;
 pub const SQLITE_MISMATCH: c_int = 20;
 pub const SQLITE_MISUSE: c_int = 21;
+pub const SQLITE_AUTH: c_int = 23;
 pub const SQLITE_RANGE: c_int = 25;
 pub const SQLITE_NOTADB: c_int = 26;
 pub const SQLITE_BUSY_SNAPSHOT: c_int = SQLITE_BUSY | (2 << 8);
 pub const SQLITE_ROW: c_int = 100;
 pub const SQLITE_DONE: c_int = 101;
+
+// What an authorizer answers, and the actions that it is asked about (https://sqlite.org/c3ref/c_alter_table.html).
+pub const SQLITE_DENY: c_int = 1;
+pub const SQLITE_PRAGMA: c_int = 19;
+pub const SQLITE_ATTACH: c_int = 24;
+pub const SQLITE_FUNCTION: c_int = 31;
 
 // Types of values.
 pub const SQLITE_INTEGER: c_int = 1;

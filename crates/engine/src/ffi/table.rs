@@ -131,6 +131,7 @@ api! {
         fn backup_finish(*mut sqlite3_backup) -> c_int;
         fn column_decltype(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn complete(*const c_char) -> c_int;
+        fn set_authorizer(*mut sqlite3, Option<Authorizer>, *mut c_void) -> c_int;
         fn progress_handler(*mut sqlite3, c_int, Option<ProgressHandler>, *mut c_void);
         fn changes64(*mut sqlite3) -> i64;
         fn db_mutex(*mut sqlite3) -> *mut c_void;

@@ -49,6 +49,16 @@ pub type BusyCallback = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 pub type WalCallback =
     unsafe extern "C" fn(*mut c_void, *mut sqlite3, *const c_char, c_int) -> c_int;
 
+/// `xAuth` of `sqlite3_set_authorizer`.
+pub type Authorizer = unsafe extern "C" fn(
+    *mut c_void,
+    c_int,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+) -> c_int;
+
 /// `sqlite3_wal_checkpoint_v2` (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
 pub type WalCheckpoint =
     unsafe extern "C" fn(*mut sqlite3, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;

@@ -1,49 +1,163 @@
-//! What of a run is code or a file of somebody else, which a machine must not use unasked.
+//! What of a run is SQL, a file or code of somebody else, which a machine must not use unasked.
 
 use crate::level::{Level, Settings};
+use crate::trial::{DRIVER, NATIVE};
 
-/// Settings that are SQL, or name files: libraries, databases, documents, traces.
-const FOREIGN: [&str; 10] = [
+/// Settings that are SQL.
+const SQL: [&str; 4] = ["query", "schema_change", "sql", "text_queries"];
+
+/// Settings that name a file of data or SQL.
+const FILES: [&str; 6] = [
     "database",
-    "extension",
-    "query",
     "script",
     "scripts",
     "setup",
-    "sql",
     "text_file",
-    "text_queries",
     "trace",
 ];
 
-/// The first setting whose value is SQL or a file of the user's; none where all are numbers and known words.
-pub fn foreign(settings: &Settings) -> Option<&'static str> {
-    let is_used = |name: &&str| match settings.get(*name) {
-        None => false,
-        Some(Level::Text(text)) => !text.is_empty(),
-        Some(_) => true,
-    };
-    FOREIGN.into_iter().find(|name| is_used(name))
+/// The setting that names a library.
+const LIBRARY: &str = "extension";
+
+/// The setting that names several files, each with its weight.
+const SEVERAL: &str = "scripts";
+
+/// Whether settings have SQL executed that is not the experiment laboratory's own: as a text, or out of a file.
+pub fn has_sql(settings: &Settings) -> bool {
+    let is_named = |names: &[&str]| names.iter().any(|name| text(settings, name).is_some());
+    is_named(&SQL) || is_named(&FILES)
+}
+
+/// Whether a driver that confines no SQL would execute some.
+pub fn has_sql_for_another_driver(settings: &Settings) -> bool {
+    let driver = settings.get(DRIVER).and_then(Level::as_text);
+    driver.is_some_and(|driver| driver != NATIVE) && has_sql(settings)
+}
+
+/// The files that settings name, without libraries.
+pub fn files(settings: &Settings) -> Vec<String> {
+    let named = FILES.iter().filter(|name| is_path(settings, name));
+    let texts = named.filter_map(|name| Some((*name, text(settings, name)?)));
+    texts.flat_map(|(name, text)| paths(name, text)).collect()
+}
+
+/// The library that settings have loaded into SQLite.
+pub fn library(settings: &Settings) -> Option<&str> {
+    text(settings, LIBRARY)
+}
+
+/// The settings with other paths for files and libraries.
+///
+/// # Errors
+/// The first path that has no other.
+pub fn with_paths(
+    settings: &Settings,
+    other: impl Fn(&str) -> Option<String>,
+) -> Result<Settings, String> {
+    let mut changed = settings.clone();
+    for name in FILES.iter().chain([&LIBRARY]) {
+        let Some(own) = text(settings, name).filter(|_| is_path(settings, name)) else {
+            continue;
+        };
+        let mut whole = Vec::new();
+        for path in paths(name, own) {
+            let new = other(&path).ok_or(path)?;
+            whole.push(new);
+        }
+        let text = match *name == SEVERAL {
+            true => weighted_again(own, &whole),
+            false => whole.concat(),
+        };
+        changed.insert((*name).to_owned(), Level::Text(text));
+    }
+    Ok(changed)
+}
+
+fn text<'s>(settings: &'s Settings, name: &str) -> Option<&'s str> {
+    let text = settings.get(name)?.as_text()?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// With a trace, `database` is a name in it.
+fn is_path(settings: &Settings, name: &str) -> bool {
+    name != "database" || text(settings, "trace").is_none()
+}
+
+fn paths(name: &str, text: &str) -> Vec<String> {
+    match name == SEVERAL {
+        true => entries(text).map(|(path, _)| path.to_owned()).collect(),
+        false => vec![text.to_owned()],
+    }
+}
+
+/// The files of a list with what follows each, which is its weight.
+fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
+    list.split(',').map(|entry| {
+        let entry = entry.trim();
+        let is_weight = |it: &usize| entry[it + 1..].chars().all(|c| c.is_ascii_digit());
+        match entry.rfind('@').filter(is_weight) {
+            Some(at) => entry.split_at(at),
+            None => (entry, "@1"),
+        }
+    })
+}
+
+fn weighted_again(list: &str, paths: &[String]) -> String {
+    let entries = entries(list).zip(paths);
+    let entries: Vec<String> = entries
+        .map(|((_, weight), path)| format!("{path}{weight}"))
+        .collect();
+    entries.join(",")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn settings(all: &[(&str, &str)]) -> Settings {
+        let all = all.iter();
+        all.map(|(name, value)| ((*name).to_owned(), Level::Text((*value).to_owned())))
+            .collect()
+    }
+
     #[test]
     fn sql_and_files_are_noticed_and_empty_ones_are_not() {
-        let settings = |name: &str, value: Level| Settings::from([(name.to_owned(), value)]);
-        let text = |text: &str| Level::Text(text.to_owned());
-        assert_eq!(
-            foreign(&settings("sql", text("ATTACH '/etc/x' AS x"))),
-            Some("sql")
-        );
-        assert_eq!(
-            foreign(&settings("extension", text("/tmp/x.so"))),
-            Some("extension")
-        );
-        assert_eq!(foreign(&settings("script", text(""))), None);
-        assert_eq!(foreign(&settings("journal_mode", text("wal"))), None);
-        assert_eq!(foreign(&settings("rows", Level::Int(5))), None);
+        assert!(has_sql(&settings(&[("sql", "ATTACH '/etc/x' AS x")])));
+        assert!(has_sql(&settings(&[("trace", "/a.trace")])));
+        assert!(!has_sql(&settings(&[
+            ("script", ""),
+            ("journal_mode", "wal")
+        ])));
+        assert_eq!(library(&settings(&[("extension", "/x.so")])), Some("/x.so"));
+        let python = settings(&[("sql", "SELECT 1"), (DRIVER, "python")]);
+        assert!(has_sql_for_another_driver(&python));
+        assert!(!has_sql_for_another_driver(&settings(&[(
+            "sql", "SELECT 1"
+        )])));
+    }
+
+    #[test]
+    fn every_file_gets_its_other_path_and_keeps_its_weight() {
+        let own = settings(&[
+            ("scripts", "/a/read.sql@9, /a/write.sql"),
+            ("database", "/a/x@y.db"),
+            ("extension", "/a/words.so"),
+        ]);
+        assert_eq!(files(&own), ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]);
+        let other = with_paths(&own, |path| Some(path.replace("/a/", "/cache/"))).unwrap();
+        let expected = settings(&[
+            ("scripts", "/cache/read.sql@9,/cache/write.sql@1"),
+            ("database", "/cache/x@y.db"),
+            ("extension", "/cache/words.so"),
+        ]);
+        assert_eq!(other, expected);
+        let missing = with_paths(&own, |path| path.ends_with("db").then(String::new));
+        assert_eq!(missing, Err("/a/read.sql".to_owned()));
+    }
+
+    #[test]
+    fn the_database_of_a_trace_is_no_file() {
+        let own = settings(&[("trace", "/a.trace"), ("database", "main.db")]);
+        assert_eq!(files(&own), ["/a.trace"]);
     }
 }

@@ -86,7 +86,7 @@ pub struct FleetExperiment {
 pub struct FleetVariant {
     /// Its name.
     pub name: String,
-    /// Its ratio to the baseline on each machine that has enough blocks.
+    /// Its ratio to the baseline on each machine that has enough blocks, in the order of the machines.
     pub machines: Vec<MachineRatio>,
     /// Its ratio to the baseline in each class that answers as a whole.
     pub classes: BTreeMap<String, GroupRatio>,

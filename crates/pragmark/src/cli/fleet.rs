@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use ::fleet::Trusted;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::fleet::{Expression, Per};
 
-use super::values::{label, seconds};
+use super::values::{bytes, label, seconds};
 
 /// How to get in at the server.
 #[derive(Clone, Debug, Default, Args)]
@@ -49,10 +50,16 @@ pub struct AgentArgs {
     /// Directory of your own drivers for other languages.
     #[arg(long, value_name = "DIR")]
     pub drivers: Option<PathBuf>,
-    /// Accept experiments with SQL of their own, and those that name libraries, databases or other files by their
-    /// paths on this machine. Use it only if you trust everybody who can publish runs on the server.
+    /// Load libraries and execute drivers that runs send, whoever signed them. Use it only if you trust everybody who
+    /// can publish runs on the server.
     #[arg(long)]
     pub accept_code: bool,
+    /// Public nkey whose owner may send libraries and drivers, signed by `run --sign-with`; may be repeated.
+    #[arg(long = "trust", value_name = "KEY")]
+    pub trust: Vec<Trusted>,
+    /// Keep so many bytes of the files that runs send. What was not used for longest gives way.
+    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = bytes)]
+    pub cache_limit: u64,
     /// How to get in.
     #[command(flatten)]
     pub access: AccessArgs,
@@ -63,7 +70,7 @@ pub struct AgentArgs {
 #[command(next_help_heading = "Runs over a fleet")]
 pub struct FleetRunArgs {
     /// Have the agents of this NATS server carry out the run. `pragmark fleet status` lists them.
-    #[arg(long, value_name = "SERVER", conflicts_with_all = ["dirs", "postgres", "text", "repeat"])]
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["dirs", "postgres", "repeat"])]
     pub fleet: Option<String>,
     /// Agents to choose, by their labels, such as `disk=solid-state and not site=lab` [default: all].
     #[arg(long, value_name = "EXPRESSION", requires = "fleet")]
@@ -80,6 +87,10 @@ pub struct FleetRunArgs {
     /// Give a block to another agent if its own was silent for so long.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub patience: f64,
+    /// Sign the files of the run with the nkey whose seed is in this file, so that agents with --trust accept its
+    /// libraries and drivers.
+    #[arg(long, value_name = "FILE", requires = "fleet")]
+    pub sign_with: Option<PathBuf>,
     /// Continue this run with nothing but the server: its folder is made again from what the server has.
     #[arg(long, value_name = "RUN", requires = "fleet", conflicts_with_all = ["experiments", "source", "resume"])]
     pub adopt: Option<String>,

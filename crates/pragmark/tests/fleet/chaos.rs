@@ -64,6 +64,8 @@ fn kills_and_a_bad_network_lose_nothing_and_repeat_nothing() {
     kill_in_turn(&mut world, &mut processes, blocks);
     let code = processes.coordinator.exit_code();
     assert_eq!(code, 0, "{}", world.log("run.log"));
+    let said = world.log("run.log");
+    assert!(said.contains("does not answer; waiting for it"), "{said}");
     let (twice, late) = weather.seen();
     println!(
         "{blocks} blocks in {:.0} s; {twice} messages came twice, {late} were late",

@@ -1,6 +1,8 @@
 //! Runs over a fleet, with a real NATS server and agents that are killed.
 
+mod access;
 mod chaos;
+mod objects;
 mod refusals;
 mod scaling;
 mod sharing;

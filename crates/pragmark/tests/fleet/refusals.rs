@@ -1,6 +1,6 @@
 //! What cannot work says why, and loses nothing.
 
-use crate::world::{words, world};
+use crate::world::{each_once, words, world};
 
 /// The exit code and the words of a run over a server.
 fn run(world: &crate::world::World, address: &str, more: &[&str]) -> (Option<i32>, String) {
@@ -51,7 +51,7 @@ fn a_server_that_is_not_there_or_lets_nobody_in_is_named() {
 }
 
 #[test]
-fn a_server_without_jetstream_or_with_too_little_storage_is_refused() {
+fn a_server_without_jetstream_is_refused() {
     let Some(mut world) = world() else { return };
     world.experiment(3, 5);
     world =
@@ -61,6 +61,127 @@ fn a_server_without_jetstream_or_with_too_little_storage_is_refused() {
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3));
     assert!(said.contains("has no JetStream"), "{said}");
+}
+
+#[test]
+fn a_server_with_too_little_storage_says_so_before_the_run_begins() {
+    let Some(world) = world() else { return };
+    let mut world = world.with_storage(200_000);
+    world.experiment(3, 5);
+    std::fs::write(world.path().join("drivers/waiting/large"), vec![7; 400_000]).unwrap();
+    world.start_server();
+    let _agent = world.agent("a", &[]);
+    let address = world.address();
+    let (code, said) = run(&world, &address, &["--out", "fleet"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.contains("cannot store an object") && said.contains("max_file_store"),
+        "{said}"
+    );
+    assert!(!world.path().join("fleet").exists());
+}
+
+#[test]
+fn an_agent_with_a_full_disk_leaves_its_blocks_to_others() {
+    let Some(mut world) = world() else { return };
+    world.experiment(6, 5);
+    let disk = world.path().join("data-full");
+    std::fs::create_dir(&disk).unwrap();
+    let Some(_mounted) = Mounted::tmpfs(&disk) else {
+        testing::skip("this test needs the right to mount a file system");
+        return;
+    };
+    std::fs::write(disk.join("filler"), vec![0; 5 << 20]).unwrap();
+    world.start_server();
+    let _full = world.agent("full", &[]);
+    let address = world.address();
+    let more = ["--per", "any", "--out", "fleet"];
+    let mut coordinator = world.start("run.log", &world.run_arguments(&address, &more));
+    world.until("the agent is in trouble", || {
+        world.log("full.log").contains("the disk is full")
+    });
+    let _other = world.agent("other", &[]);
+    assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));
+    let trials = world.trials("fleet/groups/all-machines");
+    each_once(&trials, 18);
+    assert!(trials.iter().all(|it| it["agent"] == "other"));
+    world.until("the agent says so", || {
+        let status = words(&world.pragmark(&["fleet", "status", &address]));
+        status.contains("in trouble: the disk is full")
+    });
+}
+
+/// A small file system in memory, unmounted when dropped.
+struct Mounted<'a>(&'a std::path::Path);
+
+impl Mounted<'_> {
+    fn tmpfs(path: &std::path::Path) -> Option<Mounted<'_>> {
+        let mut mount = std::process::Command::new("mount");
+        let mount = mount
+            .args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"])
+            .arg(path);
+        let mounted = mount.output().is_ok_and(|it| it.status.success());
+        mounted.then_some(Mounted(path))
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        // The agent may still have it open.
+        let mut umount = std::process::Command::new("umount");
+        let _ = umount.arg("--lazy").arg(self.0).status();
+    }
+}
+
+/// An agent that does nothing.
+struct Idle;
+
+impl ::fleet::Machine for Idle {
+    fn prepare(&mut self, _: &::fleet::RunCard) -> Result<lab::record::EnvironmentFile, String> {
+        Err("it is idle".to_owned())
+    }
+
+    fn execute(
+        &mut self,
+        _: &str,
+        _: &[runner::Task],
+    ) -> Result<Option<Vec<runner::Execution>>, String> {
+        Err("it is idle".to_owned())
+    }
+
+    fn forget(&mut self, _: &str) {}
+}
+
+#[test]
+fn an_agent_of_another_version_is_refused_with_both_versions() {
+    let Some(mut world) = world() else { return };
+    world.experiment(3, 5);
+    world.start_server();
+    let server = world.connected("old");
+    server.make_streams().unwrap();
+    let card = ::fleet::Card {
+        agent: "old".to_owned(),
+        version: "0.0.9".to_owned(),
+        labels: Default::default(),
+        machine: Default::default(),
+        engines: Vec::new(),
+        drivers: Vec::new(),
+        doing: Default::default(),
+        clock_s: 0,
+    };
+    let orders = ::fleet::Orders::default();
+    let (address, cancelled) = (world.address(), orders.cancelled.clone());
+    std::thread::scope(|scope| {
+        scope.spawn(|| ::fleet::serve(&server, card, &mut Idle, &orders, &|_| {}));
+        let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "5s"]);
+        cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(code, Some(3), "{said}");
+        let both = format!(
+            "old: it is pragmark 0.0.9, and this is {}",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert!(said.contains(&both), "{said}");
+    });
 }
 
 #[test]
@@ -93,35 +214,7 @@ fn a_group_whose_agents_all_refuse_says_why() {
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3));
     assert!(
-        said.contains("uses the driver `waiting`, which is not here"),
-        "{said}"
-    );
-}
-
-#[test]
-fn sql_of_somebody_else_is_refused_unless_it_is_accepted() {
-    let Some(mut world) = world() else { return };
-    let experiment = r#"
-id       = "waits"
-question = "Is it executed?"
-workload = "sql"
-base     = { sql = "SELECT 1" }
-
-[factors]
-cache_size = [-2000, -4000]
-
-[design]
-kind     = "one-at-a-time"
-baseline = { cache_size = -2000 }
-"#;
-    std::fs::write(world.path().join("waits.toml"), experiment).unwrap();
-    world.start_server();
-    let _agent = world.agent("a", &[]);
-    let address = world.address();
-    let (code, said) = run(&world, &address, &["--out", "fleet"]);
-    assert_eq!(code, Some(3), "{said}");
-    assert!(
-        said.contains("SQL or a file of somebody else") && said.contains("--accept-code"),
+        said.contains("sends the code waiting, and nobody whom this agent trusts"),
         "{said}"
     );
 }
@@ -141,8 +234,7 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
         &address,
         "--name",
         "rack-7",
-        "--drivers",
-        "drivers",
+        "--accept-code",
         "--nats-user",
         "rack-7",
     ];
@@ -163,6 +255,8 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
     );
     assert_eq!(ended.status.code(), Some(0), "{said}");
     assert_eq!(world.trials("fleet/groups/all-machines").len() % 3, 0);
+    let sent = world.path().join("cache/agents/rack-7/objects");
+    assert!(sent.is_dir(), "the driver has travelled");
     let log = world.log("server.log");
     assert!(!log.contains("Permissions Violation"), "{log}");
 }

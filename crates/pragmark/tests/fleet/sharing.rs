@@ -83,6 +83,27 @@ fn every_class_has_a_full_answer_and_the_page_compares_them() {
 }
 
 #[test]
+fn status_has_rates_and_the_time_to_go_as_long_as_a_coordinator_is_there() {
+    let Some(mut world) = world() else { return };
+    world.experiment(60, 100);
+    world.start_server();
+    let _agents = ["a", "b"].map(|name| world.agent(name, &[]));
+    let address = world.address();
+    let more = ["--per", "any", "--agents", "2", "--out", "fleet"];
+    let mut run = world.start("run.log", &world.run_arguments(&address, &more));
+    let status = || words(&world.pragmark(&["fleet", "status", &address]));
+    world.until("the coordinator says how far it is", || {
+        let said = status();
+        let parts = ["trials of 180 or more, ", " a minute, at least ", " to go"];
+        parts.iter().all(|part| said.contains(part))
+    });
+    run.kill();
+    world.until("nobody records outcomes", || {
+        status().contains("no coordinator is present")
+    });
+}
+
+#[test]
 fn drained_agents_end_and_a_purged_run_is_gone() {
     let Some(mut world) = world() else { return };
     world.experiment(3, 5);

@@ -23,6 +23,9 @@ pub struct World {
     extra: String,
     /// Where programs reach the server, if not at its own port.
     through: Option<u16>,
+    scheme: &'static str,
+    /// The most bytes that the server may store.
+    storage: u64,
 }
 
 /// A process that is killed when it is dropped.
@@ -46,6 +49,11 @@ impl Running {
     pub fn signal(&self, signal: Signal) {
         let process = Pid::from_child(&self.0);
         kill_process(process, signal).unwrap();
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.0.id()
     }
 
     /// Whether it still runs.
@@ -141,6 +149,8 @@ pub fn world() -> Option<World> {
         server: None,
         extra: String::new(),
         through: None,
+        scheme: "nats",
+        storage: 10 << 30,
     };
     world.driver("drivers", "waiting");
     Some(world)
@@ -165,6 +175,18 @@ impl World {
         self
     }
 
+    /// The same with a server that may store so many bytes.
+    pub fn with_storage(mut self, bytes: u64) -> World {
+        self.storage = bytes;
+        self
+    }
+
+    /// The same with programs that demand TLS.
+    pub fn encrypted(mut self) -> World {
+        self.scheme = "tls";
+        self
+    }
+
     /// Writes a driver, and a workload of the same name, into a directory of drivers.
     pub fn driver(&self, directory: &str, name: &str) {
         let folder = self.path().join(directory).join(name);
@@ -184,15 +206,17 @@ impl World {
 
     /// The address of the server.
     pub fn address(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.through.unwrap_or(self.port))
+        let port = self.through.unwrap_or(self.port);
+        format!("{}://127.0.0.1:{port}", self.scheme)
     }
 
     /// Starts the server with the storage that it had before, and waits until it answers.
     pub fn start_server(&mut self) {
         let config = format!(
-            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
+            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\", sync_interval: always, max_file_store: {} }}\n{}",
             self.port,
             self.path().join("jetstream").display(),
+            self.storage,
             self.extra
         );
         let file = self.path().join("server.conf");
@@ -202,19 +226,24 @@ impl World {
             .append(true)
             .open(self.path().join("server.log"))
             .unwrap();
-        let server = Command::new(&self.program)
+        let mut server = Command::new(&self.program)
             .arg("-c")
             .arg(&file)
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
             .unwrap();
-        self.server = Some(server);
         let begin = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(begin.elapsed() < LIMIT, "the server does not start");
+            let runs = server.try_wait().unwrap().is_none();
+            assert!(
+                runs && begin.elapsed() < LIMIT,
+                "{}",
+                self.log("server.log")
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
+        self.server = Some(server);
     }
 
     /// Kills the server as SIGKILL does.
@@ -288,6 +317,14 @@ published = 2.0
     /// Starts a command that was made by [`World::command`].
     pub fn started(&self, command: &mut Command) -> Running {
         Running(command.spawn().unwrap())
+    }
+
+    /// A connection to the server by this process.
+    pub fn connected(&self, name: &str) -> ::fleet::Server {
+        let address = self.address().parse().unwrap();
+        let waiting = std::sync::Arc::new(|_| {});
+        let access = ::fleet::Access::default();
+        ::fleet::Server::connect(&address, &access, name, waiting, Default::default()).unwrap()
     }
 
     /// Starts an agent with more options.

@@ -75,6 +75,7 @@ pub(crate) fn task(
             artifacts: planned.alone.then(|| artifacts_of(&planned.key, slot)),
             binding,
             postgres: None,
+            confined: false,
         },
         limit_s: plan.trial_limit_s,
         probe_fsync: slot.place.2 == 0 && slot.role != Role::Counting && is_on_disk(planned),

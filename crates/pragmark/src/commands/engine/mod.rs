@@ -9,7 +9,7 @@ mod remove;
 mod show;
 
 pub use list::{at_hand, line};
-pub use of_run::{check_unchanged, name_in_plan, names, of_plan};
+pub use of_run::{check_unchanged, name_in_plan, names, of_plan, usable};
 pub use prepare::{describe, prepare, problem, source};
 
 use ::engine::build::{BuildError, CRATE, EngineName, OPTION_SETS, RELEASES};

@@ -31,7 +31,11 @@ pub fn of_plan(
     interrupted: &AtomicBool,
     bar: bool,
 ) -> Result<Vec<EngineRecord>, Failure> {
-    let engines = prepare(&names(plan), driver, interrupted, bar)?;
+    usable(plan, prepare(&names(plan), driver, interrupted, bar)?)
+}
+
+/// The engines of a plan where that of the whole run can be used; it says which others cannot.
+pub fn usable(plan: &RunPlan, engines: Vec<EngineRecord>) -> Result<Vec<EngineRecord>, Failure> {
     for record in &engines {
         let Some(failure) = problem(record) else {
             continue;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::fleet::{Present, RunCard, Server, find, publish, register_group};
+use ::fleet::{Object, Present, RunCard, Server, find, publish, register_group};
 use lab::fleet::{Candidate, Group, Listed, Per, groups};
 use lab::plan::plan;
 use lab::record::RunPlan;
@@ -13,9 +13,10 @@ use runner::RunFolder;
 
 use super::choice::choose;
 use super::folder::FleetFolder;
+use super::objects::Sent;
 use super::{analysis, connect};
 use crate::cli::RunArgs;
-use crate::commands::run;
+use crate::commands::{own_text, run};
 use crate::failure::Failure;
 
 /// Plans a run, chooses its agents, and publishes it.
@@ -35,7 +36,9 @@ pub(super) fn begin(
         (options.agents, options.wait),
         interrupted,
     )?;
-    let card = card(args, plan, &agents);
+    let sent = Sent::of_plan(args, &plan, interrupted)?;
+    sent.publish(&server)?;
+    let card = card(args, plan, &agents, sent.objects());
     publish_all(&server, &card)?;
     let folder = FleetFolder::create(&path, server.address().to_string(), card)?;
     announce(&folder, &agents);
@@ -100,14 +103,15 @@ fn connected(
 fn planned(args: &RunArgs) -> Result<RunPlan, Failure> {
     let catalogue = drivers::catalogue(args.drivers.as_deref())?;
     let is_tour = args.experiments.is_empty() && args.source.is_none();
-    let experiments = run::chosen(args, None, is_tour, &catalogue)?;
+    let mut experiments = run::chosen(args, None, is_tour, &catalogue)?;
     let scale = run::scale(args, is_tour);
+    own_text::apply(args, &mut experiments, scale, &catalogue)?;
     let mut request = run::request(args, is_tour, experiments, scale)?;
     request.directories = vec![PathBuf::from(".")];
     Ok(plan(request, &catalogue))
 }
 
-fn card(args: &RunArgs, plan: RunPlan, agents: &[Present]) -> RunCard {
+fn card(args: &RunArgs, plan: RunPlan, agents: &[Present], objects: Vec<Object>) -> RunCard {
     let options = &args.fleet;
     let per = Per::from(options.per);
     let candidates: Vec<Candidate> = agents.iter().map(Present::candidate).collect();
@@ -120,6 +124,7 @@ fn card(args: &RunArgs, plan: RunPlan, agents: &[Present]) -> RunCard {
         agents: candidates,
         patience_s: options.patience,
         probe_s: args.probe,
+        objects,
         finished: false,
         plan,
     }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use ::fleet::{
     Crowd, MachineReport, Remote, RunCard, RunPart, Server, finish, machine_reports, part_of_run,
-    present, publish, publish_part,
+    present, publish, publish_part, publish_progress,
 };
-use lab::fleet::{Candidate, Group, about};
+use lab::fleet::{Candidate, Group, Progress, about};
 use runner::{End, Event, Observer, RunFolder};
 
 use super::choice::usable;
@@ -25,6 +25,9 @@ pub(super) const MACHINES: &str = "machines.json";
 
 /// How often to look who is present.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How often to say how far the run is.
+const SAY: Duration = Duration::from_secs(5);
 
 /// How long a group may be without agents before that is said.
 const ALONE: Duration = Duration::from_secs(20);
@@ -114,6 +117,8 @@ fn of_group(
         return Ok(End::Cancelled);
     };
     let mut remote = Remote::new(server, &card.run, &group.name, crowd);
+    let recorded = recorded(&own)?;
+    locked(board).group_begins(&group.name, recorded);
     let mut observer = OfGroup {
         group: &group.name,
         board,
@@ -125,6 +130,13 @@ fn of_group(
     output::write_in_run(&path.join(MACHINES), &text)?;
     locked(board).group_ended();
     Ok(end)
+}
+
+/// The trials that are recorded already.
+fn recorded(own: &RunFolder) -> Result<u64, Failure> {
+    let mut trials = 0;
+    own.each_trial(|_| trials += 1)?;
+    Ok(trials)
 }
 
 /// The folder of a group's run, which begins as soon as one of its agents is ready; none where it was stopped.
@@ -219,7 +231,7 @@ fn watch(
 ) -> RunCard {
     let mut card = folder.chosen.card.clone();
     let mut seen: HashMap<String, Instant> = HashMap::new();
-    let mut looked = Instant::now();
+    let (mut looked, mut said) = (Instant::now(), Instant::now());
     while !threads.iter().all(ScopedJoinHandle::is_finished) {
         thread::sleep(Duration::from_millis(20));
         if looked.elapsed() < LOOK {
@@ -231,6 +243,11 @@ fn watch(
             && changed
         {
             let _ = publish(server, &card);
+        }
+        if said.elapsed() > SAY {
+            said = Instant::now();
+            let progress = locked(board).progress(card.plan.fewest_trials() as u64);
+            let _ = publish_progress(server, &card.run, &progress);
         }
     }
     card
@@ -282,7 +299,29 @@ struct Board {
     groups: usize,
     ended: usize,
     trials: u64,
+    of_groups: HashMap<String, Count>,
     problems: HashSet<String>,
+}
+
+/// The trials of a group.
+struct Count {
+    /// Recorded when this process began with it.
+    before: u64,
+    /// Recorded since.
+    since: u64,
+    began: Instant,
+}
+
+impl Count {
+    fn progress(&self, group: &str, least: u64) -> Progress {
+        let per_s = self.since as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
+        Progress {
+            group: group.to_owned(),
+            trials: self.before + self.since,
+            least,
+            per_s: (self.since > 0).then_some(per_s),
+        }
+    }
 }
 
 impl Board {
@@ -292,6 +331,7 @@ impl Board {
             groups,
             ended: 0,
             trials: 0,
+            of_groups: HashMap::new(),
             problems: HashSet::new(),
         }
     }
@@ -300,12 +340,30 @@ impl Board {
         self.task.line(&format!("  {text}"));
     }
 
+    fn group_begins(&mut self, group: &str, before: u64) {
+        let count = Count {
+            before,
+            since: 0,
+            began: Instant::now(),
+        };
+        self.of_groups.insert(group.to_owned(), count);
+    }
+
+    fn progress(&self, least: u64) -> Vec<Progress> {
+        let all = self.of_groups.iter();
+        all.map(|(group, count)| count.progress(group, least))
+            .collect()
+    }
+
     fn group_ended(&mut self) {
         self.ended += 1;
     }
 
     fn trial_ended(&mut self, group: &str, problem: Option<String>) {
         self.trials += 1;
+        if let Some(count) = self.of_groups.get_mut(group) {
+            count.since += 1;
+        }
         let (trials, ended, groups) = (self.trials, self.ended, self.groups);
         let message = format!("{trials} trials, {ended} of {groups} groups have ended");
         self.task.now_and_then(&format!("  {message}"));

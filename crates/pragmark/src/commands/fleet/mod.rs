@@ -5,18 +5,20 @@ mod begin;
 mod carry_out;
 mod choice;
 mod folder;
+mod objects;
 mod status;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::fleet::{Access, Address, FleetError, Server};
+use ::fleet::{Access, Address, FleetError, Link, Server};
 
 use crate::cli::{AccessArgs, FleetCommand, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
 pub use analysis::{is_fleet, report};
+pub use objects::target;
 
 /// The environment variable with the password of `--nats-user`.
 const PASSWORD: &str = "PRAGMARK_NATS_PASSWORD";
@@ -71,9 +73,10 @@ pub fn connect(
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Server, Failure> {
     let address: Address = server.parse()?;
-    let waiting = |is_there| match is_there {
-        true => tell!("the NATS server answers again"),
-        false => tell!("the NATS server does not answer; waiting for it"),
+    let waiting = |link| match link {
+        Link::Back => tell!("the NATS server answers again"),
+        Link::Lost => tell!("the NATS server does not answer; waiting for it"),
+        Link::Refused(words) => tell!("warning: the NATS server says: {words}"),
     };
     let connection = Server::connect(
         &address,
@@ -110,6 +113,9 @@ impl From<FleetError> for Failure {
             FleetError::PasswordInAddress => Some(
                 "use --creds, --nkey, or --nats-user with the environment variable PRAGMARK_NATS_PASSWORD",
             ),
+            FleetError::NoServer { why, .. } if why.contains("certificate") => {
+                Some("--ca FILE names the certificate of your own authority")
+            }
             FleetError::NoServer { .. } => Some(
                 "start it with `nats-server -c server.conf`; docs/fleet.md has a configuration",
             ),
@@ -117,11 +123,17 @@ impl From<FleetError> for Failure {
             FleetError::NoJetStream(_) => {
                 Some("add `jetstream { }` to its configuration; docs/fleet.md has one")
             }
+            FleetError::Refused { why, .. } if why.contains("insufficient") => Some(
+                "its storage is full: raise max_file_store in its configuration, or remove runs with `pragmark fleet purge`",
+            ),
+            FleetError::CacheTooSmall { .. } => Some("start the agent with a larger --cache-limit"),
             FleetError::NoRun(_) => Some("`pragmark fleet status` lists the runs"),
             _ => None,
         };
         let failure = match &error {
-            FleetError::Address(_) | FleetError::PasswordInAddress => Failure::usage(error),
+            FleetError::Address(_) | FleetError::PasswordInAddress | FleetError::NoKey(_) => {
+                Failure::usage(error)
+            }
             FleetError::Cancelled => Failure::interrupted(error),
             _ => Failure::unusable(error),
         };

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use ::fleet::{Present, RunCard, Server, list, present, queue};
-use lab::fleet::Listed;
+use ::fleet::{Present, RunCard, Server, list, present, progress_of, queue};
+use lab::fleet::{Listed, Pace, Progress, stragglers};
 
 use crate::commands::output;
 use crate::failure::{Exit, Failure};
+use crate::progress::humanly;
 
 /// Prints agents and runs.
 pub(super) fn show(server: &Server) -> Result<Exit, Failure> {
@@ -20,18 +21,33 @@ pub(super) fn show(server: &Server) -> Result<Exit, Failure> {
 
 fn agents(agents: &[Present]) -> String {
     let mut text = format!("Agents: {}\n", agents.len());
-    for agent in agents {
+    let paces: Vec<Pace> = agents.iter().map(pace).collect();
+    let late = stragglers(&paces);
+    for (index, agent) in agents.iter().enumerate() {
         let card = &agent.card;
+        let straggles = match late.contains(&index) {
+            true => ", much longer than usual",
+            false => "",
+        };
         let _ = writeln!(
             text,
-            "  {:<20} {}; {} blocks done; {}",
+            "  {:<20} {}{straggles}; {}; {}",
             card.agent,
             doing(agent),
-            card.doing.done,
+            done(agent),
             Listed(&card.labels)
         );
     }
     text
+}
+
+fn pace(agent: &Present) -> Pace {
+    let doing = &agent.card.doing;
+    let busy_s = (agent.card.clock_s - doing.since_s).max(0) as f64;
+    Pace {
+        busy_s: doing.block.is_some().then_some(busy_s),
+        last_s: doing.last_s,
+    }
 }
 
 fn doing(agent: &Present) -> String {
@@ -48,12 +64,32 @@ fn doing(agent: &Present) -> String {
     }
 }
 
+/// What it has done since it began.
+fn done(agent: &Present) -> String {
+    let doing = &agent.card.doing;
+    let minutes = (agent.card.clock_s - doing.began_s).max(1) as f64 / 60.0;
+    format!(
+        "{} blocks done, {:.1} a minute",
+        doing.done,
+        doing.done as f64 / minutes
+    )
+}
+
 fn run(server: &Server, card: &RunCard) -> Result<String, Failure> {
     if card.finished {
         return Ok(format!("Run {}: ended\n", card.run));
     }
     let mut text = format!("Run {}\n", card.run);
+    let progress = progress_of(server, &card.run)?;
+    if progress.is_none() {
+        text.push_str("  no coordinator is present, so nobody records what agents measure; go on with `pragmark run --resume FOLDER`\n");
+    }
     for group in &card.groups {
+        let progress = progress.iter().flatten();
+        let far = progress
+            .into_iter()
+            .find(|it| it.group == group.name)
+            .map(|it| format!("{}; ", far(it)));
         let waits = match queue(server, &card.run, &group.name)? {
             Some(queue) => format!(
                 "{} blocks wait, {} are carried out, {} of them delivered again",
@@ -63,12 +99,25 @@ fn run(server: &Server, card: &RunCard) -> Result<String, Failure> {
         };
         let _ = writeln!(
             text,
-            "  {:<20} {} agents; {waits}",
+            "  {:<20} {} agents; {}{waits}",
             group.name,
-            group.agents.len()
+            group.agents.len(),
+            far.unwrap_or_default()
         );
     }
     Ok(text)
+}
+
+/// How far a group is, how fast, and how long it needs at least.
+fn far(progress: &Progress) -> String {
+    let recorded = format!("{} trials of {} or more", progress.trials, progress.least);
+    let rate = progress
+        .per_s
+        .map(|per_s| format!(", {:.0} a minute", per_s * 60.0));
+    let left = progress
+        .left_s()
+        .map(|left_s| format!(", at least {} to go", humanly(left_s)));
+    [Some(recorded), rate, left].into_iter().flatten().collect()
 }
 
 /// Asks agents to end after their block.
@@ -88,4 +137,28 @@ pub(super) fn drain(server: &Server, names: &[String]) -> Result<Exit, Failure> 
     }
     tell!("{} agents end after their block", meant.len());
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_rate_and_time_to_go_where_they_are_known() {
+        let known = Progress {
+            group: "g".to_owned(),
+            trials: 60,
+            least: 180,
+            per_s: Some(2.0),
+        };
+        assert_eq!(
+            far(&known),
+            "60 trials of 180 or more, 120 a minute, at least 1m to go"
+        );
+        let unknown = Progress {
+            per_s: None,
+            ..known
+        };
+        assert_eq!(far(&unknown), "60 trials of 180 or more");
+    }
 }

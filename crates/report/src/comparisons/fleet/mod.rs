@@ -1,5 +1,7 @@
 //! One run on many machines: where they disagree, the ratios on each and on all, claims by class, and the machines.
 
+mod map;
+
 use lab::claims::Verdict;
 use lab::fleet::{
     DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant, MachineRatio,
@@ -190,6 +192,7 @@ fn of_experiment(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Vec<
     ];
     blocks.extend(by_class(experiment, analysis));
     blocks.extend(claims(experiment, analysis));
+    blocks.extend(map::block(experiment, analysis));
     for variant in &experiment.variants {
         blocks.extend(forest(variant, analysis));
         let attributes = variant.explained.iter().map(|it| Item::new(explained(it)));
@@ -233,7 +236,7 @@ fn summary_row(variant: &FleetVariant, it: &DiskSummary) -> Row {
 fn unsummarised(variant: &FleetVariant) -> Row {
     let why = match variant.machines.len() {
         0 => "no machine has three blocks",
-        _ => "one machine of each kind",
+        _ => "one machine of each kind has three blocks",
     };
     let cells = [Cell::code(&variant.name), Cell::new(why)];
     Row::new(cells.into_iter().chain([0; 4].map(|_| Cell::number(None))))
@@ -329,7 +332,7 @@ fn forest(variant: &FleetVariant, analysis: &FleetAnalysis) -> Option<Block> {
         .collect();
     let remark = (all > DRAWN).then(|| {
         format!(
-            "Drawn: the {} largest and the {} smallest of {all} ratios.",
+            "drawn: the {} largest and the {} smallest of {all} ratios.",
             DRAWN / 2,
             DRAWN / 2
         )
@@ -352,10 +355,20 @@ fn forest(variant: &FleetVariant, analysis: &FleetAnalysis) -> Option<Block> {
     Some(Block::chart(chart))
 }
 
+/// On which side of 1 an interval is.
+fn tone(interval: Interval) -> Tone {
+    match interval {
+        interval if interval.low > 1.0 => Tone::Better,
+        interval if interval.high < 1.0 => Tone::Worse,
+        _ => Tone::Same,
+    }
+}
+
 fn machine_row(it: &MachineRatio, analysis: &FleetAnalysis) -> ForestRow {
     let machine = &analysis.machines[it.machine];
     let text = ratio(it.ratio, it.interval);
     ForestRow {
+        tone: tone(it.interval),
         id: machine.agent.clone(),
         name: Sentence::code(&machine.agent),
         detail: Sentence::from(machine.attributes.class.as_str()),
@@ -375,6 +388,7 @@ fn summary_forest_row(it: &DiskSummary) -> ForestRow {
     let text = ratio(it.ratio, it.interval);
     let name = of_disk(it);
     ForestRow {
+        tone: tone(it.interval),
         id: name.clone(),
         name: Sentence::from(name.as_str()),
         detail: Sentence::from("mean; thin line: another machine"),
@@ -452,6 +466,19 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
     let page = |(group, page): &(String, String)| {
         Item::new(Sentence::from(format!("{group}: the whole report is in ")).and_code(page))
     };
-    let pages = Block::list(pages.iter().map(page));
-    [listed].into_iter().chain(pages).collect()
+    let list = Block::list(pages.iter().map(page));
+    let list = list.map(|list| match pages.len() > DRAWN {
+        true => Block::Depth {
+            brief: vec![Block::small(format!(
+                "The reports of the {} groups are in groups.",
+                pages.len()
+            ))],
+            full: vec![Block::fold(
+                format!("The reports of {} groups", pages.len()),
+                vec![list],
+            )],
+        },
+        false => list,
+    });
+    [listed].into_iter().chain(list).collect()
 }

@@ -1,0 +1,187 @@
+//! The objects that an agent keeps, up to a limit.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{Object, hash_of};
+use crate::error::FleetError;
+
+/// A directory with a folder for each object, named by its hash.
+#[derive(Clone, Debug)]
+pub struct ObjectCache {
+    root: PathBuf,
+    limit: u64,
+}
+
+/// An object that is kept.
+struct Kept {
+    folder: PathBuf,
+    sha256: String,
+    bytes: u64,
+    used: SystemTime,
+}
+
+impl ObjectCache {
+    /// In this directory, which need not exist, with so many bytes at most.
+    pub fn at(root: PathBuf, limit: u64) -> ObjectCache {
+        ObjectCache { root, limit }
+    }
+
+    /// The file of an object, which `fetch` writes where it is missing or damaged. What was not used for longest gives
+    /// way to it, except what is needed.
+    ///
+    /// # Errors
+    /// When it cannot be fetched or written, or there is no room for it.
+    pub fn file(
+        &self,
+        object: &Object,
+        needed: &HashSet<String>,
+        fetch: impl FnOnce(&Path) -> Result<(), FleetError>,
+    ) -> Result<PathBuf, FleetError> {
+        let name = object.path()?;
+        let name = Path::new(name.file_name().unwrap_or_default());
+        let folder = self.root.join(&object.sha256);
+        let path = folder.join(name);
+        if path.is_file() {
+            if hash_of(&path)?.0 == object.sha256 {
+                touch(&path)?;
+                return Ok(path);
+            }
+            fs::remove_file(&path).map_err(failed("remove", &path))?;
+        }
+        self.make_room(object, needed)?;
+        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
+        let part = folder.join(".part");
+        fetch(&part)?;
+        fs::rename(&part, &path).map_err(failed("rename", &part))?;
+        Ok(path)
+    }
+
+    /// Removes what was not used for longest, until there is room for an object.
+    fn make_room(&self, object: &Object, needed: &HashSet<String>) -> Result<(), FleetError> {
+        let mut kept = self.kept();
+        kept.sort_by_key(|it| it.used);
+        let mut bytes: u64 = kept.iter().map(|it| it.bytes).sum();
+        for old in kept.iter().filter(|it| !needed.contains(&it.sha256)) {
+            if bytes + object.bytes <= self.limit {
+                break;
+            }
+            fs::remove_dir_all(&old.folder).map_err(failed("remove", &old.folder))?;
+            bytes -= old.bytes;
+        }
+        match bytes + object.bytes <= self.limit {
+            true => Ok(()),
+            false => Err(FleetError::CacheTooSmall {
+                name: object.name.clone(),
+                bytes: bytes + object.bytes,
+                limit: self.limit,
+            }),
+        }
+    }
+
+    fn kept(&self) -> Vec<Kept> {
+        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let kept = |folder: PathBuf| {
+            let files = fs::read_dir(&folder).ok()?.flatten();
+            let files: Vec<fs::Metadata> = files.filter_map(|it| it.metadata().ok()).collect();
+            let used = files.iter().filter_map(|it| it.modified().ok()).max();
+            Some(Kept {
+                sha256: folder.file_name()?.to_str()?.to_owned(),
+                bytes: files.iter().map(fs::Metadata::len).sum(),
+                used: used.unwrap_or(SystemTime::UNIX_EPOCH),
+                folder,
+            })
+        };
+        folders.filter_map(|it| kept(it.path())).collect()
+    }
+}
+
+/// Notes that a file was used.
+fn touch(path: &Path) -> Result<(), FleetError> {
+    let file = fs::File::options().append(true).open(path);
+    let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
+    touched.map_err(failed("write", path))
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FleetError {
+    let path = path.to_owned();
+    move |source| FleetError::Io {
+        doing,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::Content;
+    use std::time::Duration;
+
+    /// An object of ten bytes.
+    fn object(directory: &Path, letter: &str) -> (Object, String) {
+        let text = letter.repeat(10);
+        let path = directory.join(letter);
+        fs::write(&path, &text).unwrap();
+        let object = Object::of_file(letter, (&path, letter), Content::Data, None);
+        (object.unwrap(), text)
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_gives_way_and_what_is_needed_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = ObjectCache::at(directory.path().join("cache"), 25);
+        let objects = ["a", "b", "c", "d"].map(|letter| object(directory.path(), letter));
+        let mut needed = HashSet::new();
+        let keep = |number: usize, needed: &HashSet<String>| {
+            let (object, text) = &objects[number];
+            std::thread::sleep(Duration::from_millis(20));
+            cache.file(object, needed, |path| {
+                fs::write(path, text).unwrap();
+                Ok(())
+            })
+        };
+        let is_kept = |number: usize| {
+            directory
+                .path()
+                .join("cache")
+                .join(&objects[number].0.sha256)
+                .is_dir()
+        };
+        keep(0, &needed).unwrap();
+        keep(1, &needed).unwrap();
+        keep(0, &needed).unwrap();
+        keep(2, &needed).unwrap();
+        assert_eq!(
+            [0, 1, 2].map(is_kept),
+            [true, false, true],
+            "b was used longest ago"
+        );
+        needed.extend([0, 2].map(|it: usize| objects[it].0.sha256.clone()));
+        let error = keep(3, &needed).unwrap_err().to_string();
+        assert!(
+            error.contains("30 bytes") && error.contains("25"),
+            "{error}"
+        );
+        assert_eq!([0, 2].map(is_kept), [true, true]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_fetched_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = ObjectCache::at(directory.path().join("cache"), 1_000);
+        let (object, text) = object(directory.path(), "a");
+        let fetch = |path: &Path| {
+            fs::write(path, &text).unwrap();
+            Ok(())
+        };
+        let path = cache.file(&object, &HashSet::new(), fetch).unwrap();
+        fs::write(&path, "bbbbbbbbbb").unwrap();
+        let path = cache.file(&object, &HashSet::new(), fetch).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), text);
+        let never = |_: &Path| -> Result<(), FleetError> { panic!("it is there") };
+        cache.file(&object, &HashSet::new(), never).unwrap();
+    }
+}

@@ -1,0 +1,170 @@
+//! Files that travel by their hash: databases, scripts, traces and documents, and code: engines, extensions and drivers.
+//!
+//! The server keeps each content once, in its object store. A run names its objects, and an agent fetches those that it
+//! needs into its own cache, and checks their hashes. Code is used only where the agent was started to accept any, or a
+//! trusted key has signed it.
+
+mod cache;
+mod signature;
+mod store;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::FleetError;
+
+pub use cache::ObjectCache;
+pub use signature::{Signature, Signer, Trusted};
+
+/// Bytes that are read or sent at a time.
+const PIECE: usize = 128 << 10;
+
+/// A file of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Object {
+    /// How the plan names it: by a path, or by the name of an engine or of a driver.
+    pub name: String,
+    /// Its name on other machines; of a driver's file, its path in the folder of the driver.
+    pub file: String,
+    /// Its hash, as hexadecimal digits.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What it is for.
+    pub content: Content,
+    /// Who vouches for it, if anybody does.
+    pub signature: Option<Signature>,
+}
+
+/// What an object is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// Data or SQL, which is read.
+    Data,
+    /// An extension of SQLite, which is loaded.
+    Extension {
+        /// For which machines, such as `x86_64-linux-gnu`.
+        target: String,
+    },
+    /// An SQLite library, which is loaded.
+    Engine {
+        /// For which machines, such as `x86_64-linux-gnu`.
+        target: String,
+    },
+    /// A file of a driver, which is executed.
+    Driver {
+        /// Whether the file is a program.
+        is_program: bool,
+    },
+}
+
+impl Object {
+    /// A file on this machine, signed if there is a key.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(
+        name: &str,
+        (path, file): (&Path, &str),
+        content: Content,
+        signer: Option<&Signer>,
+    ) -> Result<Object, FleetError> {
+        let (sha256, bytes) = hash_of(path)?;
+        let mut object = Object {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            sha256,
+            bytes,
+            content,
+            signature: None,
+        };
+        object.signature = signer.map(|it| it.sign(&object)).transpose()?;
+        Ok(object)
+    }
+
+    /// Whether it is executed or loaded.
+    pub fn is_code(&self) -> bool {
+        self.content != Content::Data
+    }
+
+    /// Its path in the folder of a driver, and its name elsewhere, without a way out of that folder.
+    ///
+    /// # Errors
+    /// When it has one.
+    pub fn path(&self) -> Result<PathBuf, FleetError> {
+        let path = PathBuf::from(&self.file);
+        let is_plain = path
+            .components()
+            .all(|it| matches!(it, Component::Normal(_)));
+        match is_plain && path.file_name().is_some() {
+            true => Ok(path),
+            false => Err(FleetError::damaged(
+                "an object of the run",
+                format!("{} is no name of a file", self.file),
+            )),
+        }
+    }
+}
+
+/// Hash and size of a file.
+fn hash_of(path: &Path) -> Result<(String, u64), FleetError> {
+    let failed = |source: std::io::Error| FleetError::Io {
+        doing: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = File::open(path).map_err(failed)?;
+    let (mut hash, mut piece, mut bytes) = (Sha256::new(), vec![0; PIECE], 0);
+    loop {
+        match file.read(&mut piece).map_err(failed)? {
+            0 => return Ok((digits(&hash.finalize()), bytes)),
+            count => {
+                hash.update(&piece[..count]);
+                bytes += count as u64;
+            }
+        }
+    }
+}
+
+/// As hexadecimal digits.
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_object_has_a_name_that_leaves_its_folder() {
+        let object = |file: &str| Object {
+            name: "x".to_owned(),
+            file: file.to_owned(),
+            sha256: String::new(),
+            bytes: 0,
+            content: Content::Data,
+            signature: None,
+        };
+        for file in ["a.db", "lib/a.py"] {
+            assert_eq!(object(file).path().unwrap(), Path::new(file));
+        }
+        for file in ["", "..", "../a", "/etc/passwd", "a/../../b"] {
+            assert!(object(file).path().is_err(), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_by_its_sha_256() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "abc").unwrap();
+        let place = (file.path(), "abc.txt");
+        let object = Object::of_file("abc", place, Content::Data, None).unwrap();
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!((object.sha256.as_str(), object.bytes), (known, 3));
+    }
+}

@@ -1,0 +1,140 @@
+//! Signatures of objects by nkeys, the keys that NATS has, too.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use nkeys::KeyPair;
+use serde::{Deserialize, Serialize};
+
+use super::Object;
+use crate::address::read;
+use crate::error::FleetError;
+
+/// Who vouches for an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The public key.
+    pub key: String,
+    /// The signature in base64.
+    pub signature: String,
+}
+
+/// A key that signs.
+pub struct Signer(KeyPair);
+
+/// A public key whose objects are accepted.
+#[derive(Clone)]
+pub struct Trusted(Arc<KeyPair>);
+
+impl std::fmt::Debug for Trusted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.public_key())
+    }
+}
+
+impl Signer {
+    /// The key whose seed is in a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds no seed.
+    pub fn from_file(path: &Path) -> Result<Signer, FleetError> {
+        let seed = read(path)?;
+        let key = KeyPair::from_seed(seed.trim());
+        let no_key = |_| FleetError::NoKey(format!("{} holds no seed of an nkey", path.display()));
+        Ok(Signer(key.map_err(no_key)?))
+    }
+
+    /// The signature of an object.
+    ///
+    /// # Errors
+    /// When the key cannot sign.
+    pub(super) fn sign(&self, object: &Object) -> Result<Signature, FleetError> {
+        let signed = self.0.sign(&statement(object));
+        let signed = signed.map_err(|error| FleetError::NoKey(error.to_string()))?;
+        Ok(Signature {
+            key: self.0.public_key(),
+            signature: STANDARD.encode(signed),
+        })
+    }
+}
+
+impl FromStr for Trusted {
+    type Err = FleetError;
+
+    fn from_str(text: &str) -> Result<Trusted, FleetError> {
+        let no_key = |_| FleetError::NoKey(format!("{text} is no public nkey"));
+        let key = KeyPair::from_public_key(text).map_err(no_key)?;
+        Ok(Trusted(Arc::new(key)))
+    }
+}
+
+impl Trusted {
+    /// Whether this key has signed an object, with what it is for.
+    pub fn has_signed(&self, object: &Object) -> bool {
+        let Some(signature) = &object.signature else {
+            return false;
+        };
+        let signed = STANDARD.decode(&signature.signature);
+        signature.key == self.0.public_key()
+            && signed.is_ok_and(|signed| self.0.verify(&statement(object), &signed).is_ok())
+    }
+}
+
+/// What is signed: the content, and what it is to be used as.
+fn statement(object: &Object) -> Vec<u8> {
+    let Object {
+        name,
+        file,
+        sha256,
+        content,
+        ..
+    } = object;
+    let parts = ("pragmark object 1", name, file, sha256, content);
+    serde_json::to_vec(&parts).expect("texts are JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::Content;
+
+    fn signed(signer: &Signer) -> Object {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let content = Content::Engine {
+            target: "x".to_owned(),
+        };
+        let place = (file.path(), "libsqlite3.so");
+        Object::of_file("3.46.0", place, content, Some(signer)).unwrap()
+    }
+
+    #[test]
+    fn only_what_a_trusted_key_has_signed_for_this_use_is_trusted() {
+        let own = Signer(KeyPair::new_user());
+        let trusted: Trusted = own.0.public_key().parse().unwrap();
+        let other: Trusted = KeyPair::new_user().public_key().parse().unwrap();
+        let object = signed(&own);
+        assert!(trusted.has_signed(&object) && !other.has_signed(&object));
+        let changes: [fn(&mut Object); 4] = [
+            |it| it.sha256 = "0".repeat(64),
+            |it| it.name = "default".to_owned(),
+            |it| it.content = Content::Driver { is_program: true },
+            |it| it.signature = None,
+        ];
+        for change in changes {
+            let mut object = object.clone();
+            change(&mut object);
+            assert!(!trusted.has_signed(&object), "{object:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        assert!("UABC".parse::<Trusted>().is_err());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Signer::from_file(file.path()).err().unwrap();
+        assert!(error.to_string().contains("no seed"), "{error}");
+    }
+}

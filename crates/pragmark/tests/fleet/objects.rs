@@ -1,0 +1,191 @@
+//! Files travel by their hash, code only where it is accepted, and SQL stays in the directory of its trial.
+
+use std::fs;
+use std::path::PathBuf;
+
+use nkeys::KeyPair;
+use rustix::process::Signal;
+
+use crate::world::{Running, World, words, world};
+
+/// The folder of the only group.
+const FOLDER: &str = "fleet/groups/all-machines";
+
+/// Arguments of every run here.
+const USUAL: [&str; 4] = ["--per", "any", "--out", "fleet"];
+
+/// An experiment that executes SQL, with these settings in its base.
+fn sql_experiment(world: &World, base: &str) {
+    let experiment = format!(
+        r#"
+id       = "waits"
+question = "Is it executed?"
+workload = "sql"
+base     = {{ {base} }}
+
+[factors]
+cache_size = [-2000, -4000]
+
+[design]
+kind     = "one-at-a-time"
+baseline = {{ cache_size = -2000 }}
+stopping = {{ rounds = 3, max_rounds = 3 }}
+"#
+    );
+    fs::write(world.path().join("waits.toml"), experiment).unwrap();
+}
+
+/// An agent that neither has the coordinator's drivers nor works in its directory.
+fn foreign_agent(world: &World, more: &[&str]) -> Running {
+    let elsewhere = world.path().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let address = world.address();
+    let usual = ["agent", &address, "--name", "far"];
+    let log = fs::File::create(world.path().join("far.log")).unwrap();
+    let mut agent = world.command(&[&usual[..], more].concat());
+    world.started(agent.current_dir(elsewhere).stderr(log))
+}
+
+fn run(world: &World, more: &[&str]) -> (Option<i32>, String) {
+    let address = world.address();
+    let arguments = world.run_arguments(&address, &[&USUAL[..], more].concat());
+    let ended = world.pragmark(&arguments);
+    let log = world.log("far.log");
+    (ended.status.code(), format!("{}{log}", words(&ended)))
+}
+
+/// The objects that the agent keeps.
+fn kept(world: &World) -> Vec<PathBuf> {
+    let folder = world.path().join("cache/agents/far/objects");
+    let folders = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = folders.flat_map(|it| fs::read_dir(it.path()).into_iter().flatten().flatten());
+    files.map(|it| it.path()).collect()
+}
+
+/// A database with one table of a hundred rows.
+fn database(world: &World, name: &str) {
+    let sql = "CREATE TABLE t(x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO t SELECT i FROM n";
+    let library = engine::Library::load(&engine::Source::Embedded).unwrap();
+    let path = world.path().join(name);
+    let open = engine::Connection::open(&library.into(), &path, Default::default(), None);
+    open.unwrap().execute(sql).unwrap();
+}
+
+#[test]
+fn a_database_and_scripts_travel_to_agents_that_do_not_have_them() {
+    let Some(mut world) = world() else { return };
+    database(&world, "own.db");
+    fs::write(world.path().join("count.sql"), "SELECT count(*) FROM t;\n").unwrap();
+    sql_experiment(&world, r#"database = "own.db", scripts = "count.sql@2""#);
+    world.start_server();
+    let _agent = foreign_agent(&world, &[]);
+    let (code, said) = run(&world, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    for trial in world.trials(FOLDER) {
+        assert!(trial["outcome"]["measured"].is_object(), "{trial}");
+    }
+    let names: Vec<PathBuf> = kept(&world);
+    for name in ["own.db", "count.sql"] {
+        assert!(names.iter().any(|it| it.ends_with(name)), "{names:?}");
+    }
+}
+
+#[test]
+fn sql_of_a_run_stays_in_the_directory_of_its_trial() {
+    let Some(mut world) = world() else { return };
+    let outside = world.path().join("outside.db");
+    let sql = format!("ATTACH '{}' AS x; CREATE TABLE x.t(y);", outside.display());
+    sql_experiment(&world, &format!("sql = \"{sql}\""));
+    world.start_server();
+    let _agent = foreign_agent(&world, &[]);
+    let (code, said) = run(&world, &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("directory of its trial only"), "{said}");
+    assert!(!outside.exists(), "nothing was written elsewhere");
+}
+
+#[test]
+fn a_driver_is_executed_only_if_a_trusted_key_has_signed_it_or_all_code_is_accepted() {
+    let Some(mut world) = world() else { return };
+    world.experiment(3, 5);
+    world.start_server();
+    let key = KeyPair::new_user();
+    fs::write(world.path().join("seed"), key.seed().unwrap()).unwrap();
+    let (own, other) = (key.public_key(), KeyPair::new_user().public_key());
+    let cases: [(&[&str], &[&str], bool); 4] = [
+        (&[], &["--sign-with", "seed"], false),
+        (&["--trust", &other], &["--sign-with", "seed"], false),
+        (&["--trust", &own], &["--sign-with", "seed"], true),
+        (&["--accept-code"], &[], true),
+    ];
+    for (agent, coordinator, is_accepted) in cases {
+        let mut agent = foreign_agent(&world, agent);
+        let (code, said) = run(&world, coordinator);
+        match is_accepted {
+            true => assert_eq!(code, Some(0), "{said}"),
+            false => {
+                assert_eq!(code, Some(3), "{said}");
+                let why = "sends the code waiting, and nobody whom this agent trusts";
+                assert!(said.contains(why) && said.contains("--trust"), "{said}");
+            }
+        }
+        agent.signal(Signal::TERM);
+        agent.exit_code();
+        fs::remove_dir_all(world.path().join("fleet")).unwrap();
+    }
+}
+
+#[test]
+fn a_library_is_loaded_only_where_code_is_accepted() {
+    let Some(mut world) = world() else { return };
+    let found = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let mut found = found.map(|it| it.path().join("libsqlite3.so.0"));
+    let Some(library) = found.find(|it| it.is_file()) else {
+        testing::skip("there is no libsqlite3.so.0 below /usr/lib");
+        return;
+    };
+    let copy = world.path().join("own-engine.so");
+    fs::copy(library, &copy).unwrap();
+    sql_experiment(&world, r#"sql = "SELECT 1""#);
+    world.start_server();
+    let engine = ["--engine", copy.to_str().unwrap()];
+    let mut agent = foreign_agent(&world, &[]);
+    let (code, said) = run(&world, &engine);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("sends the code"), "{said}");
+    agent.signal(Signal::TERM);
+    agent.exit_code();
+    fs::remove_dir_all(world.path().join("fleet")).unwrap();
+    let _agent = foreign_agent(&world, &["--accept-code"]);
+    let (code, said) = run(&world, &engine);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(kept(&world).iter().any(|it| it.ends_with("own-engine.so")));
+}
+
+#[test]
+fn files_that_do_not_fit_into_the_cache_are_refused_and_purged_runs_leave_none() {
+    let Some(mut world) = world() else { return };
+    database(&world, "own.db");
+    sql_experiment(
+        &world,
+        r#"database = "own.db", sql = "SELECT count(*) FROM t""#,
+    );
+    world.start_server();
+    let _agent = foreign_agent(&world, &["--cache-limit", "1K"]);
+    let (code, said) = run(&world, &[]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.contains("the cache of this agent may have 1024"),
+        "{said}"
+    );
+    assert_eq!(kept(&world), Vec::<PathBuf>::new());
+
+    let server = world.connected("test");
+    let run = ::fleet::list(&server).unwrap().remove(0);
+    let fetch = || server.get_object(&run.objects[0], &world.path().join("fetched"));
+    fetch().unwrap();
+    let purged = world.pragmark(&["fleet", "purge", &world.address(), &run.run]);
+    assert_eq!(purged.status.code(), Some(0), "{}", words(&purged));
+    let error = fetch().unwrap_err().to_string();
+    assert!(error.contains("cannot hand out an object"), "{error}");
+}
