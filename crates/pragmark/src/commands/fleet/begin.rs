@@ -14,7 +14,7 @@ use runner::RunFolder;
 use super::choice::choose;
 use super::folder::FleetFolder;
 use super::objects::Sent;
-use super::{analysis, connect};
+use super::{analysis, connect, plural};
 use crate::cli::RunArgs;
 use crate::commands::{own_text, run};
 use crate::failure::Failure;
@@ -143,11 +143,11 @@ fn publish_all(server: &Server, card: &RunCard) -> Result<(), Failure> {
 fn announce(folder: &FleetFolder, agents: &[Present]) {
     let card = &folder.chosen.card;
     tell!(
-        "pragmark {}: run {} on {} agents in {} groups, scale {}, seed {}, {} trials or more in each group",
+        "pragmark {}: run {} on {} in {}, scale {}, seed {}, {} trials or more in each group",
         card.version,
         card.run,
-        agents.len(),
-        card.groups.len(),
+        plural(agents.len(), "agent"),
+        plural(card.groups.len(), "group"),
         card.plan.scale,
         card.plan.seed.0,
         card.plan.fewest_trials()

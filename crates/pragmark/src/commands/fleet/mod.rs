@@ -23,6 +23,14 @@ pub use objects::target;
 /// The environment variable with the password of `--nats-user`.
 const PASSWORD: &str = "PRAGMARK_NATS_PASSWORD";
 
+/// A number with its noun.
+fn plural(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    }
+}
+
 /// Executes `pragmark fleet`.
 pub fn execute(command: &FleetCommand) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;

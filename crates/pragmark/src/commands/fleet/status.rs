@@ -5,6 +5,7 @@ use std::fmt::Write;
 use ::fleet::{Present, RunCard, Server, list, present, progress_of, queue};
 use lab::fleet::{Listed, Pace, Progress, stragglers};
 
+use super::plural;
 use crate::commands::output;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
@@ -99,9 +100,9 @@ fn run(server: &Server, card: &RunCard) -> Result<String, Failure> {
         };
         let _ = writeln!(
             text,
-            "  {:<20} {} agents; {}{waits}",
+            "  {:<20} {}; {}{waits}",
             group.name,
-            group.agents.len(),
+            plural(group.agents.len(), "agent"),
             far.unwrap_or_default()
         );
     }
@@ -135,7 +136,7 @@ pub(super) fn drain(server: &Server, names: &[String]) -> Result<Exit, Failure> 
     for name in meant {
         server.ask_to_end(name)?;
     }
-    tell!("{} agents end after their block", meant.len());
+    tell!("asked to end after their block: {}", meant.join(", "));
     Ok(Exit::Success)
 }
 
