@@ -57,7 +57,7 @@ impl Repository {
         let cannot = |error: std::io::Error| {
             Failure::unusable(format!("cannot use {}: {error}", parent.display()))
         };
-        self.tidy(&parent);
+        tidy(&parent, self.git.is_some().then_some(&self.directory));
         std::fs::create_dir_all(&parent).map_err(cannot)?;
         let folder = tempfile::Builder::new()
             .tempdir_in(&parent)
@@ -69,20 +69,6 @@ impl Repository {
             repository: self.git.is_some().then(|| self.directory.clone()),
             _lock: lock,
         })
-    }
-
-    /// Removes the folders of processes that are gone.
-    fn tidy(&self, parent: &Path) {
-        let folders = std::fs::read_dir(parent).into_iter().flatten().flatten();
-        for folder in folders.map(|it| it.path()) {
-            let Ok(lock) = File::open(folder.join(LOCK)) else {
-                continue;
-            };
-            if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
-                let repository = self.git.is_some().then_some(self.directory.as_path());
-                remove(&folder, repository);
-            }
-        }
     }
 
     /// Checks a revision out below a folder; the directory there that corresponds to that of the project, and the commit.
@@ -145,14 +131,32 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        remove(&self.path, self.repository.as_deref());
+        let repository = self.repository.as_deref();
+        remove(&self.path, repository);
+        // A git that a killed process had started may have written on while its folder was removed.
+        if let Some(parent) = self.path.parent() {
+            tidy(parent, repository);
+        }
+    }
+}
+
+/// Removes the folders of processes that are gone.
+fn tidy(parent: &Path, repository: Option<&Path>) {
+    let folders = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    for folder in folders.map(|it| it.path()) {
+        let Ok(lock) = File::open(folder.join(LOCK)) else {
+            continue;
+        };
+        if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            remove(&folder, repository);
+        }
     }
 }
 
 /// Removes a folder, and what git knows of worktrees in it.
 fn remove(folder: &Path, repository: Option<&Path>) {
     // What cannot be removed now is removed at the next start.
-    let removed = std::fs::remove_dir_all(folder);
+    let removed = remove_contents(folder).and_then(|()| std::fs::remove_dir_all(folder));
     let pruned = repository.map(|it| git(it, &["worktree", "prune"]));
     if let (Err(error), true) = (removed, folder.exists()) {
         tell!("warning: cannot remove {}: {error}", folder.display());
@@ -162,4 +166,57 @@ fn remove(folder: &Path, repository: Option<&Path>) {
     }
     // The last one leaves nothing at all.
     folder.parent().map(std::fs::remove_dir);
+}
+
+/// Removes what is in a folder but for its lock, without which the next start would leave the folder alone.
+fn remove_contents(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() == LOCK {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_could_not_be_removed_whole_is_removed_later() {
+        let parent = tempfile::tempdir().unwrap();
+        let folders = parent.path().join(FOLDERS);
+        let folder = folders.join("killed");
+        let inside = folder.join("base/inside");
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::write(folder.join(LOCK), "").unwrap();
+        remove_contents(&folder).unwrap();
+        assert!(folder.join(LOCK).exists() && !folder.join("base").exists());
+        // Another process still writes into it.
+        std::fs::create_dir_all(&inside).unwrap();
+        tidy(&folders, None);
+        assert!(!folders.exists());
+    }
+
+    #[test]
+    fn the_folder_of_a_living_process_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let repository = Repository {
+            directory: parent.path().to_owned(),
+            prefix: PathBuf::new(),
+            git: None,
+        };
+        let [one, other] = [(), ()].map(|()| repository.desk().unwrap());
+        assert!(one.path().exists() && other.path().exists());
+        drop(one);
+        assert!(other.path().exists());
+        let folders = other.path().parent().unwrap().to_owned();
+        drop(other);
+        assert!(!folders.exists());
+    }
 }
