@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use ::report::export::{self, Benchstat, Columns, Direction};
+use lab::analysis::Analysis;
 use runner::RunFolder;
 
 use super::{output, report};
@@ -33,11 +34,25 @@ pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
         ExportFormat::MetricsCsv => export::metrics_csv(&analysis, columns(args)),
         ExportFormat::Json => export::json(&analysis),
         ExportFormat::Bencher => export::bencher(&analysis),
-        ExportFormat::GithubBigger => export::github_benchmark(&analysis, Direction::Bigger),
-        ExportFormat::GithubSmaller => export::github_benchmark(&analysis, Direction::Smaller),
+        ExportFormat::GithubBigger => return github(args, &analysis, Direction::Bigger),
+        ExportFormat::GithubSmaller => return github(args, &analysis, Direction::Smaller),
         _ => export::variants_csv(&analysis, columns(args)),
     };
     output::write_text(args.out.as_deref(), &text.map_err(Failure::unusable)?)
+}
+
+/// The list of github-action-benchmark, which takes no empty one.
+fn github(args: &ExportArgs, analysis: &Analysis, direction: Direction) -> Result<Exit, Failure> {
+    let list = export::github_benchmark(analysis, direction).map_err(Failure::unusable)?;
+    if list.trim() == "[]" {
+        let (better, other) = match direction {
+            Direction::Bigger => ("larger", "smaller"),
+            Direction::Smaller => ("smaller", "bigger"),
+        };
+        let why = format!("this run has no metric of which {better} figures are better");
+        return Err(Failure::unusable(why).hint(format!("use --format github-{other}")));
+    }
+    output::write_text(args.out.as_deref(), &list)
 }
 
 fn columns(args: &ExportArgs) -> Columns {
