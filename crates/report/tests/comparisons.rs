@@ -150,6 +150,21 @@ fn two_runs_are_compared_by_what_can_be_compared() {
     assert_snapshots("runs", &document, &comparisons);
 }
 
+#[test]
+fn runs_without_a_ratio_in_common_are_not_said_to_be_the_same() {
+    let [base, mut new] = small_digests();
+    for variant in new.experiments.iter_mut().flat_map(|it| &mut it.variants) {
+        variant.log_ratios.clear();
+    }
+    let document = report::runs(&[RunComparison::of(&base, &new)], &[], &[]);
+    let text = render::markdown(&document);
+    assert!(
+        text.contains("has enough rounds in both runs to be compared"),
+        "{text}"
+    );
+    assert!(!text.contains("changed detectably"), "{text}");
+}
+
 /// Twelve runs; from the seventh on, all medians are half as large, on another machine.
 fn halved([base, new]: [RunDigest; 2]) -> History {
     let runs = (0..12).map(|number| {

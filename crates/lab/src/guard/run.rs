@@ -131,11 +131,9 @@ pub fn side_variant(variant: &Variant, side: &str, name: &str) -> Variant {
 mod tests {
     use super::*;
     use crate::analysis::Collector;
-    use crate::environment::{Covariates, Environment};
-    use crate::experiment::Scale;
+    use crate::environment::Covariates;
     use crate::plan::ad_hoc;
-    use crate::record::{EnvironmentFile, FORMAT, Purpose, TrialRecord};
-    use crate::seed::Seed;
+    use crate::record::{EnvironmentFile, Purpose, TrialRecord};
     use crate::trial::Measured;
 
     fn plan() -> RunPlan {
@@ -154,19 +152,9 @@ mod tests {
             ..PlannedExperiment::default()
         };
         let whole = RunPlan {
-            format: FORMAT,
             id: "run".to_owned(),
-            created: String::new(),
-            pragmark: String::new(),
-            seed: Seed(1),
-            scale: Scale::Default,
-            engine: "default".to_owned(),
-            quick: false,
             trial_limit_s: 1.0,
-            budget_s: None,
-            tiers: None,
-            postgres_given: false,
-            experiments: Vec::new(),
+            ..RunPlan::default()
         };
         let times = timing_experiment(&sides, &["p99_us".to_owned()]);
         let counters = counting_experiment(&sides, 2);
@@ -208,13 +196,7 @@ mod tests {
             plan.experiments[0].variants[1].settings["database"],
             "new.db".into()
         );
-        let environment = EnvironmentFile {
-            format: FORMAT,
-            machine: Environment::default(),
-            engines: Vec::new(),
-            noise: None,
-        };
-        let mut collector = Collector::new(plan.clone(), environment);
+        let mut collector = Collector::new(plan.clone(), EnvironmentFile::default());
         for planned in &plan.experiments {
             for round in 0..planned.stopping.rounds {
                 for side in 0..2 {

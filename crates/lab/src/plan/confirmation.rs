@@ -50,9 +50,6 @@ fn again(planned: &PlannedExperiment, chosen: &BTreeSet<usize>) -> PlannedExperi
 mod tests {
     use super::*;
     use crate::design::{Stopping, Variant};
-    use crate::experiment::Scale;
-    use crate::level::Settings;
-    use crate::record::FORMAT;
     use crate::seed::Seed;
 
     fn plan() -> RunPlan {
@@ -63,42 +60,29 @@ mod tests {
         .unwrap();
         let variant = |label: &str| Variant {
             label: label.to_owned(),
-            name: None,
-            answer: None,
-            levels: Settings::new(),
-            settings: Settings::new(),
+            ..Variant::default()
         };
         let planned = |key: &str, stopping: Stopping| PlannedExperiment {
-            metrics: Vec::new(),
             key: key.to_owned(),
             experiment: experiment.clone(),
             directory: "/data".into(),
             variants: ["baseline", "a", "b", "c"].map(variant).to_vec(),
-            upper_bounds: Vec::new(),
             counting: true,
-            crash_relevant: Vec::new(),
             stopping,
-            alone: false,
-            tuning: None,
+            ..PlannedExperiment::default()
         };
         RunPlan {
-            format: FORMAT,
             id: "run".to_owned(),
-            created: String::new(),
-            pragmark: String::new(),
             seed: Seed(1),
-            scale: Scale::Default,
             engine: "default".to_owned(),
-            quick: false,
             trial_limit_s: 60.0,
             budget_s: Some(100.0),
-            tiers: None,
-            postgres_given: false,
             experiments: vec![
                 planned("few", Stopping::default()),
                 planned("usual", Stopping::default()),
                 planned("quick", Stopping::default().quick()),
             ],
+            ..RunPlan::default()
         }
     }
 

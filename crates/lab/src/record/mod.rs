@@ -110,6 +110,39 @@ pub struct PlannedExperiment {
     pub tuning: Option<Box<TuningPlan>>,
 }
 
+impl Default for RunPlan {
+    /// A plan without experiments, in the current format.
+    fn default() -> RunPlan {
+        RunPlan {
+            format: FORMAT,
+            id: String::new(),
+            created: String::new(),
+            pragmark: String::new(),
+            seed: Seed(0),
+            scale: Scale::Default,
+            engine: String::new(),
+            quick: false,
+            trial_limit_s: 0.0,
+            budget_s: None,
+            tiers: None,
+            postgres_given: false,
+            experiments: Vec::new(),
+        }
+    }
+}
+
+impl Default for EnvironmentFile {
+    /// Nothing known, in the current format.
+    fn default() -> EnvironmentFile {
+        EnvironmentFile {
+            format: FORMAT,
+            machine: Environment::default(),
+            engines: Vec::new(),
+            noise: None,
+        }
+    }
+}
+
 impl RunPlan {
     /// Whether the plan can be carried out and its names can be parts of paths: a plan that is read may
     /// come from anywhere.

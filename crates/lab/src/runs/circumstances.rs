@@ -26,6 +26,11 @@ pub struct Difference {
 pub enum Doubt {
     /// The runs are of different machines.
     OtherMachine,
+    /// Of a run only the trials are known.
+    TrialsAlone {
+        /// The run.
+        run: String,
+    },
     /// A run was stopped before its end.
     Unfinished {
         /// The run.
@@ -50,8 +55,11 @@ pub enum Doubt {
 /// What a machine is recognised by.
 const OF_MACHINE: [&str; 5] = ["CPU", "logical CPUs", "memory", "architecture", "disk"];
 
-/// Everything that differs.
+/// Everything that differs; nothing where of a run only the trials are known.
 pub(super) fn differences(base: &RunDigest, new: &RunDigest) -> Vec<Difference> {
+    if base.trials_alone || new.trials_alone {
+        return Vec::new();
+    }
     differences_of(&facts(base), &facts(new))
 }
 
@@ -147,7 +155,9 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
     }
     for run in [base, new] {
         let name = || run.plan.id.clone();
-        if !run.is_complete() {
+        if run.trials_alone {
+            doubts.push(Doubt::TrialsAlone { run: name() });
+        } else if !run.is_complete() {
             doubts.push(Doubt::Unfinished { run: name() });
         }
         for experiment in &run.experiments {

@@ -20,6 +20,9 @@ pub struct RunDigest {
     pub environment: EnvironmentFile,
     /// The experiments in the order of the plan.
     pub experiments: Vec<ExperimentDigest>,
+    /// Whether it is known from a table of its trials, so that plan and environment say nothing.
+    #[serde(skip)]
+    pub trials_alone: bool,
 }
 
 /// One experiment on one directory.
@@ -27,7 +30,7 @@ pub struct RunDigest {
 pub struct ExperimentDigest {
     /// Name within the run.
     pub key: String,
-    /// The workload.
+    /// The workload; empty where it is not known.
     pub workload: String,
     /// The metric by which variants are compared.
     pub metric: String,
@@ -73,6 +76,7 @@ impl From<Analysis> for RunDigest {
             plan: run.plan,
             environment: run.environment,
             experiments: run.experiments.into_iter().map(Into::into).collect(),
+            trials_alone: false,
         }
     }
 }

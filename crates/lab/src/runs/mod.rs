@@ -5,6 +5,7 @@
 
 mod circumstances;
 mod digest;
+mod trials;
 
 use serde::Serialize;
 
@@ -113,20 +114,19 @@ impl RunComparison {
             only_new: missing(new, base),
             experiments: pairs
                 .into_iter()
-                .map(|(one, other)| {
-                    let same_seed = base.plan.seed == new.plan.seed;
-                    experiment(one, other, alpha, same_seed)
-                })
+                .map(|pair| experiment(pair, [base, new], alpha))
                 .collect(),
         }
     }
 }
 
-/// The same experiment of another run: the same key, workload and metric.
+/// The same experiment of another run: the same key, metric and workload, as far as it is known.
 fn counterpart<'a>(it: &ExperimentDigest, run: &'a RunDigest) -> Option<&'a ExperimentDigest> {
     let mut experiments = run.experiments.iter();
     experiments.find(|other| {
-        (&other.key, &other.workload, &other.metric) == (&it.key, &it.workload, &it.metric)
+        let unknown = it.workload.is_empty() || other.workload.is_empty();
+        (&other.key, &other.metric) == (&it.key, &it.metric)
+            && (unknown || other.workload == it.workload)
             && !other.variants.is_empty()
     })
 }
@@ -154,11 +154,11 @@ fn twin<'a>(it: &VariantDigest, experiment: &'a ExperimentDigest) -> Option<&'a 
 }
 
 fn experiment(
-    base: &ExperimentDigest,
-    new: &ExperimentDigest,
+    (base, new): (&ExperimentDigest, &ExperimentDigest),
+    runs: [&RunDigest; 2],
     alpha: f64,
-    same_seed: bool,
 ) -> ExperimentComparison {
+    let same_seed = runs[0].plan.seed == runs[1].plan.seed;
     let same_baseline = base.variants[0].label == new.variants[0].label;
     let pairs = base
         .variants
@@ -181,7 +181,10 @@ fn experiment(
     ExperimentComparison {
         key: base.key.clone(),
         metric: base.metric.clone(),
-        settings: circumstances::settings(&base.variants[0].settings, &new.variants[0].settings),
+        settings: match runs.iter().any(|run| run.trials_alone) {
+            true => Vec::new(),
+            false => circumstances::settings(&base.variants[0].settings, &new.variants[0].settings),
+        },
         variants,
     }
 }

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use ::report::export::run_of_trials_csv;
 use lab::runs::RunDigest;
 
 use super::git::git;
@@ -37,7 +38,18 @@ fn one(path: &Path) -> Result<RunDigest, Failure> {
     }
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;
-    of_export(&path.display().to_string(), &text)
+    let name = path.display().to_string();
+    match path.extension().is_some_and(|it| it == "csv") {
+        true => of_trials(&name, &text),
+        false => of_export(&name, &text),
+    }
+}
+
+fn of_trials(name: &str, text: &str) -> Result<RunDigest, Failure> {
+    run_of_trials_csv(name, text).map_err(|why| {
+        Failure::unusable(format!("cannot compare {name}: {why}"))
+            .hint("`pragmark export RUN --wide --out FILE` writes a table of trials, --format json all that a comparison can use")
+    })
 }
 
 fn of_export(name: &str, text: &str) -> Result<RunDigest, Failure> {

@@ -103,13 +103,7 @@ fn summary(comparison: &RunComparison) -> Vec<Block> {
         }
     }
     if items.is_empty() {
-        let text = match comparison.experiments.is_empty() {
-            true => "The runs have no experiment with the same name, workload and metric.",
-            false => {
-                "No ratio to the baseline changed detectably, and no statement has another plan, another answer or other counters that repeat exactly."
-            }
-        };
-        items.push(Item::new(text));
+        items.push(Item::new(nothing_changed(&comparison.experiments)));
     }
     items.extend(
         comparison
@@ -118,6 +112,21 @@ fn summary(comparison: &RunComparison) -> Vec<Block> {
             .map(|it| Item::doubt(None, doubt(it))),
     );
     Block::list(items).into_iter().collect()
+}
+
+/// Why no change is named: there was none, or nothing to see it by.
+fn nothing_changed(experiments: &[ExperimentComparison]) -> String {
+    if experiments.is_empty() {
+        return "The runs have no experiment with the same name, workload and metric.".to_owned();
+    }
+    let mut variants = experiments.iter().flat_map(|it| &it.variants);
+    let ratios = match variants.any(|it| it.change.is_some()) {
+        true => "No ratio to the baseline changed detectably",
+        false => "No ratio to the baseline has enough rounds in both runs to be compared",
+    };
+    format!(
+        "{ratios}, and no statement has another plan, another answer or other counters that repeat exactly."
+    )
 }
 
 fn change_item(
@@ -171,6 +180,9 @@ fn doubt(it: &Doubt) -> String {
             "The runs are of different machines: ratios may differ for that reason alone."
                 .to_owned()
         }
+        Doubt::TrialsAlone { run } => format!(
+            "{run} is a table of trials: its machine, engines, settings and statements, and which blocks were disturbed, are not known."
+        ),
         Doubt::Unfinished { run } => format!("{run} was stopped before its end."),
         Doubt::AaCheck { run, experiment } => format!(
             "{experiment} in {run}: the A/A check saw a difference between two measurements of the baseline."
@@ -182,7 +194,11 @@ fn doubt(it: &Doubt) -> String {
 }
 
 fn circumstances(comparison: &RunComparison) -> Vec<Block> {
+    let trials_alone = |it: &Doubt| matches!(it, Doubt::TrialsAlone { .. });
     let mut blocks = match comparison.differences.is_empty() {
+        true if comparison.doubts.iter().any(trials_alone) => vec![Block::paragraph(
+            "Not known: a table of trials says nothing of machine, engines and settings.",
+        )],
         true => vec![Block::paragraph(
             "Machine, system, engines, version of pragmark, scale and seed are the same.",
         )],

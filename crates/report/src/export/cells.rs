@@ -33,15 +33,23 @@ pub(super) fn number(value: Option<f64>) -> String {
         .unwrap_or_default()
 }
 
+const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
 /// A text in one line. Spreadsheets take text that begins with one of these characters for a formula
 /// (<https://owasp.org/www-community/attacks/CSV_Injection>); an apostrophe before it keeps it a text.
 pub(super) fn text(cell: &str) -> String {
-    const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let line = one_line(cell);
     match line.trim_start().starts_with(FORMULAS) {
         true => format!("'{line}"),
         false => line.into_owned(),
     }
+}
+
+/// The text of a cell, without the apostrophe that [`text`] put before it.
+pub(super) fn plain(cell: &str) -> &str {
+    let quoted = cell.strip_prefix('\'');
+    let quoted = quoted.filter(|rest| rest.trim_start().starts_with(FORMULAS));
+    quoted.unwrap_or(cell)
 }
 
 #[cfg(test)]
@@ -54,8 +62,10 @@ mod tests {
             "=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r\n-1", "＝1",
         ] {
             assert_eq!(text(formula), format!("'{}", one_line(formula)));
+            assert_eq!(plain(&text(formula)), one_line(formula));
         }
         assert_eq!(text("cache_size=-8000"), "cache_size=-8000");
+        assert_eq!(plain("'a' or b"), "'a' or b");
         assert_eq!(text("a\u{1b}\nb"), "a\u{fffd} b");
         assert_eq!(number(Some(-3.5)), "-3.5");
         assert_eq!(number(Some(f64::INFINITY)) + &number(None), "");

@@ -44,7 +44,8 @@ pub fn execute(args: &CompareArgs, paths: &[PathBuf]) -> Result<Exit, Failure> {
 /// Commands that measure what differs between two runs in one, where a command line can say it.
 fn commands(base: &RunDigest, new: &RunDigest) -> Vec<String> {
     let engines = [&base.plan.engine, &new.plan.engine];
-    if engines[0] == engines[1] {
+    let unknown = base.trials_alone || new.trials_alone;
+    if unknown || engines[0] == engines[1] {
         return Vec::new();
     }
     let experiments = base.plan.experiments.iter().map(|it| &it.experiment);

@@ -28,7 +28,11 @@ impl Subject {
             0 => {}
             runs if runs == paths.len() => return Ok(Subject::Runs(paths.to_vec())),
             _ => {
-                return Err(Failure::usage("runs and other files exclude one another"));
+                return Err(
+                    Failure::usage("runs and other files exclude one another").hint(
+                        "a run is its folder, its JSON export or its table of trials (`pragmark export RUN --wide --out RUN.csv`)",
+                    ),
+                );
             }
         }
         let mut traces = Vec::new();
@@ -51,9 +55,10 @@ impl Subject {
     }
 }
 
-/// Whether it is meant to be a JSON export.
+/// Whether it is meant to be an export.
 fn is_export(path: &Path) -> bool {
-    path.extension().is_some_and(|it| it == "json")
+    path.extension()
+        .is_some_and(|it| it == "json" || it == "csv")
 }
 
 fn is_database(path: &Path) -> Result<bool, Failure> {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use lab::analysis::Collector;
 use lab::catalogue::Catalogue;
-use lab::environment::Environment;
 use lab::exact::{self, Comparison};
 use lab::experiment::Scale;
 use lab::guard::{
@@ -15,7 +14,7 @@ use lab::guard::{
 use lab::level::Level;
 use lab::plan::{Request, plan, settings_that_decide, tier_sets};
 use lab::record::{
-    EngineRecord, EnvironmentFile, FORMAT, PlannedExperiment, Purpose, RunPlan, TrialRecord,
+    EngineRecord, EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord,
 };
 use lab::seed::Seed;
 use lab::trial::{Measured, Outcome};
@@ -171,10 +170,8 @@ impl<'a> Bench<'a> {
         let sets = tier_sets(&self.counters.variants, &names, &self.plan.engine);
         // Tiers that are known depend on settings and engines alone.
         let environment = EnvironmentFile {
-            format: FORMAT,
-            machine: Environment::default(),
             engines: self.engines.clone(),
-            noise: None,
+            ..EnvironmentFile::default()
         };
         let analysis = Collector::new(self.plan.clone(), environment).finish();
         let classes = analysis

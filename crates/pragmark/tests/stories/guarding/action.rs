@@ -55,66 +55,73 @@ impl Runner {
     }
 }
 
+const INPUTS: [(&str, &str); 3] = [
+    ("BASE", "HEAD~1"),
+    ("DIRECTORY", "."),
+    ("ARGUMENTS", "--counters-only"),
+];
+
+#[test]
+fn the_action_has_the_steps_that_are_tested_here() {
+    let root = example().join("../..");
+    let action = std::fs::read_to_string(root.join("action.yml")).unwrap();
+    let steps =
+        "puts YAML.load_file(ARGV[0])['runs']['steps'].map { |it| it['run'] || it['uses'] }";
+    let steps = run("ruby", &["-ryaml", "-e", steps, "action.yml"], &root);
+    assert_eq!(steps.lines().count(), 5, "{steps}");
+    for script in ["install.sh", "guard.sh", "comment.sh"] {
+        let command = format!("$GITHUB_ACTION_PATH/action/{script}");
+        assert!(action.contains(&command), "{script}");
+    }
+}
+
 #[test]
 fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
     let Some(project) = Project::with("drop-index.patch") else {
         return;
     };
     let runner = Runner::new();
-    let action = std::fs::read_to_string(example().join("../../action.yml")).unwrap();
-    let steps =
-        "puts YAML.load_file(ARGV[0])['runs']['steps'].map { |it| it['run'] || it['uses'] }";
-    let root = example().join("../..");
-    let steps = run("ruby", &["-ryaml", "-e", steps, "action.yml"], &root);
-    assert_eq!(steps.lines().count(), 5, "{steps}");
-    for script in ["install.sh", "guard.sh", "comment.sh"] {
-        assert!(
-            action.contains(&format!("$GITHUB_ACTION_PATH/action/{script}")),
-            "{script}"
-        );
-    }
-    runner
-        .step("install.sh", &project, &[])
-        .exits(0)
-        .says(&["pragmark"]);
-    let inputs = [
-        ("BASE", "HEAD~1"),
-        ("DIRECTORY", "."),
-        ("ARGUMENTS", "--counters-only"),
-    ];
-    runner.step("guard.sh", &project, &inputs).exits(0);
+    let installed = runner.step("install.sh", &project, &[]).exits(0);
+    installed.says(&["pragmark"]);
+    runner.step("guard.sh", &project, &INPUTS).exits(0);
+    let summary = runner.read("GITHUB_STEP_SUMMARY");
     assert!(
-        runner
-            .read("GITHUB_STEP_SUMMARY")
-            .contains("plan of `orders_of_customer`")
+        summary.contains("plan of `orders_of_customer`"),
+        "{summary}"
     );
     let output = runner.read("GITHUB_OUTPUT");
-    assert!(
-        output.contains("code=4") && output.contains("result=failed"),
-        "{output}"
-    );
+    for line in ["code=4", "result=failed"] {
+        assert!(output.contains(line), "{output}");
+    }
     assert!(Path::new(&runner.path("pragmark-guard/guard.html")).exists());
-    let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
-    runner
-        .step("comment.sh", &project, &of_pull_request)
-        .exits(0);
-    assert!(
-        runner
-            .read("gh")
-            .contains("--method POST repos/me/shop/issues/7/comments")
-    );
-    std::fs::write(runner.path("known"), "99\n").unwrap();
-    runner
-        .step("comment.sh", &project, &of_pull_request)
-        .exits(0);
-    assert!(
-        runner
-            .read("gh")
-            .contains("--method PATCH repos/me/shop/issues/comments/99")
-    );
+    // The first time there is no comment yet, the second time there is number 99.
+    let of_repository = "repos/me/shop/issues";
+    for (known, call) in [
+        ("", format!("--method POST {of_repository}/7/comments")),
+        (
+            "99\n",
+            format!("--method PATCH {of_repository}/comments/99"),
+        ),
+    ] {
+        std::fs::write(runner.path("known"), known).unwrap();
+        let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
+        let commented = runner.step("comment.sh", &project, &of_pull_request);
+        commented.exits(0);
+        assert!(runner.read("gh").contains(&call), "{call}");
+    }
     let comment = runner.read("pragmark-guard/comment.md");
     assert!(comment.starts_with("<!-- pragmark guard -->\n# Guard: failed"));
-    let wrong = [("BASE", "nowhere"), ("DIRECTORY", "."), ("ARGUMENTS", "")];
+    project.is_clean();
+}
+
+#[test]
+fn the_action_ends_with_the_code_of_a_base_that_there_is_not() {
+    let Some(project) = Project::with("nothing.patch") else {
+        return;
+    };
+    let runner = Runner::new();
+    let wrong = [("BASE", "nowhere"), INPUTS[1], INPUTS[2]];
     runner.step("guard.sh", &project, &wrong).exits(3);
+    assert_eq!(runner.read("GITHUB_OUTPUT"), "");
     project.is_clean();
 }

@@ -1,0 +1,64 @@
+//! A run of which nothing is known but its trials, as a table has them.
+
+use crate::analysis::Collector;
+use crate::design::{Role, Variant};
+use crate::metric;
+use crate::plan::ad_hoc;
+use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
+
+use super::RunDigest;
+
+impl RunDigest {
+    /// The run whose experiments have these metrics, of its trials alone. `name` stands for its id.
+    ///
+    /// # Errors
+    /// A metric is not in the catalogue, so that nobody knows which figures are better; or an experiment has no trial of
+    /// its baseline.
+    pub fn of_trials(
+        name: &str,
+        metrics: &[(String, String)],
+        trials: Vec<TrialRecord>,
+    ) -> Result<RunDigest, String> {
+        let experiments = metrics.iter();
+        let experiments = experiments.map(|(key, metric)| planned(key, metric, &trials));
+        let plan = RunPlan {
+            id: name.to_owned(),
+            experiments: experiments.collect::<Result<_, _>>()?,
+            ..RunPlan::default()
+        };
+        let mut collector = Collector::new(plan, EnvironmentFile::default());
+        trials.into_iter().for_each(|trial| collector.add(trial));
+        Ok(RunDigest {
+            trials_alone: true,
+            ..RunDigest::from(collector.finish())
+        })
+    }
+}
+
+/// An experiment with the variants that its trials name, the baseline first.
+fn planned(key: &str, metric: &str, trials: &[TrialRecord]) -> Result<PlannedExperiment, String> {
+    if metric::find(metric).is_none() {
+        return Err(format!(
+            "{metric}, the metric of {key}, is one of a driver, and the table does not say whether more of it is better"
+        ));
+    }
+    let own = || trials.iter().filter(|it| it.experiment == key);
+    let baseline = own().find(|it| it.role == Role::Baseline);
+    let baseline = baseline.ok_or_else(|| format!("{key} has no trial of its baseline"))?;
+    let mut labels = vec![&baseline.variant];
+    for trial in own().filter(|it| it.role == Role::Variant) {
+        if !labels.contains(&&trial.variant) {
+            labels.push(&trial.variant);
+        }
+    }
+    let variant = |label: &String| Variant {
+        label: label.clone(),
+        ..Variant::default()
+    };
+    Ok(PlannedExperiment {
+        key: key.to_owned(),
+        experiment: ad_hoc(key, "", "", metric),
+        variants: labels.into_iter().map(variant).collect(),
+        ..PlannedExperiment::default()
+    })
+}

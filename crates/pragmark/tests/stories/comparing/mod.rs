@@ -1,0 +1,149 @@
+//! A user compares two sides of the same work by what is counted, two runs, and many runs.
+
+mod history;
+mod runs;
+
+use std::process::Command;
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source};
+use serde_json::Value;
+
+use crate::laboratory::Laboratory;
+
+/// A laboratory with a database of users, the same without an index, and a file of queries.
+fn shop() -> Laboratory {
+    let laboratory = Laboratory::new();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    for (name, index) in [
+        ("app.db", "CREATE INDEX by_age ON users(age)"),
+        ("migrated.db", ""),
+    ] {
+        let path = laboratory.path().join(name);
+        let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+        connection
+            .execute(&format!("CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT, age INTEGER); INSERT INTO users SELECT value, 'user ' || value, value % 90 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 2000) SELECT value FROM n); {index}"))
+            .unwrap();
+        connection.close().unwrap();
+    }
+    laboratory.write(
+        "queries.sql",
+        "-- name: find_user\nSELECT * FROM users WHERE id = :id;\n-- name: same_age\nSELECT name FROM users WHERE age = :age ORDER BY name;\n-- name: touch\nUPDATE users SET age = age + 1 WHERE id = :id;\n",
+    );
+    laboratory
+}
+
+fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    ["compare"].iter().chain(more).copied().collect()
+}
+
+/// The statement of this name in the comparison as JSON.
+fn statement(json: &Value, name: &str) -> Value {
+    let all = json[0]["statements"].as_array().unwrap();
+    all.iter().find(|it| it["name"] == name).unwrap().clone()
+}
+
+#[test]
+fn a_dropped_index_is_named_with_its_statement_and_both_plans_and_nothing_is_left_behind() {
+    let laboratory = shop();
+    let sides = ["queries.sql", "--db", "app.db", "--db", "migrated.db"];
+    let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
+    laboratory.pragmark(&compare(&sides)).exits(0).says(&[
+        "same_age",
+        "now SCAN users",
+        "SEARCH users USING INDEX by_age (age=?)",
+        "need less work: touch",
+    ]);
+    let json = laboratory.pragmark(&compare(&[&sides[..], &["--format", "json"]].concat()));
+    let json = json.exits(0).json();
+    let same_age = statement(&json, "same_age");
+    assert_eq!(same_age["plan"]["scans"][0], "users");
+    assert_eq!(same_age["answer"], "same");
+    let scan_steps = same_age["figures"].as_array().unwrap();
+    let scan_steps = scan_steps.iter().find(|it| it["metric"] == "scan_steps");
+    assert_eq!(scan_steps.unwrap()["new"]["exact"], 1_999.0);
+    assert!(statement(&json, "find_user")["plan"].is_null());
+    let after = std::fs::read(laboratory.path().join("app.db")).unwrap();
+    assert_eq!(before, after);
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn settings_are_compared_by_syncs_and_bytes() {
+    let laboratory = shop();
+    let vary = [
+        "queries.sql",
+        "--db",
+        "app.db",
+        "--vary",
+        "journal_mode=delete,wal",
+    ];
+    let answer = laboratory.pragmark(&compare(&[&vary[..], &["--format", "markdown"]].concat()));
+    answer.exits(0).says(&[
+        "3 of 3 statements have the same plan",
+        "| Syncs | 40 | 12 | ▲ ×0.3 |",
+    ]);
+}
+
+#[test]
+fn two_libraries_are_compared_on_recorded_traffic() {
+    let laboratory = Laboratory::new();
+    if !Command::new("python3")
+        .args(["-c", "import sqlite3"])
+        .output()
+        .is_ok_and(|it| it.status.success())
+    {
+        return testing::skip("there is no Python with sqlite3 here");
+    }
+    laboratory.write(
+        "app.py",
+        "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\nc.execute('CREATE TABLE t(a, b)')\nfor i in range(50): c.execute('INSERT INTO t VALUES (?, ?)', (i, i % 7))\nfor i in range(9): c.execute('SELECT a FROM t WHERE b = ? ORDER BY a', (i,)).fetchall()\n",
+    );
+    laboratory
+        .pragmark(&["record", "--out", "app.trace", "--", "python3", "app.py"])
+        .exits(0);
+    let engines = ["app.trace", "--engine", "system", "--engine", "default"];
+    let json = laboratory.pragmark(&compare(&[&engines[..], &["--format", "json"]].concat()));
+    let json = json.exits(0).json();
+    assert_eq!(json[0]["only_base"].as_array().unwrap().len(), 0);
+    let select = statement(&json, "select_t");
+    assert!(select["plan"].is_null(), "{select}");
+    assert_eq!(select["answer"], "same");
+    let executions = &select["figures"][0];
+    assert_eq!(
+        (&executions["metric"], &executions["new"]["exact"]),
+        (&"executions".into(), &9.0.into())
+    );
+}
+
+#[test]
+fn a_side_that_cannot_be_measured_says_why() {
+    let laboratory = shop();
+    let sql = "SELECT count(*) FROM users";
+    let dbs = ["-c", sql, "--db", "app.db", "--db", "queries.sql"];
+    laboratory
+        .pragmark(&compare(&dbs))
+        .exits(1)
+        .says(&["cannot use the database", "A side could not be measured"]);
+}
+
+#[test]
+fn one_side_or_two_traces_are_refused_with_what_to_do() {
+    let laboratory = shop();
+    let one = laboratory
+        .pragmark(&compare(&["queries.sql", "--db", "app.db"]))
+        .exits(2);
+    one.complains(&["nothing to compare", "--engine system"]);
+    let unknown = laboratory.pragmark(&compare(&[
+        "queries.sql",
+        "--engine",
+        "9.9.9",
+        "--engine",
+        "default",
+    ]));
+    unknown.exits(2).complains(&["9.9.9"]);
+    laboratory
+        .pragmark(&compare(&["app.db", "migrated.db"]))
+        .exits(2)
+        .complains(&["two traces"]);
+}

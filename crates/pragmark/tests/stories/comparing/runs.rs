@@ -1,0 +1,100 @@
+//! Two runs and their exports.
+
+use super::{compare, shop};
+use crate::laboratory::Laboratory;
+
+const RUNS: [&str; 2] = ["before", "after"];
+
+/// A laboratory with a run on the database with an index, and one without.
+fn with_runs() -> Laboratory {
+    let laboratory = shop();
+    for (database, out) in [("app.db", "before"), ("migrated.db", "after")] {
+        let work = [
+            "measure",
+            "--db",
+            database,
+            "queries.sql",
+            "--no-tiers",
+            "--out",
+            out,
+        ];
+        let vary = [
+            "--vary",
+            "cache_size=-2000,-64000",
+            "--rounds",
+            "3",
+            "--set",
+            "transactions=60",
+        ];
+        laboratory.pragmark(&[&work[..], &vary].concat()).exits(0);
+    }
+    laboratory
+}
+
+/// Exports both runs in a form, each as its name with an ending.
+fn export(laboratory: &Laboratory, form: &[&str], ending: &str) {
+    for run in RUNS {
+        let file = format!("{run}.{ending}");
+        let export = [&["export", run][..], form, &["--out", &file]].concat();
+        laboratory.pragmark(&export).exits(0);
+    }
+}
+
+#[test]
+fn two_runs_and_their_exports_differ_in_ratios_and_counters_and_never_in_absolute_times() {
+    let laboratory = with_runs();
+    laboratory.pragmark(&compare(&RUNS)).exits(0).says(&[
+        "same_age now reads users whole",
+        "Settings of the baseline that differ",
+        "absolute times of two runs are facts and no verdict",
+        "preliminary",
+    ]);
+    let in_json = |sides: &[&str]| {
+        let json = [sides, &["--format", "json"]].concat();
+        laboratory.pragmark(&compare(&json)).exits(0).json()
+    };
+    let json = in_json(&RUNS);
+    let variants = &json[0]["experiments"][0]["variants"];
+    assert!(variants[0]["change"].is_null(), "the baseline has no ratio");
+    assert!(variants[1]["change"]["interval"]["low"].as_f64().unwrap() > 0.0);
+    export(&laboratory, &["--format", "json"], "json");
+    let of_exports = in_json(&["before.json", "after.json"]);
+    assert_eq!(of_exports, json, "exports say the same as their runs");
+    export(&laboratory, &["--wide"], "csv");
+    let of_tables = in_json(&["before.csv", "after.csv"]);
+    let of_tables = &of_tables[0]["experiments"][0]["variants"];
+    assert_eq!(of_tables[1]["change"], variants[1]["change"]);
+    assert_eq!(of_tables[1]["base"], variants[1]["base"]);
+    laboratory
+        .pragmark(&compare(&["before", "after.csv"]))
+        .exits(0)
+        .says(&["after.csv is a table of trials", "Not known: a table"]);
+}
+
+#[test]
+fn what_is_no_run_is_listed_or_refused() {
+    let laboratory = with_runs();
+    laboratory.write("broken.json", "{}");
+    let several = ["before", "broken.json", "after"];
+    laboratory.pragmark(&compare(&several)).exits(1).says(&[
+        "same_age now reads users whole",
+        "What could not be read",
+        "broken.json is no JSON export of a run",
+    ]);
+    laboratory
+        .pragmark(&compare(&["before", "broken.json"]))
+        .exits(3)
+        .complains(&["--format json"]);
+    export(&laboratory, &["--format", "variants-csv"], "csv");
+    laboratory
+        .pragmark(&compare(&["before", "after.csv"]))
+        .exits(3)
+        .complains(&["no table of trials", "--wide"]);
+    laboratory
+        .pragmark(&compare(&["before"]))
+        .exits(2)
+        .complains(&["BASE NEW"]);
+    laboratory
+        .pragmark(&compare(&["before", "queries.sql"]))
+        .exits(2);
+}
