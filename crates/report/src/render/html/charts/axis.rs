@@ -221,8 +221,9 @@ impl Axis {
 
 /// Marks whose labels do not collide: others are left out, on narrow screens or everywhere.
 pub(super) fn spaced(ticks: Vec<Tick>) -> Vec<Tick> {
-    /// Width of a character of a label in parts of a hundred of an axis on a wide screen, and on a narrow one.
-    const CHARACTER: [f64; 2] = [1.7, 2.5];
+    /// Width of a character of a label in parts of a hundred of an axis on a wide screen, and on a narrow one, where
+    /// names and figures may leave an axis 9rem.
+    const CHARACTER: [f64; 2] = [1.7, 5.0];
     let half = |tick: &Tick, width: f64| (tick.label.chars().count() as f64 + 1.5) * width / 2.0;
     let mut ends = [f64::NEG_INFINITY; 2];
     let mut kept = Vec::new();
@@ -273,6 +274,31 @@ mod tests {
         let kept = spaced([0.0, 4.0, 11.0, 40.0].map(tick).into());
         let places: Vec<(f64, bool)> = kept.iter().map(|it| (it.at.0, it.minor)).collect();
         assert_eq!(places, [(0.0, false), (11.0, true), (40.0, false)]);
+    }
+
+    #[test]
+    fn labels_fit_an_axis_of_nine_rem_on_a_narrow_screen() {
+        // A digit of 13 pixels is a little more than seven wide; 9rem are 144 pixels.
+        let (character, axis) = (7.3, 144.0);
+        for (high, metric) in [
+            (30_000.0, "txns_per_s"),
+            (4e9, "db_bytes"),
+            (2e6, "rows_per_s"),
+        ] {
+            let ticks = Axis::over([high / 290.0, high]).unwrap().ticks(metric);
+            let kept = ticks.iter().filter(|tick| !tick.minor);
+            let ends = kept.map(|tick| {
+                let half = tick.label.chars().count() as f64 * character / 2.0;
+                let at = tick.at.0 / 100.0 * axis;
+                (at - half, at + half)
+            });
+            let ends: Vec<(f64, f64)> = ends.collect();
+            assert!(ends.len() > 1, "{ticks:?}");
+            assert!(
+                ends.windows(2).all(|pair| pair[0].1 <= pair[1].0),
+                "{ticks:?}"
+            );
+        }
     }
 
     fn labels(axis: Axis, metric: &str) -> Vec<String> {
