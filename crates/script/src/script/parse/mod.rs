@@ -1,6 +1,10 @@
 //! From the text of a file to scripts.
 
+mod lines;
+
 use std::collections::BTreeSet;
+
+use lines::Lines;
 
 use super::meta::{self, Meta};
 use super::named;
@@ -41,6 +45,7 @@ struct Reader<'a> {
     file: &'a str,
     title: &'a str,
     text: &'a str,
+    lines: Lines,
     names: &'a mut Names,
     position: usize,
     scripts: Vec<Draft>,
@@ -72,6 +77,7 @@ impl<'a> Reader<'a> {
             file,
             title,
             text,
+            lines: Lines::of(text),
             names,
             position: 0,
             scripts: Vec::new(),
@@ -80,10 +86,7 @@ impl<'a> Reader<'a> {
     }
 
     fn line_at(&self, position: usize) -> usize {
-        1 + self.text.as_bytes()[..position]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
+        self.lines.at(position)
     }
 
     fn wrong(&self, position: usize, mistake: Mistake) -> ScriptError {
