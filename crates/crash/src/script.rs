@@ -80,16 +80,13 @@ impl Script {
     /// # Errors
     /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
     pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script, CrashError> {
-        let act = |begin: usize, end: usize| Act::Sql {
-            sql: text[begin..end].trim().to_owned(),
-            line: line_of(text, begin),
-        };
         let mut acts = Vec::new();
-        let (mut begin, mut from) = (0, 0);
+        let (mut begin, mut from, mut line) = (0, 0, 1);
         while let Some(semicolon) = text[from..].find(';') {
             let end = from + semicolon + 1;
             if library.is_complete(&text[begin..end])? {
-                acts.push(act(begin, end));
+                acts.push(act(&text[begin..end], line));
+                line += line_ends(&text[begin..end]);
                 begin = end;
             }
             from = end;
@@ -101,10 +98,10 @@ impl Script {
             if !library.is_complete(&format!("{rest}\n;"))? {
                 return Err(CrashError::Unfinished {
                     path: path.to_owned(),
-                    line: line_of(text, begin),
+                    line: first_line(rest, line),
                 });
             }
-            acts.push(act(begin, text.len()));
+            acts.push(act(rest, line));
         }
         Ok(Script {
             path: Some(path.to_owned()),
@@ -274,10 +271,22 @@ fn insert(first: usize, last: usize, length: usize) -> String {
     )
 }
 
-/// The line, from 1, on which the first statement after `start` begins.
-fn line_of(text: &str, start: usize) -> usize {
-    let blank = text[start..].len() - text[start..].trim_start().len();
-    text[..start + blank].matches('\n').count() + 1
+/// A statement with the white space around it, which begins on that line.
+fn act(text: &str, line: usize) -> Act {
+    Act::Sql {
+        sql: text.trim().to_owned(),
+        line: first_line(text, line),
+    }
+}
+
+/// The line of the first word of a text that begins on that line.
+fn first_line(text: &str, line: usize) -> usize {
+    let blank = text.len() - text.trim_start().len();
+    line + line_ends(&text[..blank])
+}
+
+fn line_ends(text: &str) -> usize {
+    text.matches('\n').count()
 }
 
 /// Whether there is nothing but white space and comments.
