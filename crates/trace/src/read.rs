@@ -254,8 +254,22 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read.
     pub fn settings(&self) -> Result<Vec<Setting>, TraceError> {
-        let sql = "SELECT name, value, count(*) FROM setting GROUP BY name, value ORDER BY name, count(*) DESC";
-        self.rows(sql, |row| Setting {
+        self.settings_of("true")
+    }
+
+    /// As [`settings`](Self::settings), of the connections to a database in a file.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn settings_of_files(&self) -> Result<Vec<Setting>, TraceError> {
+        self.settings_of("connection IN (SELECT id FROM connection WHERE database <> '')")
+    }
+
+    fn settings_of(&self, which: &str) -> Result<Vec<Setting>, TraceError> {
+        let sql = format!(
+            "SELECT name, value, count(*) FROM setting WHERE {which} GROUP BY name, value ORDER BY name, count(*) DESC"
+        );
+        self.rows(&sql, |row| Setting {
             name: text(&row[0]),
             value: text(&row[1]),
             connections: integer(&row[2]),

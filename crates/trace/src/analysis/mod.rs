@@ -4,7 +4,7 @@
 //! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own; it is one *in a row*
 //!   if the statement before it on its connection was one, too, less than [`PAUSE_US`] ago;
 //! - a *short* connection executed fewer than [`FEW`] statements;
-//! - a *run* is the same reading statement at least [`RUN`] times in a row on a connection, with pauses below
+//! - a *run* is the same reading statement at least [`READS`] times in a row on a connection, with pauses below
 //!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1); a *cycle* is the same with two to
 //!   four statements in turn;
 //! - a transaction *reads before it writes* if it held a read lock only and then wrote: SQLite may have to
@@ -28,8 +28,11 @@ pub(crate) use findings::scans_much;
 pub use kind::Kind;
 pub use timeline::Bucket;
 
-/// How many times in a row make a run.
+/// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
+
+/// How many times the same reads in a row make a run: parts of one thing are often few.
+pub const READS: u64 = 5;
 
 /// The longest pause within a run, in microseconds.
 pub const PAUSE_US: i64 = 100_000;

@@ -1,7 +1,7 @@
 //! The same statements again and again on a connection: reads that could be one query, and inserts of single
 //! rows that could be one statement.
 
-use super::{Event, PAUSE_US, RUN};
+use super::{Event, PAUSE_US, READS, RUN};
 
 /// The most statements that a cycle has.
 pub const CYCLE: usize = 4;
@@ -75,7 +75,7 @@ impl Reads {
         let cycle = &self.latest[..period];
         let has_shorter =
             (1..period).any(|it| period.is_multiple_of(it) && cycle[it..] == cycle[..period - it]);
-        if times < RUN || has_shorter {
+        if times < READS || has_shorter {
             return None;
         }
         let mut texts = [0; CYCLE];
@@ -161,7 +161,7 @@ mod tests {
         }
         assert_eq!(repeated(&cycle(&[7, 5], 12))[0].texts, [5, 7, 0, 0]);
         assert!(repeated(&cycle(&[1, 2, 3, 4, 5], 20)).is_empty());
-        assert!(repeated(&cycle(&[1, 2], 9)).is_empty());
+        assert!(repeated(&cycle(&[1, 2], 4)).is_empty());
     }
 
     #[test]

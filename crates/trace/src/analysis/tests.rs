@@ -104,7 +104,7 @@ fn the_same_read_many_times_in_a_row_is_a_run() {
         let it = analysed(events).statements.remove(0);
         (it.runs, it.in_runs, it.longest_run)
     };
-    assert_eq!(of(&run(9, 2)), (0, 0, 0));
+    assert_eq!(of(&run(4, 2)), (0, 0, 0));
     assert_eq!(of(&run(12, 2)), (1, 12, 12));
     assert_eq!(of(&run(12, 200)), (0, 0, 0), "with pauses");
     let two = [run(10, 2), vec![event(3, 100)], run(11, 2)].concat();

@@ -48,7 +48,7 @@ pub fn missing(
 }
 
 /// The columns that a statement compares with a value.
-fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
+pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
     let mut all: Vec<MissingIndex> = Vec::new();
     for hint in script::hints(sql).into_iter().flatten() {
         let tables = hint.table.map_or(hint.tables, |table| vec![table]);
@@ -110,7 +110,7 @@ fn index_of(line: &str) -> Option<&str> {
     Some(rest.rsplit_once(" (").map_or(rest, |(name, _)| name))
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

@@ -8,6 +8,7 @@
 mod copy;
 mod indexes;
 mod pattern;
+mod sorting;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,6 +23,15 @@ pub struct MissingIndex {
     pub table: String,
     /// The column.
     pub column: String,
+}
+
+/// An index with which SQLite would not sort.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortingIndex {
+    /// The table.
+    pub table: String,
+    /// The columns, quoted, with their directions.
+    pub columns: Vec<String>,
 }
 
 /// An index that no statement of the trace uses.
@@ -44,6 +54,8 @@ pub struct Plans {
     pub unknown: BTreeMap<String, String>,
     /// For statements that scan much, the index that SQLite would use instead, by their normalised text.
     pub missing: BTreeMap<String, MissingIndex>,
+    /// For statements that sort for their ORDER BY, the index with which SQLite would not, by their normalised text.
+    pub sorting: BTreeMap<String, SortingIndex>,
     /// Indexes that no plan uses. Unique indexes and those on columns of foreign keys are left out, because
     /// constraints need them; databases with triggers or with a statement without a plan are left out too.
     pub unused: Vec<UnusedIndex>,
@@ -122,6 +134,9 @@ impl Plans {
         used.extend(plan.iter().cloned());
         if let Some(missing) = indexes::missing(copy, usage, sql, &plan) {
             self.missing.insert(usage.sql.clone(), missing);
+        }
+        if let Some(index) = sorting::of(copy, usage, sql, &plan) {
+            self.sorting.insert(usage.sql.clone(), index);
         }
         if !plan.is_empty() {
             self.plans.insert(usage.sql.clone(), plan);

@@ -9,6 +9,7 @@ use report::document::{
 };
 use report::figures::percent;
 use report::sql::shortened;
+use trace::Setting;
 use trace::analysis::{Analysis, StatementUse};
 
 use super::words::{item, plural, time};
@@ -314,7 +315,7 @@ fn connections(traffic: &Traffic) -> Option<Section> {
     let rows = traffic.settings.iter().map(|it| {
         Row::new([
             Cell::code(&it.name),
-            Cell::code(&it.value),
+            Cell::code(level(it)),
             number(it.connections.unsigned_abs()),
         ])
     });
@@ -332,6 +333,13 @@ fn connections(traffic: &Traffic) -> Option<Section> {
         ));
     }
     section("connections", "Connections and settings", blocks)
+}
+
+/// The value of a setting by its name, where values have names.
+fn level(setting: &Setting) -> String {
+    let pragma = engine::pragma::find(&setting.name);
+    let named = pragma.and_then(|it| it.normalise(&setting.value).ok());
+    named.unwrap_or_else(|| setting.value.clone())
 }
 
 fn over_time(analysis: &Analysis) -> Option<Section> {

@@ -30,7 +30,26 @@ pub fn findings(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
         let about = Sentence::code(shortened(&it.sql, QUOTED)).words(words);
         Item::new(lesson(about, Some("fts-baselines")))
     });
-    searches.chain(unused(&plans.unused)).collect()
+    searches
+        .chain(sorting(analysis, plans))
+        .chain(unused(&plans.unused))
+        .collect()
+}
+
+/// The statements that sort each time although an index could have their order.
+fn sorting<'a>(analysis: &'a Analysis, plans: &'a Plans) -> impl Iterator<Item = Item> + 'a {
+    let statements = analysis.statements.iter();
+    statements.filter_map(|it| {
+        let index = plans.sorting.get(&it.sql)?;
+        let sorts = plural(it.sorts, "time", "times");
+        let words = format!(" sorted its rows {sorts}. With an index on ");
+        let columns = index.columns.join(", ").replace('"', "");
+        let about = Sentence::code(shortened(&it.sql, QUOTED)).words(words);
+        let about = about.and_code(format!("{}({columns})", index.table));
+        Some(Item::new(about.words(
+            ", SQLite reads them in order. Writes to the table then maintain that index.",
+        )))
+    })
 }
 
 /// An item for each database with indexes that no statement uses.

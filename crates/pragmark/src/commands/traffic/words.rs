@@ -4,7 +4,7 @@ use indicatif::HumanCount;
 use report::document::{Item, Sentence};
 use report::figures::{duration, percent};
 use report::sql::shortened;
-use trace::analysis::{Analysis, CycleUse, FEW, Finding, StatementUse};
+use trace::analysis::{Analysis, CycleUse, FEW, Finding, READS, StatementUse};
 use trace::plans::Plans;
 
 /// How much of a statement a sentence quotes, in characters.
@@ -55,7 +55,7 @@ fn run(it: &StatementUse) -> Sentence {
     about(
         it,
         format!(
-            "ran {} times in {} of at least 10 in a row (N+1), {} in the longest. One query for all rows may \
+            "ran {} times in {} of at least {READS} in a row (N+1), {} in the longest. One query for all rows may \
              replace each of them.",
             HumanCount(it.in_runs),
             plural(it.runs, "run", "runs"),
@@ -71,7 +71,7 @@ fn cycle(it: &CycleUse) -> Sentence {
         statements = statements.words(between).and_code(shortened(sql, QUOTED));
     }
     statements.words(format!(
-        " ran in turn {} times in {} of at least 10 (N+1), {} in the longest. One query for all rows may replace each \
+        " ran in turn {} times in {} of at least {READS} (N+1), {} in the longest. One query for all rows may replace each \
          of them.",
         HumanCount(it.times),
         plural(it.runs, "run", "runs"),
@@ -171,6 +171,7 @@ pub fn plural(count: u64, one: &str, many: &str) -> String {
 /// A time of so many nanoseconds.
 pub fn time(ns: f64) -> String {
     match ns {
+        0.0 => "0".to_owned(),
         ..1e3 => format!("{ns:.0} ns"),
         ..1e6 => format!("{:.1} µs", ns / 1e3),
         ..1e9 => format!("{:.1} ms", ns / 1e6),
