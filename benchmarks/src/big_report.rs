@@ -179,6 +179,7 @@ fn plan(
         id: format!("made-up-{number:04}"),
         created: format!("2026-01-01T{:02}:{minute:02}:{second:02}Z", number / 3600),
         pragmark: "benchmark".to_owned(),
+        began_in: None,
         seed: Seed(u64::from(number) + 1),
         scale,
         engine: "default".to_owned(),

@@ -96,6 +96,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
         id: request.id,
         created: request.created,
         pragmark: request.pragmark,
+        began_in: None,
         seed: request.seed,
         scale,
         engine: request.engine,

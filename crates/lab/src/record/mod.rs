@@ -51,6 +51,9 @@ pub struct RunPlan {
     pub created: String,
     /// Version of pragmark that planned it.
     pub pragmark: String,
+    /// The directory in which it began: the paths of its settings may be relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_in: Option<PathBuf>,
     /// From which every random choice derives.
     pub seed: Seed,
     /// How large the data is.

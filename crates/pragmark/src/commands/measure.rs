@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use lab::analysis::Analysis;
+use lab::analysis::{Analysis, VariantAnalysis};
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
 use lab::level::{Level, Settings};
@@ -56,10 +56,28 @@ pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
         .experiments
         .iter()
         .flat_map(|experiment| experiment.variants.first());
-    let problem = variants
-        .filter(|variant| variant.unmeasured())
-        .find_map(|it| it.problem.clone());
-    problem.map_or(Ok(()), |problem| Err(Failure::unusable(problem)))
+    let mut unmeasured = variants.filter(|variant| variant.unmeasured());
+    let problem = unmeasured.find_map(|it| Some((it, it.problem.as_ref()?)));
+    problem.map_or(Ok(()), |(variant, problem)| {
+        // How the trial ended is known; what remains is why.
+        let mut ends = ["failed: ", "skipped: "].iter();
+        let why = ends.find_map(|end| problem.strip_prefix(end));
+        let problem = why.unwrap_or(problem);
+        Err(Failure::unusable(problem).hint_if(hint(variant, problem)))
+    })
+}
+
+/// Where a table is missing from a database that was not named.
+fn hint(variant: &VariantAnalysis, problem: &str) -> Option<&'static str> {
+    let named = variant.settings.get("database").and_then(Level::as_text);
+    let is_empty = named.is_none_or(str::is_empty) && !variant.settings.contains_key("trace");
+    (is_empty
+        && ["no such table", "has no value"]
+            .iter()
+            .any(|it| problem.contains(it)))
+    .then_some(
+        "without --db FILE the database is empty; --setup FILE names SQL that makes its tables",
+    )
 }
 
 /// The experiment that the options describe.

@@ -56,11 +56,14 @@ impl Made {
 /// As [`execute`], with an experiment that another command has made, if one has; `check` looks at the analysis before
 /// the report is printed.
 pub(super) fn execute_with(
-    args: RunArgs,
+    mut args: RunArgs,
     made: Option<Made>,
     check: impl FnOnce(&Analysis) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
+    // Going on with a run may change the current directory.
+    let drivers = args.drivers.as_deref().map(std::path::absolute);
+    args.drivers = drivers.transpose().map_err(Failure::unusable)?;
     if made.is_none() && args.repeat.is_none() && fleet::is_meant(&args) {
         return fleet::run(&args, &interrupted);
     }
@@ -78,10 +81,23 @@ pub(super) fn execute_with(
     let plan = folder.plan()?;
     let end = carry_out(&folder, &driver, servers(&args), &interrupted, args.plain);
     tidy_server(&args, &plan);
+    let is_new = args.resume.is_none();
     conclude(folder.path(), end?, |analysis| {
-        check(analysis)?;
+        check(analysis).inspect_err(|_| {
+            if is_new && analysis.trials.measured == 0 {
+                remove_unmeasured(folder.path());
+            }
+        })?;
         Ok(summary(analysis, folder.path()))
     })
+}
+
+/// Removes the record of a run that has measured nothing.
+fn remove_unmeasured(folder: &Path) {
+    match std::fs::remove_dir_all(folder) {
+        Ok(()) => tell!("nothing was measured: {} is removed", folder.display()),
+        Err(error) => tell!("warning: cannot remove {}: {error}", folder.display()),
+    }
 }
 
 /// Carries out what remains of a run, and shows its progress.
@@ -123,7 +139,8 @@ fn resumed(
     driver: &Driver,
     interrupted: &AtomicBool,
 ) -> Result<RunFolder, Failure> {
-    let folder = RunFolder::open(path)?;
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = RunFolder::open(&path)?;
     let plan = folder.plan()?;
     check_version(&plan)?;
     check_drivers(&plan, args.drivers.as_deref())?;
@@ -131,8 +148,22 @@ fn resumed(
     trust::check(&folder, &plan, args.trust, interrupted)?;
     check_server(&plan, args.postgres.is_some())?;
     engine::check_unchanged(&folder.environment()?.engines, driver)?;
+    go_back(&plan)?;
     needs::check(&plan)?;
     Ok(folder)
+}
+
+/// Goes to the directory in which a run began, to which paths of its settings may be relative.
+fn go_back(plan: &RunPlan) -> Result<(), Failure> {
+    let Some(directory) = &plan.began_in else {
+        return Ok(());
+    };
+    std::env::set_current_dir(directory).map_err(|error| {
+        Failure::unusable(format!(
+            "the run began in {}, which cannot be used: {error}",
+            directory.display()
+        ))
+    })
 }
 
 /// Refuses to go on with another version of pragmark: it may measure in another way.
@@ -225,6 +256,7 @@ fn begin(
     if let Some(tuning) = tuning {
         lab::tuning::attach(&mut plan, tuning, &catalogue);
     }
+    plan.began_in = std::env::current_dir().ok();
     let path = folder_of(args.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
     needs::check(&plan)?;

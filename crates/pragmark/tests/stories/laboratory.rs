@@ -81,6 +81,13 @@ impl Laboratory {
         Answer(self.command(arguments).output().unwrap())
     }
 
+    /// Runs pragmark to its end in a directory of the laboratory.
+    pub fn pragmark_in(&self, directory: &str, arguments: &[&str]) -> Answer {
+        let mut command = self.command(arguments);
+        command.current_dir(self.path().join(directory));
+        Answer(command.output().unwrap())
+    }
+
     /// Runs pragmark to its end with these variables in its environment.
     pub fn pragmark_with_variables(
         &self,

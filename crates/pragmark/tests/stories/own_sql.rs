@@ -35,6 +35,62 @@ fn measure<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn a_run_that_measures_nothing_leaves_no_folder_and_says_what_is_missing() {
+    let laboratory = shop();
+    let answer = laboratory.pragmark(&measure(&["-c", "SELECT * FROM users"]));
+    answer.exits(3).complains(&[
+        "no such table: users",
+        "nothing was measured: run is removed",
+        "without --db FILE the database is empty",
+    ]);
+    assert!(!laboratory.path().join("run").exists());
+}
+
+#[test]
+fn a_run_goes_on_from_another_directory_with_the_paths_that_it_began_with() {
+    let laboratory = shop();
+    laboratory.write(
+        "mine.toml",
+        r#"id = "mine"
+question = "Which journal mode?"
+workload = "sql"
+metric = "txns_per_s"
+base = { database = "app.db", scripts = "queries.sql", transactions = 50 }
+[factors]
+journal_mode = ["delete", "wal"]
+[design]
+kind = "one-at-a-time"
+baseline = { journal_mode = "delete" }
+stopping = { rounds = 2, max_rounds = 2 }
+"#,
+    );
+    let run = [
+        "run",
+        "mine.toml",
+        "--out",
+        "run",
+        "--no-tiers",
+        "--probe",
+        "0",
+    ];
+    laboratory.pragmark(&run).exits(0);
+    let before = laboratory.trials("run").len();
+    let outcomes = laboratory.read("run/outcomes.jsonl");
+    let lines: Vec<&str> = outcomes.lines().collect();
+    let cut = lines[..lines.len() - 2].join("\n") + "\n";
+    laboratory.write("run/outcomes.jsonl", &cut);
+    std::fs::create_dir(laboratory.path().join("elsewhere")).unwrap();
+    laboratory
+        .pragmark_in("elsewhere", &["run", "--resume", "../run"])
+        .exits(0);
+    let trials = laboratory.trials("run");
+    let measured = trials
+        .iter()
+        .filter(|it| !it["outcome"]["measured"].is_null());
+    assert_eq!((measured.count(), trials.len()), (before, before));
+}
+
+#[test]
 fn statements_are_measured_with_several_settings_and_the_database_stays_as_it_is() {
     let laboratory = shop();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();

@@ -159,6 +159,7 @@ fn plan() -> RunPlan {
         id: "2026-03-01-093012-tern".to_owned(),
         created: "2026-03-01T09:30:12Z".to_owned(),
         pragmark: "0.1.0".to_owned(),
+        began_in: None,
         seed: SEED,
         scale: Scale::Default,
         engine: "default".to_owned(),

@@ -23,6 +23,7 @@ fn plan() -> RunPlan {
         id: "test".to_owned(),
         created: crate::now(),
         pragmark: "0".to_owned(),
+        began_in: None,
         seed: Seed(1),
         scale: Scale::Quick,
         engine: "default".to_owned(),
