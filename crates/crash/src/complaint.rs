@@ -24,6 +24,11 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
     let reason = message(&error);
     match &script.path {
         None if is_damage(&error) => damaged(reason, &format!("in: {sql}")),
+        Some(path) if is_damage(&error) => CrashError::DamagedBeginning {
+            path: path.clone(),
+            line,
+            reason,
+        },
         Some(path) => CrashError::Script {
             path: path.clone(),
             line,

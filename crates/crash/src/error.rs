@@ -21,6 +21,16 @@ pub enum CrashError {
         /// What SQLite said.
         reason: String,
     },
+    /// A statement of a script meets a damaged database.
+    #[error("{}:{line}: {reason}", .path.display())]
+    DamagedBeginning {
+        /// The script.
+        path: PathBuf,
+        /// The line on which the statement begins.
+        line: usize,
+        /// What SQLite said.
+        reason: String,
+    },
     /// A database name with a path: all databases are kept in memory.
     #[error("{}: the database name {name} contains a path; use a plain name such as 'other.db', because all databases are kept in memory", .path.display())]
     Name {

@@ -37,7 +37,7 @@ pub use error::CrashError;
 pub use in_force::InForce;
 pub use isolation::{EndedAt, Isolation, Recoveries};
 pub use judge::{Judge, Judgement, Violation};
-pub use matrix::{Cell, Matrix, OwnScript, Plan, Progress, measure};
+pub use matrix::{Cell, FEWEST, Matrix, OwnScript, Plan, Progress, measure};
 pub use model::{LYING_WINDOW, Model, SyncRule};
 pub use named::UnknownValue;
 pub use occasion::{MarkedAct, Occasion, Occasions, touched};

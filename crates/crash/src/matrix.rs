@@ -36,6 +36,8 @@ pub struct Plan {
     pub models: Vec<Model>,
     /// Images to sample for each variant and model; models with fewer states have fewer.
     pub images: usize,
+    /// The bytes that the images of a cell may hold together: where the workload writes much, fewer are sampled.
+    pub image_bytes: Option<u64>,
     /// Of every so many images the recovery is crashed as well; 0 for none.
     pub second_crash_every: u64,
     /// All random choices derive from it.
@@ -50,6 +52,19 @@ pub struct Plan {
     pub threads: usize,
     /// What connects recoveries with the world outside of the process; nothing unless stated.
     pub isolation: Isolation,
+}
+
+/// The fewest images of a cell that are sampled, however much a workload writes.
+pub const FEWEST: usize = 200;
+
+impl Plan {
+    /// How many images to sample of a recording. An image holds at most what was written, and judging it takes as long.
+    fn images_of(&self, recording: &Recording) -> usize {
+        let written = recording.trace.written().max(1);
+        let fitting = self.image_bytes.map(|most| most / written);
+        let fitting = fitting.and_then(|images| usize::try_from(images).ok());
+        fitting.map_or(self.images, |images| self.images.min(images.max(FEWEST)))
+    }
 }
 
 /// One variant under one model.
@@ -360,7 +375,7 @@ fn measure_cell(
     let visited = visit(
         &recording.trace,
         cell.model,
-        plan.images,
+        plan.images_of(recording),
         states,
         |candidate| match progress.stop.load(Ordering::Relaxed) {
             true => Err(Ended::Stopped),

@@ -104,6 +104,15 @@ impl Trace {
         builder.trace
     }
 
+    /// The bytes that the steps write.
+    pub fn written(&self) -> u64 {
+        let writes = self.steps.iter().map(|step| match step {
+            Step::Write { bytes, .. } => bytes.len() as u64,
+            _ => 0,
+        });
+        writes.sum()
+    }
+
     /// The number of steps that the first `calls` of the record came to.
     ///
     /// # Panics

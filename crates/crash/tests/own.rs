@@ -4,8 +4,8 @@ use engine::{Connection, Library, OpenFlags, Source, Value};
 use lab::seed::Seed;
 use lab::tier::Loss;
 use pragmark_crash::{
-    Act, Beginning, Cell, CrashError, CrashSettings, Execution, JournalMode, LockingMode, Matrix,
-    Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
+    Act, Beginning, Cell, CrashError, CrashSettings, Execution, FEWEST, JournalMode, LockingMode,
+    Matrix, Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,6 +75,7 @@ fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSett
         variants: vec![variant],
         models: MODELS.to_vec(),
         images: 400,
+        image_bytes: None,
         second_crash_every: 16,
         seed: Seed(1),
         engine: Source::Embedded,
@@ -98,6 +99,28 @@ fn crashed(folder: &Path, variant: CrashSettings, transactions: usize) -> Matrix
 fn worst(matrix: &Matrix) -> Vec<Option<Loss>> {
     let cells = matrix.cells.iter();
     cells.map(|cell| cell.safety.ordinary.loss()).collect()
+}
+
+#[test]
+fn where_images_are_large_fewer_are_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = database(folder.path(), 1_500, JournalMode::Wal);
+    let images = |image_bytes| {
+        let beginning = Beginning::of(&[&path], 100).unwrap();
+        let variant = settings(JournalMode::Wal, Synchronous::Full);
+        let plan = Plan {
+            models: vec![Model::Reorder],
+            images: 1_000,
+            image_bytes,
+            ..plan(Some(script(SCRIPT)), Some(beginning), variant)
+        };
+        let matrix = measured(&plan).unwrap();
+        let counts = matrix.cells[0].safety.whole().counts();
+        counts.unwrap().images as usize
+    };
+    let (all, fewest) = (images(None), images(Some(1)));
+    assert!(all > FEWEST, "{all}");
+    assert!((1..=FEWEST).contains(&fewest), "{fewest}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
         variants,
         models: models.to_vec(),
         images,
+        image_bytes: None,
         second_crash_every: 16,
         seed: Seed(1),
         engine: Source::Embedded,

@@ -236,6 +236,7 @@ impl Crashes {
             variants: vec![variant],
             models: MODELS.to_vec(),
             images: self.images,
+            image_bytes: None,
             second_crash_every: SECOND_CRASH_EVERY,
             seed: self.seed,
             engine: engine.clone(),

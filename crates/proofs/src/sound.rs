@@ -46,6 +46,7 @@ pub fn look_for_alarms(
             variants: variants.clone(),
             models: MODELS.to_vec(),
             images: (share as usize).clamp(100, IMAGES_OF_A_ROUND),
+            image_bytes: None,
             second_crash_every: 8,
             seed: Seed(seed).child("no false alarm").nth(seen.rounds),
             engine: engine.clone(),

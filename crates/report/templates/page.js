@@ -60,3 +60,15 @@ const reveal = () => {
 };
 addEventListener("hashchange", reveal);
 reveal();
+// A table that is wider than the page becomes tighter, in two steps; what is still wider scrolls.
+const fit = (part) => {
+  const boxes = [...part.querySelectorAll(".scroll")];
+  boxes.forEach((box) => box.classList.remove("tight", "tighter"));
+  for (const step of ["tight", "tighter"]) {
+    const wide = boxes.filter((box) => box.scrollWidth > box.clientWidth);
+    wide.forEach((box) => box.classList.add(step));
+  }
+};
+addEventListener("resize", () => fit(document));
+addEventListener("toggle", (event) => fit(event.target), true);
+fit(document);

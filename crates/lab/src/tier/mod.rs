@@ -39,6 +39,9 @@ pub const WORKLOAD: &str = "crash";
 /// what and how much.
 pub const CRASHED: &str = "what was crashed";
 
+/// The name of the variant of [`WORKLOAD`] that has the settings of the user's database or recorded application.
+pub const CURRENT: &str = "current settings";
+
 /// The workload that kills processes while they write.
 pub const KILL: &str = "kill";
 

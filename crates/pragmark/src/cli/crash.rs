@@ -37,6 +37,7 @@ Examples:
   pragmark crash --journal-mode wal --synchronous normal,full --images 100000
   pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
   pragmark crash --script my.sql --db app.db --journal-mode wal --synchronous normal,full
+  pragmark crash --script my.sql --db app.db   your settings first, then 23 others
   pragmark crash --trace app.trace --transactions 500   what your application wrote
   pragmark crash --engine system            the SQLite that your application loads
   pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
@@ -54,7 +55,7 @@ pub struct CrashArgs {
     /// Values of synchronous [default: all four].
     #[arg(long, value_name = "VALUES", value_delimiter = ',')]
     pub synchronous: Vec<crash::Synchronous>,
-    /// Locking modes [default: both; with --quick normal].
+    /// Locking modes [default: both; with --quick, --db or --trace normal].
     #[arg(long, value_name = "MODES", value_delimiter = ',')]
     pub locking_mode: Vec<crash::LockingMode>,
     /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
@@ -85,7 +86,8 @@ pub struct CrashArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub transactions: Option<u32>,
     /// Crash images of each combination of settings and model; models with fewer states have fewer
-    /// [default: 32000, as for safety tiers; with --db or --trace 2000; with --quick 600].
+    /// [default: 32000, as for safety tiers; with --db or --trace 2000, or fewer if much is written, at least 200; with
+    /// --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
     /// Crash the recovery of every Nth image as well; 0 for none.

@@ -57,8 +57,9 @@ fn the_first_transactions_are_crashed_on_a_copy_and_the_database_in_use_stays_as
     laboratory.pragmark(&crash(&own)).exits(0).says(&[
         "transactions: the first 12; statements: 12 of 20",
         "shop/app.db",
-        "synchronous=full",
-        "recent",
+        "What is lost with the current settings, synchronous=full:",
+        "● nothing     ◐ recent transactions     1  synchronous=normal",
+        "--vary synchronous=full,normal --combine",
     ]);
     assert_eq!(state(&laboratory.path().join("shop")), before);
     let losses = laboratory.trials("crashes").into_iter().map(|trial| {
@@ -156,6 +157,7 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
             3,
             "absent.db",
         ),
+        (&["--script", "absent.sql"], 3, "absent.sql"),
         (
             &["--db", "shop/app.db"],
             2,

@@ -20,6 +20,8 @@ pub use table::{Abridge, Cell, Column, Row, Table, led};
 pub struct Document {
     /// What it is about.
     pub title: String,
+    /// The question that it answers, if it is one: the title of its page.
+    pub question: Option<String>,
     /// What the title holds for, such as a machine.
     pub on: Option<String>,
     /// How it came about, a line each.

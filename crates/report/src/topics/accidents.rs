@@ -5,8 +5,8 @@ use lab::analysis::{EngineDifference, ExperimentAnalysis, VariantAnalysis};
 use lab::engine_name::ENGINE;
 use lab::tier::{KILL, SCHEDULES, Schedules};
 
-use super::Subject;
 use super::storage_models::model_words;
+use super::{Subject, crash_answer};
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
 use crate::words::count;
 
@@ -150,14 +150,19 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
 
 /// The files that show damage, the first by name.
 fn artifacts(experiment: &ExperimentAnalysis) -> Vec<Item> {
-    let all = || experiment.variants.iter().flat_map(|it| &it.artifacts);
-    let total = all().count();
-    let named = all().take(ARTIFACTS).map(|artifact| {
+    let all = || experiment.variants.iter();
+    let total = all().map(|it| it.artifacts.len()).sum::<usize>();
+    // Of the user's own workload, those of the current settings.
+    let current = crash_answer::current(experiment);
+    let named = all().filter(|it| current.is_none_or(|current| it.label == current.label));
+    let named: Vec<_> = named.flat_map(|it| &it.artifacts).take(ARTIFACTS).collect();
+    let more = total > named.len();
+    let named = named.into_iter().map(|artifact| {
         let path = Sentence::code(artifact.path.display().to_string());
         Item::new(path.words(format!(": {}", artifact.about)))
     });
     let folder = Sentence::code(format!("artifacts/{}", experiment.key));
-    let more = (total > ARTIFACTS).then(|| {
+    let more = more.then(|| {
         let words = format!(" holds {} witnesses in all.", count(total as u64));
         Item::new(folder.words(words))
     });

@@ -4,8 +4,8 @@ use lab::analysis::{Answer, Compared, ExperimentAnalysis, Faster, Finding, Safet
 use lab::design::MANY;
 use lab::tier::{Accident, Class};
 
-use super::Subject;
 use super::findings::{better_still, sentence};
+use super::{Subject, crash_answer};
 use crate::document::{Block, Item, Role, Sentence};
 use crate::figures;
 use crate::glossary::explained;
@@ -25,7 +25,10 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
         .flat_map(|it| details(subject, it));
     let note = experiment.note.as_deref().map(Sentence::marked);
     let note = note.map(|note| Block::Paragraph(note, Role::Quote));
-    [Block::Paragraph(answer_words(subject), Role::Answer)]
+    // What is lost with the current settings is an answer already.
+    let is_open = crash_answer::current(experiment).is_none_or(|it| it.safety.is_none());
+    let words = is_open.then(|| Block::Paragraph(answer_words(subject), Role::Answer));
+    words
         .into_iter()
         .chain(Block::list(details.map(Item::new)))
         .chain(Block::list(doubts))
@@ -53,11 +56,12 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .and(names.sentence(0))
                 .words(".")
         }
-        Answer::Unresolved(tied) => format!(
-            "No answer yet: any of {} may be the best, and they look too different to choose one; more rounds may decide.",
+        Answer::Unresolved(tied) => Sentence::from(format!(
+            "No answer yet: any of {} may be the best, and they look too different to choose one; more rounds may decide",
             plural(tied, "variant", "variants")
-        )
-        .into(),
+        ))
+        .and(more_rounds(subject.experiment))
+        .words("."),
         Answer::OnlyBaseline => match subject.median(0) {
             Some(median) => (names.sentence(0).words(": ").figure(median))
                 .words(". There is nothing to compare it with."),
@@ -83,7 +87,9 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
         let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
         return Sentence::from("No detectable difference from ")
             .and(baseline)
-            .and(explained(&format!("{}.", detectable.unwrap_or_default())));
+            .and(explained(&detectable.unwrap_or_default()))
+            .and(finer(subject.experiment))
+            .words(".");
     }
     if better + same + lost + unknown == 0 {
         let all = if worse == 1 {
@@ -187,6 +193,25 @@ fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
         faster,
     ];
     all.into_iter().flatten().collect()
+}
+
+/// How smaller differences are detected, where an option does it.
+pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
+    match more_rounds(experiment) {
+        rounds if rounds.is_empty() => rounds,
+        rounds => Sentence::from("; more rounds detect smaller ones").and(rounds),
+    }
+}
+
+/// How to measure more rounds, where an option does it.
+pub(super) fn more_rounds(experiment: &ExperimentAnalysis) -> Sentence {
+    /// The id of the experiment that `pragmark measure` makes.
+    const MEASURE: &str = "measure";
+    let twice = 2 * experiment.rounds.max(10);
+    match experiment.id == MEASURE {
+        true => Sentence::from(": ").and_code(format!("--rounds {twice}")),
+        false => Sentence::default(),
+    }
 }
 
 /// The variants that are not distinguishable from the best one.

@@ -158,7 +158,7 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
         [
             Column::left("directory"),
             Column::left("storage").prose(),
-            Column::right("fsync, median"),
+            Column::right("fsync before the run, median"),
             Column::right("p99"),
             Column::left("result of the fsync probe").prose(),
             Column::right("free"),

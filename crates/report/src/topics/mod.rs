@@ -6,6 +6,7 @@ mod accidents;
 mod answers;
 mod bindings;
 mod claims;
+mod crash_answer;
 mod curve;
 mod directories;
 mod durability;
@@ -61,7 +62,8 @@ pub fn answers(analysis: &Analysis) -> Vec<QuestionAnswered> {
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 21] = [
+const OF_EXPERIMENT: [OfExperiment; 22] = [
+    crash_answer::blocks,
     answers::answer,
     tuning::blocks,
     curve::blocks,
@@ -137,11 +139,20 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// The question of a run that has one.
+fn question(analysis: &Analysis) -> Option<String> {
+    match analysis.experiments.as_slice() {
+        [only] => Some(Sentence::marked(&only.question).plain()),
+        _ => None,
+    }
+}
+
 /// The report of a run as a document.
 pub fn report(analysis: &Analysis) -> Document {
     let (title, on) = run::title(analysis);
     Document {
         title,
+        question: question(analysis),
         on: Some(on),
         about: run::about(analysis),
         head: run::head(analysis),

@@ -3,6 +3,7 @@
 use lab::analysis::{Advice, Analysis, ExperimentAnalysis, Gain, Ladder, MayLose, Rung, Withheld};
 
 use super::Subject;
+use super::answers::{finer, more_rounds};
 use crate::document::{Block, Code, Sentence, led};
 use crate::figures;
 use crate::glossary::explained;
@@ -200,7 +201,7 @@ fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sent
     let accepted = Sentence::from(accepted_words(rung.may_lose)).words(": ");
     let advice = match &rung.advice {
         Ok(advice) => advice,
-        Err(why) => return accepted.and(withheld(why, names)),
+        Err(why) => return accepted.and(withheld(why, experiment, names)),
     };
     let name = names.sentence(advice.variant);
     let brings = match &advice.gain {
@@ -253,7 +254,7 @@ fn gain_of(gain: &Gain, experiment: &ExperimentAnalysis) -> Sentence {
 }
 
 /// Why a rung has no advice.
-fn withheld(why: &Withheld, names: &Names) -> Sentence {
+fn withheld(why: &Withheld, experiment: &ExperimentAnalysis, names: &Names) -> Sentence {
     let none = Sentence::from("no recommendation, because ");
     match why {
         Withheld::NoBaseline => none.words("the baseline was not measured."),
@@ -268,9 +269,11 @@ fn withheld(why: &Withheld, names: &Names) -> Sentence {
         }
         Withheld::NoVariant => "no variant of this experiment is known to.".into(),
         Withheld::Unresolved(tied) => none.words(format!(
-            "any of {} may be the best, and they look too different to choose one; more rounds may decide.",
+            "any of {} may be the best, and they look too different to choose one; more rounds may decide",
             plural(*tied, "variant", "variants")
-        )),
+        ))
+        .and(more_rounds(experiment))
+        .words("."),
         Withheld::Unconfirmed(variant) => none
             .words("the confirmation run does not distinguish ")
             .and(names.sentence(*variant))
@@ -278,8 +281,10 @@ fn withheld(why: &Withheld, names: &Names) -> Sentence {
         Withheld::TooNoisy(variant, detectable) => none
             .and(names.sentence(*variant))
             .words(format!(
-                " is not distinguishable from the baseline, and the rounds could only have detected a difference of {}.",
+                " is not distinguishable from the baseline, and the rounds could only have detected a difference of {}",
                 figures::percent(*detectable)
-            )),
+            ))
+            .and(finer(experiment))
+            .words("."),
     }
 }

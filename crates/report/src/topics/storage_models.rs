@@ -7,7 +7,7 @@ use lab::tier::{
 };
 use lab::trial::DataTable;
 
-use super::{Subject, tiers};
+use super::{Subject, crash_answer, tiers};
 use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
 use crate::glossary::explained;
 use crate::names::listed;
@@ -48,12 +48,16 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         "Lost: {}; ! less safe than documented.",
         tier_legend()
     ));
-    let brief = [heading]
-        .into_iter()
-        .chain(crashed(subject))
-        .chain([matrix, legend])
-        .chain(broken)
-        .collect();
+    let has_answer = crash_answer::current(subject.experiment).is_some();
+    let brief = match has_answer {
+        true => crashed(subject).into_iter().chain(broken).collect(),
+        false => [heading]
+            .into_iter()
+            .chain(crashed(subject))
+            .chain([matrix, legend])
+            .chain(broken)
+            .collect(),
+    };
     let fold = Block::Fold(Fold {
         open: tries_crashes,
         printed: true,

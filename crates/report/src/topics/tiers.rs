@@ -1,6 +1,6 @@
 //! What safety costs: speed against safety tier, and the best variant at each tier.
 
-use lab::analysis::{BestAtTier, Tiered, VariantAnalysis};
+use lab::analysis::{BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis};
 use lab::tier::{Accident, Class, Loss, Losses, Tier};
 
 use super::Subject;
@@ -28,7 +28,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         ))])
     });
     let gaps = gaps(subject).into_iter();
-    let gaps = Block::list(gaps.map(Item::new));
+    let gaps = Block::list(gaps.chain(precautions(experiment)).map(Item::new));
     let has_choice = experiment.best_at_tiers.len() > 1 && !experiment.tries_crashes();
     let chart = has_choice.then(|| Block::chart(chart(subject)));
     legend.into_iter().chain(chart).chain(gaps).collect()
@@ -185,7 +185,8 @@ pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
 }
 
 /// What an accident takes: a sign and a word or two.
-fn class_cell(class: Class, accident: Accident) -> Cell {
+/// What variants of a class lose in an accident.
+pub(super) fn class_cell(class: Class, accident: Accident) -> Cell {
     if class.uncrashed {
         let (sign, tone) = loss_mark(Some(Loss::Corruption));
         return Cell::new(UNCRASHED).signed(sign, tone);
@@ -193,6 +194,38 @@ fn class_cell(class: Class, accident: Accident) -> Cell {
     let loss = class.loss(accident);
     let (sign, tone) = loss_mark(loss);
     Cell::new(loss_short(loss)).signed(sign, tone)
+}
+
+/// What an application does against a loss that was seen on a rare occasion alone, once for each occasion.
+fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
+    const PRECAUTIONS: [(&str, &str); 2] = [
+        (
+            "a change of the journal mode",
+            "change the journal mode once, with the application stopped, and while `synchronous` is FULL or EXTRA.",
+        ),
+        (
+            "shrinking the database file",
+            "before VACUUM, copy the database, or set `synchronous` to EXTRA for it.",
+        ),
+    ];
+    let safeties = experiment
+        .variants
+        .iter()
+        .filter_map(|it| it.safety.as_ref());
+    let seen: Vec<&str> = safeties
+        .flat_map(|safety| &safety.tier.occasions)
+        .map(|rare| rare.occasion.as_str())
+        .collect();
+    let seen = |occasion: &str| seen.iter().any(|it| it.starts_with(occasion));
+    let given = PRECAUTIONS
+        .into_iter()
+        .filter(|(occasion, _)| seen(occasion));
+    given
+        .map(|(occasion, precaution)| {
+            Sentence::from(format!("What was seen only on {occasion}: "))
+                .and(Sentence::marked(precaution))
+        })
+        .collect()
 }
 
 /// Why tiers were not measured, variants with the same reason together.

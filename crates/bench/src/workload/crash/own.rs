@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crash::{Act, Beginning, CrashSettings, Execution, InForce, OwnScript, Performed, Script};
+use crash::{
+    Act, Beginning, CrashSettings, Execution, FEWEST, InForce, OwnScript, Performed, Script,
+};
 use engine::{Connection, Library, OpenFlags};
 use lab::tier::CRASHED;
 use lab::trial::DataTable;
@@ -26,6 +28,10 @@ pub(super) struct Own {
     names: Vec<String>,
     /// The transactions that write, where they are known beforehand.
     transactions: Option<usize>,
+    /// Whether the script has all of them.
+    is_whole: bool,
+    /// How many images are sampled under each model, in words.
+    images: String,
     /// The options that name it.
     pub(super) options: String,
 }
@@ -108,15 +114,19 @@ impl Own {
             differing,
         } = *performed;
         let extent = match self.transactions {
-            _ if statements == of => format!("all {transactions}"),
+            _ if statements == of && self.is_whole => format!("all {transactions}"),
             Some(all) => format!("the first {transactions} of {all}"),
             None => format!("the first {transactions}"),
         };
         let mut rows = vec![
             ("transactions", extent),
-            ("statements", format!("{statements} of {of}")),
+            match self.is_whole {
+                true => ("statements", format!("{statements} of {of}")),
+                false => ("statements", statements.to_string()),
+            },
         ];
         rows.extend(self.names.first().map(|name| ("database", name.clone())));
+        rows.push(("images under each storage model", self.images.clone()));
         if self.transactions.is_some() {
             rows.push(("statements unlike the recording", differing.to_string()));
         }
@@ -203,12 +213,26 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
             .collect(),
         beginning,
         transactions: None,
+        is_whole: true,
         options,
+        images: images(parameters),
     })
 }
 
+/// How many images are sampled under each storage model, in words.
+fn images(parameters: &Parameters) -> String {
+    let most = format!("at most {}", parameters.images);
+    match parameters.image_mb {
+        0 => most,
+        mb => format!(
+            "{most}, fewer where they hold more than {mb} MB together, at least {FEWEST} if there are so many"
+        ),
+    }
+}
+
 fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
-    let traffic = traffic::read(path, trial.directory, &parameters.database)?;
+    let (database, most) = (&parameters.database, parameters.transactions);
+    let traffic = traffic::read(path, trial.directory, database, most)?;
     for file in traffic.files.iter().filter(|file| file.exists()) {
         prepare(trial, file)?;
     }
@@ -227,6 +251,8 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
         script: traffic.script,
         names: traffic.names,
         transactions: Some(traffic.transactions),
+        is_whole: traffic.is_whole,
+        images: images(parameters),
     })
 }
 

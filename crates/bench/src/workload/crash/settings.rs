@@ -33,6 +33,8 @@ parameters! {
     struct Parameters {
         /// Crash images under each storage model; models with fewer states have fewer.
         images: usize = 2_000, 1..=100_000_000;
+        /// Megabytes that the images under each storage model may hold together, of which 200 are sampled in any case; 0 for any number.
+        image_mb: usize = 0, 0..=1_000_000;
         /// Schedules of two connections to play of each scenario of the journal mode; from 200 on, scenarios of up to 10,000 are played in full. 0 for none.
         schedules: usize = 20, 0..=100_000_000;
         /// Whether overwriting is powersafe, as SQLite assumes unless the URI of the database has psow=0.

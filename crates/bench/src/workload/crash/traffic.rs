@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crash::{Act, Beginning, Execution, Script};
 use lab::level::Settings;
 use script::effect;
-use trace::{Bound, Call, Values};
+use trace::{Bound, Call, Trace, Values};
 
 use crate::error::TrialError;
 use crate::workload::replay::source::{self, Fate, Recording};
@@ -26,6 +26,9 @@ const DECIDED: [&str; 7] = [
     "busy_timeout",
 ];
 
+/// How many more transactions are read than are crashed, as some may change nothing.
+const FURTHER: usize = 1_000;
+
 /// What a trace has for a crash trial.
 pub(super) struct Traffic {
     /// The statements.
@@ -36,80 +39,132 @@ pub(super) struct Traffic {
     pub(super) names: Vec<String>,
     /// The transactions that write to the main one.
     pub(super) transactions: usize,
+    /// Whether the statements are those of all of them.
+    pub(super) is_whole: bool,
 }
 
 /// Calls of one connection that belong together, with the ticket of the commit if there was one.
 #[derive(Default)]
 struct Group {
-    calls: Vec<usize>,
+    connection: i64,
+    events: Vec<i64>,
     ticket: Option<u64>,
+    /// The start of the last call.
+    start_us: i64,
+    /// Whether something in it is kept although nothing is committed.
+    prepares: bool,
 }
 
-/// Reads a trace. `database` is the name or the end of the path of the database; empty for the one that was written
-/// most often.
+/// Reads of a trace what is to be crashed: at most so many of its transactions, and a few more in case some of them change
+/// nothing. `database` is the name or the end of the path of the database; empty for the one that was written most often.
 ///
 /// # Errors
 /// The trace cannot be read, or nothing in it writes to that database.
-pub(super) fn read(path: &Path, directory: &Path, database: &str) -> Result<Traffic, TrialError> {
+pub(super) fn read(
+    path: &Path,
+    directory: &Path,
+    database: &str,
+    most: usize,
+) -> Result<Traffic, TrialError> {
     let trace = source::open(path)?;
     let mut recording = Recording::read(&trace, path, directory)?;
-    let mut calls = Vec::new();
-    trace.for_each_call(|call| {
-        calls.push(call);
-        Ok::<(), TrialError>(())
-    })?;
-    let groups = groups(&calls);
-    let main = main(&recording, &calls, &groups, (path, database))?;
+    let groups = groups(&trace, &recording)?;
+    let main = main(&recording, &groups, (path, database))?;
     let files = arrange(&mut recording, main);
     let decided = DECIDED.map(|name| (name.to_owned(), "".into()));
     recording.confine(&Settings::from(decided));
-    calls.iter_mut().for_each(|it| recording.bind_attached(it));
     let recorded = recording.databases[0].recorded.clone();
-    let groups: Vec<Group> = groups
-        .into_iter()
-        .filter(|group| database_of(&recording, &calls, group) == Some(&recorded))
-        .collect();
-    let (acts, transactions) = acts(&recording, &calls, ordered(&calls, groups));
+    let own = groups.into_iter();
+    let own = own.filter(|group| database_of(&recording, group) == Some(&recorded));
+    let own: Vec<Group> = own.collect();
+    let transactions = own.iter().filter(|group| group.ticket.is_some()).count();
+    let most = most.saturating_add(FURTHER);
+    let groups = first(ordered(own), most);
+    let calls = calls(&trace, &mut recording, &groups)?;
+    let acts = acts(&recording, &calls, groups);
     let path = Some(path.to_owned());
     let names = recording.databases.into_iter().map(|it| it.recorded);
     Ok(Traffic {
         transactions,
+        is_whole: transactions <= most,
         script: Script { path, acts },
         files,
         names: names.collect(),
     })
 }
 
-/// The calls of each connection, divided where its transactions end.
-fn groups(calls: &[Call]) -> Vec<Group> {
+/// The calls of each connection, divided where its transactions end, without those that only read.
+fn groups(trace: &Trace, recording: &Recording) -> Result<Vec<Group>, TrialError> {
     let mut groups = Vec::new();
     let mut open: BTreeMap<i64, Group> = BTreeMap::new();
-    for (index, call) in calls.iter().enumerate() {
+    trace.for_each_call(|call| {
         let group = open.entry(call.connection).or_default();
-        group.calls.push(index);
+        group.connection = call.connection;
+        group.events.push(call.event);
         group.ticket = group.ticket.or(call.ticket);
+        group.start_us = call.start_us;
+        group.prepares |= prepares(recording, &call);
         if call.autocommit {
-            groups.extend(open.remove(&call.connection));
+            let ended = open.remove(&call.connection);
+            groups.extend(ended.filter(|it| it.ticket.is_some() || it.prepares));
         }
-    }
-    groups
+        Ok::<(), TrialError>(())
+    })?;
+    Ok(groups)
 }
 
-fn database_of<'r>(recording: &'r Recording, calls: &[Call], group: &Group) -> Option<&'r String> {
-    let call = &calls[*group.calls.first()?];
-    Some(&recording.connections.get(&call.connection)?.database)
+/// Whether a call prepares a connection for what it does afterwards.
+fn prepares(recording: &Recording, call: &Call) -> bool {
+    let sql = match &call.values {
+        Values::Expanded(sql) => Some(sql),
+        _ => recording.texts.get(&call.statement).map(|text| &text.sql),
+    };
+    sql.is_some_and(|sql| ["attach", "pragma"].contains(&effect::first_word(sql).as_str()))
+}
+
+/// The groups up to that many commits.
+fn first(groups: Vec<Group>, commits: usize) -> Vec<Group> {
+    let mut left = commits;
+    let within = groups.into_iter().take_while(|group| {
+        let fits = left > 0;
+        left = left.saturating_sub(usize::from(group.ticket.is_some()));
+        fits
+    });
+    within.collect()
+}
+
+/// The calls of these groups, by their events.
+fn calls(
+    trace: &Trace,
+    recording: &mut Recording,
+    groups: &[Group],
+) -> Result<HashMap<i64, Call>, TrialError> {
+    let wanted: HashSet<i64> = groups.iter().flat_map(|it| &it.events).copied().collect();
+    let mut calls = HashMap::new();
+    trace.for_each_call(|mut call| {
+        if wanted.contains(&call.event) {
+            recording.bind_attached(&mut call);
+            calls.insert(call.event, call);
+        }
+        Ok::<(), TrialError>(())
+    })?;
+    Ok(calls)
+}
+
+fn database_of<'r>(recording: &'r Recording, group: &Group) -> Option<&'r String> {
+    let connection = recording.connections.get(&group.connection)?;
+    Some(&connection.database)
 }
 
 /// The number of the database to crash.
 fn main(
     recording: &Recording,
-    calls: &[Call],
     groups: &[Group],
     (path, wanted): (&Path, &str),
 ) -> Result<usize, TrialError> {
     let mut commits: HashMap<&String, usize> = HashMap::new();
     for group in groups.iter().filter(|group| group.ticket.is_some()) {
-        if let Some(database) = database_of(recording, calls, group) {
+        if let Some(database) = database_of(recording, group) {
             *commits.entry(database).or_default() += 1;
         }
     }
@@ -140,32 +195,30 @@ fn arrange(recording: &mut Recording, main: usize) -> Vec<PathBuf> {
 }
 
 /// Transactions in the order of their commits, and everything else that is kept between them, by the time of its start.
-fn ordered(calls: &[Call], groups: Vec<Group>) -> Vec<Group> {
-    let start = |group: &Group| group.calls.last().map_or(0, |call| calls[*call].start_us);
+fn ordered(groups: Vec<Group>) -> Vec<Group> {
     let (mut writing, others): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| group.ticket.is_some());
     writing.sort_by_key(|group| group.ticket);
     let mut latest = i64::MIN;
     let mut timed = Vec::new();
     for group in writing {
-        latest = latest.max(start(&group));
+        latest = latest.max(group.start_us);
         timed.push((latest, 1, group));
     }
-    timed.extend(others.into_iter().map(|group| (start(&group), 0, group)));
+    timed.extend(others.into_iter().map(|group| (group.start_us, 0, group)));
     // Stable, so that commits stay in their order.
     timed.sort_by_key(|(time, rank, _)| (*time, *rank));
     timed.into_iter().map(|(_, _, group)| group).collect()
 }
 
-/// The statements that are executed, and the number of transactions that write.
-fn acts(recording: &Recording, calls: &[Call], groups: Vec<Group>) -> (Vec<Act>, usize) {
+/// The statements that are executed.
+fn acts(recording: &Recording, calls: &HashMap<i64, Call>, groups: Vec<Group>) -> Vec<Act> {
     let mut attached = HashSet::new();
-    let (mut acts, mut transactions) = (Vec::new(), 0);
+    let mut acts = Vec::new();
     for group in groups {
-        let before = acts.len();
-        for number in &group.calls {
-            let call = &calls[*number];
-            let Some(execution) = execution(recording, call) else {
+        for event in &group.events {
+            let call = calls.get(event);
+            let Some(execution) = call.and_then(|call| execution(recording, call)) else {
                 continue;
             };
             let first = effect::first_word(&execution.sql);
@@ -182,9 +235,8 @@ fn acts(recording: &Recording, calls: &[Call], groups: Vec<Group>) -> (Vec<Act>,
                 acts.push(Act::Execution(execution));
             }
         }
-        transactions += usize::from(group.ticket.is_some() && acts.len() > before);
     }
-    (acts, transactions)
+    acts
 }
 
 /// A call as it is executed; none where it is left out or cannot be executed.

@@ -1,6 +1,7 @@
 //! `pragmark crash`: what crashes, killed processes and unlucky moments do to databases. Each is a run like
 //! any other, of an experiment that the options describe.
 
+mod current;
 mod known;
 mod own;
 mod plan;

@@ -19,8 +19,13 @@ use crate::text_file::text_of;
 /// A longer script would give recordings that no crash laboratory can look through.
 const MOST_SCRIPT_BYTES: u64 = 16 << 20;
 
-const HINT: &str =
-    "each statement must run on an empty database, or on the one of --db; nothing was written";
+/// What to do about a script that fails.
+fn hint(args: &CrashArgs) -> &'static str {
+    match args.db {
+        Some(_) => "nothing was written",
+        None => "name your database with --db if the script needs its tables; nothing was written",
+    }
+}
 
 /// Settings that neither an attached database nor a script is likely to have by itself, and the default ones for engines
 /// that lack them.
@@ -44,6 +49,7 @@ pub(super) fn check(
     let script = script(&library, path, args, folder.path())?;
     let copy = |database: &PathBuf| copied(&library, database, folder.path(), args);
     let beginning = args.db.as_ref().map(copy).transpose()?;
+    let failure = |error| failure(error, args);
     let mut sandbox = Sandbox::new(&source).map_err(failure)?;
     for (journal_mode, synchronous) in CHECKED {
         let settings = CrashSettings {
@@ -76,7 +82,7 @@ fn script(
     }
     let count = plan::transactions(args) as usize;
     bench::crash_script(library, &files, args.db.as_deref(), folder, count)
-        .map_err(|error| Failure::usage(error).hint(HINT))
+        .map_err(|error| Failure::usage(error).hint(hint(args)))
 }
 
 /// Says what a verdict on the script will be about besides the settings of a variant.
@@ -121,17 +127,19 @@ fn copied(
     let read = connection.query_i64("SELECT count(*) FROM sqlite_master");
     read.map_err(unusable)?;
     connection.close().map_err(unusable)?;
-    Beginning::of(&[&copy], plan::transactions(args) as usize).map_err(failure)
+    Beginning::of(&[&copy], plan::transactions(args) as usize).map_err(|error| failure(error, args))
 }
 
-fn failure(error: CrashError) -> Failure {
+fn failure(error: CrashError, args: &CrashArgs) -> Failure {
     match &error {
         CrashError::Script { .. } | CrashError::Unfinished { .. } => {
-            Failure::usage(&error).hint(HINT)
+            Failure::usage(&error).hint(hint(args))
         }
         CrashError::NothingCommitted { .. } | CrashError::TooMuchWritten { .. } => {
             Failure::usage(&error)
         }
+        CrashError::DamagedBeginning { .. } => Failure::unusable(&error)
+            .hint("`pragmark doctor --db FILE --quick-check` looks for damage of a database"),
         _ => Failure::unusable(&error),
     }
 }

@@ -12,6 +12,7 @@ use lab::record::RunPlan;
 use lab::seed::Seed;
 use lab::tier::{self, KILL, SCHEDULES, TierSet, WORKLOAD};
 
+use super::current;
 use crate::cli::CrashArgs;
 use crate::commands::engine::name_in_plan;
 use crate::commands::run;
@@ -23,6 +24,9 @@ const QUICK_IMAGES: u32 = 600;
 
 /// Images under each model on a database of the user's: each takes as long as what was written until then.
 const OWN_IMAGES: u32 = 2_000;
+
+/// Megabytes that the images of a user's own workload hold together under each model, unless their number is stated.
+const IMAGE_MB: u32 = 512;
 
 /// Transactions of the user's own workload on a database, unless stated.
 const TRANSACTIONS: u32 = 100;
@@ -146,8 +150,10 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
         (_, file) => absolute(file.as_deref())?,
     };
     let number = |number: u32| Level::Int(number.into());
+    let is_sampled = is_on_database(args) && args.images.is_none();
     let rest = levels([
         ("images", number(args.images.unwrap_or(usual))),
+        ("image_mb", number(if is_sampled { IMAGE_MB } else { 0 })),
         ("second_crash_every", number(args.second_crash_every)),
         ("crash_threads", number(args.threads.unwrap_or(0).into())),
         ("script", script.as_str().into()),
@@ -177,7 +183,11 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
             variants.push((variant(levels, &overlaid(&rest, &settings)), engine));
         }
     }
-    Ok(with_engines(variants))
+    let mut variants = with_engines(variants);
+    if let Some(current) = current::of(args)? {
+        current::lead(&mut variants, &current);
+    }
+    Ok(variants)
 }
 
 /// The directory of crash trials. A copy of the user's database may be too large for memory.
@@ -262,7 +272,8 @@ type AllAndNamed = (Settings, Settings);
 
 /// Every combination of the values given: all settings, and those that name a variant.
 fn of_options(args: &CrashArgs) -> Vec<AllAndNamed> {
-    let locking_modes = match args.quick {
+    // Applications rarely lock a database for themselves alone; the option tries it.
+    let locking_modes = match args.quick || is_on_database(args) {
         true => &[LockingMode::Normal],
         false => LockingMode::ALL,
     };

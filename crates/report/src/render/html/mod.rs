@@ -30,6 +30,7 @@ const SCRIPT: &str = include_str!("../../../templates/page.js");
 struct Page<'a> {
     version: &'static str,
     title: Cow<'a, str>,
+    question: Option<Cow<'a, str>>,
     on: Option<Cow<'a, str>>,
     style: &'static str,
     style_hash: String,
@@ -61,6 +62,7 @@ pub fn html(document: &Document) -> Result<String> {
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title: one_line(&document.title),
+        question: document.question.as_deref().map(one_line),
         on: document.on.as_deref().map(one_line),
         style: STYLE,
         style_hash: hash(STYLE),

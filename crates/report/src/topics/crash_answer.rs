@@ -1,0 +1,136 @@
+//! The short answer of a crash of the user's own workload: what the current settings lose, and which others lose less.
+
+use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
+use lab::level::{Level, distinct};
+use lab::tier::{Accident, CURRENT, Class, Loss, Safety};
+
+use super::{Subject, storage_models, tiers};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
+use crate::words::{capital, class_words, count};
+
+/// The settings that a crash is tried with, and an application can vary.
+const TRIED: [&str; 2] = ["journal_mode", "synchronous"];
+
+/// Where the terminal's readers have the rest.
+const WHOLE: &str = "The page and `--format markdown` have all settings under each storage model.";
+
+/// Sets of settings that are named where several lose the same.
+const NAMED: usize = 4;
+
+/// The short answer; nothing unless the current settings are among those that were crashed.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let variants = &subject.experiment.variants;
+    let number = variants.iter().position(is_current);
+    let current = number.and_then(|number| Some((number, variants[number].safety.as_ref()?)));
+    let Some((number, safety)) = current else {
+        return Vec::new();
+    };
+    let words = class_words(variants[number].class());
+    let answer = Sentence::from("What is lost with the current settings, ")
+        .and(subject.names.detail(number))
+        .words(format!(": {words}."));
+    let others = (variants.len() > 1).then(|| Block::table(table(subject)));
+    [Block::paragraph(answer)]
+        .into_iter()
+        .chain(Block::list(losing(safety)))
+        .chain(others)
+        .chain(next(subject).map(Block::paragraph))
+        .chain([Block::brief(vec![Block::small(Sentence::marked(WHOLE))])])
+        .collect()
+}
+
+/// The variant with the current settings, where it was crashed.
+pub(super) fn current(experiment: &ExperimentAnalysis) -> Option<&VariantAnalysis> {
+    let mut variants = experiment.variants.iter();
+    variants.find(|it| is_current(it))
+}
+
+fn is_current(variant: &VariantAnalysis) -> bool {
+    variant.name.as_deref() == Some(CURRENT)
+}
+
+/// What the current settings lose under each storage model within SQLite's assumptions.
+fn losing(safety: &Safety) -> Vec<Item> {
+    let models = safety.models.iter().filter(|model| model.assumed);
+    let losing = models.filter(|model| model.worst() > Some(Loss::Nothing));
+    let words = |model| Sentence::from(capital(&storage_models::model_words(model)));
+    losing
+        .map(|model| {
+            let words = Sentence::from(format!("Under {}: ", model.model)).and(words(model));
+            Item::new(words.words("."))
+        })
+        .collect()
+}
+
+/// The sets of settings by what they lose, the safest first.
+fn table(subject: &Subject<'_>) -> Table {
+    let variants = || subject.experiment.variants.iter().enumerate();
+    let row = |class: Class| {
+        let own: Vec<usize> = variants()
+            .filter(|(_, it)| it.class() == class)
+            .map(|(index, _)| index)
+            .collect();
+        let losses = Accident::ALL.map(|accident| tiers::class_cell(class, accident));
+        let number = Cell::number(Some(count(own.len() as u64)));
+        let names = Cell::new(subject.names.list(&own, NAMED));
+        Row::new(losses.into_iter().chain([number, names]))
+    };
+    Table::new(
+        "Settings by what they lose",
+        tiers::columns()
+            .into_iter()
+            .chain([Column::right("sets"), Column::left("of settings").prose()]),
+        subject.experiment.classes().into_iter().map(row),
+    )
+}
+
+/// The command that compares the current settings with the safest ones by speed, which crash tests do not measure.
+fn next(subject: &Subject<'_>) -> Option<Sentence> {
+    let experiment = subject.experiment;
+    let safest = *experiment.classes().first()?;
+    let is_meant = |it: &&VariantAnalysis| it.class() == safest || is_current(it);
+    let safest: Vec<&VariantAnalysis> = experiment.variants.iter().filter(is_meant).collect();
+    let vary = TRIED.map(|name| {
+        let levels = safest.iter().filter_map(|it| it.settings.get(name));
+        let levels = distinct(levels.map(Level::to_string));
+        format!(" --vary {name}={}", levels.join(","))
+    });
+    let command = format!(
+        "pragmark measure{}{} --combine",
+        workload(safest.first()?),
+        vary.concat()
+    );
+    let words = match safest.len() {
+        1 => return None,
+        _ => {
+            "Crash tests measure no speed. How fast the current settings and those that lose least are: "
+        }
+    };
+    Some(Sentence::from(words).and_code(command).words("."))
+}
+
+/// The options that name what was crashed.
+fn workload(variant: &VariantAnalysis) -> String {
+    let text = |name: &str| {
+        let level = variant.settings.get(name)?.as_text()?;
+        (!level.is_empty()).then(|| word(level))
+    };
+    let options = [
+        ("--trace ", text("trace")),
+        ("--db ", text("database")),
+        ("", text("script")),
+    ];
+    let given = options.into_iter();
+    let given = given.filter(|(name, _)| *name != "--db " || text("trace").is_none());
+    let given = given.filter_map(|(name, value)| Some(format!(" {name}{}", value?)));
+    given.collect()
+}
+
+/// A word of a command line.
+fn word(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
