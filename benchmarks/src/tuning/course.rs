@@ -48,6 +48,7 @@ impl<'a> Course<'a> {
             block: block as u32,
             seen: self.trials.stopped(configuration, block as u32),
             configuration: configuration.to_vec(),
+            constrained: Vec::new(),
         };
         let cost = tried.cost().unwrap_or(STOPPED).ln();
         self.tried.push((tried.configuration, cost));

@@ -12,6 +12,7 @@ use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
 use lab::level::Level;
 use lab::tuning::Advice;
 
+use super::tables::forms;
 use crate::error::TrialError;
 use crate::examination::{literal, quoted};
 
@@ -55,12 +56,12 @@ impl Candidate {
     }
 }
 
-/// Changes of the indexes of a database that may help these statements, on a copy of it, which is changed: at most three
-/// indexes, those first that most statements use, and the removal of those that none uses.
+/// Changes of the schema of a database that may help these statements, on a copy of it, which is changed: at most three
+/// indexes, those first that most statements use, the removal of those that none uses, and other forms of the tables.
 ///
 /// # Errors
 /// The copy is no database, or the disk is full.
-pub fn index_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, TrialError> {
+pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, TrialError> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
     connection.execute("ANALYZE")?;
@@ -79,8 +80,9 @@ pub fn index_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, T
         .map(|(it, _)| Ok(it.advice(size(&connection, &it)?)));
     let indexes: Result<Vec<Advice>, EngineError> = sized.collect();
     let indexes = indexes?;
+    let forms = forms(&connection, statements)?;
     connection.close()?;
-    Ok(indexes.into_iter().chain(drop).collect())
+    Ok(indexes.into_iter().chain(drop).chain(forms).collect())
 }
 
 /// The columns of each table, without the one that is its rowid and without those that an index begins with.
@@ -97,7 +99,7 @@ fn tables(connection: &Connection) -> Result<BTreeMap<String, Vec<String>>, Engi
     Ok(tables)
 }
 
-fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineError> {
+pub(super) fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineError> {
     let rows = connection.query_all(sql)?.into_iter();
     let pair = |row: Vec<Value>| <[Value; 2]>::try_from(row).ok();
     let pairs = rows.filter_map(pair);
@@ -105,7 +107,7 @@ fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineE
 }
 
 /// The words of a statement in lower case.
-fn words(sql: &str) -> BTreeSet<String> {
+pub(super) fn words(sql: &str) -> BTreeSet<String> {
     let words = sql.split(|it: char| !it.is_alphanumeric() && it != '_');
     words.map(str::to_lowercase).collect()
 }
@@ -264,7 +266,10 @@ mod tests {
         connection.execute(schema).unwrap();
         connection.close().unwrap();
         let statements: Vec<String> = statements.iter().map(|it| (*it).to_owned()).collect();
-        index_advice(&path, &statements).unwrap()
+        let all = schema_advice(&path, &statements).unwrap().into_iter();
+        // Other forms of tables have tests of their own.
+        all.filter(|it| !it.change.ends_with(" for orders"))
+            .collect()
     }
 
     fn sql(advice: &[Advice]) -> Vec<&str> {

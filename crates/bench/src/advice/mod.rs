@@ -1,11 +1,12 @@
 //! What `pragmark tune` measures apart from settings: changes of the application that a workload can carry out by itself.
 
 mod indexes;
+mod tables;
 
 use lab::level::Level;
 use lab::tuning::Advice;
 
-pub use self::indexes::index_advice;
+pub use self::indexes::schema_advice;
 
 use crate::levers::Ground;
 use crate::workload::sql::commits_by_itself;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::level::{Settings, distinct};
 use crate::metric::higher_is_better;
 use crate::stats::median;
-use crate::tuning::{Advised, Contribution, Seen, Tried, Tuning, Unchanged};
+use crate::tuning::{Advised, Constrained, Contribution, Moved, Seen, Tried, Tuning, Unchanged};
 
 /// A search and its ablation. What is recommended is measured by the rounds of the experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,11 @@ pub struct TuningAnalysis {
     pub contributions: Vec<Contribution>,
     /// The settings that differ and whose contribution is not known: too little time, or trials that failed.
     pub not_measured: Vec<String>,
+    /// Whether the optimum has moved since an earlier search; none without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Moved>,
+    /// What other metrics may be, as the rounds of what is recommended judge it.
+    pub constraints: Vec<Constrained>,
     /// What changes of the application bring, apart from settings.
     pub advised: Vec<Advised>,
     /// The noise of a trial of the search, as a fraction; none before its screen is done.
@@ -57,6 +62,8 @@ impl TuningAnalysis {
         let recommended = tuning.recommended();
         let contributions = tuning.contributions();
         let not_measured = tuning.not_measured();
+        let moved = tuning.moved();
+        let constraints = tuning.constrained();
         let advised = tuning.advised();
         let noise = tuning.course().forecast().map(|it| it.noise);
         let unchanged = tuning.left_as_they_are();
@@ -72,6 +79,8 @@ impl TuningAnalysis {
             recommended: settings(&recommended),
             contributions,
             not_measured,
+            moved,
+            constraints,
             advised,
             noise,
             unchanged,

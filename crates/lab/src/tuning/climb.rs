@@ -1,5 +1,6 @@
 //! The lowest configuration of a surface, among those that may be tried.
 
+use super::limits::Landscape;
 use super::model::{Part, Tables};
 use super::space::{Configuration, Space};
 
@@ -8,28 +9,32 @@ const ROUNDS: usize = 50;
 
 /// The lowest configuration reached from any of the starts by changing one factor at a time, and from there by changing
 /// two at a time.
-pub(super) fn lowest(space: &Space, surface: &Tables, starts: &[Configuration]) -> Configuration {
+pub(super) fn lowest(
+    space: &Space,
+    landscape: &Landscape<'_>,
+    starts: &[Configuration],
+) -> Configuration {
     let factors = 0..space.factors.len();
-    let singles = moves(surface, factors.clone().map(|factor| vec![factor]));
+    let singles = moves(landscape.cost, factors.clone().map(|factor| vec![factor]));
     let reached = starts.iter().map(|start| {
-        let mut at = (surface.at(start), start.clone());
-        descend(space, surface, &mut at, &singles);
+        let mut at = (landscape.at(start), start.clone());
+        descend(space, landscape, &mut at, &singles);
         at
     });
     let Some(mut at) = reached.min_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Configuration::new();
     };
     let pairs = factors.flat_map(|first| (0..first).map(move |second| vec![first, second]));
-    let pairs = moves(surface, pairs);
+    let pairs = moves(landscape.cost, pairs);
     for _ in 0..ROUNDS {
         let before = at.0;
         for pair in &pairs {
-            improve(space, surface, &mut at, pair);
+            improve(space, landscape, &mut at, pair);
         }
         if at.0 >= before {
             break;
         }
-        descend(space, surface, &mut at, &singles);
+        descend(space, landscape, &mut at, &singles);
     }
     at.1
 }
@@ -49,11 +54,16 @@ fn moves(surface: &Tables, all: impl Iterator<Item = Vec<usize>>) -> Vec<Move<'_
 }
 
 /// Changes one factor at a time until nothing improves.
-fn descend(space: &Space, surface: &Tables, at: &mut (f64, Configuration), singles: &[Move<'_>]) {
+fn descend(
+    space: &Space,
+    landscape: &Landscape<'_>,
+    at: &mut (f64, Configuration),
+    singles: &[Move<'_>],
+) {
     for _ in 0..ROUNDS {
         let before = at.0;
         for single in singles {
-            improve(space, surface, at, single);
+            improve(space, landscape, at, single);
         }
         if at.0 >= before {
             break;
@@ -62,9 +72,10 @@ fn descend(space: &Space, surface: &Tables, at: &mut (f64, Configuration), singl
 }
 
 /// Gives one or two factors their best levels.
-fn improve(space: &Space, surface: &Tables, at: &mut (f64, Configuration), of: &Move<'_>) {
+fn improve(space: &Space, landscape: &Landscape<'_>, at: &mut (f64, Configuration), of: &Move<'_>) {
     let start = at.1.clone();
     let rest = at.0 - of.part.at(&start);
+    let is_free = landscape.bounded.is_empty();
     let levels = |factor: &usize| 0..space.factors[*factor].levels.len();
     for first in levels(&of.factors[0]) {
         for second in of.factors.get(1).map_or(0..1, levels) {
@@ -73,9 +84,9 @@ fn improve(space: &Space, surface: &Tables, at: &mut (f64, Configuration), of: &
             if other == at.1 || !space.admits(&other) {
                 continue;
             }
-            let cost = match differ_in(&start, &other, &of.factors) {
+            let cost = match is_free && differ_in(&start, &other, &of.factors) {
                 true => rest + of.part.at(&other),
-                false => surface.at(&other),
+                false => landscape.at(&other),
             };
             if cost < at.0 - 1e-12 {
                 *at = (cost, other);

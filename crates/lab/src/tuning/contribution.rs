@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::parts::NOTHING;
+use super::settled::NOTHING;
 use crate::design::Variant;
 use crate::stats::Interval;
 

@@ -1,9 +1,9 @@
 //! The search of a run: which block comes next, as a function of the plan and of the trials so far.
 
 use super::hopeless::{STOP_AT, stop_at};
-use super::model::Model;
+use super::limits::Constraint;
 use super::plan::TuningPlan;
-use super::search::{PER_BLOCK, SCREEN_BLOCKS, Search, Seen, Tried};
+use super::search::{Expectation, PER_BLOCK, SCREEN_BLOCKS, Search, Seen, Tried};
 use super::space::Configuration;
 use crate::design::Role;
 use crate::metric::higher_is_better;
@@ -44,6 +44,8 @@ struct SearchTrial {
     configuration: Configuration,
     outcome: Ended,
     wall_s: f64,
+    /// The figures of the constraints.
+    constrained: Vec<Option<f64>>,
 }
 
 /// How a trial ended, as far as the search cares.
@@ -112,7 +114,8 @@ impl SearchCourse {
         let seed = plan.seed.child(&planned.key).child("search");
         let (space, current) = (tuning.space.clone(), tuning.current.clone());
         Some(SearchCourse {
-            search: Search::new(space, current, tuning.good.clone(), seed)?,
+            search: Search::new(space, current, tuning.good.clone(), seed)?
+                .within(tuning.constraints.clone()),
             planned: planned.clone(),
             tuning,
             budget_s: plan.rounds_budget_s().map(|limit_s| MEASURING * limit_s),
@@ -144,8 +147,20 @@ impl SearchCourse {
                 configuration,
                 outcome: ended(&record.outcome, &self.planned.experiment.metric),
                 wall_s: record.wall_s,
+                constrained: self.constrained(&record.outcome),
             });
         }
+    }
+
+    /// The figures of the constraints in a trial.
+    fn constrained(&self, outcome: &Outcome) -> Vec<Option<f64>> {
+        let figure = |constraint: &Constraint| match outcome {
+            Outcome::Measured(measured) => {
+                constraint.scaled(*measured.metrics.get(&constraint.metric)?)
+            }
+            _ => None,
+        };
+        self.tuning.constraints.iter().map(figure).collect()
     }
 
     /// What comes next; none at the end of the search.
@@ -272,7 +287,7 @@ impl SearchCourse {
     }
 
     /// What the trials so far say of all configurations.
-    pub(super) fn expectation(&mut self) -> Option<Model> {
+    pub(super) fn expectation(&mut self) -> Option<Expectation> {
         let tried = self.tried();
         self.search.expectation(&tried)
     }
@@ -295,6 +310,7 @@ impl SearchCourse {
             block: trial.place.0,
             configuration: trial.configuration.clone(),
             seen: self.seen(trial),
+            constrained: trial.constrained.clone(),
         });
         tried.collect()
     }
@@ -324,7 +340,7 @@ impl SearchCourse {
     pub fn forecast(&mut self) -> Option<Forecast> {
         let screened = self.of_block(SCREEN_BLOCKS as u32 - 1) > PER_BLOCK;
         let trial_s = self.trial_s().filter(|_| screened)?;
-        let noise = self.expectation()?.noise();
+        let noise = self.expectation()?.cost.noise();
         let put_aside_s = self.put_aside_s(trial_s);
         let affordable = put_aside_s.map_or(ROUNDS, |it| ROUNDS.min(it / (PER_ROUND * trial_s)));
         let rounds = affordable as usize;

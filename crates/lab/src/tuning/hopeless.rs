@@ -39,6 +39,7 @@ mod tests {
             block: 0,
             configuration: vec![number],
             seen: Seen::Cost(*cost),
+            constrained: Vec::new(),
         });
         tried.collect()
     }

@@ -4,6 +4,7 @@ use super::plan::TuningPlan;
 use super::space::{Configuration, Exclusion, Factor, Gate, Space};
 use crate::analysis::MayLose;
 use crate::catalogue::Catalogue;
+use crate::engine_name::ENGINE;
 use crate::level::{Level, Settings, overlaid, picked};
 use crate::plan::settings_that_decide;
 use crate::record::RunPlan;
@@ -66,6 +67,8 @@ pub fn tuning_of(
         current,
         defaults,
         may_lose,
+        earlier: None,
+        constraints: Vec::new(),
         advice: Vec::new(),
     }
 }
@@ -121,10 +124,11 @@ pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
     planned.tuning = Some(Box::new(tuning));
 }
 
-/// Every combination of the levels that decide what a crash can destroy, as factors and levels.
+/// Every combination of the levels that decide what a crash can destroy, as factors and levels: engines are among them.
 fn deciding(space: &Space, names: &[String]) -> Vec<Vec<(usize, usize)>> {
     let factors = space.factors.iter().enumerate();
-    let deciding = factors.filter(|(_, factor)| names.contains(&factor.name));
+    let deciding =
+        factors.filter(|(_, factor)| factor.name == ENGINE || names.contains(&factor.name));
     deciding.fold(vec![Vec::new()], |combinations, (index, factor)| {
         let levels = || 0..factor.levels.len();
         let with = |it: &Vec<(usize, usize)>| {

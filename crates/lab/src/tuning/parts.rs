@@ -1,33 +1,19 @@
 //! What comes after the search: what each setting of the winner contributes, and rounds of their own for what is
 //! recommended.
 
-use serde::Serialize;
-
 use super::advice::{Advice, Advised};
 use super::compared::compared;
 use super::contribution::Contribution;
 use super::course::{CONFIRMATION, SearchCourse};
-use super::model::Model;
+use super::limits::{Confirmed, Constrained, Moved};
+use super::settled::{Settled, Unchanged};
 use super::space::Configuration;
 use crate::analysis::observation;
 use crate::design::{History, Stopping, Variant, trials_per_round};
 use crate::experiment::{Design, DesignKind, Experiment, VariantName};
-use crate::level::{Level, distinct};
+use crate::level::distinct;
 use crate::metric::higher_is_better;
 use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use crate::stats::Interval;
-
-/// The quantile of the normal distribution for a range of 95 %.
-const NORMAL: f64 = 1.96;
-
-/// A setting that is expected to contribute less than this, as a logarithm, stays as it is.
-pub(super) const NOTHING: f64 = 0.01;
-
-/// What all settings that stay as they are may cost together, as a logarithm.
-const NOTHING_TOGETHER: f64 = 0.02;
-
-/// Settings whose contribution is measured, at most: those of one block.
-const MEASURED: usize = 6;
 
 /// Rounds without which an ablation says too little to be begun.
 const FEWEST_ROUNDS: f64 = 4.0;
@@ -42,31 +28,7 @@ pub struct Tuning {
     settled: Option<Settled>,
     ablation: History,
     advised: History,
-}
-
-/// What the search has come to.
-#[derive(Clone, Debug, PartialEq)]
-struct Settled {
-    /// The best configuration, with every setting as it is now that is expected to contribute next to nothing.
-    winner: Configuration,
-    /// The settings of the winner whose contribution is measured, those expected to contribute most first, each with
-    /// the configuration that lacks it.
-    measured: Vec<(String, Configuration)>,
-    /// The settings that stay as they are.
-    unchanged: Vec<Unchanged>,
-}
-
-/// A setting that was varied and stays as it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unchanged {
-    /// Name of the setting.
-    pub setting: String,
-    /// The level with the best expectation among the others that may be tried.
-    pub other: Level,
-    /// By how many times that level is better, by the model of the search: above 1 for better.
-    pub ratio: f64,
-    /// The range of the ratio that agrees with the model, at 95 %.
-    pub range: Interval,
+    confirmed: Confirmed,
 }
 
 impl Tuning {
@@ -77,6 +39,7 @@ impl Tuning {
             settled: None,
             ablation: History::default(),
             advised: History::default(),
+            confirmed: Confirmed::default(),
         })
     }
 
@@ -97,7 +60,8 @@ impl Tuning {
                 let observed = part.and_then(|planned| observation(&planned, record));
                 observed.map(|observation| self.advised.add(observation));
             }
-            Purpose::Rounds | Purpose::Tier | Purpose::Confirmation => {}
+            Purpose::Rounds => self.confirmed.add(record),
+            Purpose::Tier | Purpose::Confirmation => {}
         }
     }
 
@@ -111,119 +75,9 @@ impl Tuning {
         if self.settled.is_none() {
             let choice = self.course.choice()?;
             let model = self.course.expectation()?;
-            let winner = self.simplified(choice, &model);
-            self.settled = Some(Settled {
-                measured: self.measured(&winner, &model),
-                unchanged: self.unchanged(&winner, &model),
-                winner,
-            });
+            self.settled = Some(Settled::of(choice, self.course.tuning(), &model));
         }
         self.settled.as_ref()
-    }
-
-    fn simplified(&self, choice: Configuration, model: &Model) -> Configuration {
-        let cost = |of: &[usize], to: &[usize]| model.mean.at(of) - model.mean.at(to);
-        let mut simple = choice.clone();
-        loop {
-            let mut small = self.reverted(&simple);
-            small.retain(|(_, other)| {
-                cost(other, &simple) < NOTHING && cost(other, &choice) < NOTHING_TOGETHER
-            });
-            let by_cost = |other: &Configuration| cost(other, &simple);
-            match small
-                .into_iter()
-                .min_by(|a, b| by_cost(&a.1).total_cmp(&by_cost(&b.1)))
-            {
-                Some((_, other)) => simple = other,
-                None => return simple,
-            }
-        }
-    }
-
-    fn measured(&self, winner: &[usize], model: &Model) -> Vec<(String, Configuration)> {
-        let mut reverted = self.reverted(winner);
-        reverted.sort_by(|a, b| model.mean.at(&b.1).total_cmp(&model.mean.at(&a.1)));
-        reverted.truncate(MEASURED);
-        reverted
-    }
-
-    fn unchanged(&self, winner: &[usize], model: &Model) -> Vec<Unchanged> {
-        let tuning = self.course.tuning();
-        let factors = tuning.space.factors.iter().enumerate();
-        let unchanged = factors.filter_map(|(index, factor)| {
-            let own = winner[index];
-            if own != self.with_current(winner, index).map_or(own, |it| it[index])
-                || own >= factor.levels.len()
-            {
-                return None;
-            }
-            let others = (0..factor.levels.len()).filter(|level| *level != own);
-            let others = others.filter_map(|level| {
-                let mut other = winner.to_vec();
-                other[index] = level;
-                let other = tuning.space.canonical(other);
-                let (mean, sd) = model.difference(winner, &other);
-                tuning.space.admits(&other).then_some((level, mean, sd))
-            });
-            let (level, mean, sd) = others.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            Some(Unchanged {
-                setting: factor.name.clone(),
-                other: factor.levels[level].clone(),
-                ratio: mean.exp(),
-                range: range(mean, sd),
-            })
-        });
-        unchanged.collect()
-    }
-
-    /// The configurations with one setting as it is now, as far as they may be tried, each with the names of what differs.
-    fn reverted(&self, configuration: &[usize]) -> Vec<(String, Configuration)> {
-        let factors = 0..configuration.len();
-        let reverted = factors.filter_map(|factor| self.with_current(configuration, factor));
-        let mut once: Vec<Configuration> = distinct(reverted);
-        once.drain(..)
-            .map(|other| (self.differing(configuration, &other), other))
-            .collect()
-    }
-
-    /// The configuration with this factor as it is now, and with it those without which it may not be tried. A factor
-    /// that means nothing now has its first level. None where nothing changes, or it may not be tried.
-    fn with_current(&self, configuration: &[usize], factor: usize) -> Option<Configuration> {
-        let tuning = self.course.tuning();
-        let space = &tuning.space;
-        let mut other = configuration.to_vec();
-        let revert = |other: &mut Configuration, factor: usize| {
-            let levels = space.factors[factor].levels.len();
-            if other[factor] < levels {
-                other[factor] = Some(tuning.current[factor])
-                    .filter(|it| *it < levels)
-                    .unwrap_or(0);
-            }
-        };
-        revert(&mut other, factor);
-        let mut whole = space.canonical(other.clone());
-        for _ in 0..space.factors.len() {
-            let Some(exclusion) = space.exclusion(&whole) else {
-                return (whole != configuration).then_some(whole);
-            };
-            exclusion
-                .levels
-                .iter()
-                .for_each(|(factor, _)| revert(&mut other, *factor));
-            whole = space.canonical(other.clone());
-        }
-        None
-    }
-
-    /// The names of the settings in which two configurations differ, but for those that mean nothing in one of them.
-    fn differing(&self, one: &[usize], other: &[usize]) -> String {
-        let factors = self.course.tuning().space.factors.iter();
-        let pairs = factors.zip(one.iter().zip(other));
-        let differing = pairs.filter(|(factor, (one, other))| {
-            one != other && **one.max(other) < factor.levels.len()
-        });
-        let names = differing.map(|(factor, _)| factor.name.as_str());
-        names.collect::<Vec<_>>().join(" and ")
     }
 
     /// The settings that were varied and stay as they are.
@@ -336,6 +190,31 @@ impl Tuning {
         names.filter(|name| !is_measured(name)).collect()
     }
 
+    /// The constraints as the rounds of what is recommended judge them.
+    pub fn constrained(&mut self) -> Vec<Constrained> {
+        let recommended = self.recommended();
+        let tuning = self.course.tuning();
+        let label = |configuration: &[usize]| tuning.space.label(configuration);
+        let labels = [label(&recommended), label(&tuning.current)];
+        self.confirmed.judged(&tuning.constraints, &labels)
+    }
+
+    /// By how many times what is recommended is better than what the earlier search recommended, by the rounds; none
+    /// without an earlier search or where it was not measured.
+    pub fn moved(&mut self) -> Option<Moved> {
+        let recommended = self.recommended();
+        let sign = self.sign();
+        let metric = self.course.planned().experiment.metric.clone();
+        let tuning = self.course.tuning();
+        let earlier = tuning.earlier.as_ref()?;
+        let labels = [&recommended, earlier].map(|it| tuning.space.label(it));
+        Some(Moved {
+            earlier: tuning.space.settings(earlier),
+            is_same: recommended == *earlier,
+            gain: self.confirmed.ratio(&metric, &labels, sign),
+        })
+    }
+
     /// What changes of the application bring.
     pub fn advised(&mut self) -> Vec<Advised> {
         let advice: Vec<Advice> = self.course.tuning().advice.clone();
@@ -370,6 +249,9 @@ impl Tuning {
         let contributions = self.contributions().into_iter();
         let left_out = contributions.filter(Contribution::is_left_out);
         let left_out: Vec<String> = left_out.map(|it| it.settings).collect();
+        let is_bounded = !self.course.tuning().constraints.is_empty();
+        let expected = is_bounded.then(|| self.course.expectation()).flatten();
+        let excess = |it: &[usize]| expected.as_ref().map_or(0.0, |all| all.mean().excess(it));
         let space = &self.course.tuning().space;
         let mut recommended = settled.winner.clone();
         let measured = settled.measured.iter();
@@ -381,7 +263,7 @@ impl Tuning {
                 }
             }
             let simpler = space.canonical(simpler);
-            if space.admits(&simpler) {
+            if space.admits(&simpler) && excess(&simpler) <= excess(&recommended) {
                 recommended = simpler;
             }
         }
@@ -394,7 +276,8 @@ impl Tuning {
         let recommended = self.recommended();
         let tuning = self.course.tuning();
         let all = [&tuning.current, &recommended, &tuning.defaults];
-        let configurations = distinct(all.into_iter().cloned());
+        let earlier = tuning.earlier.iter().filter(|it| tuning.space.admits(it));
+        let configurations = distinct(all.into_iter().chain(earlier).cloned());
         let planned = self.experiment_of(&configurations, Stopping::default().max_rounds);
         let left_s = self.course.left_s();
         let spent_s = self.ablation.elapsed_s() + self.advised.elapsed_s();
@@ -445,7 +328,9 @@ impl Tuning {
     fn named(&self, variant: Variant) -> Variant {
         let tuning = self.course.tuning();
         let is = |configuration: &[usize]| tuning.space.label(configuration) == variant.label;
+        let is_earlier = tuning.earlier.as_ref().is_some_and(|it| is(it));
         let name = match (is(&tuning.current), is(&tuning.defaults)) {
+            (false, false) if is_earlier => Some("what the earlier search recommends"),
             (true, true) => Some("the current settings, which are SQLite's defaults"),
             (true, false) => Some("the current settings"),
             (false, true) => Some("SQLite's defaults"),
@@ -456,12 +341,6 @@ impl Tuning {
             ..variant
         }
     }
-}
-
-/// The range of a ratio whose logarithm has this mean and standard deviation.
-fn range(mean: f64, sd: f64) -> Interval {
-    let (low, high) = (mean - NORMAL * sd, mean + NORMAL * sd);
-    Interval { low, high }.exp()
 }
 
 /// The name of a variant as an experiment file holds it.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::advice::Advice;
+use super::limits::Constraint;
 use super::space::{Configuration, Space};
 use crate::analysis::MayLose;
 use crate::design::Variant;
@@ -22,12 +23,25 @@ pub struct TuningPlan {
     pub good: Vec<Configuration>,
     /// What may be lost.
     pub may_lose: MayLose,
+    /// What an earlier search has recommended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Configuration>,
+    /// What other metrics may be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<Constraint>,
     /// Changes of the application that are measured apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
 }
 
 impl TuningPlan {
+    /// With the recommendation of an earlier search, which is among the first configurations tried.
+    pub fn after(mut self, earlier: Configuration) -> TuningPlan {
+        self.good.insert(0, earlier.clone());
+        self.earlier = Some(earlier);
+        self
+    }
+
     /// The variant of an experiment with these levels.
     pub fn variant(&self, planned: &PlannedExperiment, configuration: &[usize]) -> Variant {
         let levels = self.space.settings(configuration);

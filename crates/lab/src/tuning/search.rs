@@ -2,7 +2,8 @@
 
 use super::climb::lowest;
 use super::hopeless::STOP_AT;
-use super::model::{Data, Model, Weights};
+use super::limits::{Bounded, Constraint, Landscape};
+use super::model::{Data, Model, Tables, Weights};
 use super::screen::screen;
 use super::space::{Configuration, Space};
 use crate::seed::{Seed, SplitMix64};
@@ -49,6 +50,8 @@ pub struct Tried {
     pub configuration: Configuration,
     /// How it ended.
     pub seen: Seen,
+    /// The logarithm of the figure of each constraint of which less is better; none where it was not measured.
+    pub constrained: Vec<Option<f64>>,
 }
 
 impl Tried {
@@ -69,9 +72,55 @@ pub struct Search {
     current: Configuration,
     /// Admissible configurations known to be good elsewhere: one at least.
     good: Vec<Configuration>,
+    /// What other metrics may be.
+    constraints: Vec<Constraint>,
     seed: Seed,
-    /// The last weights and the number of trials that they were fitted to, so that they are not fitted twice.
-    fitted: Option<(usize, Weights)>,
+    /// The last weights of each surface and the number of trials that they were fitted to, so that they are not fitted
+    /// twice: of the cost, then of each constraint.
+    fitted: Vec<Option<(usize, Weights)>>,
+}
+
+/// What the trials say of all configurations.
+pub(super) struct Expectation {
+    /// Of the cost.
+    pub(super) cost: Model,
+    /// Of each constraint that was measured, with the highest value that is within it.
+    limited: Vec<(Model, f64)>,
+}
+
+impl Expectation {
+    /// The means.
+    pub(super) fn mean(&self) -> Landscape<'_> {
+        let limited = self.limited.iter();
+        let bounded = limited.map(|(model, most)| Bounded {
+            surface: &model.mean,
+            most: *most,
+        });
+        Landscape {
+            cost: &self.cost.mean,
+            bounded: bounded.collect(),
+        }
+    }
+
+    /// One of the possible surfaces of the cost and of each constraint.
+    fn draw(&self, space: &Space, generator: &mut SplitMix64) -> Vec<Tables> {
+        let limited = self.limited.iter().map(|(model, _)| model);
+        let models = std::iter::once(&self.cost).chain(limited);
+        models.map(|model| model.draw(space, generator)).collect()
+    }
+
+    /// Surfaces that were drawn, with the bounds.
+    fn landscape<'a>(&self, drawn: &'a [Tables]) -> Landscape<'a> {
+        let limited = drawn[1..].iter().zip(&self.limited);
+        let bounded = limited.map(|(surface, (_, most))| Bounded {
+            surface,
+            most: *most,
+        });
+        Landscape {
+            cost: &drawn[0],
+            bounded: bounded.collect(),
+        }
+    }
 }
 
 impl Search {
@@ -93,9 +142,19 @@ impl Search {
             space,
             current,
             good: admissible,
+            constraints: Vec::new(),
             seed,
-            fitted: None,
+            fitted: vec![None],
         })
+    }
+
+    /// The search within constraints.
+    pub fn within(self, constraints: Vec<Constraint>) -> Search {
+        Search {
+            fitted: vec![None; constraints.len() + 1],
+            constraints,
+            ..self
+        }
     }
 
     /// The configurations of the block of this number in the order of their trials, the current settings first
@@ -135,8 +194,8 @@ impl Search {
         let mut block = vec![self.best(&model, tried, &starts)];
         while block.len() < PER_BLOCK {
             let mut drawn = (0..DRAWS).map(|_| {
-                let surface = model.draw(&self.space, generator);
-                lowest(&self.space, &surface, &starts)
+                let drawn = model.draw(&self.space, generator);
+                lowest(&self.space, &model.landscape(&drawn), &starts)
             });
             let new = drawn.find(|it| !block.contains(it));
             let next = new.unwrap_or_else(|| self.space.random(generator, &self.good[0]));
@@ -158,25 +217,51 @@ impl Search {
     }
 
     /// What these trials say of all configurations; none where rounding does not allow it.
-    pub(super) fn expectation(&mut self, tried: &[Tried]) -> Option<Model> {
+    pub(super) fn expectation(&mut self, tried: &[Tried]) -> Option<Expectation> {
         self.model_of_all(&tried.iter().collect::<Vec<_>>())
     }
 
-    fn model_of_all(&mut self, tried: &[&Tried]) -> Option<Model> {
+    fn model_of_all(&mut self, tried: &[&Tried]) -> Option<Expectation> {
         let blocks = tried.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
         self.model(blocks, tried)
     }
 
-    /// The model of the trials before a block.
-    fn model(&mut self, block: u32, tried: &[&Tried]) -> Option<Model> {
-        let weights = self.weights(block, tried);
-        Model::new(&self.space, data(tried, &self.current), weights)
+    /// The models of the trials before a block.
+    fn model(&mut self, block: u32, tried: &[&Tried]) -> Option<Expectation> {
+        let weights = self.weights(block, tried, 0);
+        let cost = Model::new(&self.space, data(tried, &self.current), weights)?;
+        let constraints = 0..self.constraints.len();
+        let limited = constraints.filter_map(|index| self.limited(block, tried, index));
+        Some(Expectation {
+            limited: limited.collect(),
+            cost,
+        })
+    }
+
+    /// The model of a constraint, and the highest value that is within it; none where it was not measured.
+    fn limited(&mut self, block: u32, tried: &[&Tried], index: usize) -> Option<(Model, f64)> {
+        let weights = self.weights(block, tried, index + 1);
+        let data = data_of_constraint(tried, index);
+        let current = tried.iter().filter(|it| it.configuration == self.current);
+        let current: Vec<f64> = current.filter_map(|it| it.constrained[index]).collect();
+        if current.is_empty() {
+            return None;
+        }
+        let room = self.constraints[index].room(mean(&current))?;
+        let model = Model::new(&self.space, data, weights)?;
+        let most = model.mean.at(&self.current) + room;
+        Some((model, most))
     }
 
     /// The lowest posterior mean; where that configuration is one that failed, the lowest among those measured.
-    fn best(&self, model: &Model, tried: &[&Tried], starts: &[Configuration]) -> Configuration {
-        let mean = &model.mean;
-        let best = lowest(&self.space, mean, starts);
+    fn best(
+        &self,
+        model: &Expectation,
+        tried: &[&Tried],
+        starts: &[Configuration],
+    ) -> Configuration {
+        let mean = model.mean();
+        let best = lowest(&self.space, &mean, starts);
         if !failed(tried, &best) {
             return best;
         }
@@ -186,8 +271,8 @@ impl Search {
         lowest.unwrap_or(&self.good[0]).clone()
     }
 
-    /// The weights as fitted after every block at first, later after every few.
-    fn weights(&mut self, block: u32, tried: &[&Tried]) -> Weights {
+    /// The weights of a surface as fitted after every block at first, later after every few.
+    fn weights(&mut self, block: u32, tried: &[&Tried], surface: usize) -> Weights {
         let screen = SCREEN_BLOCKS as u32;
         let last = match block.checked_sub(FEW_BLOCKS) {
             None => block,
@@ -198,12 +283,16 @@ impl Search {
             |block: u32| block < screen || (block < last && block.is_multiple_of(every));
         let trials = tried.iter().filter(|trial| is_fitted(trial.block));
         let trials: Vec<&Tried> = trials.copied().collect();
-        match &self.fitted {
+        match &self.fitted[surface] {
             Some((count, weights)) if *count == trials.len() => weights.clone(),
             _ => {
                 let factors = self.space.factors.len();
-                let weights = Weights::fitted(factors, &data(&trials, &self.current));
-                self.fitted = Some((trials.len(), weights.clone()));
+                let data = match surface.checked_sub(1) {
+                    None => data(&trials, &self.current),
+                    Some(constraint) => data_of_constraint(&trials, constraint),
+                };
+                let weights = Weights::fitted(factors, &data);
+                self.fitted[surface] = Some((trials.len(), weights.clone()));
                 weights
             }
         }
@@ -239,15 +328,28 @@ fn data(tried: &[&Tried], current: &Configuration) -> Data {
         Seen::Unusable => failed,
     });
     let costs: Vec<f64> = costs.collect();
-    let middle = mean(&costs);
+    let is_least = tried.iter();
+    let is_least = is_least.map(|it| matches!(it.seen, Seen::Hopeless(_)));
+    data_of(tried, &costs, is_least.collect())
+}
+
+/// The figures of a constraint, less their mean, of the trials that have one.
+fn data_of_constraint(tried: &[&Tried], index: usize) -> Data {
+    let measured = tried.iter().filter(|it| it.constrained[index].is_some());
+    let measured: Vec<&Tried> = measured.copied().collect();
+    let figures = measured.iter().filter_map(|it| it.constrained[index]);
+    let figures: Vec<f64> = figures.collect();
+    data_of(&measured, &figures, vec![false; figures.len()])
+}
+
+fn data_of(tried: &[&Tried], figures: &[f64], is_least: Vec<bool>) -> Data {
+    let middle = mean(figures);
     let trials = tried.iter();
     Data {
         configurations: trials.clone().map(|it| it.configuration.clone()).collect(),
-        blocks: trials.clone().map(|it| it.block).collect(),
-        costs: costs.iter().map(|cost| cost - middle).collect(),
-        is_least: trials
-            .map(|it| matches!(it.seen, Seen::Hopeless(_)))
-            .collect(),
+        blocks: trials.map(|it| it.block).collect(),
+        costs: figures.iter().map(|figure| figure - middle).collect(),
+        is_least,
     }
 }
 
@@ -339,6 +441,28 @@ mod tests {
         tried[3].configuration = best.clone();
         tried[3].seen = Seen::Unusable;
         assert_ne!(search.choice(&tried), best);
+    }
+
+    #[test]
+    fn a_constraint_keeps_the_choice_within_its_bound() {
+        let surface = Surface::new(6, Seed(3));
+        let (mut search, mut tried) = searched(&surface, 3, 40.0);
+        let free = search.choice(&tried);
+        let factor = (0..6).find(|it| free[*it] != surface.current()[*it]);
+        let (factor, level) = factor.map(|it| (it, free[it])).unwrap();
+        // The level of the choice doubles the size.
+        for trial in &mut tried {
+            let size = if trial.configuration[factor] == level {
+                2.0_f64
+            } else {
+                1.0
+            };
+            trial.constrained = vec![Some(size.ln())];
+        }
+        let constraint = Constraint::parsed("size <= 1.1").unwrap();
+        let mut bounded = search.within(vec![constraint]);
+        let choice = bounded.choice(&tried);
+        assert_ne!(choice[factor], level, "{free:?} {choice:?}");
     }
 
     #[test]

@@ -284,6 +284,7 @@ impl<'a> Trials<'a> {
                 block,
                 seen: self.stopped_at(limit, &configuration, block),
                 configuration,
+                constrained: Vec::new(),
             });
         }
     }

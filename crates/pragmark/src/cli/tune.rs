@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use lab::tuning::Constraint;
 
 use super::AcceptedLoss;
 use super::values::seconds;
@@ -36,6 +37,10 @@ pub struct TuneArgs {
     /// What is to be improved.
     #[arg(long, value_enum, value_name = "GOAL", default_value = "throughput")]
     pub goal: GoalArg,
+    /// What another metric may be, such as 'p99 <= 1.05' (a ratio to the current settings), 'size <= 1.10' or
+    /// 'memory <= 256MiB'; repeat it for several. Names are p99, size, memory, cpu, or a metric of `pragmark list --metrics`.
+    #[arg(long, value_name = "CONSTRAINT", value_parser = Constraint::parsed)]
+    pub limit: Vec<Constraint>,
     /// Setting that your application has now, such as synchronous=normal; repeat it for several. Otherwise those of the
     /// trace or of the database file, and SQLite's defaults.
     #[arg(long, value_name = "NAME=VALUE")]
@@ -46,9 +51,14 @@ pub struct TuneArgs {
     /// Setting to vary in addition: locking_mode, which keeps other programs out of the database. Repeat it for several.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(bench::on_request()))]
     pub also: Vec<String>,
-    /// SQLite library: `default`, `system`, a version, or the path of a shared library.
+    /// SQLite library: `default`, `system`, a version, the path of a shared library, or any of them with option sets
+    /// (3.46.0+recommended). Repeat it to search among several, the one that your application has now first.
     #[arg(long, value_name = "ENGINE", default_value = "default")]
-    pub engine: String,
+    pub engine: Vec<String>,
+    /// The folder of an earlier search whose recommendation is tried first and measured again at the end, for another data
+    /// size, version or machine.
+    #[arg(long = "continue", value_name = "FOLDER")]
+    pub earlier: Option<PathBuf>,
     /// Time of a trial of a script [default: a five-hundredth of the time limit, from 0.2 s to 10 s].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub seconds: Option<f64>,

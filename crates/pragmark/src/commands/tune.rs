@@ -12,11 +12,14 @@ use bench::Ground;
 use lab::analysis::{Analysis, MayLose};
 use lab::catalogue::Catalogue;
 use lab::design::Stopping;
+use lab::engine_name::ENGINE;
 use lab::experiment::{DesignKind, Experiment};
 use lab::level::{Level, Settings, overlaid, picked};
 use lab::plan::ad_hoc;
-use lab::tuning::{Advice, TuningPlan, tuning_of};
+use lab::tuning::{Advice, Configuration, Lever, Tuning, TuningPlan, tuning_of};
+use runner::RunFolder;
 
+use super::engine::name_in_plan;
 use super::measure::{checked, look_at, run_args_of, whole_path};
 use super::run::{self, Made};
 use crate::cli::{AcceptedLoss, GoalArg, TuneArgs};
@@ -46,7 +49,7 @@ pub fn execute(args: &TuneArgs) -> Result<Exit, Failure> {
     let experiment = checked(&text_of(experiment, &tuning)?, &catalogue)?;
     let run = run_args_of(
         &args.dirs,
-        &args.engine,
+        &args.engine[0],
         args.out.as_deref(),
         args.seed,
         args.plain,
@@ -105,7 +108,7 @@ impl Subject {
 
     /// Looks for indexes that would help the statements, on a copy of the only database, which is changed.
     fn look_for_indexes(&mut self, copy: &Path, statements: &[String]) -> Result<(), Failure> {
-        let found = bench::index_advice(copy, statements);
+        let found = bench::schema_advice(copy, statements);
         self.indexes = found.map_err(Failure::unusable)?;
         Ok(())
     }
@@ -129,6 +132,7 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
         let now = subject.found.get(&lever.name);
         lever.name != "page_size" || now.is_none_or(|now| lever.levels.contains(now))
     });
+    levers.extend(engines(args)?);
     let is_varied = |name: &String| levers.iter().any(|lever| lever.name == *name);
     let found = picked(&subject.found, is_varied);
     let given = pairs(&args.current, "--current")?;
@@ -147,10 +151,45 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
         AcceptedLoss::Recent => MayLose::Recent,
     };
     let current = overlaid(&found, &given);
-    Ok(TuningPlan {
+    let all = bench::good_settings();
+    let tuning = TuningPlan {
+        constraints: args.limit.clone(),
         advice: [subject.indexes.clone(), bench::advice(&ground)].concat(),
-        ..tuning_of(levers, &current, &bench::good_settings(), may_lose)
-    })
+        ..tuning_of(levers, &current, &all, may_lose)
+    };
+    match &args.earlier {
+        Some(folder) => Ok(tuning.clone().after(earlier(folder, &tuning)?)),
+        None => Ok(tuning),
+    }
+}
+
+/// The engine as a factor where several are given.
+fn engines(args: &TuneArgs) -> Result<Option<Lever>, Failure> {
+    let names = args.engine.iter().map(|name| name_in_plan(name));
+    let levels = names.map(|name| Ok(Level::Text(name?)));
+    let levels: Vec<Level> = levels.collect::<Result<_, Failure>>()?;
+    Ok((levels.len() > 1).then(|| Lever {
+        name: ENGINE.to_owned(),
+        levels,
+        always_named: false,
+        only_with: None,
+    }))
+}
+
+/// What the earlier search recommends, as far as this one varies it.
+fn earlier(folder: &Path, tuning: &TuningPlan) -> Result<Configuration, Failure> {
+    let unusable = |why: &str| Failure::usage(format!("--continue {}: {why}", folder.display()));
+    let run = RunFolder::open(folder).map_err(Failure::unusable)?;
+    let plan = run.plan().map_err(Failure::unusable)?;
+    let search = Tuning::of(&plan);
+    let mut search = search.ok_or_else(|| unusable("this run is no search"))?;
+    run.each_trial(|record| search.add(&record))
+        .map_err(Failure::unusable)?;
+    let recommended = search.recommended();
+    let settings = search.course().tuning().space.settings(&recommended);
+    let is_varied = |name: &String| tuning.space.factors.iter().any(|it| it.name == *name);
+    let configuration = tuning.space.configuration(&picked(&settings, is_varied));
+    configuration.ok_or_else(|| unusable("it recommends a level that this search does not vary"))
 }
 
 /// The experiment as a file that can be checked: the current settings, and those known to be good elsewhere.
@@ -303,7 +342,9 @@ fn with_goal(args: &TuneArgs, mut experiment: Experiment, other: Option<&str>) -
         Some("p99_us"),
         Some("db_bytes"),
     ];
-    let also = also.into_iter().flatten().filter(|name| *name != metric);
+    let limited = args.limit.iter().map(|it| it.metric.as_str());
+    let also = also.into_iter().flatten().chain(limited);
+    let also = also.filter(|name| *name != metric);
     experiment.secondary_metrics = lab::level::distinct(also.map(str::to_owned));
     experiment.metric = metric;
     experiment

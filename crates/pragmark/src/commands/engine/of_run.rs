@@ -52,7 +52,14 @@ pub fn usable(plan: &RunPlan, engines: Vec<EngineRecord>) -> Result<Vec<EngineRe
 pub fn names(plan: &RunPlan) -> Vec<String> {
     let others = plan.settings();
     let others = others.map(|settings| engine_of(settings, &plan.engine));
-    distinct([plan.engine.clone()].into_iter().chain(others))
+    let tiers = plan.tiers.iter().flat_map(|tiers| &tiers.sets);
+    let of_tiers = tiers.map(|set| set.engine.clone());
+    distinct(
+        [plan.engine.clone()]
+            .into_iter()
+            .chain(others)
+            .chain(of_tiers),
+    )
 }
 
 /// Refuses to resume a run whose engines have changed: it compares trials of the same libraries.

@@ -1,10 +1,12 @@
 //! What a search for the fastest settings has come to: what each setting contributes, which do not matter, and how the
 //! search went. What is recommended, its gain and its safety are those of the rounds, like in any experiment.
 
+mod changes;
+
 use lab::analysis::{SearchStep, TuningAnalysis};
 use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
-use lab::tuning::{Advised, Contribution, Unchanged};
+use lab::tuning::{Bound, Constrained, Contribution, Unchanged};
 
 use super::Subject;
 use crate::document::{
@@ -20,13 +22,79 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     };
     let parts = [
+        changes::brief(tuning),
+        moved(tuning),
+        constraints(tuning),
         contributions(tuning),
-        advice(tuning),
+        changes::advice(tuning),
         unchanged(tuning),
         left_out(tuning),
         course(subject, tuning),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// Whether the optimum has moved since an earlier search.
+fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
+    let Some(moved) = &tuning.moved else {
+        return Vec::new();
+    };
+    let end = match moved.gain {
+        _ if moved.is_same => ", and so does this one: the optimum has not moved.".to_owned(),
+        None => ". What this one recommends was not compared with it.".to_owned(),
+        Some((ratio, interval)) => {
+            let gain = figures::ratio(ratio, interval);
+            let judgement = match (interval.low > 1.0, interval.high < 1.0) {
+                (true, _) => "the optimum has moved",
+                (_, true) => "the earlier recommendation is better",
+                _ => "they cannot be distinguished",
+            };
+            format!(". What this one recommends is {gain} as good: {judgement}.")
+        }
+    };
+    let lead = Sentence::from("The earlier search recommended ");
+    let sentence = lead.and_code(label(&moved.earlier)).words(end);
+    vec![Block::Paragraph(sentence, crate::document::Role::Body)]
+}
+
+/// Whether what is recommended keeps the constraints.
+fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.constraints.is_empty() {
+        return Vec::new();
+    }
+    let columns = [
+        Column::left("constraint"),
+        Column::right("measured"),
+        Column::left("judgement").prose(),
+    ];
+    let rows = tuning.constraints.iter().map(|it| {
+        let metric = &it.constraint.metric;
+        let figure = it.measured.map(|measured| match it.constraint.bound {
+            Bound::Ratio(_) => figures::ratio(measured.figure, measured.interval),
+            Bound::Figure(_) => figures::figure(measured.figure, metric),
+        });
+        Row::new([
+            Cell::code(format!("{metric} {}", it.constraint.words())),
+            Cell::number(figure),
+            Cell::new(judgement_of_constraint(it)),
+        ])
+    });
+    let table = Table::new("Constraints", columns, rows);
+    let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
+    vec![
+        Block::Heading("Constraints".to_owned()),
+        Block::table(table),
+        Block::small(how),
+    ]
+}
+
+fn judgement_of_constraint(it: &Constrained) -> &'static str {
+    match it.measured.map(|measured| measured.is_kept) {
+        None => "not measured",
+        Some(Some(true)) => "kept",
+        Some(Some(false)) => "not kept",
+        Some(None) => "not certain: the interval holds the bound",
+    }
 }
 
 /// What each setting contributes.
@@ -81,47 +149,6 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     });
     let blocks = [heading, Block::table(table), Block::small(how)];
     blocks.into_iter().chain(missing).collect()
-}
-
-/// What changes of the application bring, which are no settings.
-fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
-    if tuning.advised.is_empty() {
-        return Vec::new();
-    }
-    let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
-    if tuning.advised.iter().all(|it| it.gain.is_none()) {
-        return vec![heading, Block::paragraph(NO_TIME)];
-    }
-    let columns = [
-        Column::left("change"),
-        Column::right("brings"),
-        Column::left("judgement").prose(),
-    ];
-    let rows = tuning.advised.iter().map(|it| {
-        let figure = it
-            .gain
-            .map(|gain| figures::ratio(gain.ratio, gain.interval));
-        Row::new([
-            Cell::new(it.advice.change.clone()),
-            Cell::number(figure),
-            Cell::new(judgement_of_change(it)),
-        ])
-    });
-    let table = Table::new("What changes of the application bring", columns, rows);
-    let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
-               statements pay for a change is included. Intervals are corrected for the number of changes (Holm). A group \
-               of executions is lost as a whole in a crash.";
-    vec![heading, Block::table(table), Block::small(how)]
-}
-
-fn judgement_of_change(it: &Advised) -> String {
-    match it.gain {
-        None => "not measured".to_owned(),
-        Some(gain) if !gain.detectable.is_finite() => TOO_FEW.to_owned(),
-        Some(gain) if gain.interval.low > 1.0 => "better".to_owned(),
-        Some(gain) if gain.interval.high < 1.0 => "worse".to_owned(),
-        Some(gain) => not_distinguishable(gain.detectable),
-    }
 }
 
 fn not_distinguishable(detectable: f64) -> String {
@@ -289,7 +316,9 @@ mod tests {
     use super::*;
     use crate::document::{Document, Kind, Section};
     use lab::design::Variant;
-    use lab::tuning::{Advice, Gain};
+    use lab::tuning::{Advice, Advised, Gain};
+
+    use super::changes::advice;
 
     fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
         Contribution {
@@ -318,6 +347,8 @@ mod tests {
             recommended: wal.into(),
             contributions,
             not_measured: Vec::new(),
+            moved: None,
+            constraints: Vec::new(),
             advised: Vec::new(),
             noise: None,
             unchanged: Vec::new(),
@@ -383,7 +414,18 @@ mod tests {
             change("VACUUM once", Some((0.9, 1.1))),
             change("4 connections", None),
         ];
+        tuning.advised[0].advice.sql = Some("CREATE INDEX a ON t(b);".to_owned());
+        tuning.advised[2].advice.sql = Some("VACUUM;".to_owned());
+        let brief = text(super::changes::brief(&tuning));
+        assert!(
+            brief.contains("10 in one") && !brief.contains("VACUUM"),
+            "{brief}"
+        );
         let text = text(advice(&tuning));
+        assert!(
+            text.contains("CREATE INDEX a ON t(b);") && !text.contains("VACUUM;"),
+            "{text}"
+        );
         let rows = text.lines().filter(|line| line.starts_with('|')).skip(2);
         let judgements = [
             "better",

@@ -1,0 +1,292 @@
+//! Constraints: what metrics besides the one that is tuned may be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::model::Tables;
+use crate::guard::{Budget, BudgetError, Limit};
+use crate::level::Settings;
+use crate::metric::{find, higher_is_better};
+use crate::record::TrialRecord;
+use crate::stats::{Interval, mean, student_interval};
+use crate::trial::Outcome;
+
+/// What it costs to exceed a constraint, as a logarithm for each unit of the logarithm of the excess: far more than any
+/// setting brings.
+const PENALTY: f64 = 20.0;
+
+/// The error rate of the interval of a judged constraint.
+const LEVEL: f64 = 0.05;
+
+/// The fewest rounds by which a constraint is judged.
+const FEWEST: usize = 2;
+
+/// What a metric may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constraint {
+    /// The metric.
+    pub metric: String,
+    /// Its bound.
+    pub bound: Bound,
+}
+
+/// The bound of a constraint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Of the figure divided by that of the current settings.
+    Ratio(Budget),
+    /// Of the figure itself.
+    Figure(Limit),
+}
+
+/// Short names of metrics that constraints are written with.
+const NAMES: [(&str, &str); 4] = [
+    ("p99", "p99_us"),
+    ("size", "db_bytes"),
+    ("memory", "peak_memory_bytes"),
+    ("cpu", "cpu_user_s"),
+];
+
+impl Constraint {
+    /// From a text such as `p99 <= 1.05`, a ratio to the current settings, or `memory <= 256 MiB`, a figure.
+    ///
+    /// # Errors
+    /// It has another form, the metric is unknown, has another unit, or is better in the direction that is not allowed.
+    pub fn parsed(text: &str) -> Result<Constraint, BudgetError> {
+        let at = text.find(['<', '>']);
+        let at = at.ok_or_else(|| BudgetError::Form(text.to_owned()))?;
+        let (name, bound) = (text[..at].trim(), &text[at..]);
+        let known = NAMES.iter().find(|(short, _)| *short == name);
+        let metric = known.map_or(name, |(_, metric)| metric).to_owned();
+        find(&metric).ok_or_else(|| BudgetError::Metric(name.to_owned()))?;
+        let is_figure = bound.trim().ends_with(|it: char| it.is_alphabetic());
+        let bound = if is_figure {
+            let limit: Limit = bound.parse()?;
+            limit.of_metric(&metric)?;
+            Bound::Figure(limit)
+        } else {
+            let budget: Budget = bound.parse()?;
+            budget.check(&metric)?;
+            Bound::Ratio(budget)
+        };
+        Ok(Constraint { metric, bound })
+    }
+
+    /// The bound in words: `<= 1.05`.
+    pub fn words(&self) -> String {
+        match &self.bound {
+            Bound::Ratio(budget) => budget.to_string(),
+            Bound::Figure(limit) => limit.to_string(),
+        }
+    }
+
+    /// A figure on the scale of constraints: its logarithm, of which less is better. None of what is not above 0.
+    pub(super) fn scaled(&self, figure: f64) -> Option<f64> {
+        let log = (figure > 0.0).then(|| figure.ln())?;
+        Some(if higher_is_better(&self.metric) {
+            -log
+        } else {
+            log
+        })
+    }
+
+    /// By how much figures may exceed those of the current settings, which are given on the scale of constraints.
+    pub(super) fn room(&self, current: f64) -> Option<f64> {
+        match &self.bound {
+            Bound::Ratio(budget) => self.scaled(budget.bound),
+            Bound::Figure(limit) => {
+                let budget = limit.of_metric(&self.metric).ok()?;
+                Some(self.scaled(budget.bound)? - current)
+            }
+        }
+    }
+}
+
+/// A surface that may not be higher than this.
+pub(super) struct Bounded<'a> {
+    pub(super) surface: &'a Tables,
+    pub(super) most: f64,
+}
+
+/// What is sought the lowest point of: a surface, within the bounds of others.
+pub(super) struct Landscape<'a> {
+    pub(super) cost: &'a Tables,
+    pub(super) bounded: Vec<Bounded<'a>>,
+}
+
+impl Landscape<'_> {
+    /// The cost with what exceeding bounds adds to it.
+    pub(super) fn at(&self, configuration: &[usize]) -> f64 {
+        self.cost.at(configuration) + PENALTY * self.excess(configuration)
+    }
+
+    /// By how much bounds are exceeded.
+    pub(super) fn excess(&self, configuration: &[usize]) -> f64 {
+        let bounded = self.bounded.iter();
+        let excess = bounded.map(|it| (it.surface.at(configuration) - it.most).max(0.0));
+        excess.sum()
+    }
+}
+
+/// A constraint as the rounds of what is recommended judge it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Constrained {
+    /// The constraint.
+    pub constraint: Constraint,
+    /// What is recommended divided by the current settings, or the figure itself; none where it was not measured.
+    pub measured: Option<Measured>,
+}
+
+/// A figure of the rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The ratio or figure.
+    pub figure: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Whether it is within the bound; none where the interval holds the bound.
+    pub is_kept: Option<bool>,
+}
+
+/// Whether the optimum has moved since an earlier search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// What the earlier search recommended.
+    pub earlier: Settings,
+    /// Whether this search recommends the same.
+    pub is_same: bool,
+    /// By how many times what is recommended now is better, with the interval; none where that was not measured.
+    pub gain: Option<(f64, Interval)>,
+}
+
+/// The figures of the rounds of what is recommended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Confirmed {
+    /// By round and variant.
+    figures: BTreeMap<(u32, String), BTreeMap<String, f64>>,
+}
+
+impl Confirmed {
+    /// Takes the record of a trial of these rounds. The first one of a variant counts: the baseline is measured twice.
+    pub(super) fn add(&mut self, record: &TrialRecord) {
+        if let Outcome::Measured(measured) = &record.outcome {
+            let place = (record.round, record.variant.clone());
+            let figures = self.figures.entry(place);
+            figures.or_insert_with(|| measured.metrics.clone());
+        }
+    }
+
+    /// Each constraint judged by the rounds of these variants: what is recommended, and the current settings.
+    pub(super) fn judged(
+        &self,
+        constraints: &[Constraint],
+        [recommended, current]: &[String; 2],
+    ) -> Vec<Constrained> {
+        let judged = constraints.iter().map(|constraint| {
+            let pairs = self.pairs(&constraint.metric, [recommended, current]);
+            Constrained::of(constraint, &pairs)
+        });
+        judged.collect()
+    }
+
+    /// The figures of two variants in the rounds that measured both.
+    fn pairs(&self, metric: &str, [one, other]: [&String; 2]) -> Vec<(f64, f64)> {
+        let rounds: BTreeSet<u32> = self.figures.keys().map(|(round, _)| *round).collect();
+        let figure = |round: u32, variant: &String| {
+            let figures = self.figures.get(&(round, variant.clone()))?;
+            figures.get(metric).copied()
+        };
+        let pair = |round: &u32| figure(*round, one).zip(figure(*round, other));
+        rounds.iter().filter_map(pair).collect()
+    }
+
+    /// By how many times the first variant is better than the second: the ratio of the metric, with a sign of -1 the
+    /// other way round, and its interval. None of too few rounds.
+    pub(super) fn ratio(
+        &self,
+        metric: &str,
+        [one, other]: &[String; 2],
+        sign: f64,
+    ) -> Option<(f64, Interval)> {
+        let pairs = self.pairs(metric, [one, other]);
+        let logs = pairs.iter().map(|(one, other)| sign * (one / other).ln());
+        let logs: Vec<f64> = logs.filter(|it| it.is_finite()).collect();
+        let ratio = mean(&logs).filter(|_| logs.len() >= FEWEST)?.exp();
+        Some((ratio, student_interval(&logs, LEVEL).exp()))
+    }
+}
+
+impl Constrained {
+    /// Judged by the pairs of figures of the rounds: what is recommended, and the current settings.
+    pub(super) fn of(constraint: &Constraint, rounds: &[(f64, f64)]) -> Constrained {
+        let log = |(own, current): &(f64, f64)| match constraint.bound {
+            Bound::Ratio(_) => (own / current).ln(),
+            Bound::Figure(_) => own.ln(),
+        };
+        let logs: Vec<f64> = rounds.iter().map(log).filter(|it| it.is_finite()).collect();
+        Constrained {
+            measured: measured(constraint, &logs),
+            constraint: constraint.clone(),
+        }
+    }
+}
+
+fn measured(constraint: &Constraint, logs: &[f64]) -> Option<Measured> {
+    let budget = match &constraint.bound {
+        Bound::Ratio(budget) => *budget,
+        Bound::Figure(limit) => limit.of_metric(&constraint.metric).ok()?,
+    };
+    let figure = mean(logs).filter(|_| logs.len() >= FEWEST)?.exp();
+    let interval = student_interval(logs, LEVEL).exp();
+    let ends = [interval.low, interval.high].map(|it| budget.allows(it));
+    Some(Measured {
+        figure,
+        interval,
+        is_kept: (ends[0] == ends[1]).then_some(ends[0]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constraint_is_a_ratio_to_the_current_settings_or_has_a_unit() {
+        let p99 = Constraint::parsed("p99 <= 1.05").unwrap();
+        assert_eq!(p99.metric, "p99_us");
+        assert!((p99.room(9.0).unwrap() - 1.05_f64.ln()).abs() < 1e-12);
+        let memory = Constraint::parsed("memory <= 256MiB").unwrap();
+        let now = memory.scaled(128.0 * 1_048_576.0).unwrap();
+        assert!((memory.room(now).unwrap() - 2.0_f64.ln()).abs() < 1e-12);
+        let rate = Constraint::parsed("txns_per_s >= 0.9").unwrap();
+        assert!((rate.room(0.0).unwrap() + 0.9_f64.ln()).abs() < 1e-12);
+        for wrong in [
+            "p99",
+            "p99 >= 1.05",
+            "speed <= 1",
+            "size <= 3 ms",
+            "p99 <= x",
+        ] {
+            assert!(Constraint::parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_constraint_is_kept_where_the_whole_interval_is_within_it() {
+        let judged = |bound: &str, own: [f64; 4]| {
+            let constraint = Constraint::parsed(bound).unwrap();
+            let rounds = own.map(|own| (own, 100.0));
+            let judged = Constrained::of(&constraint, &rounds);
+            judged.measured.unwrap().is_kept
+        };
+        let near = [100.0, 101.0, 99.0, 100.0];
+        assert_eq!(judged("p99 <= 1.05", near), Some(true));
+        assert_eq!(judged("p99 <= 0.9", near), Some(false));
+        assert_eq!(judged("p99 <= 1.0", near), None);
+        assert_eq!(judged("p99 <= 105us", near), Some(true));
+        let constraint = Constraint::parsed("p99 <= 1.05").unwrap();
+        assert_eq!(Constrained::of(&constraint, &[(1.0, 1.0)]).measured, None);
+    }
+}

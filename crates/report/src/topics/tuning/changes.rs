@@ -1,0 +1,86 @@
+//! Changes of the application, apart from settings.
+
+use lab::analysis::TuningAnalysis;
+use lab::tuning::Advised;
+
+use super::{NO_TIME, TOO_FEW, not_distinguishable};
+use crate::document::{Block, Cell, Code, Column, Row, Table};
+use crate::figures;
+
+/// What changes of the application bring, which are no settings.
+pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.advised.is_empty() {
+        return Vec::new();
+    }
+    let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
+    if tuning.advised.iter().all(|it| it.gain.is_none()) {
+        return vec![heading, Block::paragraph(NO_TIME)];
+    }
+    let columns = [
+        Column::left("change"),
+        Column::right("brings"),
+        Column::left("judgement").prose(),
+    ];
+    let rows = tuning.advised.iter().map(|it| {
+        let figure = it
+            .gain
+            .map(|gain| figures::ratio(gain.ratio, gain.interval));
+        Row::new([
+            Cell::new(it.advice.change.clone()),
+            Cell::number(figure),
+            Cell::new(judgement_of_change(it)),
+        ])
+    });
+    let table = Table::new("What changes of the application bring", columns, rows);
+    let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
+               statements pay for a change is included. Intervals are corrected for the number of changes (Holm). A group \
+               of executions is lost as a whole in a crash.";
+    let blocks = [heading, Block::table(table), Block::small(how)];
+    blocks.into_iter().chain(better_by_sql(tuning)).collect()
+}
+
+/// The changes that are better in one sentence, for the first screen.
+pub(super) fn brief(tuning: &TuningAnalysis) -> Vec<Block> {
+    let better = tuning.advised.iter().filter(is_better);
+    let named = better.filter_map(|it| {
+        let gain = it.gain?;
+        let gain = figures::ratio(gain.ratio, gain.interval);
+        Some(format!("{} ({gain})", it.advice.change))
+    });
+    let named = named.collect::<Vec<_>>().join("; ");
+    let sentence = format!("To change in the application: {named}.");
+    match named.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::paragraph(sentence)],
+    }
+}
+
+fn is_better(it: &&Advised) -> bool {
+    it.gain
+        .is_some_and(|gain| gain.detectable.is_finite() && gain.interval.low > 1.0)
+}
+
+/// The SQL of the changes that are better, to paste.
+fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
+    let better = tuning.advised.iter().filter(is_better);
+    let with_gain = better.filter_map(|it| {
+        let (sql, gain) = (it.advice.sql.as_ref()?, it.gain?);
+        let gain = figures::ratio(gain.ratio, gain.interval);
+        Some(format!("-- {}: {gain}\n{sql}", it.advice.change))
+    });
+    let text = with_gain.collect::<Vec<_>>().join("\n");
+    (!text.is_empty()).then_some(Block::Code(Code {
+        language: "sql",
+        text,
+    }))
+}
+
+fn judgement_of_change(it: &Advised) -> String {
+    match it.gain {
+        None => "not measured".to_owned(),
+        Some(gain) if !gain.detectable.is_finite() => TOO_FEW.to_owned(),
+        Some(gain) if gain.interval.low > 1.0 => "better".to_owned(),
+        Some(gain) if gain.interval.high < 1.0 => "worse".to_owned(),
+        Some(gain) => not_distinguishable(gain.detectable),
+    }
+}
