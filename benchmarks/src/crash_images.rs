@@ -26,6 +26,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
             variants: vec![variant],
             models: Model::ALL.to_vec(),
             images,
+            image_bytes: None,
             second_crash_every: 16,
             seed: Seed(1),
             engine: Source::Embedded,

@@ -57,6 +57,7 @@ fn plan(variants: &[CrashSettings], images: usize, seed: u64) -> Plan {
         variants: variants.to_vec(),
         models: Model::ALL.to_vec(),
         images,
+        image_bytes: None,
         second_crash_every: 16,
         seed: Seed(seed),
         engine: Source::Embedded,

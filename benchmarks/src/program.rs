@@ -37,6 +37,7 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
         seed,
         counting: false,
         postgres: None,
+        confined: false,
         binding: None,
     }
 }

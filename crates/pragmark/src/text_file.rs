@@ -11,19 +11,18 @@ use crate::failure::Failure;
 /// The text of a file of at most `most` bytes; `what` the file is to the user begins the error.
 ///
 /// # Errors
-/// For files that cannot be read, devices, pipes and folders, for larger files, for and what is not UTF-8.
+/// For devices, pipes and folders, for larger files, for what is not UTF-8, and if reading fails.
 pub fn text_of(what: &str, path: &Path, most: u64) -> Result<String, Failure> {
-    let words = |why: &dyn Display| format!("cannot read {what} {}: {why}", path.display());
-    let failure = |why: &dyn Display| Failure::usage(words(why));
-    let unreadable = |error: std::io::Error| Failure::unusable(words(&error));
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    let failure =
+        |why: &dyn Display| Failure::usage(format!("cannot read {what} {}: {why}", path.display()));
+    let metadata = std::fs::metadata(path).map_err(|error| failure(&error))?;
     if !metadata.is_file() {
         return Err(failure(&"it is not a regular file"));
     }
     let mut text = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
+    let file = File::open(path).map_err(|error| failure(&error))?;
     let read = file.take(most + 1).read_to_end(&mut text);
-    read.map_err(unreadable)?;
+    read.map_err(|error| failure(&error))?;
     if text.len() as u64 > most {
         return Err(failure(&format!("it is larger than {} KiB", most / 1024)));
     }

@@ -117,6 +117,7 @@ impl Default for RunPlan {
     /// A plan without experiments, in the current format.
     fn default() -> RunPlan {
         RunPlan {
+            began_in: None,
             format: FORMAT,
             id: String::new(),
             created: String::new(),

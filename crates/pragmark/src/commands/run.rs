@@ -148,22 +148,22 @@ fn resumed(
     trust::check(&folder, &plan, args.trust, interrupted)?;
     check_server(&plan, args.postgres.is_some())?;
     engine::check_unchanged(&folder.environment()?.engines, driver)?;
-    go_back(&plan)?;
+    go_back(&plan);
     needs::check(&plan)?;
     Ok(folder)
 }
 
 /// Goes to the directory in which a run began, to which paths of its settings may be relative.
-fn go_back(plan: &RunPlan) -> Result<(), Failure> {
+fn go_back(plan: &RunPlan) {
     let Some(directory) = &plan.began_in else {
-        return Ok(());
+        return;
     };
-    std::env::set_current_dir(directory).map_err(|error| {
-        Failure::unusable(format!(
-            "the run began in {}, which cannot be used: {error}",
-            directory.display()
-        ))
-    })
+    if let Err(error) = std::env::set_current_dir(directory) {
+        let directory = directory.display();
+        tell!(
+            "warning: the run began in {directory}, which cannot be used ({error}): relative paths are those of this directory"
+        );
+    }
 }
 
 /// Refuses to go on with another version of pragmark: it may measure in another way.

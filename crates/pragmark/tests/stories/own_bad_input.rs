@@ -107,9 +107,9 @@ fn a_damaged_database_is_reported_with_the_statement_that_meets_the_damage() {
     bytes[4096..].fill(0x5a);
     std::fs::write(&path, bytes).unwrap();
     let before = state(&laboratory.path().join("shop"));
-    for (command, code) in COMMANDS[..2].iter().zip([3, 2]) {
+    for command in &COMMANDS[..2] {
         let with = [command, &["--db", "shop/app.db"][..]].concat();
-        let answer = laboratory.pragmark(&with).exits(code);
+        let answer = laboratory.pragmark(&with).exits(3);
         answer.complains(&["mine.sql:1: database disk image is malformed"]);
         let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
     }

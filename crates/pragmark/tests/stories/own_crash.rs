@@ -59,7 +59,6 @@ fn the_first_transactions_are_crashed_on_a_copy_and_the_database_in_use_stays_as
         "shop/app.db",
         "What is lost with the current settings, synchronous=full:",
         "● nothing     ◐ recent transactions     1  synchronous=normal",
-        "--vary synchronous=full,normal --combine",
     ]);
     assert_eq!(state(&laboratory.path().join("shop")), before);
     let losses = laboratory.trials("crashes").into_iter().map(|trial| {

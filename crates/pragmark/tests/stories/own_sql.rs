@@ -64,15 +64,7 @@ baseline = { journal_mode = "delete" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#,
     );
-    let run = [
-        "run",
-        "mine.toml",
-        "--out",
-        "run",
-        "--no-tiers",
-        "--probe",
-        "0",
-    ];
+    let run = ["run", "mine.toml", "--out", "run"];
     laboratory.pragmark(&run).exits(0);
     let before = laboratory.trials("run").len();
     let outcomes = laboratory.read("run/outcomes.jsonl");

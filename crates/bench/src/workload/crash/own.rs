@@ -126,10 +126,10 @@ impl Own {
             },
         ];
         rows.extend(self.names.first().map(|name| ("database", name.clone())));
-        rows.push(("images under each storage model", self.images.clone()));
         if self.transactions.is_some() {
             rows.push(("statements unlike the recording", differing.to_string()));
         }
+        rows.push(("images under each storage model", self.images.clone()));
         rows
     }
 }

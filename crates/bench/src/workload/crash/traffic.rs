@@ -53,6 +53,8 @@ struct Group {
     start_us: i64,
     /// Whether something in it is kept although nothing is committed.
     prepares: bool,
+    /// Whether it does more than to choose settings that the variant decides.
+    works: bool,
 }
 
 /// Reads of a trace what is to be crashed: at most so many of its transactions, and a few more in case some of them change
@@ -77,7 +79,8 @@ pub(super) fn read(
     let own = groups.into_iter();
     let own = own.filter(|group| database_of(&recording, group) == Some(&recorded));
     let own: Vec<Group> = own.collect();
-    let transactions = own.iter().filter(|group| group.ticket.is_some()).count();
+    let commits = own.iter().filter(|group| group.ticket.is_some());
+    let transactions = commits.filter(|group| group.works).count();
     let most = most.saturating_add(FURTHER);
     let groups = first(ordered(own), most);
     let calls = calls(&trace, &mut recording, &groups)?;
@@ -103,7 +106,9 @@ fn groups(trace: &Trace, recording: &Recording) -> Result<Vec<Group>, TrialError
         group.events.push(call.event);
         group.ticket = group.ticket.or(call.ticket);
         group.start_us = call.start_us;
-        group.prepares |= prepares(recording, &call);
+        let word = first_word(recording, &call);
+        group.prepares |= ["attach", "pragma"].contains(&word.as_str());
+        group.works |= !chooses(recording, &call);
         if call.autocommit {
             let ended = open.remove(&call.connection);
             groups.extend(ended.filter(|it| it.ticket.is_some() || it.prepares));
@@ -113,13 +118,23 @@ fn groups(trace: &Trace, recording: &Recording) -> Result<Vec<Group>, TrialError
     Ok(groups)
 }
 
-/// Whether a call prepares a connection for what it does afterwards.
-fn prepares(recording: &Recording, call: &Call) -> bool {
-    let sql = match &call.values {
-        Values::Expanded(sql) => Some(sql),
-        _ => recording.texts.get(&call.statement).map(|text| &text.sql),
-    };
-    sql.is_some_and(|sql| ["attach", "pragma"].contains(&effect::first_word(sql).as_str()))
+/// The statement of a call; nothing where it is not known.
+fn sql<'a>(recording: &'a Recording, call: &'a Call) -> &'a str {
+    let text = recording.texts.get(&call.statement);
+    match &call.values {
+        Values::Expanded(sql) => sql,
+        _ => text.map_or("", |text| &text.sql),
+    }
+}
+
+fn first_word(recording: &Recording, call: &Call) -> String {
+    effect::first_word(sql(recording, call))
+}
+
+/// Whether a call chooses a setting that the variant decides.
+fn chooses(recording: &Recording, call: &Call) -> bool {
+    let text = sql(recording, call).to_ascii_lowercase();
+    first_word(recording, call) == "pragma" && DECIDED.iter().any(|name| text.contains(name))
 }
 
 /// The groups up to that many commits.

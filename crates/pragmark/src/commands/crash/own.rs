@@ -78,6 +78,12 @@ fn script(
 ) -> Result<Script, Failure> {
     let files = plan::script_files(path)?;
     if path.exists() || !files.contains([',', '@']) {
+        std::fs::metadata(path).map_err(|error| {
+            Failure::unusable(format!(
+                "cannot read the script {}: {error}",
+                path.display()
+            ))
+        })?;
         text_of("the script", path, MOST_SCRIPT_BYTES)?;
     }
     let count = plan::transactions(args) as usize;
