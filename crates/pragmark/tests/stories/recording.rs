@@ -141,8 +141,10 @@ time.sleep(120)
 
 /// Starts recording the server, in a process group as a terminal makes one.
 fn started(laboratory: &Laboratory) -> (Child, Pid) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+    // Tests in the background of a script would have the program ignore SIGINT.
+    let mut command = Command::new("env");
     command
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_pragmark")])
         .args(RECORD)
         .current_dir(laboratory.path())
         .stderr(Stdio::null());
