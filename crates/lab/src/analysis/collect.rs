@@ -36,10 +36,11 @@ pub struct Collector {
     tiers: Tiers,
     confirmation: Vec<History>,
     confirmation_trials: TrialCounts,
-    /// What the trials of a search decide, until the variants of the rounds follow from them.
+    /// What the trials of a search decide, and the rounds of what it recommends.
     tuning: Option<Tuning>,
     search_trials: TrialCounts,
-    searched: Option<TuningAnalysis>,
+    /// Whether the variants of the rounds have followed from the search.
+    is_settled: bool,
 }
 
 impl Collector {
@@ -55,7 +56,7 @@ impl Collector {
             confirmation_trials: TrialCounts::default(),
             tuning: Tuning::of(&plan),
             search_trials: TrialCounts::default(),
-            searched: None,
+            is_settled: false,
             plan,
             environment,
         }
@@ -70,10 +71,10 @@ impl Collector {
 
     /// Gives an experiment that was tuned the variants of its rounds, which follow from the search.
     fn settle(&mut self) {
-        if let Some(mut tuning) = self.tuning.take() {
+        let is_settled = std::mem::replace(&mut self.is_settled, true);
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| !is_settled) {
             self.plan = tuning.final_plan(&self.plan);
             self.gathered = self.plan.experiments.iter().map(Gathered::new).collect();
-            self.searched = Some(TuningAnalysis::of(&mut tuning));
         }
     }
 
@@ -91,6 +92,9 @@ impl Collector {
         };
         let planned = &self.plan.experiments[index];
         if record.purpose == Purpose::Rounds {
+            if let Some(tuning) = &mut self.tuning {
+                tuning.add(&record);
+            }
             self.gathered[index].add(planned, record);
         } else if let Some(observation) = observation(planned, &record)
             && self.confirmation[index].add(observation)
@@ -126,7 +130,7 @@ impl Collector {
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
             search_trials: self.search_trials,
-            tuning: self.searched,
+            tuning: self.tuning.as_mut().map(TuningAnalysis::of),
             findings: findings(&experiments),
             ladders: experiments.iter().filter_map(ladder).collect(),
             side_by_side: side_by_side(&experiments, &levels),

@@ -5,10 +5,10 @@ use super::space::{Configuration, Exclusion, Factor, Gate, Space};
 use crate::analysis::MayLose;
 use crate::catalogue::Catalogue;
 use crate::engine_name::ENGINE;
-use crate::level::{Level, Settings, overlaid, picked};
+use crate::level::{Level, Settings, distinct, overlaid, picked};
 use crate::plan::settings_that_decide;
 use crate::record::RunPlan;
-use crate::tier::{Accident, Class, TierPlan, TierSet};
+use crate::tier::{Accident, BESIDES, Class, TierPlan, TierSet};
 
 /// Combinations that a message names for each reason.
 const NAMED: usize = 8;
@@ -112,12 +112,15 @@ pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
     let base = planned.variants.first().map(|it| it.settings.clone());
     let base = base.unwrap_or_default();
     let combinations = deciding(&tuning.space, &names);
-    let sets = combinations.iter().map(|levels| {
-        let levels = settings_of(&tuning.space, levels);
-        TierSet::of(&overlaid(&base, &levels), &names, &engine)
+    let sets = combinations.iter().flat_map(|levels| {
+        let mut settings = overlaid(&base, &settings_of(&tuning.space, levels));
+        let named = TierSet::of(&settings, &names, &engine);
+        // A variant that leaves the page size as it is does not name it.
+        settings.retain(|name, _| !BESIDES.contains(&name.as_str()));
+        [named, TierSet::of(&settings, &names, &engine)]
     });
     plan.tiers = Some(TierPlan {
-        sets: sets.collect(),
+        sets: distinct(sets),
         names,
         known: Vec::new(),
     });

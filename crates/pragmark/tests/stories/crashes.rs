@@ -416,7 +416,7 @@ fn mistakes_are_named_and_nothing_is_written() {
         .complains(&["nothing.sql commits no change"]);
     laboratory
         .pragmark(&["crash", "--script", "absent.sql", "--out", "crashes"])
-        .exits(2)
+        .exits(3)
         .complains(&["absent.sql"]);
     laboratory
         .pragmark(&["crash", "--script", "/dev/zero", "--out", "crashes"])

@@ -248,7 +248,7 @@ fn functions_of_the_application_are_listed_and_refused_below_the_wanted_share() 
         "function django_date_trunc (10 statements)",
         "min_coverage",
     ]);
-    std::fs::remove_dir_all(laboratory.path().join("run")).unwrap();
+    assert!(!laboratory.path().join("run").exists());
     laboratory
         .pragmark(&replay(&["--set", "min_coverage=10"]))
         .exits(0)

@@ -184,7 +184,6 @@ pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
     })
 }
 
-/// What an accident takes: a sign and a word or two.
 /// What variants of a class lose in an accident.
 pub(super) fn class_cell(class: Class, accident: Accident) -> Cell {
     if class.uncrashed {
@@ -205,7 +204,7 @@ fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
         ),
         (
             "shrinking the database file",
-            "before VACUUM, copy the database, or set `synchronous` to EXTRA for it.",
+            "copy the database before VACUUM.",
         ),
     ];
     let safeties = experiment

@@ -117,7 +117,7 @@ fn far(progress: &Progress) -> String {
         .map(|per_s| format!(", {:.0} a minute", per_s * 60.0));
     let left = progress
         .left_s()
-        .map(|left_s| format!(", at least {} to go", humanly(left_s)));
+        .map(|left_s| format!(", {} to go at least", humanly(left_s)));
     [Some(recorded), rate, left].into_iter().flatten().collect()
 }
 
@@ -154,7 +154,7 @@ mod tests {
         };
         assert_eq!(
             far(&known),
-            "60 trials of 180 or more, 120 a minute, at least 1m to go"
+            "60 trials of 180 or more, 120 a minute, about 60 s to go at least"
         );
         let unknown = Progress {
             per_s: None,
