@@ -14,7 +14,7 @@ const OF_THE_BEST: f64 = 1.8;
 const BEST: f64 = 0.15;
 
 /// How many times the current settings' cost a trial may cost before it is stopped, by the trials of the blocks so far: from
-/// 1, so that what is slower than the current settings alone is stopped, to [`STOP_AT`].
+/// 1, so that what is slower than the current settings alone is stopped, to `STOP_AT`.
 pub fn stop_at(tried: &[Tried], current: &Configuration) -> f64 {
     let of_current = tried.iter().filter(|trial| trial.configuration == *current);
     let of_current: Vec<f64> = of_current.filter_map(Tried::cost).collect();
