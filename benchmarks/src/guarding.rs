@@ -4,31 +4,40 @@
 //! A transaction of the base is 100 statements of one kind, and one of the new side is so many more that its throughput
 //! is lower by the planted share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use clap::Args;
+
 use crate::Failure;
 
 /// What is guarded, and how often.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct Plan {
     /// Runs of guard.
-    pub runs: u32,
+    #[arg(long, default_value_t = 50)]
+    runs: u32,
     /// By how much the throughput of the new side is lower, in per cent: 0 to 90.
-    pub slower: u32,
-    /// The budget of the throughput, such as `>= 1`.
-    pub budget: String,
+    #[arg(long, default_value_t = 0)]
+    slower: u32,
+    /// Budget of the throughput. Identical work cannot be proved to pass `>= 1`.
+    #[arg(long, default_value = ">= 1")]
+    budget: String,
     /// Time limit of each run, in seconds.
-    pub time_limit_s: u32,
+    #[arg(long = "time-limit", default_value_t = 300)]
+    time_limit_s: u32,
     /// Threads that keep a processor busy meanwhile.
-    pub hogs: usize,
-    /// Whether each statement is a transaction that is synced to the disk, instead of a query.
-    pub synced: bool,
-    /// Where the databases are.
-    pub directory: std::path::PathBuf,
+    #[arg(long, default_value_t = 0)]
+    hogs: usize,
+    /// Sync each statement to the disk, instead of computing.
+    #[arg(long)]
+    synced: bool,
+    /// Directory for the databases.
+    #[arg(long = "dir", default_value = ".")]
+    directory: PathBuf,
 }
 
 /// How the runs ended.

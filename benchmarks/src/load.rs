@@ -16,7 +16,7 @@ use ::load::{
 };
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::samples::Comparison;
 use lab::seed::Seed;
@@ -97,21 +97,30 @@ const ARRAYS: Method = Method {
 };
 
 /// What to measure.
+#[derive(Debug, Args)]
 pub struct Plan {
-    /// The tables.
-    pub subjects: Vec<Subject>,
-    /// Rows; a few by default.
-    pub rows: Option<usize>,
-    /// What is timed.
-    pub methods: Vec<Method>,
-    /// What it is compared with.
-    pub copies: Vec<Copy>,
-    /// A column to index.
-    pub index: Option<String>,
+    /// Tables.
+    #[arg(default_values = ["t1", "t2", "t3"])]
+    subjects: Vec<Subject>,
+    /// Rows [default: 1,000,000 of T1 and T2, 50,000 of T3].
+    #[arg(long)]
+    rows: Option<usize>,
+    /// Methods: `arrays`; `pages-N`, a new database with N threads; `existing-N`, an empty table of an
+    /// existing database.
+    #[arg(long = "method", default_values = ["arrays", "pages-1", "pages-2", "pages-4", "existing-4"])]
+    methods: Vec<Method>,
+    /// Kinds of copy.
+    #[arg(long = "copy", default_values = ["whole", "listed"])]
+    copies: Vec<Copy>,
+    /// A column to index; after the copy, with CREATE INDEX. Target: 6 times as fast.
+    #[arg(long)]
+    index: Option<String>,
     /// Pairs per method and kind of copy.
-    pub pairs: usize,
-    /// The directory of the databases.
-    pub directory: PathBuf,
+    #[arg(long, default_value_t = 5)]
+    pairs: usize,
+    /// Directory for the databases, on the disk to measure.
+    #[arg(long = "dir", default_value = ".")]
+    directory: PathBuf,
 }
 
 /// Rows per batch.

@@ -119,29 +119,7 @@ enum Benchmark {
     /// Run `pragmark guard` many times on two directories. Targets: with `--slower 0`, also with `--hogs 2`, at most
     /// 1 % of 100 runs fail; with `--slower 10` 90 % of 50 fail within 5 minutes, with `--slower 30` within 1 minute
     /// (`--time-limit 60`).
-    Guarding {
-        /// Runs of guard.
-        #[arg(long, default_value_t = 50)]
-        runs: u32,
-        /// By how much the throughput of the new side is lower, in per cent.
-        #[arg(long, default_value_t = 0)]
-        slower: u32,
-        /// Budget of the throughput. Identical work cannot be proved to pass `>= 1`.
-        #[arg(long, default_value = ">= 1")]
-        budget: String,
-        /// Time limit of each run, in seconds.
-        #[arg(long, default_value_t = 300)]
-        time_limit: u32,
-        /// Threads that keep a processor busy meanwhile.
-        #[arg(long, default_value_t = 0)]
-        hogs: usize,
-        /// Sync each statement to the disk, instead of computing.
-        #[arg(long)]
-        synced: bool,
-        /// Directory for the databases.
-        #[arg(long, default_value = ".")]
-        dir: PathBuf,
-    },
+    Guarding(guarding::Plan),
     /// Recover and judge crash images with one thread. Target: 10,000 per second.
     CrashImages {
         /// Crash images per variant and storage model.
@@ -164,30 +142,7 @@ enum Benchmark {
     /// Compare bulk loading with copying from an attached database, in pairs of random order, including
     /// syncs. Targets, compared with `SELECT *` for 20 M, 20 M and 1 M rows: pages 15 times as fast for T2,
     /// 8 times for T1 and T3, 10 times into an existing database; arrays twice for T2.
-    Load {
-        /// Tables.
-        #[arg(default_values = ["t1", "t2", "t3"])]
-        subjects: Vec<load::Subject>,
-        /// Rows [default: 1,000,000 of T1 and T2, 50,000 of T3].
-        #[arg(long)]
-        rows: Option<usize>,
-        /// Methods: `arrays`; `pages-N`, a new database with N threads; `existing-N`, an empty table of an
-        /// existing database.
-        #[arg(long = "method", default_values = ["arrays", "pages-1", "pages-2", "pages-4", "existing-4"])]
-        methods: Vec<load::Method>,
-        /// Kinds of copy.
-        #[arg(long = "copy", default_values = ["whole", "listed"])]
-        copies: Vec<load::Copy>,
-        /// A column to index; after the copy, with CREATE INDEX. Target: 6 times as fast.
-        #[arg(long)]
-        index: Option<String>,
-        /// Pairs per method and kind of copy.
-        #[arg(long, default_value_t = 5)]
-        pairs: usize,
-        /// Directory for the databases, on the disk to measure.
-        #[arg(long, default_value = ".")]
-        dir: PathBuf,
-    },
+    Load(load::Plan),
     /// Write a large table as pages while its rows are generated. Target: 10^9 rows in 120 s, with less than
     /// 1 GiB of memory at any size.
     LoadLarge {
@@ -203,9 +158,9 @@ enum Benchmark {
     },
 }
 
-fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.benchmark {
+/// Carries out the benchmark.
+fn execute(cli: Cli) -> Result<(), Failure> {
+    match cli.benchmark {
         Benchmark::InsertLoop { rows, pairs } => insert_loop::run(&cli.pragmark, rows, pairs),
         Benchmark::ScriptLoop {
             transactions,
@@ -218,9 +173,7 @@ fn main() -> ExitCode {
             speed,
         } => {
             match speed {
-                true => budgets
-                    .iter()
-                    .for_each(|budget| tuning::speed(surfaces, factors, *budget)),
+                true => tuning::speed(surfaces, factors, &budgets),
                 false => tuning::run(surfaces, factors, &budgets),
             }
             Ok(())
@@ -236,52 +189,20 @@ fn main() -> ExitCode {
             big_report::compare(&cli.pragmark, outcomes, rounds)
         }
         Benchmark::BigHistory { runs } => big_report::history(&cli.pragmark, runs),
-        Benchmark::Guarding {
-            runs,
-            slower,
-            budget,
-            time_limit,
-            hogs,
-            synced,
-            dir,
-        } => guarding::run(
-            &cli.pragmark,
-            &guarding::Plan {
-                runs,
-                slower,
-                budget,
-                time_limit_s: time_limit,
-                hogs,
-                synced,
-                directory: dir,
-            },
-        ),
+        Benchmark::Guarding(plan) => guarding::run(&cli.pragmark, &plan),
         Benchmark::CrashImages { images } => crash_images::run(images),
         Benchmark::CrashTiers {
             images,
             seeds,
             page_size,
         } => crash_tiers::run(&images, seeds, &page_size),
-        Benchmark::Load {
-            subjects,
-            rows,
-            methods,
-            copies,
-            index,
-            pairs,
-            dir,
-        } => load::run(&load::Plan {
-            subjects,
-            rows,
-            methods,
-            copies,
-            index,
-            pairs,
-            directory: dir,
-        }),
+        Benchmark::Load(plan) => load::run(&plan),
         Benchmark::LoadLarge { rows, index, dir } => load_large::run(rows, index.as_deref(), &dir),
-    };
-    match result {
+    }
+}
+
+fn main() -> ExitCode {
+    match execute(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {failure}");

@@ -71,8 +71,14 @@ pub fn safety(searches: u64) {
     println!("{searches} searches, {trials} trials: nothing excluded was tried or recommended");
 }
 
-/// The time of choosing a trial, over searches with a budget.
-pub fn speed(surfaces: u64, factors: usize, budget: f64) {
+/// The time of choosing a trial, over searches with each budget.
+pub fn speed(surfaces: u64, factors: usize, budgets: &[f64]) {
+    for budget in budgets {
+        speed_with(surfaces, factors, *budget);
+    }
+}
+
+fn speed_with(surfaces: u64, factors: usize, budget: f64) {
     let (mut all_ms, mut largest_ms, mut trials) = (0.0, 0.0_f64, 0);
     for seed in 0..surfaces {
         let surface = Surface::new(factors, Seed(seed));
