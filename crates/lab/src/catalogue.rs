@@ -42,6 +42,25 @@ impl Accepts {
         Accepts::Choice(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
+    /// The level as this setting takes it: where that is a truth, also `on`, `off`, `yes`, `no`, 1 and 0, which SQLite's own
+    /// PRAGMAs take (<https://sqlite.org/pragma.html>).
+    pub fn taken(&self, level: Level) -> Level {
+        let truth = match &level {
+            Level::Text(text) => match text.to_ascii_lowercase().as_str() {
+                "on" | "yes" => Some(true),
+                "off" | "no" => Some(false),
+                _ => None,
+            },
+            Level::Int(1) => Some(true),
+            Level::Int(0) => Some(false),
+            _ => None,
+        };
+        match (self, truth) {
+            (Accepts::Bool, Some(truth)) => Level::Bool(truth),
+            _ => level,
+        }
+    }
+
     /// Whether the level may be used.
     pub fn allows(&self, level: &Level) -> bool {
         match (self, level) {
@@ -263,6 +282,17 @@ mod tests {
             driver("ruby", &["basics", "orm"]),
             driver("go", &["basics"]),
         ])
+    }
+
+    #[test]
+    fn truths_are_taken_as_sqlite_takes_them_and_other_levels_as_they_are() {
+        for (written, truth) in [("on", true), ("OFF", false), ("yes", true), ("no", false)] {
+            assert_eq!(Accepts::Bool.taken(written.into()), Level::Bool(truth));
+        }
+        assert_eq!(Accepts::Bool.taken(Level::Int(1)), Level::Bool(true));
+        assert_eq!(Accepts::Bool.taken(Level::Int(2)), Level::Int(2));
+        let off = || Level::from("off");
+        assert_eq!(Accepts::choice(&["off", "full"]).taken(off()), off());
     }
 
     #[test]

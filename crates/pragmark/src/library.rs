@@ -138,6 +138,12 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     if !looks_like_a_path && !Path::new(name).exists() {
         return Err(unknown(name));
     }
+    if Path::new(name).extension() == Some(OsStr::new("sql")) {
+        return Err(
+            Failure::usage(format!("{name} is SQL, and an experiment is TOML"))
+                .hint(format!("`pragmark measure {name}` measures its statements")),
+        );
+    }
     let text = text_of("the experiment file", Path::new(name), MOST_BYTES)?;
     parse(name, &text, catalogue).map_err(|problems| {
         Failure::usage(problems)

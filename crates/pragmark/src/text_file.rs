@@ -13,8 +13,9 @@ use crate::failure::Failure;
 /// # Errors
 /// For devices, pipes and folders, for larger files, for what is not UTF-8, and if reading fails.
 pub fn text_of(what: &str, path: &Path, most: u64) -> Result<String, Failure> {
-    let failure =
-        |why: &dyn Display| Failure::usage(format!("cannot read {what} {}: {why}", path.display()));
+    let failure = |why: &dyn Display| {
+        Failure::unusable(format!("cannot read {what} {}: {why}", path.display()))
+    };
     let metadata = std::fs::metadata(path).map_err(|error| failure(&error))?;
     if !metadata.is_file() {
         return Err(failure(&"it is not a regular file"));

@@ -157,7 +157,7 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
             beside.contains("10.0 s") && beside.contains("11.0 s"),
             "{beside}"
         );
-        let missing = "no variant of this run has this metric";
+        let missing = "no trial has this metric";
         assert!(beside.contains(missing), "{beside}");
     }
 }

@@ -8,7 +8,7 @@ use super::{
     Bindings, Curve, Effect, Effects, ExperimentAnalysis, RecallLoss, Summary, UpperBoundAnalysis,
     VariantAnalysis,
 };
-use super::{bindings, recall};
+use super::{bindings, recall, statements};
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{Course, Role, next};
 use crate::durability::Durability;
@@ -20,7 +20,7 @@ use crate::samples::Samples;
 use crate::stats::{self, ALPHA, Estimate, RankedVariant, benjamini_hochberg};
 use crate::tier::{self, ModelSafety, Safety, Schedules};
 
-type Dropped = [(u32, u32)];
+pub(super) type Dropped = [(u32, u32)];
 
 /// The error rate at which one variant must be distinguished from another to be chosen before it: lower than
 /// usual, because a choice that differs from run to run is worth nothing.
@@ -319,7 +319,7 @@ fn samples_of_needed_metrics(
         .collect()
 }
 
-fn samples_of(metric: &str, variants: &[GatheredVariant], dropped: &Dropped) -> Samples {
+pub(super) fn samples_of(metric: &str, variants: &[GatheredVariant], dropped: &Dropped) -> Samples {
     let mut samples = Samples::new(variants.len());
     for (index, variant) in variants.iter().enumerate() {
         let figures = variant.figures.get(metric).into_iter().flatten();
@@ -372,7 +372,11 @@ fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
         let estimate = Estimate::supported(&diffs)?;
         Some((estimate, stats::p_value(&diffs, 0.0).ok()?))
     });
-    let compared: Vec<Option<(Estimate, f64)>> = compared.collect();
+    corrected(compared.collect())
+}
+
+/// Effects whose q-values are adjusted over all of them together, each from an estimate and its p-value.
+pub(super) fn corrected(compared: Vec<Option<(Estimate, f64)>>) -> Vec<Option<Effect>> {
     let tested: Vec<f64> = compared.iter().flatten().map(|(_, p)| *p).collect();
     let mut adjusted = benjamini_hochberg(&tested).into_iter();
     let effect = |compared: Option<(Estimate, f64)>| {
@@ -423,30 +427,34 @@ fn variants(
     ranking: &[RankedVariant],
     dropped: &Dropped,
 ) -> Vec<VariantAnalysis> {
+    let statement_effects = statements::effects(&gathered, dropped);
     planned
         .variants
         .iter()
         .zip(gathered)
-        .zip(effects)
+        .zip(effects.into_iter().zip(statement_effects))
         .enumerate()
-        .map(|(index, ((variant, gathered), effect))| VariantAnalysis {
-            label: variant.label.clone(),
-            name: variant.name.clone(),
-            answer: variant.answer.clone(),
-            levels: variant.levels.clone(),
-            settings: variant.settings.clone(),
-            baseline: index == 0,
-            memory_growth: memory_growth(&gathered.figures),
-            summaries: summaries(gathered.figures, dropped),
-            effect,
-            groups: ranking
-                .iter()
-                .find(|ranked| ranked.variant == index)
-                .map(RankedVariant::letters)
-                .unwrap_or_default(),
-            safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
-            ..gathered.analysis
-        })
+        .map(
+            |(index, ((variant, gathered), (effect, statement_effects)))| VariantAnalysis {
+                label: variant.label.clone(),
+                name: variant.name.clone(),
+                answer: variant.answer.clone(),
+                levels: variant.levels.clone(),
+                settings: variant.settings.clone(),
+                baseline: index == 0,
+                memory_growth: memory_growth(&gathered.figures),
+                summaries: summaries(gathered.figures, dropped),
+                effect,
+                statement_effects,
+                groups: ranking
+                    .iter()
+                    .find(|ranked| ranked.variant == index)
+                    .map(RankedVariant::letters)
+                    .unwrap_or_default(),
+                safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
+                ..gathered.analysis
+            },
+        )
         .collect()
 }
 

@@ -20,6 +20,7 @@ mod findings;
 mod recall;
 mod recommend;
 mod standing;
+mod statements;
 mod sync_rate;
 mod tiers;
 mod tuning;
@@ -246,6 +247,24 @@ impl ExperimentAnalysis {
         tries_accidents(&self.workload)
     }
 
+    /// Whether it was made from the command line of `pragmark measure`, whose options can change it.
+    pub fn is_measured_by_command(&self) -> bool {
+        self.id == "measure"
+    }
+
+    /// The rounds that detect a difference of this fraction, 80 % of the time, of the variant that is known least; none
+    /// where nothing was compared.
+    pub fn rounds_to_detect(&self, fraction: f64) -> Option<usize> {
+        let effects = self.variants.iter().filter_map(|it| it.effect.as_ref());
+        let coarsest = effects.max_by(|one, other| {
+            let detectable = |it: &Effect| it.estimate.detectable;
+            detectable(one).total_cmp(&detectable(other))
+        })?;
+        let Estimate { n, detectable, .. } = coarsest.estimate;
+        let sd = detectable.ln_1p() / stats::detectable_difference(1.0, n);
+        stats::blocks_needed(sd, fraction.ln_1p())
+    }
+
     /// Whether figures vary so little that any difference would have been detected.
     pub fn detects_everything(&self) -> bool {
         /// Smaller differences matter to nobody.
@@ -307,6 +326,9 @@ pub struct VariantAnalysis {
     pub(crate) log_ratios: Vec<f64>,
     /// Its ratio to the baseline in the experiment's metric.
     pub effect: Option<Effect>,
+    /// By name of the user's own statements: the ratio of the median time to the baseline's.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub statement_effects: BTreeMap<String, Effect>,
     /// Whether a figure of 0, its own or the baseline's, leaves a round without a ratio.
     pub has_zero: bool,
     /// The groups of ranks it belongs to, as letters; variants that share one are not distinguishable.

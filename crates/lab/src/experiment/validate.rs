@@ -315,6 +315,11 @@ impl Checker<'_, '_, '_> {
         };
         for (why, labels) in reasons {
             let named = labels.iter().next().map_or("", String::as_str);
+            if named.is_empty() {
+                // The only variant there is: what it lacks is all that is to be said.
+                self.findings.at(&[Step::from("design")], why);
+                continue;
+            }
             let others = match labels.len() - 1 {
                 0 => String::new(),
                 some => format!(" and {some} more"),

@@ -82,7 +82,7 @@ pub struct MeasureArgs {
     /// Start every trial with the file out of the system's page cache.
     #[arg(long)]
     pub cold: bool,
-    /// Rounds: trials of each variant.
+    /// Rounds: trials of each variant. Fewer than three compare nothing.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..))]
     pub rounds: u32,
     /// Time of a trial, such as 500ms or 5s [default: about six seconds for all trials together].

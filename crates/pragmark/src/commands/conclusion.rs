@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::analysis::{Analysis, TrialCounts};
+use lab::analysis::{Analysis, MayLose, TrialCounts};
 use runner::End;
 
 use super::{output, report, tune};
@@ -40,7 +40,20 @@ pub(super) fn conclude(
 pub(super) fn summary(analysis: &Analysis, folder: &Path) -> String {
     let summary = ::report::terminal(analysis, report::terminal_style());
     let page = folder.join(report::PAGE);
-    format!("{summary}\nreport: {}\n", page.display())
+    let settings = match recommends_settings(analysis) {
+        true => format!(
+            "settings for another binding, such as python: pragmark settings {} --for python\n",
+            folder.display()
+        ),
+        false => String::new(),
+    };
+    format!("{summary}\n{settings}report: {}\n", page.display())
+}
+
+/// Whether there are settings to paste.
+fn recommends_settings(analysis: &Analysis) -> bool {
+    let mut rungs = analysis.ladders.iter().flat_map(|it| &it.rungs);
+    rungs.any(|it| it.advice.is_ok() && it.may_lose < MayLose::Anything)
 }
 
 fn some_failed(analysis: &Analysis) -> bool {

@@ -31,22 +31,44 @@ pub fn execute(args: &MeasureArgs) -> Result<Exit, Failure> {
         .map_err(Failure::usage)?;
     let experiment = checked(&text, &catalogue)?;
     if let Some(path) = &args.write {
-        let path = (path != Path::new("-")).then_some(path.as_path());
-        output::write_text(path, &text)?;
-        return Ok(Exit::Success);
+        return write_experiment(path, &text);
     }
     run::execute_with(run_args(args), Some(Made::of(experiment)), check_measured)
+}
+
+/// Writes the experiment to standard output, or to a file that does not exist yet: it is there to be edited.
+fn write_experiment(path: &Path, text: &str) -> Result<Exit, Failure> {
+    if path == Path::new("-") {
+        return output::write_text(None, text);
+    }
+    let name = path.display();
+    if path.exists() {
+        return Err(Failure::unusable(format!("{name} exists"))
+            .hint("name another file with --write, or remove this one"));
+    }
+    output::write_text(Some(path), text)?;
+    tell!("{name}: an experiment; `pragmark run {name}` measures it");
+    Ok(Exit::Success)
 }
 
 /// The experiment, checked as one from a file: a mistake in it is one on the command line or in a script.
 pub(super) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     parse("measure", text, catalogue).map_err(|problems| {
+        let is_misspelt = problems
+            .0
+            .iter()
+            .any(|problem| problem.what.contains(" is neither a parameter"));
         let words = problems.0.iter().map(|problem| match &problem.nearest {
             Some(name) => format!("{}; did you mean `{name}`?", problem.what),
             None => problem.what.clone(),
         });
-        Failure::usage(words.collect::<Vec<_>>().join("\n"))
-            .hint("`pragmark list --pragmas` and `pragmark list --workloads` show all settings")
+        let failure = Failure::usage(words.collect::<Vec<_>>().join("\n"));
+        match is_misspelt {
+            true => failure.hint(
+                "`pragmark list --pragmas` and `pragmark list --workloads` show all settings",
+            ),
+            false => failure,
+        }
     })
 }
 
@@ -92,6 +114,7 @@ pub(super) fn experiment(args: &MeasureArgs, catalogue: &Catalogue) -> Result<Ex
     };
     set_given(args, &mut experiment)?;
     add_factors(args, &mut experiment)?;
+    take_truths(&mut experiment, catalogue);
     name_journal_mode(args, &mut experiment, catalogue)?;
     if experiment.factors.is_empty() {
         experiment.variants.push(VariantName {
@@ -106,6 +129,28 @@ pub(super) fn experiment(args: &MeasureArgs, catalogue: &Catalogue) -> Result<Ex
         limit_time(args, &mut experiment);
     }
     Ok(experiment)
+}
+
+/// Turns `on` and `off` into truths where a setting takes them.
+fn take_truths(experiment: &mut Experiment, catalogue: &Catalogue) {
+    let Some(workload) = catalogue.workload(&experiment.workload) else {
+        return;
+    };
+    let take = |name: &str, level: &mut Level| {
+        if let Some(setting) = catalogue.setting(workload, name) {
+            *level = setting.accepts.taken(level.clone());
+        }
+    };
+    for (name, level) in experiment
+        .base
+        .iter_mut()
+        .chain(&mut experiment.design.baseline)
+    {
+        take(name, level);
+    }
+    for (name, levels) in &mut experiment.factors {
+        levels.iter_mut().for_each(|level| take(name, level));
+    }
 }
 
 /// Names the journal mode of a database in WAL mode where another setting decides what a crash can destroy: a tier is one
@@ -153,9 +198,14 @@ fn replay(args: &MeasureArgs, trace: &Path) -> Result<Experiment, Failure> {
     let level = whole_path(trace, "--trace")?;
     look_at(trace)?;
     let question = "How fast is the recorded application?";
-    let mut experiment = ad_hoc("measure", question, "replay", "txns_per_s");
-    experiment.secondary_metrics = ["seconds", "p50_us", "p99_us"].map(str::to_owned).into();
     let mode = args.mode.or(args.speed.map(|_| ModeArg::Paced));
+    // With the recorded pauses the rate is that of the recording.
+    let (metric, others) = match mode {
+        Some(ModeArg::Paced) => ("p50_us", ["seconds", "txns_per_s", "p99_us"]),
+        _ => ("txns_per_s", ["seconds", "p50_us", "p99_us"]),
+    };
+    let mut experiment = ad_hoc("measure", question, "replay", metric);
+    experiment.secondary_metrics = others.map(str::to_owned).into();
     if args.speed.is_some() && mode != Some(ModeArg::Paced) {
         return Err(Failure::usage("--speed applies to --mode paced"));
     }
@@ -318,7 +368,7 @@ fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
 pub(super) fn whole_path(path: &Path, option: &str) -> Result<Level, Failure> {
     let whole = path.canonicalize().map_err(|error| {
         Failure::unusable(format!("cannot read {}: {error}", path.display()))
-            .hint(format!("{option} names an existing file"))
+            .hint(format!("check the path that {option} names"))
     })?;
     let text = whole
         .to_str()

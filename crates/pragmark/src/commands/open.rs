@@ -25,7 +25,12 @@ pub fn execute(args: &OpenArgs) -> Result<Exit, Failure> {
 fn show(path: &Path) -> Result<(), Failure> {
     let whole: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     open::that(&whole).map_err(|error| {
-        Failure::unusable(format!("cannot start a browser: {error}"))
+        // A browser that ends with a code has no other words than that.
+        let why = match error.kind() {
+            std::io::ErrorKind::Other => "there is none, or it failed".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::unusable(format!("cannot start a browser: {why}"))
             .hint(format!("open this file yourself: {}", whole.display()))
     })
 }

@@ -57,14 +57,20 @@ fn put(place: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io:
         // The process's mask is taken off.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)
-        // Without the name of a file that nobody has asked for.
-        .map_err(|error| error.kind())?;
+        .map_err(nameless)?;
     let mut writer = BufWriter::new(unfinished.as_file_mut());
     fill(&mut writer)?;
     writer.flush()?;
     drop(writer);
     unfinished.persist(place).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// The system's own words, without the name of a temporary file that nobody has asked for.
+fn nameless(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(std::error::Error::source);
+    let code = inner.and_then(|it| it.downcast_ref::<io::Error>()?.raw_os_error());
+    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 /// Writes a text to a file in the folder of a run, which may be another's: a link there is replaced and not

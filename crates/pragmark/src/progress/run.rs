@@ -16,7 +16,7 @@ const LARGE: f64 = 0.1;
 pub struct Progress {
     task: Task,
     experiment: String,
-    /// The problems that were displayed: a variant that fails does so in every round.
+    /// The problems that were displayed: what is wrong with the work is so with every variant, in every round.
     problems: HashSet<String>,
 }
 
@@ -44,9 +44,14 @@ impl Progress {
             return;
         };
         let (experiment, variant) = (&record.experiment, &record.variant);
-        if self.is_new(format!("{experiment} {variant}: {problem}")) {
+        if self.is_new(format!("{experiment}: {problem}")) {
             let round = record.round + 1;
-            let line = format!("{experiment} round {round} {variant}: {problem}");
+            // The only variant there is has no name.
+            let variant = match variant.as_str() {
+                "" => String::new(),
+                name => format!(" with {name}"),
+            };
+            let line = format!("{experiment}, round {round}{variant}: {problem}");
             self.task.line(&format!("  {}", one_line(&line)));
         }
     }

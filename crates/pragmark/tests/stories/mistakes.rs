@@ -15,8 +15,12 @@ fn an_unknown_experiment_is_named_with_the_nearest() {
         .complains(&["`nothing-like-it`", "pragmark list"]);
     laboratory
         .pragmark(&["run", "missing.toml"])
-        .exits(2)
+        .exits(3)
         .complains(&["missing.toml"]);
+    laboratory
+        .pragmark(&["run", "queries.sql"])
+        .exits(2)
+        .complains(&["queries.sql is SQL", "pragmark measure queries.sql"]);
     laboratory
         .pragmark(&["run", "--source", "099"])
         .exits(2)

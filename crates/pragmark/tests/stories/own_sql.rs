@@ -168,7 +168,14 @@ fn the_same_is_written_as_an_experiment_that_runs() {
         "--write",
         "my.toml",
     ];
-    laboratory.pragmark(&write).exits(0);
+    laboratory
+        .pragmark(&write)
+        .exits(0)
+        .complains(&["`pragmark run my.toml` measures it"]);
+    laboratory
+        .pragmark(&write)
+        .exits(3)
+        .complains(&["my.toml exists"]);
     laboratory
         .pragmark(&["run", "my.toml", "--probe", "0", "--out", "run"])
         .exits(0)
@@ -341,6 +348,6 @@ fn a_database_where_sql_is_expected_and_a_file_that_is_not_there_are_named_as_su
         .complains(&["app.db is a SQLite database", "--db app.db"]);
     laboratory
         .pragmark(&["tune", "absent.trace"])
-        .exits(2)
+        .exits(3)
         .complains(&["absent.trace", "No such file"]);
 }

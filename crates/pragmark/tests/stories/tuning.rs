@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, Source};
 use serde_json::Value;
 
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Answer, Laboratory};
 
 /// A laboratory with a database of accounts and a script that changes one of them.
 fn bank() -> Laboratory {
@@ -24,27 +24,33 @@ fn bank() -> Laboratory {
     laboratory
 }
 
+/// Tunes the script for so long, with these options.
+fn tune(laboratory: &Laboratory, out: &str, time_limit: &str, more: &[&str]) -> Answer {
+    let options = ["--may-lose", "recent", "--seconds", "50ms"];
+    let command = ["tune", "work.sql", "--db", "app.db", "--out", out];
+    let limit = ["--time-limit", time_limit];
+    laboratory
+        .pragmark(&[&command[..], &options, &limit, more].concat())
+        .exits(0)
+}
+
+/// That no trial used settings that a crash of the machine could corrupt the database with.
+fn assert_only_safe_settings(laboratory: &Laboratory, run: &str) {
+    for purpose in ["search", "ablation", "rounds"] {
+        for trial in laboratory.trials_for(purpose, run) {
+            let variant = trial["variant"].as_str().unwrap();
+            for word in ["synchronous=off", "journal_mode=off", "journal_mode=memory"] {
+                assert!(!variant.contains(word), "{variant}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_fastest_settings_are_searched_among_the_safe_ones_and_measured_afresh() {
     let laboratory = bank();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
-    let options = [
-        "--may-lose",
-        "recent",
-        "--time-limit",
-        "20s",
-        "--seconds",
-        "50ms",
-        "--limit",
-        "size <= 50",
-    ];
-    let command = [
-        &["tune", "work.sql", "--db", "app.db", "--out", "run"][..],
-        &options,
-    ]
-    .concat();
-    let answer = laboratory.pragmark(&command).exits(0);
-    let answer = answer.says(&[
+    let answer = tune(&laboratory, "run", "20s", &["--limit", "size <= 50"]).says(&[
         "The search",
         "combinations of levels",
         "the current settings",
@@ -57,46 +63,20 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_measured_afresh() {
     let plan: Value = serde_json::from_str(&laboratory.read("run/run.json")).unwrap();
     let excluded = &plan["experiments"][0]["tuning"]["space"]["excluded"];
     assert!(!excluded.as_array().unwrap().is_empty());
-    for purpose in ["search", "ablation", "rounds"] {
-        for trial in laboratory.trials_for(purpose, "run") {
-            let variant = trial["variant"].as_str().unwrap();
-            for word in ["synchronous=off", "journal_mode=off", "journal_mode=memory"] {
-                assert!(!variant.contains(word), "{variant}");
-            }
-        }
-    }
+    assert_only_safe_settings(&laboratory, "run");
     assert!(laboratory.trials_for("search", "run").len() >= 21);
     assert!(laboratory.trials_for("rounds", "run").len() >= 4);
-    // Another search begins with what this one recommends, and compares it at the end.
-    let command = [
-        &[
-            "tune",
-            "work.sql",
-            "--db",
-            "app.db",
-            "--out",
-            "next",
-            "--continue",
-            "run",
-        ][..],
-        &[
-            "--may-lose",
-            "recent",
-            "--time-limit",
-            "15s",
-            "--seconds",
-            "50ms",
-        ],
-    ]
-    .concat();
-    let answer = laboratory.pragmark(&command).exits(0);
-    answer.says(&["The earlier search recommended"]);
-    // What is recommended can be measured again.
+    let after = std::fs::read(laboratory.path().join("app.db")).unwrap();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_search_continues_from_what_an_earlier_one_recommends_and_that_can_be_measured_again() {
+    let laboratory = bank();
+    tune(&laboratory, "run", "15s", &[]);
     laboratory.pragmark(&["show", "run/tuned.toml"]).exits(0);
-    assert_eq!(
-        std::fs::read(laboratory.path().join("app.db")).unwrap(),
-        before
-    );
+    tune(&laboratory, "next", "15s", &["--continue", "run"])
+        .says(&["The earlier search recommended"]);
 }
 
 #[test]

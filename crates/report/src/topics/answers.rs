@@ -5,7 +5,7 @@ use lab::design::MANY;
 use lab::tier::{Accident, Class};
 
 use super::findings::{better_still, sentence};
-use super::{Subject, crash_answer};
+use super::{Subject, crash_answer, statements};
 use crate::document::{Block, Item, Role, Sentence};
 use crate::figures;
 use crate::glossary::explained;
@@ -22,7 +22,8 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let details = subject
         .finding
         .into_iter()
-        .flat_map(|it| details(subject, it));
+        .flat_map(|it| details(subject, it))
+        .chain(statements::in_the_mix(subject));
     let note = experiment.note.as_deref().map(Sentence::marked);
     let note = note.map(|note| Block::Paragraph(note, Role::Quote));
     // What is lost with the current settings is an answer already.
@@ -197,18 +198,28 @@ fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
 
 /// How smaller differences are detected, where an option does it.
 pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
-    match more_rounds(experiment) {
-        rounds if rounds.is_empty() => rounds,
-        rounds => Sentence::from("; more rounds detect smaller ones").and(rounds),
+    /// A difference that is worth finding, as a fraction.
+    const WORTH: f64 = 0.1;
+    /// More rounds than these take longer than anybody waits.
+    const MOST: usize = 200;
+    if !experiment.is_measured_by_command() {
+        return Sentence::default();
+    }
+    let coarse = experiment.detectable.is_some_and(|it| it > WORTH);
+    let code = |rounds| Sentence::code(format!("--rounds {rounds}"));
+    match experiment.rounds_to_detect(WORTH).filter(|_| coarse) {
+        Some(rounds) if rounds <= MOST => Sentence::from("; with as much noise, ")
+            .and(code(rounds))
+            .words(" detects 10 %"),
+        Some(_) => "; trials vary too much for rounds to help, and longer ones, with --seconds or a longer recording, vary less".into(),
+        None => Sentence::from("; more rounds detect smaller ones").and(more_rounds(experiment)),
     }
 }
 
 /// How to measure more rounds, where an option does it.
 pub(super) fn more_rounds(experiment: &ExperimentAnalysis) -> Sentence {
-    /// The id of the experiment that `pragmark measure` makes.
-    const MEASURE: &str = "measure";
     let twice = 2 * experiment.rounds.max(10);
-    match experiment.id == MEASURE {
+    match experiment.is_measured_by_command() {
         true => Sentence::from(": ").and_code(format!("--rounds {twice}")),
         false => Sentence::default(),
     }

@@ -95,6 +95,8 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     let name = || named(finding.name.as_ref(), &finding.levels);
     let mut sentence = match &finding.answer {
         // Nothing that can destroy a database is put as an instruction.
+        // Other files or recordings are other work, and nothing that takes the place of the baseline's.
+        _ if is_other_work(finding) => name().words(" does its own work "),
         _ if can_corrupt(finding) => Sentence::from("Only what can corrupt is faster: ")
             .and(name())
             .words(", "),
@@ -104,6 +106,9 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     .figure(times)
     .words(format!(" {} ", gain_words(subject.metric())))
     .and(baseline);
+    if is_other_work(finding) {
+        sentence = sentence.words("; whether one can replace the other, figures do not say");
+    }
     if !finding.conditions.is_empty() {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
     }
@@ -117,6 +122,13 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         .into_iter()
         .flatten()
         .fold(sentence.words("."), Sentence::and)
+}
+
+/// Whether the variant differs in what is executed, and not in how.
+fn is_other_work(finding: &Finding) -> bool {
+    ["scripts", "sql", "trace"]
+        .iter()
+        .any(|it| finding.levels.contains_key(*it))
 }
 
 /// What to do, up to what it brings.

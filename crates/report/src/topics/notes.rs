@@ -39,8 +39,13 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn rounds(experiment: &ExperimentAnalysis) -> String {
+    // A dropped block is measured again, in a further round.
+    let begun = match experiment.dropped_blocks {
+        0 => "",
+        _ => " begun",
+    };
     format!(
-        "{} in {}, {}",
+        "{}{begun} in {}, {}",
         plural(experiment.rounds as usize, "round", "rounds"),
         plural(experiment.blocks, "block", "blocks"),
         duration(experiment.wall_s)

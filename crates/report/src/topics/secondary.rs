@@ -28,13 +28,27 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         missing.filter(|_| is_measured(experiment, &experiment.metric)),
         ", ",
     );
-    let missing = (!missing.is_empty())
-        .then(|| Block::small(missing.words(": no variant of this run has this metric.")));
+    let missing = (!missing.is_empty()).then(|| {
+        Block::small(
+            missing
+                .words(": no trial has this metric")
+                .and(longer(experiment))
+                .words("."),
+        )
+    });
     let heading = Block::Heading("Secondary metrics, medians".to_owned());
     let blocks: Vec<Block> = table.into_iter().chain(missing).collect();
     match blocks.is_empty() {
         true => blocks,
         false => led(heading, blocks).collect(),
+    }
+}
+
+/// How trials have more operations, where an option does it.
+fn longer(experiment: &ExperimentAnalysis) -> Sentence {
+    match experiment.is_measured_by_command() {
+        true => Sentence::from("; longer trials may: ").and_code("--seconds 5s"),
+        false => Sentence::default(),
     }
 }
 

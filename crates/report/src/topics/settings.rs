@@ -146,13 +146,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let rungs = rungs.filter(|rung| rung.may_lose < MayLose::Anything);
     let own: Vec<Block> = rungs.flat_map(|rung| blocks_of(subject, rung)).collect();
     let heading = Block::Heading("Settings to use".to_owned());
-    let last = subject.analysis.ladders.last();
-    let is_last = last.is_some_and(|one| one.experiment == subject.experiment.key);
-    let hint = Sentence::from("For another binding: ").and_code("pragmark settings RUN --for NAME");
-    let hint = is_last.then(|| Block::brief(vec![Block::small(hint.words("."))]));
     match own.is_empty() {
         true => own,
-        false => led(heading, own).chain(hint).collect(),
+        false => led(heading, own).collect(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The user's own statements: how long each takes, what it does, and how SQLite executes it.
 
-use lab::analysis::VariantAnalysis;
+use lab::analysis::{Standing, VariantAnalysis};
 use lab::trial::StatementRecord;
 
 use super::Subject;
@@ -8,7 +8,10 @@ use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table, led
 use crate::figures;
 use crate::names::listed;
 use crate::sql::shortened;
-use crate::words::{grouped, metric_heading};
+use crate::words::{grouped, mark, metric_heading};
+
+/// Statements that one sentence names.
+const NAMED: usize = 4;
 
 /// Variants from which on only the baseline is shown: more rows cannot be read.
 const VARIANTS_FROM: usize = 6;
@@ -24,6 +27,9 @@ const METRICS: [&str; 8] = [
     "sorts",
     "auto_index_rows",
 ];
+
+/// The heading of the ratio of the median to the baseline's.
+const RATIO: &str = "to the baseline";
 
 /// The table of statements, whether answers are equal, and the plans; nothing where the work is not the user's SQL.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -53,9 +59,16 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
     }
     let several = shown.len() > 1;
     let metrics = METRICS.iter().filter(|metric| has(baseline, metric));
-    let metrics: Vec<&str> = metrics.copied().collect();
+    let mut metrics: Vec<&str> = metrics.copied().collect();
+    if variants.iter().any(|it| !it.statement_effects.is_empty()) && several {
+        let median = metrics.iter().position(|it| *it == METRICS[0]);
+        metrics.insert(median.map_or(0, |at| at + 1), RATIO);
+    }
     let row = |statement: &StatementRecord, variant: usize| {
         let figure = |metric: &&str| {
+            if *metric == RATIO {
+                return ratio(&variants[variant], &statement.name);
+            }
             let metric = format!("{metric}.{}", statement.name);
             let summary = variants[variant].summaries.get(&metric);
             Cell::figure(summary.map(|it| it.median), |value| {
@@ -74,9 +87,12 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
     let variant = several.then(|| Column::left("variant"));
     let columns = variant
         .into_iter()
-        .chain(metrics.iter().map(|metric| Column {
-            about: Some((*metric).to_owned()),
-            ..Column::right(heading(metric))
+        .chain(metrics.iter().map(|metric| match *metric {
+            RATIO => Column::right(RATIO),
+            metric => Column {
+                about: Some(metric.to_owned()),
+                ..Column::right(heading(metric))
+            },
         }));
     Table {
         sortable: true,
@@ -88,6 +104,60 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
             rows.map(|(statement, variant)| row(statement, variant)),
         )
     }
+}
+
+/// The time of a statement compared with the baseline's.
+fn ratio(variant: &VariantAnalysis, statement: &str) -> Cell {
+    let Some(effect) = variant.statement_effects.get(statement) else {
+        return Cell::number(None);
+    };
+    let estimate = &effect.estimate;
+    let standing = match (effect.is_found(), estimate.centre < 1.0) {
+        (false, _) => Standing::Same,
+        (true, true) => Standing::Better,
+        (true, false) => Standing::Worse,
+    };
+    let (sign, tone) = mark(standing);
+    let show = |centre| figures::ratio(centre, estimate.interval);
+    Cell::figure(Some(estimate.centre), show).signed(sign, tone)
+}
+
+/// What the variants do to single statements: the rate of the mix may hide it.
+pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
+    let variants = &subject.experiment.variants;
+    let differing = |variant: &usize| !variants[*variant].differing_statements().is_empty();
+    let differing: Vec<usize> = (1..variants.len()).filter(differing).collect();
+    let is_a_mix = variants.first().is_some_and(|it| it.statements.len() > 1);
+    if !is_a_mix || differing.is_empty() || variants.len() >= VARIANTS_FROM {
+        return Vec::new();
+    }
+    let longest = variants[0].longest_statement();
+    let longest = longest
+        .filter(|(_, share)| *share > 0.5)
+        .map(|(name, share)| {
+            Sentence::code(name)
+                .words(" takes ")
+                .figure(figures::percent(share))
+                .words(" of the time, so the figures of the whole are mostly its own.")
+        });
+    let sentences = differing.into_iter().map(|it| times(subject, it));
+    sentences.chain(longest).collect()
+}
+
+/// The statements whose time differs with a variant.
+fn times(subject: &Subject<'_>, variant: usize) -> Sentence {
+    let differing = subject.experiment.variants[variant].differing_statements();
+    let statements = differing.iter().map(|(name, effect)| {
+        let estimate = &effect.estimate;
+        Sentence::code(*name)
+            .words(" ")
+            .figure(figures::ratio(estimate.centre, estimate.interval))
+    });
+    Sentence::from("Time of single statements with ")
+        .and(subject.names.sentence(variant))
+        .words(", compared with the baseline: ")
+        .and(listed(statements.collect(), NAMED))
+        .words(".")
 }
 
 /// The heading of a metric: how often a statement was executed says on how much the others rest.
@@ -114,12 +184,12 @@ fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
         is_many.then(|| {
             Item::new(
                 Sentence::code(&statement.name)
-                    .words(" reads ")
+                    .words(" takes ")
                     .figure(figures::figure(scanned, "scan_steps"))
-                    .words(" rows by full scans and returns ")
+                    .words(" steps through full scans, one from each row to the next, and returns ")
                     .figure(figures::figure(returned, &rows))
                     .words(
-                        ". If a condition selects them, an index on its columns would read less.",
+                        " rows. If a condition selects them, an index on its columns would read less.",
                     ),
             )
         })

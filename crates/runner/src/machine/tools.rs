@@ -136,7 +136,9 @@ fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> Option<S
     let mut command = Command::new(program);
     command.args(arguments);
     let answer = process::run(&mut command, Group::Own, &Limits::time(timeout)).ok()?;
+    // Some colour their words even where nobody reads them on a terminal.
     let text = format!("{}\n{}", answer.text(), answer.errors);
+    let text = anstream::adapter::strip_str(&text).to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines
         .next()

@@ -18,7 +18,6 @@ use std::time::Duration;
 use lab::record::{EnvironmentFile, FORMAT, Header, RunPlan, TrialRecord};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use self::belonging::Belonging;
 use self::files::{check_format, read_json};
@@ -187,7 +186,7 @@ fn each_line(
 ) -> Result<(), RunError> {
     let mut lines = Lines::new(file, path);
     let header: Header = lines
-        .next()?
+        .next(|line| serde_json::from_slice(line))?
         .ok_or_else(|| RunError::damaged(path, NO_HEADER))?;
     check_format(path, header.format)?;
     if header.run != plan.id {
@@ -195,7 +194,7 @@ fn each_line(
         return Err(RunError::damaged(path, what));
     }
     let mut belonging = Belonging::to(plan);
-    while let Some(trial) = lines.next::<TrialRecord>()? {
+    while let Some(trial) = lines.next(TrialRecord::of_line)? {
         belonging.take(&trial).map_err(|what| lines.damaged(what))?;
         take(trial);
     }
@@ -222,7 +221,10 @@ impl Lines<'_> {
 
     /// The next line; none at the end. A line without an end was cut short by a kill: its trial was not
     /// recorded.
-    fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RunError> {
+    fn next<T>(
+        &mut self,
+        read_value: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+    ) -> Result<Option<T>, RunError> {
         self.line.clear();
         let read = self.reader.read_until(b'\n', &mut self.line);
         read.context("read", self.path)?;
@@ -230,7 +232,7 @@ impl Lines<'_> {
             return Ok(None);
         }
         self.number += 1;
-        let value = serde_json::from_slice(&self.line);
+        let value = read_value(&self.line);
         value.map(Some).map_err(|error| self.damaged(error))
     }
 

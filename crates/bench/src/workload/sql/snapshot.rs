@@ -230,7 +230,12 @@ fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), T
     let from = Connection::open(library, database, OpenFlags::READ_ONLY, None).map_err(failed)?;
     from.busy_timeout(PATIENCE).map_err(failed)?;
     let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
-    from.copy_to(&to).map_err(failed)?;
+    let said = |error: engine::EngineError| match error.as_sqlite() {
+        // What was being done is in the words around it.
+        Some(sqlite) => cannot("copy the database", database, sqlite.message()),
+        None => failed(error),
+    };
+    from.copy_to(&to).map_err(said)?;
     to.close().map_err(failed)?;
     from.close().map_err(failed)
 }

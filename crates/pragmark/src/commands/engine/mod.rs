@@ -55,17 +55,20 @@ impl From<BuildError> for Failure {
 fn hint(error: &BuildError) -> Option<String> {
     Some(match error {
         BuildError::UnknownVersion(given) => {
+            // Digits are alike by chance: only another version of the same minor version is meant.
+            let minor = given.rsplit_once('.')?.0;
             let versions = RELEASES.iter().map(|release| release.version);
-            format!("did you mean `{}`?", nearest(given, versions)?)
+            let related = versions.filter(|it| it.rsplit_once('.').is_some_and(|it| it.0 == minor));
+            format!("did you mean `{}`?", nearest(given, related)?)
         }
         BuildError::UnknownSet(given) => {
             let sets = OPTION_SETS.iter().map(|set| set.name);
             format!("did you mean `{}`?", nearest(given, sets)?)
         }
-        BuildError::Unknown(_) => {
-            "see `pragmark engine list`; name a library of your own by its path"
-                .to_owned()
-        }
+        BuildError::Unknown(given) => match nearest(given, ["default", "system"]) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "see `pragmark engine list`; name a library of your own by its path".to_owned(),
+        },
         BuildError::NameTaken(name) => {
             format!("remove the other with `pragmark engine remove {name}`, or choose another name")
         }

@@ -169,7 +169,12 @@ pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineReco
 /// The failure of a command that needs this engine; none where it can be used.
 pub fn problem(engine: &EngineRecord) -> Option<Failure> {
     let why = engine.problem.as_ref()?;
-    let failure = Failure::unusable(format!("cannot use the engine {}: {why}", engine.name));
+    // What is wrong with a name names it already.
+    let words = match why.contains(&format!("`{}`", engine.name)) {
+        true => why.clone(),
+        false => format!("cannot use the engine {}: {why}", engine.name),
+    };
+    let failure = Failure::unusable(words);
     Some(failure.hint(
         "an engine is `default`, `system`, a version from `pragmark engine list`, the name of an added engine, or the path of a libsqlite3 shared library",
     ))

@@ -97,8 +97,8 @@ fn rows_with_known_keys_are_ignored_or_update_others() {
     assert_eq!(dump(&laboratory, "new.db", analyzed), "1");
 }
 
-#[test]
-fn a_folder_is_loaded_with_names_of_files_and_columns_that_were_chosen() {
+/// Two files whose columns are in another order, with lines that are no data.
+fn logs() -> Laboratory {
     let laboratory = Laboratory::new();
     std::fs::create_dir(laboratory.path().join("logs")).unwrap();
     laboratory.write(
@@ -106,6 +106,12 @@ fn a_folder_is_loaded_with_names_of_files_and_columns_that_were_chosen() {
         "made by a tool\n# seconds\nTime Spent,user,x\n# none yet\n1.5,ann,1\n",
     );
     laboratory.write("logs/2.csv", "made by a tool\nuser,x,Time Spent\nbob,2,7\n");
+    laboratory
+}
+
+#[test]
+fn a_folder_is_loaded_with_names_of_files_and_columns_that_were_chosen() {
+    let laboratory = logs();
     let options = [
         "--table",
         "log",
@@ -133,6 +139,11 @@ fn a_folder_is_loaded_with_names_of_files_and_columns_that_were_chosen() {
             "ann|1.5|logs/1.csv\nbob|7.0|logs/2.csv"
         );
     }
+}
+
+#[test]
+fn choices_that_fit_no_file_or_column_of_a_folder_are_refused() {
+    let laboratory = logs();
     for (options, complaint) in [
         (
             ["logs/*.json", "--table", "u", "--plain"],

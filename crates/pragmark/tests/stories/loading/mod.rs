@@ -203,69 +203,74 @@ fn a_value_that_does_not_fit_a_strict_table_is_named() {
     assert_eq!(files(&laboratory), ["bad.csv", "small.toml"]);
 }
 
-#[test]
-fn mistakes_on_the_command_line_leave_nothing_behind() {
+/// A table, an empty file, and a file that is no database.
+fn towns_and_unusable_files() -> Laboratory {
     let laboratory = towns();
     laboratory.write("empty.csv", "");
     laboratory.write(
         "no.db",
         "this is no database, but long enough to look like a file of some kind",
     );
-    let load = |more: &[&str]| {
-        let arguments = [&["load", "towns.csv", "towns.db", "--table", "t"], more].concat();
-        laboratory.pragmark(&arguments)
-    };
-    load(&["--type", "nmae=TEXT"])
-        .exits(2)
-        .complains(&["no column nmae", "id, name, people"]);
-    load(&["--type", "id=INT); DROP TABLE t"])
-        .exits(2)
-        .complains(&["invalid type"]);
-    load(&["--page-size", "1000"])
-        .exits(2)
-        .complains(&["power of two"]);
-    load(&["--not-null", "nothing"])
-        .exits(2)
-        .complains(&["no column nothing"]);
-    load(&[
-        "--unique",
-        "id",
-        "--on-error",
-        "skip",
-        "--strategy",
-        "pages",
-    ])
-    .exits(3)
-    .complains(&[
-        "the load strategy `pages` cannot do this: duplicate rows are to be skipped",
-        "--strategy",
-    ]);
     laboratory
-        .pragmark(&["load", "missing.csv", "towns.db", "--table", "t"])
-        .exits(3)
-        .complains(&["cannot open missing.csv"]);
-    laboratory
-        .pragmark(&["load", "empty.csv", "towns.db", "--table", "t"])
-        .exits(3)
-        .complains(&["is empty"]);
-    laboratory
-        .pragmark(&["load", "towns.csv", "no.db", "--table", "t"])
-        .exits(3)
-        .complains(&["file is not a database"]);
-    laboratory
-        .pragmark(&[
-            "load",
+}
+
+/// That nothing was written since [`towns_and_unusable_files`].
+fn assert_nothing_was_left(laboratory: &Laboratory) {
+    let expected = ["empty.csv", "no.db", "small.toml", "towns.csv"];
+    assert_eq!(files(laboratory), expected);
+}
+
+#[test]
+fn wrong_options_leave_nothing_behind() {
+    let laboratory = towns_and_unusable_files();
+    let skip = ["--unique", "id", "--on-error", "skip"];
+    for (options, exit, complaints) in [
+        (
+            &["--type", "nmae=TEXT"][..],
+            2,
+            &["no column nmae", "id, name, people"][..],
+        ),
+        (&["--type", "id=INT); DROP TABLE t"], 2, &["invalid type"]),
+        (&["--page-size", "1000"], 2, &["power of two"]),
+        (&["--not-null", "nothing"], 2, &["no column nothing"]),
+        (
+            &[&skip[..], &["--strategy", "pages"]].concat(),
+            3,
+            &[
+                "the load strategy `pages` cannot do this: duplicate rows are to be skipped",
+                "--strategy",
+            ],
+        ),
+    ] {
+        let arguments = [&["load", "towns.csv", "towns.db", "--table", "t"], options].concat();
+        laboratory
+            .pragmark(&arguments)
+            .exits(exit)
+            .complains(complaints);
+    }
+    assert_nothing_was_left(&laboratory);
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written_leave_nothing_behind() {
+    let laboratory = towns_and_unusable_files();
+    for (input, database, complaint) in [
+        ("missing.csv", "towns.db", "cannot open missing.csv"),
+        ("empty.csv", "towns.db", "is empty"),
+        ("towns.csv", "no.db", "file is not a database"),
+        (
             "towns.csv",
             "no/such/folder/towns.db",
-            "--table",
-            "t",
-        ])
-        .exits(3)
-        .complains(&["cannot write no/such/folder/towns.db"]);
-    assert_eq!(
-        files(&laboratory),
-        ["empty.csv", "no.db", "small.toml", "towns.csv"]
-    );
+            "cannot write no/such/folder/towns.db",
+        ),
+    ] {
+        let arguments = ["load", input, database, "--table", "t"];
+        laboratory
+            .pragmark(&arguments)
+            .exits(3)
+            .complains(&[complaint]);
+    }
+    assert_nothing_was_left(&laboratory);
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub(super) fn add(text: &mut Text, table: &Table) {
     let brief: Vec<usize> = all.filter(|it| !table.columns[*it].full_only).collect();
     let mut parts = parts(table, &brief, text.width());
     let kept = if table.dense { parts.len() } else { 1 };
-    let left_out: usize = parts.drain(kept..).map(|part| part.len() - 1).sum();
+    let repeated = naming(table, &brief, text.width());
+    let left_out: usize = parts.drain(kept..).map(|part| part.len() - repeated).sum();
     for columns in &parts {
         let widths: Vec<usize> = columns.iter().map(|it| least_width(table, *it)).collect();
         let laid_out = laid_out(table, columns, &widths, text.width());
@@ -39,19 +40,21 @@ pub(super) fn add(text: &mut Text, table: &Table) {
     }
 }
 
-/// The columns in groups that fit the width, each after the first column and with one more at least.
+/// The columns in groups that fit the width, each after the columns that name its rows and with one more at least.
 fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
-    let Some((first, others)) = columns.split_first() else {
+    if columns.is_empty() {
         return vec![Vec::new()];
-    };
-    let mut parts = vec![vec![*first]];
-    let mut used = least_width(table, *first);
+    }
+    let (naming, others) = columns.split_at(naming(table, columns, width));
+    let mut parts = vec![naming.to_vec()];
+    let mut used = least_widths(table, naming);
     for column in others {
         let least = least_width(table, *column);
-        let is_full = used + least > width && parts.last().is_some_and(|part| part.len() > 1);
+        let is_full =
+            used + least > width && parts.last().is_some_and(|it| it.len() > naming.len());
         if is_full {
-            parts.push(vec![*first]);
-            used = least_width(table, *first);
+            parts.push(naming.to_vec());
+            used = least_widths(table, naming);
         }
         used += least;
         if let Some(part) = parts.last_mut() {
@@ -59,6 +62,20 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
         }
     }
     parts
+}
+
+/// How many of the first columns name the rows: those of words ahead of the first with figures, as far as they leave room
+/// for it.
+fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
+    let words = columns.iter().take_while(|it| !table.columns[**it].right);
+    let most = words.count().min(columns.len() - 1);
+    let fits = |some: &usize| least_widths(table, &columns[..*some]) <= width / 2;
+    (1..=most).rev().find(fits).unwrap_or(1)
+}
+
+/// The [`least_width`] of all of them.
+fn least_widths(table: &Table, columns: &[usize]) -> usize {
+    columns.iter().map(|it| least_width(table, *it)).sum()
 }
 
 /// The longest word of a column, and the gap behind it; a name is broken where it is very long.

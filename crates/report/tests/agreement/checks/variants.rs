@@ -216,7 +216,7 @@ fn secondary(chapter: &Chapter<'_>) -> Vec<String> {
     let is_missed = |name: &str| {
         let mut missed = sentences
             .iter()
-            .filter(|it| it.ends_with("has this metric."));
+            .filter(|it| it.contains(": no trial has this metric"));
         missed.any(|it| it.contains(name))
     };
     let has_table = !tables.is_empty() && measured;
