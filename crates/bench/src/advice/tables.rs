@@ -10,6 +10,20 @@ use crate::examination::quoted;
 /// The name of a table while it is rebuilt.
 const REBUILT: &str = "pragmark_rebuilt";
 
+/// What precedes the statements that rebuild tables of the user's own, by SQLite's procedure
+/// (<https://sqlite.org/lang_altertable.html#otheralter>): where foreign keys are enforced, DROP TABLE deletes the rows of a table,
+/// and with them those of others that refer to it, and what other connections write in between would be lost.
+const BEFORE: &str =
+    "-- Carry it out as a file that stops at the first error: sqlite3 -bail app.db < rebuild.sql
+PRAGMA foreign_keys = OFF;
+BEGIN IMMEDIATE;";
+
+/// What follows them.
+const AFTER: &str = "-- Each row that this returns breaks a foreign key.
+PRAGMA foreign_key_check;
+COMMIT;
+PRAGMA foreign_keys = ON;";
+
 /// A form of tables.
 struct Form {
     /// What ends the statement that creates such a table.
@@ -19,16 +33,19 @@ struct Form {
 }
 
 /// A table whose rows are stored by a primary key of its own, and one whose columns have the types that STRICT knows. A
-/// statement that ends in another way has an option already.
+/// statement that ends in another way has an option already. A rebuilt table with AUTOINCREMENT would use keys of deleted rows
+/// again.
 const FORMS: [Form; 2] = [
     Form {
         option: "WITHOUT ROWID",
         tables: "SELECT t.name, t.sql FROM sqlite_schema AS t WHERE t.type = 'table' AND t.sql LIKE 'CREATE TABLE %)'
+            AND t.sql NOT LIKE '%AUTOINCREMENT%'
             AND EXISTS (SELECT 1 FROM pragma_index_list(t.name) AS i WHERE i.origin = 'pk') ORDER BY t.name",
     },
     Form {
         option: "STRICT",
         tables: "SELECT t.name, t.sql FROM sqlite_schema AS t WHERE t.type = 'table' AND t.sql LIKE 'CREATE TABLE %)'
+            AND t.sql NOT LIKE '%AUTOINCREMENT%'
             AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) AS c
                 WHERE upper(c.type) NOT IN ('INT', 'INTEGER', 'REAL', 'TEXT', 'BLOB', 'ANY')) ORDER BY t.name",
     },
@@ -62,12 +79,12 @@ fn advice(
         if !statements.iter().any(is_named) {
             continue;
         }
-        let Some(sql) = rebuilt(connection, &name, &sql, form.option)? else {
+        let Some(statements) = rebuilt(connection, &name, &sql, form.option)? else {
             continue;
         };
-        if is_possible(connection, &sql)? {
+        if is_possible(connection, &statements.join(" "))? {
             names.push(name);
-            rebuilding.push(sql);
+            rebuilding.extend(statements);
         }
     }
     Ok((!names.is_empty()).then(|| Advice {
@@ -77,8 +94,13 @@ fn advice(
             Level::Text(rebuilding.join(" ")),
         )]
         .into(),
-        sql: Some(rebuilding.join("\n")),
+        sql: Some(to_paste(&rebuilding)),
     }))
+}
+
+/// The statements as users carry them out on their database.
+fn to_paste(rebuilding: &[String]) -> String {
+    format!("{BEFORE}\n{}\n{AFTER}", rebuilding.join("\n"))
 }
 
 /// The statements that rebuild a table with an option, with its indexes; none where its statement has no columns in
@@ -88,7 +110,7 @@ fn rebuilt(
     name: &str,
     sql: &str,
     option: &str,
-) -> Result<Option<String>, EngineError> {
+) -> Result<Option<Vec<String>>, EngineError> {
     let Some(columns) = sql.find('(').map(|at| &sql[at..]) else {
         return Ok(None);
     };
@@ -97,11 +119,14 @@ fn rebuilt(
         "SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
     let indexes = texts(connection, indexes)?.into_iter();
     let indexes = indexes.filter(|[table, _]| table == name);
-    let indexes: Vec<String> = indexes.map(|[_, sql]| format!(" {sql};")).collect();
-    Ok(Some(format!(
-        "CREATE TABLE {new} {columns} {option}; INSERT INTO {new} SELECT * FROM {own}; DROP TABLE {own}; ALTER TABLE {new} RENAME TO {own};{}",
-        indexes.concat()
-    )))
+    let indexes = indexes.map(|[_, sql]| format!("{sql};"));
+    let table = [
+        format!("CREATE TABLE {new} {columns} {option};"),
+        format!("INSERT INTO {new} SELECT * FROM {own};"),
+        format!("DROP TABLE {own};"),
+        format!("ALTER TABLE {new} RENAME TO {own};"),
+    ];
+    Ok(Some(table.into_iter().chain(indexes).collect()))
 }
 
 /// Whether the rows and the schema allow it: tried, and taken back.
@@ -120,29 +145,38 @@ mod tests {
 
     use super::*;
 
-    fn changes(schema: &str) -> Vec<(String, String)> {
+    /// A database with this schema.
+    fn database(schema: &str) -> (tempfile::TempDir, Connection) {
         let folder = tempfile::tempdir().unwrap();
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let path = folder.path().join("app.db");
         let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
         connection.execute(schema).unwrap();
-        let statements = ["SELECT * FROM word WHERE name = ?".to_owned()];
-        let all = forms(&connection, &statements).unwrap();
-        for advice in &all {
-            // What is proposed can be carried out, and keeps rows and indexes.
-            connection
-                .execute(&format!("SAVEPOINT a; {}", advice.sql.as_ref().unwrap()))
-                .unwrap();
-            assert_eq!(
-                connection.query_i64("SELECT count(*) FROM word").unwrap(),
-                2
-            );
+        (folder, connection)
+    }
+
+    fn advice_for(schema: &str) -> Vec<Advice> {
+        let (_folder, connection) = database(schema);
+        forms(
+            &connection,
+            &["SELECT * FROM word WHERE name = ?".to_owned()],
+        )
+        .unwrap()
+    }
+
+    /// What is proposed, after it was carried out and has kept rows and indexes.
+    fn changes(schema: &str) -> Vec<(String, String)> {
+        let carried_out = |advice: Advice| {
+            let (_folder, connection) = database(schema);
+            let sql = advice.sql.unwrap();
+            connection.execute(&sql).unwrap();
+            let count = |sql: &str| connection.query_i64(sql).unwrap();
+            assert_eq!(count("SELECT count(*) FROM word"), 2);
             let indexes = "SELECT count(*) FROM sqlite_schema WHERE name = 'by_n'";
-            assert_eq!(connection.query_i64(indexes).unwrap(), 1);
-            connection.execute("ROLLBACK TO a; RELEASE a").unwrap();
-        }
-        let all = all.into_iter();
-        all.map(|it| (it.change, it.sql.unwrap())).collect()
+            assert_eq!(count(indexes), 1);
+            (advice.change, sql)
+        };
+        advice_for(schema).into_iter().map(carried_out).collect()
     }
 
     const ROWS: &str = "INSERT INTO word VALUES ('a', 1), ('b', 2); CREATE INDEX by_n ON word(n);";
@@ -171,5 +205,57 @@ mod tests {
     fn nothing_is_rebuilt_on_which_a_view_or_a_trigger_depends() {
         let schema = "CREATE TABLE word(name TEXT PRIMARY KEY, n INTEGER); CREATE VIEW v AS SELECT n FROM word;";
         assert!(changes(&format!("{schema} {ROWS}")).is_empty());
+    }
+
+    const REFERENCED: &str = "CREATE TABLE word(name TEXT PRIMARY KEY, n INTEGER); CREATE INDEX by_n ON word(n);
+        CREATE TABLE use(id INTEGER PRIMARY KEY, name TEXT REFERENCES word(name) ON DELETE CASCADE);
+        INSERT INTO word VALUES ('a', 1), ('b', 2); INSERT INTO use VALUES (1, 'a'), (2, 'b'), (3, 'b');";
+
+    #[test]
+    fn rows_that_refer_to_a_rebuilt_table_stay_where_foreign_keys_are_enforced() {
+        let all = advice_for(REFERENCED);
+        assert_eq!(all.len(), 2, "{all:?}");
+        for advice in all {
+            let (_folder, connection) = database(REFERENCED);
+            connection.execute("PRAGMA foreign_keys = ON").unwrap();
+            connection.execute(&advice.sql.unwrap()).unwrap();
+            let count = |sql: &str| connection.query_i64(sql).unwrap();
+            assert_eq!(count("SELECT count(*) FROM use"), 3, "{}", advice.change);
+            assert_eq!(count("PRAGMA foreign_keys"), 1);
+            connection
+                .execute("DELETE FROM word WHERE name = 'b'")
+                .unwrap();
+            assert_eq!(
+                count("SELECT count(*) FROM use"),
+                1,
+                "it still refers to it"
+            );
+        }
+    }
+
+    #[test]
+    fn a_change_that_fails_by_then_takes_nothing() {
+        let strict = advice_for(REFERENCED).into_iter();
+        let strict = strict.filter(|it| it.change.starts_with("STRICT"));
+        let sql: Vec<String> = strict.filter_map(|it| it.sql).collect();
+        let (_folder, connection) = database(REFERENCED);
+        connection
+            .execute("INSERT INTO word VALUES ('c', 'text')")
+            .unwrap();
+        assert!(connection.execute(&sql[0]).is_err());
+        // As the connection of a program that stops at the error.
+        connection.execute("ROLLBACK").unwrap();
+        let count = |sql: &str| connection.query_i64(sql).unwrap();
+        assert_eq!(count("SELECT count(*) FROM word"), 3);
+        assert_eq!(count("SELECT count(*) FROM sqlite_schema"), 4);
+    }
+
+    #[test]
+    fn a_table_that_never_uses_a_key_again_is_not_rebuilt() {
+        let schema =
+            "CREATE TABLE word(id INTEGER PRIMARY KEY autoincrement, name TEXT, n INTEGER);";
+        let rows = "INSERT INTO word(name, n) VALUES ('a', 1), ('b', 2);";
+        let all = advice_for(&format!("{schema} {rows}"));
+        assert!(all.is_empty(), "{all:?}");
     }
 }
