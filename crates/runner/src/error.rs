@@ -49,6 +49,9 @@ pub enum RunError {
     /// What carries trials out elsewhere cannot go on.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
+    /// The record could not hold the trials of a search.
+    #[error(transparent)]
+    Ambiguous(#[from] lab::tuning::Ambiguous),
     /// The program that runs trials could not be started.
     #[error(transparent)]
     Driver(#[from] ::process::ProcessError),

@@ -95,6 +95,11 @@ pub struct SearchBlock {
     pub slots: Vec<SearchSlot>,
 }
 
+/// The name of a variant that could mean another one, so that its trials would be lost.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the levels of `{0}` cannot be told apart in the record; name them without spaces and `=`")]
+pub struct Ambiguous(pub String);
+
 /// The course of a search.
 #[derive(Clone, Debug)]
 pub struct SearchCourse {
@@ -164,17 +169,26 @@ impl SearchCourse {
     }
 
     /// What comes next; none at the end of the search.
-    pub fn next_block(&mut self) -> Option<SearchBlock> {
+    ///
+    /// # Errors
+    /// The name of a variant could not be read again in the record.
+    pub fn next_block(&mut self) -> Result<Option<SearchBlock>, Ambiguous> {
         let last = self.trials.iter().map(|trial| trial.place.0).max();
         let number = match last {
             None => 0,
             Some(last) if self.of_block(last) <= PER_BLOCK => last,
             Some(last) if self.goes_on(last + 1) => last + 1,
-            Some(_) => return None,
+            Some(_) => return Ok(None),
         };
         let tried = self.tried();
         let configurations = self.search.block(number, &tried);
-        Some(self.block(number, &configurations))
+        for configuration in &configurations {
+            let label = self.tuning.space.label(configuration);
+            if self.tuning.configuration(&label).as_ref() != Some(configuration) {
+                return Err(Ambiguous(label));
+            }
+        }
+        Ok(Some(self.block(number, &configurations)))
     }
 
     /// The trials of a block so far.
@@ -245,20 +259,21 @@ impl SearchCourse {
             }
             _ => STOP_AT,
         };
-        Some(stop_at * self.current_s()? + SLACK_S)
+        Some(stop_at * self.current_s(u32::MAX)? + SLACK_S)
     }
 
-    /// The usual time of a trial of the current settings, in seconds.
-    fn current_s(&self) -> Option<f64> {
+    /// The usual time of a trial of the current settings before a block, in seconds. The first block begins with one.
+    fn current_s(&self, block: u32) -> Option<f64> {
         let current = self.trials.iter();
-        let current = current.filter(|trial| trial.role == Role::Baseline);
+        let current = current.filter(|it| it.role == Role::Baseline && it.place.0 < block.max(1));
         let times: Vec<f64> = current.map(|trial| trial.wall_s).collect();
         median(&times)
     }
 
-    /// What a trial cost at least that was stopped after so many seconds.
-    fn cost_at(&self, limit_s: f64) -> f64 {
-        let ratio = self.current_s().map(|it| (limit_s - SLACK_S) / it);
+    /// What a trial of a block cost at least that was stopped after so many seconds: what is said of it never changes, so
+    /// that a search goes on as it would have without a kill.
+    fn cost_at(&self, limit_s: f64, block: u32) -> f64 {
+        let ratio = self.current_s(block).map(|it| (limit_s - SLACK_S) / it);
         let cost = self.current_cost().unwrap_or(1.0);
         cost * ratio.unwrap_or(STOP_AT).max(1.0)
     }
@@ -317,7 +332,7 @@ impl SearchCourse {
 
     fn seen(&self, trial: &SearchTrial) -> Seen {
         match &trial.outcome {
-            Ended::Stopped { limit_s } => Seen::Hopeless(self.cost_at(*limit_s)),
+            Ended::Stopped { limit_s } => Seen::Hopeless(self.cost_at(*limit_s, trial.place.0)),
             Ended::Unusable => Seen::Unusable,
             Ended::Measured { .. } if self.answers_differently(trial) => Seen::Unusable,
             Ended::Measured { cost, .. } => Seen::Cost(*cost),

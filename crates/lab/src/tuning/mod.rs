@@ -10,6 +10,8 @@ mod climb;
 mod compared;
 mod contribution;
 mod course;
+#[cfg(test)]
+mod course_tests;
 mod hopeless;
 mod levers;
 mod limits;
@@ -25,7 +27,7 @@ mod space;
 
 pub use advice::{Advice, Advised, Gain};
 pub use contribution::Contribution;
-pub use course::{Forecast, SearchBlock, SearchCourse, SearchSlot};
+pub use course::{Ambiguous, Forecast, SearchBlock, SearchCourse, SearchSlot};
 pub use hopeless::stop_at;
 pub use levers::{Lever, attach, exclude_unsafe, tuning_of};
 pub use limits::{Bound, Constrained, Constraint, Measured, Moved};

@@ -59,15 +59,14 @@ impl TuningPlan {
     /// The configuration of a variant as a record names it; none where it is not of the space.
     pub fn configuration(&self, label: &str) -> Option<Configuration> {
         let mut configuration = vec![usize::MAX; self.space.factors.len()];
-        for setting in label.split(' ').filter(|it| !it.is_empty()) {
-            let (name, value) = setting.split_once('=')?;
-            let mut factors = self.space.factors.iter();
-            let index = factors.position(|factor| factor.name == name)?;
-            let mut levels = self.space.factors[index].levels.iter();
-            configuration[index] = levels.position(|level| level.to_string() == value)?;
+        let mut rest = label;
+        while !rest.is_empty() {
+            let (factor, level, length) = self.space.named_first(rest)?;
+            configuration[factor] = level;
+            rest = rest[length..].trim_start();
         }
         let whole = self.with_idle_factors(configuration);
-        (whole.len() == self.space.factors.len()).then_some(whole)
+        (!whole.is_empty() && self.space.label(&whole) == label).then_some(whole)
     }
 
     /// Factors that the label did not name have what connections have anyway, or mean nothing; nothing is left where
@@ -83,12 +82,7 @@ impl TuningPlan {
         if configuration.contains(&usize::MAX) {
             return Vec::new();
         }
-        let named = self.space.label(&configuration);
-        let canonical = self.space.canonical(configuration);
-        match self.space.label(&canonical) == named {
-            true => canonical,
-            false => Vec::new(),
-        }
+        self.space.canonical(configuration)
     }
 }
 
@@ -129,6 +123,27 @@ mod tests {
             },
         ];
         tuning
+    }
+
+    #[test]
+    fn a_level_may_contain_spaces() {
+        let lever = |name: &str, levels: &[&str]| Lever {
+            name: name.to_owned(),
+            levels: levels.iter().map(|level| Level::from(*level)).collect(),
+            always_named: true,
+            only_with: None,
+        };
+        let engines = ["default", "/my libs/a.so", "/my libs/a.so b"];
+        let levers = vec![lever("engine", &engines), lever("threads", &["1", "2"])];
+        let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Recent);
+        for engine in 0..engines.len() {
+            for threads in 0..2 {
+                let configuration = vec![engine, threads];
+                let label = tuning.space.label(&configuration);
+                assert_eq!(tuning.configuration(&label), Some(configuration), "{label}");
+            }
+        }
+        assert_eq!(tuning.configuration("engine=/my libs/b.so threads=1"), None);
     }
 
     #[test]

@@ -156,6 +156,21 @@ impl Space {
         label(&self.settings(configuration))
     }
 
+    /// The setting that a label begins with: factor and level, and the length of both in the label. The longest where a level is
+    /// the beginning of another one.
+    pub(super) fn named_first(&self, label: &str) -> Option<(usize, usize, usize)> {
+        let factors = self.factors.iter().enumerate();
+        let settings = factors.flat_map(|(index, factor)| {
+            let levels = factor.levels.iter().enumerate();
+            levels.map(move |(level, value)| (index, level, format!("{}={value}", factor.name)))
+        });
+        let named = settings.filter_map(|(factor, level, setting)| {
+            let rest = label.strip_prefix(&setting)?;
+            (rest.is_empty() || rest.starts_with(' ')).then_some((factor, level, setting.len()))
+        });
+        named.max_by_key(|(_, _, length)| *length)
+    }
+
     /// The configuration that holds these levels, and the first level of factors that they do not name; none
     /// where one of them is not in the space.
     pub fn configuration(&self, settings: &Settings) -> Option<Configuration> {

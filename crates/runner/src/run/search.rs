@@ -32,7 +32,7 @@ pub(super) fn search(
         return Ok((End::Finished, 0.0));
     };
     let mut shown = false;
-    while let Some(SearchBlock { planned, slots }) = tuning.course().next_block() {
+    while let Some(SearchBlock { planned, slots }) = tuning.course().next_block()? {
         if !shown {
             shown = true;
             show_begin(&planned, observer);

@@ -1,0 +1,116 @@
+//! A search as a record makes it go on.
+
+use super::course::{Ambiguous, SearchBlock, SearchCourse, SearchSlot};
+use super::plan::TuningPlan;
+use super::simulation::Surface;
+use crate::analysis::MayLose;
+use crate::design::Role;
+use crate::experiment::Experiment;
+use crate::record::{PlannedExperiment, RunPlan, TrialRecord};
+use crate::seed::Seed;
+use crate::trial::Outcome;
+
+/// Seconds of a trial of the current settings: much more than what is allowed for preparing one.
+const CURRENT_S: f64 = 100.0;
+
+fn plan(surface: &Surface) -> RunPlan {
+    let tuning = TuningPlan {
+        space: surface.space().clone(),
+        current: surface.current(),
+        defaults: surface.current(),
+        good: surface.good(),
+        may_lose: MayLose::Anything,
+        earlier: None,
+        constraints: Vec::new(),
+        advice: Vec::new(),
+    };
+    let planned = PlannedExperiment {
+        key: "x".to_owned(),
+        experiment: Experiment {
+            metric: "txns_per_s".to_owned(),
+            ..Experiment::default()
+        },
+        tuning: Some(Box::new(tuning)),
+        ..PlannedExperiment::default()
+    };
+    RunPlan {
+        seed: Seed(4),
+        experiments: vec![planned],
+        ..RunPlan::default()
+    }
+}
+
+/// The record of a trial that takes so many seconds unless it is stopped.
+fn record(block: &SearchBlock, slot: &SearchSlot, seconds: f64) -> TrialRecord {
+    let limit_s = slot.limit_s.unwrap_or(f64::INFINITY);
+    let (wall_s, outcome) = match seconds > limit_s {
+        true => (
+            limit_s,
+            serde_json::json!({ "timed_out": { "limit_s": limit_s } }),
+        ),
+        false => {
+            let engine = serde_json::json!({ "version": "3", "source_id": "x", "threadsafe": 1 });
+            let metrics = serde_json::json!({ "txns_per_s": 1e3 / seconds });
+            let measured = serde_json::json!({ "metrics": metrics, "engine": engine });
+            (seconds, serde_json::json!({ "measured": measured }))
+        }
+    };
+    let record = serde_json::json!({
+        "purpose": "search", "experiment": "x", "round": slot.place.0, "block": slot.place.1,
+        "position": slot.place.2, "variant": block.planned.variants[slot.variant].label,
+        "role": slot.role, "started": "", "wall_s": wall_s, "covariates": { "duration_ns": 1 },
+        "outcome": outcome
+    });
+    serde_json::from_value(record).unwrap()
+}
+
+fn labels(block: &SearchBlock) -> Vec<&str> {
+    let variants = block.planned.variants.iter();
+    variants.map(|it| it.label.as_str()).collect()
+}
+
+#[test]
+fn a_search_goes_on_in_the_middle_of_a_block_as_it_would_have_without_a_kill() {
+    let surface = Surface::new(6, Seed(11));
+    let plan = plan(&surface);
+    let tuning = plan.experiments[0].tuning.as_ref().unwrap();
+    let mut course = SearchCourse::of(&plan).unwrap();
+    let mut stopped = 0;
+    for number in 0..7 {
+        let block = course.next_block().unwrap().unwrap();
+        let before = course.tried();
+        for slot in &block.slots {
+            let label = &block.planned.variants[slot.variant].label;
+            // Differences that are large enough for some trials to be stopped.
+            let cost = surface.cost(&tuning.configuration(label).unwrap()).powi(4);
+            // Only the current settings become faster, which must not change what is said of trials that were stopped before.
+            let slowness = match slot.role {
+                Role::Baseline => 1.0 - 0.08 * f64::from(number),
+                _ => 1.0,
+            };
+            let record = record(&block, slot, slowness * cost * CURRENT_S);
+            course.add(&record);
+            assert_eq!(course.tried()[..before.len()], before, "block {number}");
+            stopped += usize::from(matches!(record.outcome, Outcome::TimedOut { .. }));
+            if let Some(rest) = course.next_block().unwrap()
+                && rest.slots.iter().any(|it| it.place.0 == number)
+            {
+                assert_eq!(labels(&rest), labels(&block), "block {number}");
+            }
+        }
+    }
+    assert!(stopped > 1, "{stopped} trials were stopped");
+}
+
+#[test]
+fn a_search_does_not_begin_where_its_record_could_not_be_read_again() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    let tuning = plan.experiments[0].tuning.as_mut().unwrap();
+    let factor = &mut tuning.space.factors[1];
+    factor.levels[1] = factor.levels[0].clone();
+    tuning.current[1] = 1;
+    let mut course = SearchCourse::of(&plan).unwrap();
+    let Ambiguous(label) = course.next_block().unwrap_err();
+    assert!(label.contains("f1=0"), "{label}");
+}
