@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 /// The files of the recorder.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "code.c",
+    "commits.c",
     "configure.c",
     "doors.c",
     "file.c",

@@ -62,6 +62,8 @@ EXPORTED int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api
 static void in_child(void) {
   if (!process.header) return;
   pthread_mutex_init(&setting_up, NULL);
+  unlock_libraries();
+  end_fork();
   after_fork();
 }
 
@@ -79,7 +81,7 @@ __attribute__((constructor)) static void arrive(void) {
   char folder[3072];
   if (!own_folder(folder, sizeof folder) || !file_open(folder)) return;
   __atomic_fetch_add(&process.header->preloaded, 1, __ATOMIC_RELAXED);
-  pthread_atfork(NULL, NULL, in_child);
+  pthread_atfork(begin_fork, end_fork, in_child);
   if (process.header->door != DOOR_EXTENSION && process.header->door != DOOR_INTERPOSE) scan_modules();
 }
 

@@ -118,7 +118,9 @@ static uint8_t *put_process(uint8_t *at) {
   at = put(at, (uint64_t)getpid());
   at = put(at, (uint64_t)getppid());
   at = put_bytes(at, program, length > 0 ? (size_t)length : 0);
-  return put_bytes(at, arguments, command_line(arguments, sizeof arguments));
+  /* Arguments may be statements with their values. */
+  size_t kept = process.header->redact ? 0 : command_line(arguments, sizeof arguments);
+  return put_bytes(at, arguments, kept);
 }
 #define PROCESS_BOUND 4096
 

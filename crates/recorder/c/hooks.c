@@ -12,8 +12,6 @@
 
 static struct connection *buckets[BUCKETS];
 
-/* Whose statement ran last on this thread: the commit hook gets the program's argument, not the recorder's. */
-THREAD_LOCAL struct connection *current;
 /* Whether this thread is inside a call that the recorder itself has made. */
 THREAD_LOCAL bool own_work;
 
@@ -21,8 +19,6 @@ bool is_own_work(void) { return own_work; }
 void set_own_work(bool is) { own_work = is; }
 
 static int on_event(unsigned, void *, void *, void *);
-static int on_commit(void *);
-
 /* --- Callbacks that the program sets itself --- */
 
 static void *pointer_at(sqlite3 *db, int offset) {
@@ -63,13 +59,22 @@ static void chain_trace(struct connection *it) {
   it->library->trace_v2(it->db, EVENTS, on_event, it);
 }
 
-/* The same for the commit hook. The argument stays the program's: sqlite3_commit_hook() returns it to the
-** program, which may free it. */
+/* The same for the commit hook. */
 static void chain_commit(struct connection *it) {
   const struct shape *shape = &it->library->shape;
-  if (!knows_commit(shape) || pointer_at(it->db, shape->commit) == (void *)on_commit) return;
+  if (!knows_commit(shape) || (it->commit && pointer_at(it->db, shape->commit) == (void *)it->commit)) return;
+  if (!takes_hook(it)) return;
   it->user_commit = (int (*)(void *))pointer_at(it->db, shape->commit);
-  it->library->commit_hook(it->db, on_commit, pointer_at(it->db, shape->commit_argument));
+  it->library->commit_hook(it->db, it->commit, pointer_at(it->db, shape->commit_argument));
+}
+
+/* Has the program's commit hook alone again, where that is known. */
+static void unchain_commit(struct connection *it) {
+  const struct shape *shape = &it->library->shape;
+  if (!it->commit || !knows_commit(shape)) return;
+  if (pointer_at(it->db, shape->commit) == (void *)it->commit)
+    it->library->commit_hook(it->db, it->user_commit, pointer_at(it->db, shape->commit_argument));
+  leave_hook(it);
 }
 
 /* --- Records of a connection --- */
@@ -92,11 +97,17 @@ static void write_library(struct connection *it) {
   library->announced = process.generation;
 }
 
+/* Whether connections that use the VFS "memdb" share the database of this name. */
+static bool is_shared_name(const struct library *library, const char *file) {
+  return library->libversion_number() >= 3036000 && (*file == '/' || *file == '\\') && file[1];
+}
+
 /* What the database of a connection is known by while it is open, if it is in memory: its pager's file, which connections
 ** with a shared cache have in common, or its name in the VFS "memdb". */
 static uintptr_t memory_of(struct connection *it, const char *file, const char *vfs) {
   static const uint64_t key[2] = {1, 2};
-  if (vfs && strcmp(vfs, "memdb") == 0 && *file) return (uintptr_t)keyed_hash(key, file, strlen(file)) | 1;
+  if (strcmp(vfs, "memdb") == 0)
+    return is_shared_name(it->library, file) ? (uintptr_t)keyed_hash(key, file, strlen(file)) | 1 : 0;
   void *pager = NULL;
   if (!*file) it->library->file_control(it->db, "main", SQLITE_FCNTL_FILE_POINTER, &pager);
   return (uintptr_t)pager;
@@ -123,14 +134,22 @@ static void find_shared(struct connection *it, const char *file, const char *vfs
   pthread_mutex_unlock(&process.lock);
 }
 
+/* The name of a VFS: that of "memdb" comes with an address and a size. */
+static const char *vfs_name(const char *vfs) {
+  if (!vfs) return "";
+  return strncmp(vfs, "memdb(", 6) == 0 ? "memdb" : vfs;
+}
+
 static void write_connection(struct connection *it, unsigned flags) {
-  const char *file = it->library->db_filename(it->db, "main"), *vfs = NULL;
-  it->library->file_control(it->db, "main", SQLITE_FCNTL_VFSNAME, &vfs);
+  const char *file = it->library->db_filename(it->db, "main");
+  char *answer = NULL;
+  it->library->file_control(it->db, "main", SQLITE_FCNTL_VFSNAME, &answer);
+  const char *vfs = vfs_name(answer);
   file = file ? file : "";
   if (flags & CONNECTION_INHERITED) it->memory = 0;
   else find_shared(it, file, vfs);
   if (it->memory && it->memory_of != it->writer.connection) flags |= CONNECTION_SHARED;
-  uint8_t *at = reserve(&it->writer, 64 + strlen(file) + (vfs ? strlen(vfs) : 0));
+  uint8_t *at = reserve(&it->writer, 64 + strlen(file) + strlen(vfs));
   if (at) {
     *at++ = RECORD_CONNECTION;
     at = put(at, it->writer.connection);
@@ -138,11 +157,11 @@ static void write_connection(struct connection *it, unsigned flags) {
     at = put(at, (uint64_t)it->library->number);
     at = put(at, flags | (it->library->db_readonly(it->db, "main") == 1 ? CONNECTION_READONLY : 0));
     at = put_bytes(at, file, strlen(file));
-    at = put_bytes(at, vfs ? vfs : "", vfs ? strlen(vfs) : 0);
+    at = put_bytes(at, vfs, strlen(vfs));
     if (flags & CONNECTION_SHARED) at = put(at, it->memory_of);
     publish(&it->writer, at);
   }
-  it->library->free((void *)vfs);
+  it->library->free(answer);
 }
 
 /* Numbers a connection and writes what it is. */
@@ -157,7 +176,7 @@ static void announce(struct connection *it, unsigned flags) {
 static void check_fork(struct connection *it) {
   if (it->writer.generation == process.generation) return;
   it->open = 0;
-  if (it->cache) memset(it->cache, 0, CACHED_TEXTS * sizeof *it->cache);
+  forget_cached(it);
   announce(it, CONNECTION_INHERITED);
 }
 
@@ -251,6 +270,7 @@ static void on_begin(struct connection *it, sqlite3_stmt *statement, const char 
   chain_commit(it);
   if (!it->secret && sets_key(sql)) {
     it->secret = true;
+    forget_cached(it);
     note(NOTE_SECRET, it->library->db_filename(it->db, "main") ? it->library->db_filename(it->db, "main") : "");
   }
   struct open_statement *stale = open_of(it, statement);
@@ -272,11 +292,6 @@ static void on_begin(struct connection *it, sqlite3_stmt *statement, const char 
   it->latest = place;
   it->ran = true;
   write_begin(it, statement, sql, place);
-}
-
-static bool is_attach(const char *sql) {
-  while (*sql == ' ' || *sql == '\n' || *sql == '\t') sql++;
-  return strncasecmp(sql, "attach", 6) == 0;
 }
 
 static void on_end(struct connection *it, sqlite3_stmt *statement) {
@@ -331,6 +346,7 @@ static void on_close(struct connection *it) {
     publish(&it->writer, put_time(at, &it->writer));
   }
   it->closed = true;
+  unchain_commit(it);
   free(it->cache);
   it->cache = NULL;
   release(&it->writer);
@@ -347,7 +363,6 @@ static void record_event(struct connection *it, unsigned event, void *statement,
   /* sqlite3_close() may refuse, and statements may outlive sqlite3_close_v2(). */
   if (it->closed && event == SQLITE_TRACE_STMT) it->closed = false;
   check_fork(it);
-  current = it;
   if (event == SQLITE_TRACE_CLOSE) on_close(it);
   if (event == SQLITE_TRACE_PROFILE) on_end(it, statement);
   /* Statements within statements, of triggers and of FTS5, come with a text made for the callback. */
@@ -363,10 +378,9 @@ static int on_event(unsigned event, void *context, void *p, void *x) {
 }
 
 /* Runs while the write lock is held, so the tickets have the order of the commits of all processes. */
-static int on_commit(void *argument) {
-  struct connection *it = current;
-  if (!it) return 0;
+int on_commit(struct connection *it, void *argument) {
   if (process.active && !own_work) {
+    check_fork(it);
     uint8_t *at = reserve(&it->writer, 32);
     if (at) {
       *at++ = RECORD_COMMIT;
@@ -400,6 +414,7 @@ static void reset(struct connection *it) {
   struct connection *next = it->next;
   sqlite3 *db = it->db;
   if (!it->closed) release(&it->writer);
+  leave_hook(it);
   free(it->cache);
   memset(it, 0, sizeof *it);
   it->next = next;
@@ -421,7 +436,7 @@ void attach(sqlite3 *db, struct library *library) {
   it->changes = library->total_changes(db);
   library->trace_v2(db, EVENTS, on_event, it);
   chain_commit(it);
-  if (!knows_commit(&library->shape)) library->commit_hook(db, on_commit, NULL);
+  if (!knows_commit(&library->shape) && takes_hook(it)) library->commit_hook(db, it->commit, NULL);
 }
 
 /* Whether a program has replaced the recorder's callback on a connection that, for that reason, may be gone. */

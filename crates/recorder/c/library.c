@@ -3,14 +3,19 @@
 #include "recorder.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The first version with sqlite3_trace_v2. */
 #define OLDEST 3014000
-#define LIBRARIES 16
 
-static struct library libraries[LIBRARIES];
-static int count;
+/* The latest first. Those of modules that are gone stay, because connections refer to them. The lock is for adding one;
+** while one is examined, it calls functions that look at the others. */
+static struct library *libraries;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* In the child of a fork: a thread of the parent may have held the lock. */
+void unlock_libraries(void) { pthread_mutex_init(&lock, NULL); }
 
 static const char *module_of(const void *function) {
   Dl_info info;
@@ -18,19 +23,18 @@ static const char *module_of(const void *function) {
   return "";
 }
 
-/* A new library with a version, or NULL when there are too many or it is too old. */
-static struct library *added(const void *table, int version, enum door door, const char *path) {
+/* A new library with a version, or NULL when it is too old. The loader frees its path with the module. */
+static struct library *made(const void *table, int version, enum door door, const char *path) {
   if (version < OLDEST) {
     note(NOTE_OLD, path);
     return NULL;
   }
-  if (count == LIBRARIES) return NULL;
-  struct library *library = &libraries[count++];
-  memset(library, 0, sizeof *library);
+  struct library *library = calloc(1, sizeof *library);
+  char *copy = strdup(path);
+  if (!library || !copy) return free(library), free(copy), stop(LOST_MEMORY), NULL;
   library->table = table;
-  library->number = count;
   library->door = door;
-  library->path = path;
+  library->path = copy;
   return library;
 }
 
@@ -41,56 +45,71 @@ static bool is_complete(struct library *library, int version) {
   return true;
 }
 
-/* Works out what remains to be known of a library once its functions are. */
-static struct library *completed(struct library *library, int version) {
+/* Works out what remains to be known of a library once its functions are, and adds it to those that are known. */
+static struct library *added(struct library *library, int version) {
   library->usable = is_complete(library, version);
   if (library->usable) examine(library);
+  library->number = libraries ? libraries->number + 1 : 1;
+  library->next = libraries;
+  __atomic_store_n(&libraries, library, __ATOMIC_RELEASE);
   return library;
 }
 
 static struct library *new_of_table(const sqlite3_api_routines *table, enum door door) {
   int version = table->libversion_number();
   struct library *library =
-      added(table, version, door, module_of((const void *)table->libversion_number));
+      made(table, version, door, module_of((const void *)table->libversion_number));
   if (!library) return NULL;
   /* A table of an older version is shorter: its end must not be read. */
 #define TAKE(name, since) if (version >= since) library->name = table->name;
   FUNCTIONS(TAKE)
 #undef TAKE
-  return completed(library, version);
+  return added(library, version);
 }
 
 static struct library *new_of_symbols(void *handle, enum door door) {
   int (*libversion_number)(void) = (int (*)(void))dlsym(handle, "sqlite3_libversion_number");
   if (!libversion_number) return NULL;
   int version = libversion_number();
-  struct library *library = added(NULL, version, door, module_of((const void *)libversion_number));
+  struct library *library = made(NULL, version, door, module_of((const void *)libversion_number));
   if (!library) return NULL;
 #define TAKE(name, since) \
   if (version >= since) library->name = (__typeof__(library->name))dlsym(handle, "sqlite3_" #name);
   FUNCTIONS(TAKE)
 #undef TAKE
-  return completed(library, version);
+  return added(library, version);
 }
 
-struct library *library_of_table(const sqlite3_api_routines *table, enum door door) {
-  pthread_mutex_lock(&process.lock);
-  struct library *library = NULL;
-  for (int i = 0; i < count && !library; i++)
-    if (libraries[i].table == table) library = &libraries[i];
-  pthread_mutex_unlock(&process.lock);
-  return library ? library : new_of_table(table, door);
-}
+static struct library *latest(void) { return __atomic_load_n(&libraries, __ATOMIC_ACQUIRE); }
 
-/* The library that a function belongs to, if it is known. */
+/* The library that a function belongs to, if it is known. Another module may be where one was that is gone. */
 struct library *library_of_function(const void *function) {
-  const char *path = module_of(function);
-  for (int i = 0; i < count; i++)
-    if (strcmp(libraries[i].path, path) == 0) return &libraries[i];
+  Dl_info of, it;
+  if (!function || !dladdr(function, &of) || !of.dli_fname) return NULL;
+  for (struct library *library = latest(); library; library = library->next) {
+    bool is_loaded = dladdr((const void *)library->libversion_number, &it) && it.dli_fbase == of.dli_fbase;
+    if (is_loaded && strcmp(library->path, of.dli_fname) == 0) return library;
+  }
   return NULL;
 }
 
+static bool has_table(const struct library *library, const sqlite3_api_routines *table) {
+  return library->table == table && library->libversion_number == table->libversion_number;
+}
+
+struct library *library_of_table(const sqlite3_api_routines *table, enum door door) {
+  pthread_mutex_lock(&lock);
+  struct library *library = latest();
+  while (library && !has_table(library, table)) library = library->next;
+  if (!library) library = new_of_table(table, door);
+  pthread_mutex_unlock(&lock);
+  return library;
+}
+
 struct library *library_of_symbols(void *handle, enum door door) {
-  struct library *known = library_of_function(dlsym(handle, "sqlite3_libversion_number"));
-  return known ? known : new_of_symbols(handle, door);
+  pthread_mutex_lock(&lock);
+  struct library *library = library_of_function(dlsym(handle, "sqlite3_libversion_number"));
+  if (!library) library = new_of_symbols(handle, door);
+  pthread_mutex_unlock(&lock);
+  return library;
 }

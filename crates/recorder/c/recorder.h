@@ -46,6 +46,7 @@ struct shape {
 };
 
 struct library {
+  struct library *next;
   const void *table;           /* the table by which it is known, or NULL */
   int number;                  /* in this process, from 1 */
   int announced;               /* the generation in which its record was written */
@@ -62,6 +63,7 @@ struct library {
 INTERNAL struct library *library_of_table(const sqlite3_api_routines *, enum door);
 INTERNAL struct library *library_of_symbols(void *handle, enum door);
 INTERNAL struct library *library_of_function(const void *);
+INTERNAL void unlock_libraries(void);
 INTERNAL void open_door(struct library *);
 INTERNAL void examine(struct library *);
 INTERNAL void *pointer_if_readable(const void *);
@@ -132,20 +134,29 @@ struct connection {
   int (*user_trace)(unsigned, void *, void *, void *);
   void *user_trace_argument;
   int (*user_commit)(void *);
+  int (*commit)(void *);       /* the recorder's own hook for this connection, or NULL */
   struct open_statement statements[OPEN_STATEMENTS];
 };
 
 INTERNAL void attach(sqlite3 *, struct library *);
 INTERNAL void check_connections(void);
+INTERNAL int on_commit(struct connection *, void *argument);
 INTERNAL bool is_own_work(void);
 INTERNAL void set_own_work(bool);
+
+/* --- The functions that run before a commit (commits.c) --- */
+
+INTERNAL bool takes_hook(struct connection *);
+INTERNAL void leave_hook(struct connection *);
 
 /* --- Texts and values (texts.c, values.c, secrets.c) --- */
 
 INTERNAL uint32_t text_id(struct connection *, sqlite3_stmt *, const char *);
 INTERNAL void forget_texts(void);
+INTERNAL void forget_cached(struct connection *);
 INTERNAL size_t values_bound(struct connection *, sqlite3_stmt *, int count, char **expanded);
 INTERNAL uint8_t *put_values(uint8_t *, struct connection *, sqlite3_stmt *, int count, char *expanded);
+INTERNAL bool is_attach(const char *sql);
 INTERNAL bool sets_key(const char *sql);
 INTERNAL bool hides_text(const struct connection *);
 INTERNAL char *hidden_text(const struct connection *, const char *sql);
@@ -160,6 +171,8 @@ INTERNAL void snapshot_attached(struct connection *);
 /* --- Doors (scan.c, doors.c, configure.c) --- */
 
 INTERNAL void scan_modules(void);
+INTERNAL void begin_fork(void);
+INTERNAL void end_fork(void);
 INTERNAL void *real_dlopen(const char *, int);
 INTERNAL void *real_function(const void *caller, const char *name, const void *own);
 INTERNAL void enter_by_symbols(sqlite3 *, const void *function);

@@ -33,6 +33,11 @@ struct modules {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Around a fork: no thread may be walking the loader's list, whose lock the child would never get. */
+void begin_fork(void) { pthread_mutex_lock(&lock); }
+void end_fork(void) { pthread_mutex_unlock(&lock); }
+
 /* Modules that have been searched. */
 static uintptr_t seen[MODULES];
 static int seen_count;

@@ -33,22 +33,77 @@ static bool takes(const char **at, const char *word) {
   return true;
 }
 
-/* Whether a statement gives a key to a database. */
-bool sets_key(const char *sql) {
+/* The first word of a statement: empty statements before it belong to its text. */
+static const char *first_word(const char *sql) {
   const char *at = skipped(sql);
-  if ((*at | 32) != 'p' && (*at | 32) != 'a') return false;
-  if (takes(&at, "attach")) {
-    const char *key = strcasestr(at, "key");
-    return key && !is_word(key[-1]) && !is_word(key[3]);
+  while (*at == ';') at = skipped(at + 1);
+  return at;
+}
+
+/* The end of a name or a text in quotes, which are doubled within it; within brackets nothing is. */
+static const char *quoted_end(const char *at) {
+  char quote = *at++;
+  if (quote == '[') quote = ']';
+  for (; *at; at++) {
+    if (*at != quote) continue;
+    if (at[1] != quote || quote == ']') return at + 1;
+    at++;
   }
-  if (!takes(&at, "pragma")) return false;
-  const char *dot = at;
-  while (is_word(*dot)) dot++;
-  if (*skipped(dot) == '.') at = skipped(skipped(dot) + 1);
+  return at;
+}
+
+static bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '['; }
+
+static const char *name_end(const char *at) {
+  if (is_quote(*at)) return quoted_end(at);
+  while (is_word(*at)) at++;
+  return at;
+}
+
+/* Whether this is the name between two places, in quotes or not. */
+static bool is_name(const char *at, const char *end, const char *name) {
+  if (is_quote(*at)) at++, end--;
+  return (size_t)(end - at) == strlen(name) && strncasecmp(at, name, strlen(name)) == 0;
+}
+
+/* Whether a PRAGMA, from behind this word on, sets a key. */
+static bool is_key_pragma(const char *at) {
   static const char *const names[] = {"key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"};
+  const char *end = name_end(at);
+  if (*skipped(end) == '.') {
+    at = skipped(skipped(end) + 1);
+    end = name_end(at);
+  }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (takes(&at, names[i])) return true;
+    if (is_name(at, end, names[i])) return true;
   return false;
+}
+
+/* Where the key of a statement begins that may set one: behind the equals sign, the parenthesis or the word KEY. */
+static const char *key_begin(const char *sql) {
+  bool is_pragma = (*first_word(sql) | 32) == 'p';
+  char before = ' ';
+  for (const char *at = first_word(sql); *at; before = *at++) {
+    if (is_quote(*at)) at = quoted_end(at) - 1;
+    else if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) at = skipped(at) - 1;
+    else if (is_pragma && (*at == '=' || *at == '(')) return at + 1;
+    else if (!is_pragma && !is_word(before) && strncasecmp(at, "key", 3) == 0 && !is_word(at[3])) return at + 3;
+  }
+  return NULL;
+}
+
+/* Whether a statement adds a database to its connection. */
+bool is_attach(const char *sql) {
+  const char *at = first_word(sql);
+  return takes(&at, "attach");
+}
+
+/* Whether a statement gives a key to a database: some libraries also take it from the name of the file. */
+bool sets_key(const char *sql) {
+  const char *at = first_word(sql);
+  if ((*at | 32) != 'p' && (*at | 32) != 'a') return false;
+  if (takes(&at, "attach")) return key_begin(sql) || strcasestr(at, "key=");
+  return takes(&at, "pragma") && is_key_pragma(at);
 }
 
 /* SipHash-2-4: without its key, which is not kept, nobody can try out texts. */
@@ -99,17 +154,6 @@ void put_order_code(uint8_t code[ORDER_CODE], const void *bytes, size_t length) 
     code[2 * i] = (uint8_t)(rank >> 8);
     code[2 * i + 1] = (uint8_t)rank;
   }
-}
-
-/* The end of a text in quotes, whose quotes are doubled within it. */
-static const char *quoted_end(const char *at) {
-  char quote = *at++;
-  for (; *at; at++) {
-    if (*at != quote) continue;
-    if (at[1] != quote) return at + 1;
-    at++;
-  }
-  return at;
 }
 
 static int digit(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
@@ -163,19 +207,6 @@ static const char *literal_end(const char *at, char before, bool numbers) {
   return at;
 }
 
-/* Where the key of a statement begins that sets one: behind the equals sign, the parenthesis or the word KEY. */
-static const char *key_begin(const char *sql) {
-  bool is_pragma = (*skipped(sql) | 32) == 'p';
-  char before = ' ';
-  for (const char *at = sql; *at; before = *at++) {
-    if (*at == '\'' || *at == '"' || *at == '`') at = quoted_end(at) - 1;
-    else if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) at = skipped(at) - 1;
-    else if (is_pragma && (*at == '=' || *at == '(')) return at + 1;
-    else if (!is_pragma && !is_word(before) && strncasecmp(at, "key", 3) == 0 && !is_word(at[3])) return at + 3;
-  }
-  return NULL;
-}
-
 /* A statement up to `stop` whose texts and blobs are hashed or, with `all`, whose literals are left out; the caller
 ** frees it. */
 static char *without_literals(const char *sql, const char *stop, bool all) {
@@ -190,7 +221,7 @@ static char *without_literals(const char *sql, const char *stop, bool all) {
       at = end;
       continue;
     }
-    end = *at == '"' || *at == '`' ? quoted_end(at) : at + 1;
+    end = is_quote(*at) ? quoted_end(at) : at + 1;
     /* Comments may quote values. */
     if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) {
       at = skipped(at);

@@ -28,7 +28,8 @@ static const char blob_value[] = "blob\0\1\2value!";
 #define REAL 1.2345678901234567e89
 #define ZEROS 12345
 
-static int pipe_ends[2];
+/* Of this thread, which opens it, reads memory through it and closes it again. */
+THREAD_LOCAL int pipe_ends[2];
 
 /* Copies memory that may not exist; returns how many bytes it could. */
 static size_t peek(const void *from, void *to, size_t bytes) {

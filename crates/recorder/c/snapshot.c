@@ -4,10 +4,13 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* How long a process waits for the snapshot that another one takes, in steps of 5 ms. */
 #define PATIENCE 6000
@@ -19,27 +22,61 @@ enum { FREE = 0, TAKING = 1, TAKEN = 2 };
 
 static uint64_t *entries(void) { return (uint64_t *)((char *)process.header + SNAPSHOT_TABLE); }
 
-/* Which file it is, whatever its name; its two lowest bits are for the state. */
-static uint64_t key_of(const struct stat *file) {
-  uint64_t key = (uint64_t)file->st_ino * 0x9e3779b97f4a7c15u ^ (uint64_t)file->st_dev * 0xff51afd7ed558ccdu;
-  return (key ? key : 1) << 2;
+/* The process that takes the snapshot of an entry. */
+static int32_t *taker_of(const uint64_t *entry) {
+  return (int32_t *)((char *)process.header + SNAPSHOT_TAKERS) + (entry - entries());
 }
 
-static void wait_for(uint64_t *entry) {
+/* Which file it is, with the name or whatever its name: a new file may have the number of one that is gone, but was
+** made later. The two lowest bits are for the state. */
+static uint64_t key_of(const struct statx *file, const char *name) {
+  const uint64_t number[2] = {file->stx_ino, (uint64_t)file->stx_dev_major << 32 | file->stx_dev_minor};
+  char text[sizeof process.folder + 64];
+  bool is_known = file->stx_mask & STATX_BTIME;
+  int length = snprintf(text, sizeof text, "%lld %u %s", is_known ? (long long)file->stx_btime.tv_sec : 0,
+                        is_known ? file->stx_btime.tv_nsec : 0, name);
+  uint64_t key = keyed_hash(number, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+  return (key >> 2 ? key >> 2 : 1) << 2;
+}
+
+/* Whether a process has ended, also one whose end its parent has not seen yet. */
+static bool has_ended(pid_t pid) {
+  char name[32], text[512];
+  if (pid <= 0) return false;
+  if (kill(pid, 0) != 0) return errno == ESRCH;
+  snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
+  int file = open(name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  text[length > 0 ? length : 0] = 0;
+  const char *name_end = strrchr(text, ')');
+  return name_end && (strncmp(name_end, ") Z", 3) == 0 || strncmp(name_end, ") X", 3) == 0);
+}
+
+/* Waits until a snapshot is taken; whether this process has to take it because the one that began has ended. */
+static bool takes_over(uint64_t *entry) {
   struct timespec pause = {0, 5000000};
-  for (int i = 0; i < PATIENCE && (__atomic_load_n(entry, __ATOMIC_ACQUIRE) & 3) == TAKING; i++)
+  int32_t *taker = taker_of(entry);
+  for (int i = 0; i < PATIENCE && (__atomic_load_n(entry, __ATOMIC_ACQUIRE) & 3) == TAKING; i++) {
+    int32_t pid = __atomic_load_n(taker, __ATOMIC_ACQUIRE);
+    if (has_ended(pid) &&
+        __atomic_compare_exchange_n(taker, &pid, (int32_t)getpid(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      return true;
     nanosleep(&pause, NULL);
+  }
+  return false;
 }
 
-/* The entry of a file if this process has to take its snapshot. */
+/* The entry of a database if this process has to take its snapshot. */
 static uint64_t *claimed(uint64_t key) {
   for (size_t i = 0; i < SNAPSHOT_ENTRIES; i++) {
     uint64_t *entry = &entries()[(key / 4 + i) % SNAPSHOT_ENTRIES], free = FREE;
-    if (__atomic_compare_exchange_n(entry, &free, key | TAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n(entry, &free, key | TAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      __atomic_store_n(taker_of(entry), (int32_t)getpid(), __ATOMIC_RELEASE);
       return entry;
-    if ((free & ~(uint64_t)3) != key) continue;
-    wait_for(entry);
-    return NULL;
+    }
+    if ((free & ~(uint64_t)3) == key) return takes_over(entry) ? entry : NULL;
   }
   return NULL;
 }
@@ -101,19 +138,39 @@ static void take(struct connection *it, const char *file) {
   write_snapshot(it, file, result == SQLITE_OK ? SNAPSHOT_TAKEN : SNAPSHOT_FAILED, number, reason);
 }
 
-/* Takes the snapshot of a file that has none; waits where another process is taking it. */
-void snapshot(struct connection *it, const char *file) {
-  struct stat status;
-  if (!process.active || stat(file, &status) != 0) return;
-  uint64_t *entry = claimed(key_of(&status));
+static void mark_taken(uint64_t *entry) {
+  __atomic_store_n(entry, (*entry & ~(uint64_t)3) | TAKEN, __ATOMIC_RELEASE);
+}
+
+/* A new database: each name is written once, because files that follow one another quickly are not told apart. */
+static void snapshot_empty(struct connection *it, const char *file, const struct statx *status) {
+  uint64_t *whole = claimed(key_of(status, "")), *entry = claimed(key_of(status, file));
+  if (whole) mark_taken(whole);
   if (!entry) return;
-  if (status.st_size == 0)
-    write_snapshot(it, file, SNAPSHOT_EMPTY, 0, "");
-  else if (process.header->redact)
+  write_snapshot(it, file, SNAPSHOT_EMPTY, 0, "");
+  mark_taken(entry);
+}
+
+static void snapshot_whole(struct connection *it, const char *file, const struct statx *status) {
+  uint64_t *entry = claimed(key_of(status, ""));
+  if (!entry) return;
+  if (process.header->redact)
     write_snapshot(it, file, SNAPSHOT_SKIPPED, 0, "");
   else
     take(it, file);
-  __atomic_store_n(entry, (*entry & ~(uint64_t)3) | TAKEN, __ATOMIC_RELEASE);
+  mark_taken(entry);
+}
+
+/* Takes the snapshot of a file that has none; waits where another process is taking it. */
+void snapshot(struct connection *it, const char *file) {
+  struct statx status;
+  int saved = errno;
+  bool is_there = process.active && statx(AT_FDCWD, file, 0, STATX_BASIC_STATS | STATX_BTIME, &status) == 0;
+  if (is_there && status.stx_size == 0)
+    snapshot_empty(it, file, &status);
+  else if (is_there)
+    snapshot_whole(it, file, &status);
+  errno = saved;
 }
 
 /* The same for databases that a connection has attached. */

@@ -12,6 +12,7 @@
 
 struct text {
   uint64_t hash;
+  bool secret;                 /* written without its values */
   char *copy;
   uint32_t id;
 };
@@ -33,9 +34,13 @@ static uint64_t hash_of(const char *text, size_t length) {
   return hash ^ (hash >> 29);
 }
 
-static struct text *slot_of(struct text *in, size_t size, uint64_t hash, const char *text) {
+static bool is_same(const struct text *it, uint64_t hash, bool secret, const char *text) {
+  return it->hash == hash && it->secret == secret && strcmp(it->copy, text) == 0;
+}
+
+static struct text *slot_of(struct text *in, size_t size, uint64_t hash, bool secret, const char *text) {
   size_t at = hash & (size - 1);
-  while (in[at].copy && (in[at].hash != hash || strcmp(in[at].copy, text) != 0)) at = (at + 1) & (size - 1);
+  while (in[at].copy && !is_same(&in[at], hash, secret, text)) at = (at + 1) & (size - 1);
   return &in[at];
 }
 
@@ -44,7 +49,7 @@ static bool grow(void) {
   struct text *copy = calloc(larger, sizeof *copy);
   if (!copy) return false;
   for (size_t i = 0; i < capacity; i++)
-    if (table[i].copy) *slot_of(copy, larger, table[i].hash, table[i].copy) = table[i];
+    if (table[i].copy) *slot_of(copy, larger, table[i].hash, table[i].secret, table[i].copy) = table[i];
   free(table);
   table = copy;
   capacity = larger;
@@ -78,14 +83,15 @@ static const struct text *interned(struct connection *connection, sqlite3_stmt *
     generation = process.generation;
   }
   if (used * 2 >= capacity && !grow()) return NULL;
-  struct text *slot = slot_of(table, capacity, hash, text);
+  bool secret = connection->secret;
+  struct text *slot = slot_of(table, capacity, hash, secret, text);
   if (slot->copy) return slot;
   if (used >= MOST_TEXTS || bytes + length > MOST_BYTES) return NULL;
   char *copy = malloc(length + 1);
   if (!copy) return NULL;
   memcpy(copy, text, length + 1);
   if (!write_text(connection, statement, (uint32_t)used + 1, text, length)) return free(copy), NULL;
-  *slot = (struct text){hash, copy, (uint32_t)++used};
+  *slot = (struct text){hash, secret, copy, (uint32_t)++used};
   bytes += length;
   return slot;
 }
@@ -108,6 +114,11 @@ uint32_t text_id(struct connection *connection, sqlite3_stmt *statement, const c
   if (entry && slot) *entry = (struct cached_text){statement, slot->copy, id};
   pthread_mutex_unlock(&lock);
   return id;
+}
+
+/* Has a connection that hides its values from now on look up its texts anew. */
+void forget_cached(struct connection *connection) {
+  if (connection->cache) memset(connection->cache, 0, CACHED_TEXTS * sizeof *connection->cache);
 }
 
 /* In the child of a fork, which numbers its texts itself. Copies stay where they are: caches of the parent's

@@ -5,7 +5,8 @@
 //!
 //! - Chunk 0 is the header: [`MAGIC`], version, byte order mark, settings, the two clocks at the start, and
 //!   counters that processes increment: next chunk, next ticket, next process, connection and snapshot.
-//!   From [`SNAPSHOT_TABLE`] on, it has one entry for each database whose snapshot was taken.
+//!   From [`SNAPSHOT_TABLE`] on, it has one entry for each database whose snapshot was taken, and from
+//!   [`SNAPSHOT_TAKERS`] on the process that took each.
 //! - Every other chunk belongs to one writer. Its header of [`CHUNK_HEADER`] bytes has [`CHUNK_MAGIC`], its
 //!   length (a multiple of [`CHUNK`]; long values get longer chunks), the bytes of its complete records, the
 //!   process, the time to which its first record is relative, and the connection whose records it has.
@@ -46,6 +47,8 @@ pub const CHUNK_MAGIC: u32 = 0x4b43_4d50;
 pub const CHUNK_HEADER: usize = 32;
 /// Where the table of snapshots begins in the header, in bytes.
 pub const SNAPSHOT_TABLE: usize = 4096;
+/// Where the processes that took the snapshots begin in the header, in bytes.
+pub const SNAPSHOT_TAKERS: usize = 36864;
 /// The entries of the table of snapshots.
 pub const SNAPSHOT_ENTRIES: usize = 4096;
 /// The most statements of a connection that are open at the same time and recorded.
@@ -124,6 +127,7 @@ pub(crate) mod lost {
     pub const FILE: u32 = 2;
     pub const MEMORY: u32 = 4;
     pub const STATEMENTS: u32 = 8;
+    pub const COMMITS: u32 = 16;
 }
 
 #[cfg(test)]
@@ -152,6 +156,7 @@ mod tests {
         same("CHUNK_MAGIC", super::CHUNK_MAGIC.into());
         same("CHUNK_HEADER", super::CHUNK_HEADER as i64);
         same("SNAPSHOT_TABLE", super::SNAPSHOT_TABLE as i64);
+        same("SNAPSHOT_TAKERS", super::SNAPSHOT_TAKERS as i64);
         same("SNAPSHOT_ENTRIES", super::SNAPSHOT_ENTRIES as i64);
         same("OPEN_STATEMENTS", super::OPEN_STATEMENTS as i64);
         same("ORDER_CODE", super::ORDER_CODE as i64);
@@ -166,6 +171,6 @@ mod tests {
         all!("" flag: BEGIN_PREPARED BEGIN_VALUES END_AUTOCOMMIT END_TRANSACTION END_EARLY END_RESULT END_CHANGES
             END_SCANS END_UNKNOWN CONNECTION_READONLY CONNECTION_INHERITED TEXT_READONLY TEXT_SECRET
             LIBRARY_EXACT LIBRARY_RESULTS LIBRARY_CHAINS);
-        all!("LOST_" lost: SPACE FILE MEMORY STATEMENTS);
+        all!("LOST_" lost: SPACE FILE MEMORY STATEMENTS COMMITS);
     }
 }

@@ -2,61 +2,10 @@
 
 mod recorded;
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use pragmark_recorder::{Door, Folder, Options};
-use recorded::Recorded;
-
-/// A folder in which a program is recorded.
-struct Desk {
-    temp: tempfile::TempDir,
-    folder: Folder,
-}
-
-impl Desk {
-    fn new(options: &Options) -> Desk {
-        let temp = tempfile::tempdir().unwrap();
-        let folder = Folder::create(&temp.path().join("recording"), options).unwrap();
-        Desk { temp, folder }
-    }
-
-    fn run(&self, program: &str, arguments: &[&str]) -> Option<std::process::ExitStatus> {
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .env("LD_PRELOAD", self.folder.preload(None))
-            .current_dir(self.temp.path());
-        match command.status() {
-            Ok(status) => Some(status),
-            Err(error) => {
-                testing::skip(format!("{program} cannot be started here: {error}"));
-                None
-            }
-        }
-    }
-
-    /// Runs a Python script; nothing where there is no Python with `sqlite3`.
-    fn python(&self, script: &str) -> Option<Recorded> {
-        let has = Command::new("python3")
-            .args(["-c", "import sqlite3"])
-            .output();
-        if !has.is_ok_and(|output| output.status.success()) {
-            testing::skip("there is no Python with sqlite3 here");
-            return None;
-        }
-        self.run("python3", &["-c", script])?;
-        Some(self.recorded())
-    }
-
-    fn recorded(&self) -> Recorded {
-        Recorded::read(&self.folder.raw())
-    }
-
-    fn database(&self, name: &str) -> PathBuf {
-        self.temp.path().canonicalize().unwrap().join(name)
-    }
-}
+use pragmark_recorder::{Door, Options};
+use recorded::desk::Desk;
 
 const WRITES: &str = r#"
 import sqlite3
@@ -100,101 +49,6 @@ fn python_with_exact_values() {
             .contains(&("journal_mode".into(), "delete".into()))
     );
     assert_eq!((it.processes, it.exits, it.unreadable), (1, 1, 0));
-}
-
-#[test]
-fn redacted_values_keep_their_length_equality_and_order() {
-    let desk = Desk::new(&Options {
-        redact: true,
-        ..Options::default()
-    });
-    let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
-                  for x in ('secret', 'secret', 'public', 'secure'): c.execute('SELECT ?', (x,))\n\
-                  c.execute(\"SELECT 'literal', x'00', 42 -- comment\")\n";
-    let Some(it) = desk.python(script) else {
-        return;
-    };
-    let values = it.values_of("SELECT ?");
-    assert_eq!(values[0], values[1]);
-    assert_ne!(values[0], values[2]);
-    let order = |value: &str| -> Vec<u8> {
-        assert!(
-            value.starts_with("HashedText(") && value.contains("length: 6"),
-            "{value}"
-        );
-        let number = value.split("order: ").nth(1).unwrap();
-        let bytes = number.split(['[', ']']).nth(1).unwrap().split(", ");
-        bytes.map(|it| it.parse().unwrap()).collect()
-    };
-    let orders: Vec<Vec<u8>> = values.iter().map(|it| order(it)).collect();
-    assert!(orders[2] < orders[1] && orders[1] < orders[3], "{orders:?}");
-    assert_eq!(orders[0], orders[1]);
-    let raw = std::fs::read(desk.folder.raw()).unwrap();
-    for word in ["secret", "public", "literal"] {
-        // The arguments of the process have the script.
-        let statements = it
-            .statements
-            .iter()
-            .any(|statement| statement.sql.contains(word));
-        assert!(!statements, "{word}");
-    }
-    assert!(!raw.is_empty() && it.statements[4].sql.contains("42"));
-}
-
-#[test]
-fn values_of_a_connection_with_a_key_are_omitted() {
-    let desk = Desk::new(&Options::default());
-    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute(\"PRAGMA key = 'hunter2'\")\n\
-                  c.execute(\"SELECT ?, 'hunter3', 77\", ('hunter4',))\n";
-    let Some(it) = desk.python(script) else {
-        return;
-    };
-    assert_eq!(it.statements[0].sql, "PRAGMA key = ?");
-    assert_eq!(it.statements[1].sql, "SELECT ?, ?, ?");
-    assert_eq!(it.values_of("SELECT ?, ?, ?"), ["Omitted"]);
-    assert_eq!(it.notes, [3]);
-}
-
-#[test]
-fn keys_are_left_out_however_they_are_written() {
-    for statement in [
-        r#"PRAGMA key = "hunter2""#,
-        r#"PRAGMA key = "x'68756e74657232'""#,
-        "PRAGMA main.key = hunter2",
-        "PRAGMA rekey('hunter2')",
-        "pragma/**/hexkey=hunter2",
-        "PRAGMA /* ' = */ key = hunter2",
-        "ATTACH 'b.db' AS b KEY 'hunter2'",
-        "ATTACH 'b.db' AS b KEY \"my key hunter2\"",
-    ] {
-        let desk = Desk::new(&Options::default());
-        let script = format!(
-            "import sqlite3\nc = sqlite3.connect('a.db')\ntry: c.execute({statement:?})\n\
-             except sqlite3.Error: pass\ntry: c.execute('SELECT \"hunter3\", 7')\nexcept sqlite3.Error: pass\n"
-        );
-        let Some(it) = desk.python(&script) else {
-            return;
-        };
-        let texts: Vec<&str> = it.statements.iter().map(|it| it.sql.as_str()).collect();
-        assert!(!texts.concat().contains("hunter"), "{texts:?}");
-        assert!(!texts.concat().contains("68756e"), "{texts:?}");
-    }
-}
-
-#[test]
-fn texts_in_double_quotes_are_hashed_unless_they_are_a_word() {
-    let desk = Desk::new(&Options {
-        redact: true,
-        ..Options::default()
-    });
-    let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
-                  c.execute('SELECT \"me@example.com\" AS \"name\"')\n";
-    let Some(it) = desk.python(script) else {
-        return;
-    };
-    let sql = &it.statements[0].sql;
-    assert!(!sql.contains("example"), "{sql}");
-    assert!(sql.contains("AS \"name\""), "{sql}");
 }
 
 #[test]
@@ -359,6 +213,22 @@ fn connections_that_share_a_database_in_memory_are_known() {
     shares.sort_unstable();
     assert_eq!(shares, [(2, 1), (5, 4)]);
     assert!(it.files.iter().all(String::is_empty));
+}
+
+/// Of the VFS "memdb", connections share the databases whose names begin like a path.
+const NAMED: &str = r#"
+import sqlite3
+open = [sqlite3.connect(f"file:{name}?vfs=memdb", uri=True) for name in ("own", "own", "/both", "/both")]
+"#;
+
+#[test]
+fn only_named_databases_in_memory_are_shared() {
+    let desk = Desk::new(&Options::default());
+    let Some(it) = desk.python(NAMED) else {
+        return;
+    };
+    assert_eq!(it.files, ["own", "own", "/both", "/both"]);
+    assert_eq!(it.shares, [(4, 3)]);
 }
 
 const FULL_TEXT: &str = r#"

@@ -208,9 +208,9 @@ impl Trace {
             events: fact("events"),
             unreadable_bytes: fact("unreadable_bytes"),
             tickets: fact("tickets"),
-            lost: ["lost_space", "lost_file", "lost_memory", "lost_statements"]
+            lost: facts
                 .iter()
-                .any(|name| fact(name) != 0),
+                .any(|(name, value)| name.starts_with("lost_") && *value != 0),
         })
     }
 

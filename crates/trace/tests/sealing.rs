@@ -117,13 +117,14 @@ fn a_redacted_trace_contains_no_text() {
         redact: true,
         ..Options::default()
     };
-    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('s' + 'ecret',))\n\
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('secret',))\n\
                   c.execute(\"SELECT 'ab''c', x'00'\")\nc.execute('SELECT ?, ?', (\"ab'c\", b'z'))\nc.close()\n";
     let Some(_) = desk.sealed(script, &options) else {
         return;
     };
     let bytes = std::fs::read(desk.trace()).unwrap();
     assert!(!bytes.windows(6).any(|window| window == b"secret"));
+    assert_eq!(desk.text("SELECT arguments FROM process"), "[]");
     assert!(
         desk.text("SELECT \"values\" FROM event")
             .contains("text_hash")
@@ -143,6 +144,19 @@ fn a_redacted_trace_contains_no_text() {
         desk.text("SELECT value FROM meta WHERE name = 'redacted'"),
         "1"
     );
+}
+
+#[test]
+fn a_key_in_the_arguments_of_a_program_is_not_in_the_trace() {
+    let desk = Desk::new();
+    let script =
+        "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute(\"PRAGMA key = 'hunter2'\")\n";
+    let Some(_) = desk.sealed(script, &Options::default()) else {
+        return;
+    };
+    let bytes = std::fs::read(desk.trace()).unwrap();
+    assert!(!bytes.windows(6).any(|window| window == b"hunter"));
+    assert_eq!(desk.text("SELECT arguments FROM process"), "[]");
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct Lost {
     pub memory: bool,
     /// A connection had more open statements than are recorded; only statements were left out.
     pub statements: bool,
+    /// A process had more open connections than have commits recorded; only their commits were left out.
+    pub commits: bool,
 }
 
 impl Recording {
@@ -148,6 +150,7 @@ impl Recording {
             file: bits & lost::FILE != 0,
             memory: bits & lost::MEMORY != 0,
             statements: bits & lost::STATEMENTS != 0,
+            commits: bits & lost::COMMITS != 0,
         }
     }
 

@@ -1,5 +1,10 @@
 //! A whole recording in memory, for comparison.
 
+// No test file needs all of it.
+#![allow(dead_code)]
+
+pub mod desk;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -18,10 +23,13 @@ pub struct Statement {
 pub struct Recorded {
     pub statements: Vec<Statement>,
     pub tickets: Vec<u64>,
+    /// The connection of each ticket.
+    pub committed: Vec<u32>,
     pub files: Vec<String>,
     /// Connections that share a database in memory, each with the one that opened it.
     pub shares: Vec<(u32, u32)>,
     pub snapshots: Vec<(u8, u64)>,
+    pub snapshot_files: Vec<String>,
     pub settings: Vec<(String, String)>,
     pub notes: Vec<u64>,
     pub processes: usize,
@@ -85,12 +93,23 @@ impl Recorded {
                     let index = self.open.remove(&(at.connection, place)).unwrap();
                     self.statements[index].ended = Some(ended);
                 }
-                Record::Commit { ticket } => self.tickets.push(ticket),
+                Record::Commit { ticket } => {
+                    self.tickets.push(ticket);
+                    self.committed.push(at.connection);
+                }
                 Record::Connection { file, shares, .. } => {
                     self.files.push(text(file));
                     self.shares.extend(shares.map(|by| (at.connection, by)));
                 }
-                Record::Snapshot { state, number, .. } => self.snapshots.push((state, number)),
+                Record::Snapshot {
+                    state,
+                    number,
+                    file,
+                    ..
+                } => {
+                    self.snapshots.push((state, number));
+                    self.snapshot_files.push(text(file));
+                }
                 Record::Setting { name, value } => self.settings.push((text(name), text(value))),
                 Record::Note { code, .. } => self.notes.push(code),
                 Record::Process { .. } => self.processes += 1,

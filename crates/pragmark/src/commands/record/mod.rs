@@ -262,6 +262,10 @@ fn warnings(sealed: &Sealed) -> Vec<String> {
         lost.statements,
         "a connection had more than 64 open statements; others are missing",
     );
+    warn(
+        lost.commits,
+        "a process had more than 512 open connections; commits of the others are missing",
+    );
     if sealed.unreadable > 0 {
         all.push(format!(
             "{} of the recording could not be read",
