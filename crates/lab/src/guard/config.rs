@@ -190,28 +190,42 @@ impl Guard {
     /// # Errors
     /// What is wrong.
     pub fn check(&self) -> Result<(), String> {
-        let Work {
-            scripts,
-            trace,
-            experiment,
-            drivers,
-            ..
-        } = &self.work;
-        let work = [scripts, trace, experiment];
-        if work.iter().filter(|it| it.is_some()).count() != 1 {
-            return Err("[work] needs either `scripts`, `trace` or `experiment`".to_owned());
-        }
-        if drivers.is_some() && experiment.is_none() {
-            return Err("`drivers` are those of an `experiment`".to_owned());
-        }
-        if self.work.executions == 0 {
-            return Err("`executions` must be at least 1".to_owned());
-        }
+        self.work.check()?;
         let budgets = self.budgets.iter().map(|(name, budget)| budget.check(name));
         let limits = self.limits.iter();
         let limits = limits.map(|(name, limit)| limit.of_metric(name).map(drop));
         let checked: Result<Vec<()>, BudgetError> = budgets.chain(limits).collect();
         checked.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+impl Work {
+    /// The work in a file, whatever else is in it: of the base nothing else counts, so a new side may repair the rest.
+    ///
+    /// # Errors
+    /// What is wrong with its `[work]`, and where.
+    pub fn parse(text: &str) -> Result<Work, String> {
+        #[derive(Deserialize)]
+        struct File {
+            work: Work,
+        }
+        let File { work } = toml::from_str(text).map_err(|error| error.to_string())?;
+        work.check()?;
+        Ok(work)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let work = [&self.scripts, &self.trace, &self.experiment];
+        if work.iter().filter(|it| it.is_some()).count() != 1 {
+            return Err("[work] needs either `scripts`, `trace` or `experiment`".to_owned());
+        }
+        if self.drivers.is_some() && self.experiment.is_none() {
+            return Err("`drivers` are those of an `experiment`".to_owned());
+        }
+        match self.executions {
+            0 => Err("`executions` must be at least 1".to_owned()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -229,6 +243,17 @@ mod tests {
         assert_eq!(guard.may_lose, MayLose::Nothing);
         assert_eq!(guard.work.executions, 10);
         assert!(guard.budgets["vm_steps"].allows(1.1));
+    }
+
+    #[test]
+    fn of_the_base_only_the_work_is_read() {
+        let rest = "may-lose = \"all\"\nbudgets = { p9 = \"1.1\" }\nfuture = 1\n";
+        let base = Work::parse(&format!("{rest}work = {{ scripts = \"a.sql\" }}")).unwrap();
+        assert_eq!(base.scripts.as_deref(), Some("a.sql"));
+        for (work, words) in [("{ script = \"a\" }", "script"), ("{}", "`scripts`")] {
+            let problem = Work::parse(&format!("{rest}work = {work}")).unwrap_err();
+            assert!(problem.contains(words), "{problem}");
+        }
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub use config::{Answers, Guard, MayLose, Scans, Work};
 pub use judge::{counters, unknown_part};
 pub use limit::Limit;
 pub use run::{
-    counting_experiment, counts_of, recorded_plan, role_of, side_variant, timing_experiment,
+    OtherWork, both_sides, counting_experiment, counts_of, recorded_plan, role_of,
+    timing_experiment,
 };
 pub use safety::safety;
 pub use sequence::{Decision, Looks, Sequence};

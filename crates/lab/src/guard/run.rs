@@ -6,6 +6,7 @@ use crate::exact::is_exact;
 use crate::experiment::{DesignKind, Experiment};
 use crate::level::{Level, Settings};
 use crate::record::{PlannedExperiment, RunPlan};
+use crate::target;
 use crate::trial::Outcome;
 
 /// The experiment of what is counted, with these sides as its variants, the base first.
@@ -118,8 +119,50 @@ pub fn counts_of(outcome: Outcome) -> Outcome {
     }
 }
 
+/// The sides cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the sides do different work: {base} in the base, {new} in the new side")]
+pub struct OtherWork {
+    base: String,
+    new: String,
+}
+
+/// The work of both sides as an experiment with the first variant of each, with their names for people.
+///
+/// # Errors
+/// The sides have another workload or another target, so that no figure of one says anything of the other.
+pub fn both_sides(
+    base: &PlannedExperiment,
+    new: &PlannedExperiment,
+    names: &[String; 2],
+) -> Result<PlannedExperiment, OtherWork> {
+    let work = |side: &PlannedExperiment| {
+        let target = side.variants.first().map(|it| target::of(&it.settings));
+        let workload = &side.experiment.workload;
+        match target {
+            None | Some(target::SQLITE) => format!("`{workload}`"),
+            Some(other) => format!("`{workload}` on {other}"),
+        }
+    };
+    let [one, other] = [base, new].map(work);
+    if one != other {
+        return Err(OtherWork {
+            base: one,
+            new: other,
+        });
+    }
+    let sides = [(base, "base"), (new, "new")].into_iter().zip(names);
+    let variants = sides.filter_map(|((planned, side), name)| {
+        Some(side_variant(planned.variants.first()?, side, name))
+    });
+    Ok(PlannedExperiment {
+        variants: variants.collect(),
+        ..base.clone()
+    })
+}
+
 /// The variant of a side with a name for people.
-pub fn side_variant(variant: &Variant, side: &str, name: &str) -> Variant {
+fn side_variant(variant: &Variant, side: &str, name: &str) -> Variant {
     Variant {
         label: side.to_owned(),
         name: Some(name.to_owned()),
@@ -214,6 +257,31 @@ mod tests {
         let effect = times.variants[1].effect.as_ref().unwrap();
         assert!((effect.estimate.centre - 1.2).abs() < 1e-9);
         assert_eq!(effect.estimate.n, 9);
+    }
+
+    #[test]
+    fn sides_of_other_work_are_refused() {
+        let side = |workload: &str, settings: Settings| PlannedExperiment {
+            experiment: ad_hoc("side", "?", workload, "txns_per_s"),
+            variants: vec![Variant {
+                settings,
+                ..Variant::default()
+            }],
+            ..PlannedExperiment::default()
+        };
+        let names = ["base: a", "new: b"].map(str::to_owned);
+        let of = |new: PlannedExperiment| both_sides(&side("sql", Settings::new()), &new, &names);
+        let both = of(side("sql", Settings::new())).unwrap();
+        let labels: Vec<_> = both.variants.iter().map(|it| it.label.as_str()).collect();
+        assert_eq!(labels, ["base", "new"]);
+        let words = of(side("replay", Settings::new())).unwrap_err().to_string();
+        assert!(
+            words.contains("`sql` in the base, `replay` in the new"),
+            "{words}"
+        );
+        let elsewhere = Settings::from([("target".to_owned(), "postgres".into())]);
+        let words = of(side("sql", elsewhere)).unwrap_err().to_string();
+        assert!(words.contains("`sql` on postgres"), "{words}");
     }
 
     #[test]

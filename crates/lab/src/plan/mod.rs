@@ -153,7 +153,7 @@ pub fn settings_that_decide(catalogue: &Catalogue) -> Vec<String> {
 ///
 /// An experiment of which no variant names such a setting says nothing of safety and has no part in it;
 /// one that tries crashes itself needs none.
-fn tiers(
+pub fn tiers(
     experiments: &[PlannedExperiment],
     engine: &str,
     catalogue: &Catalogue,

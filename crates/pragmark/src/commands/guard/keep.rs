@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use lab::guard::recorded_plan;
-use lab::record::{PlannedExperiment, TrialRecord};
+use lab::record::{RunPlan, TrialRecord};
 use report::render;
 use runner::RunFolder;
 
@@ -20,17 +19,12 @@ const GATE: &str = "guard.json";
 pub fn keep(
     folder: &Path,
     bench: &Bench<'_>,
-    times: &PlannedExperiment,
+    plan: &RunPlan,
     trials: &[TrialRecord],
-    desk: &Path,
     guarded: &Guarded,
 ) -> Result<(), Failure> {
-    let rounds = trials.iter().filter(|it| it.experiment == times.key);
-    let rounds = rounds.map(|it| it.round + 1).max().unwrap_or(0);
-    let desk = desk.display().to_string();
-    let plan = recorded_plan(&bench.plan, &bench.counters, (times, rounds), &desk);
     let environment = bench.environment()?;
-    let run = RunFolder::create(folder, &plan, &environment)?;
+    let run = RunFolder::create(folder, plan, &environment)?;
     let mut appender = run.appender()?;
     for trial in trials {
         appender.append(trial)?;

@@ -1,23 +1,24 @@
 //! Both sides measured: counted, and timed in turns.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lab::analysis::Collector;
 use lab::catalogue::Catalogue;
+use lab::design::Variant;
 use lab::exact::{self, Comparison};
 use lab::experiment::Scale;
 use lab::guard::{
-    Check, Guard, MissingMetric, Timed, counting_experiment, counts_of, role_of, safety,
-    side_variant, timing_experiment,
+    Check, MayLose, MissingMetric, Timed, both_sides, counting_experiment, counts_of,
+    recorded_plan, role_of, safety, timing_experiment,
 };
 use lab::level::Level;
-use lab::plan::{Request, plan, settings_that_decide, tier_sets};
+use lab::plan::{Request, plan, settings_that_decide};
 use lab::record::{
     EngineRecord, EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord,
 };
 use lab::seed::Seed;
-use lab::trial::{Measured, Outcome};
+use lab::trial::{DRIVER, Measured, NATIVE, Outcome};
 use runner::{End, Execution, Executor, Local};
 
 use super::side::Planned;
@@ -42,6 +43,8 @@ pub struct Bench<'a> {
     /// What runs the trials of each side.
     drivers: [runner::Driver; 2],
     catalogue: Catalogue,
+    /// The folder of copies and databases.
+    desk: String,
     interrupted: &'a AtomicBool,
 }
 
@@ -50,31 +53,20 @@ impl<'a> Bench<'a> {
     pub fn new(
         sides: [Planned; 2],
         names: &[String; 2],
-        directory: &std::path::Path,
+        directory: &Path,
         seed: Seed,
         interrupted: &'a AtomicBool,
     ) -> Result<Bench<'a>, Failure> {
-        let request = Request {
-            id: runner::run_id(),
-            created: runner::now(),
-            pragmark: env!("CARGO_PKG_VERSION").to_owned(),
-            seed,
-            scale: match sides[1].is_experiment {
-                true => Scale::Quick,
-                false => Scale::Default,
-            },
-            engine: "default".to_owned(),
-            quick: false,
-            trial_limit_s: LIMIT_S,
-            budget_s: None,
-            tiers: true,
-            postgres_given: false,
-            experiments: sides.iter().map(|it| it.experiment.clone()).collect(),
-            directories: vec![directory.to_owned()],
-        };
+        let request = request(&sides, directory, seed);
         let [base, new] = sides;
         let catalogue = new.catalogue;
         let mut plan = plan(request, &catalogue);
+        let both = match &plan.experiments[..] {
+            [base, new] => both_sides(base, new, names).map_err(Failure::unusable)?,
+            _ => return Err(Failure::unusable("a side has no work")),
+        };
+        // Of both together: a side that names no setting has a tier as soon as the other names one.
+        plan.tiers = lab::plan::tiers(std::slice::from_ref(&both), &plan.engine, &catalogue);
         needs::check(&plan)?;
         let native = run::native_driver()?;
         let engines = engine::prepare(&engine::names(&plan), &native, interrupted, false)?;
@@ -82,23 +74,13 @@ impl<'a> Bench<'a> {
             return Err(failure);
         }
         tiers::add_known(&mut plan, &engines);
-        let sides = plan
-            .experiments
-            .iter()
-            .zip(["base", "new"].iter().zip(names));
-        let variants = sides.filter_map(|(planned, (side, name))| {
-            Some(side_variant(planned.variants.first()?, side, name))
-        });
-        let both = PlannedExperiment {
-            variants: variants.collect(),
-            ..plan.experiments[0].clone()
-        };
         Ok(Bench {
             plan,
             counters: counting_experiment(&both, REPETITIONS),
             engines,
             drivers: [base.driver, new.driver],
             catalogue,
+            desk: directory.display().to_string(),
             interrupted,
         })
     }
@@ -118,14 +100,18 @@ impl<'a> Bench<'a> {
         Ok(environment)
     }
 
-    /// What both sides did, counted, and the trials for the record; nothing of a driver that cannot count.
+    /// What both sides did, counted, and the trials for the record; nothing where drivers cannot count.
     pub fn counted(&self, names: &[String; 2]) -> Result<(Comparison, Vec<TrialRecord>), Failure> {
-        let mut records = Vec::new();
-        let mut sides = Vec::new();
+        let mut both = Vec::new();
         for (side, mut executor) in self.executors().into_iter().enumerate() {
-            let mut executions = self.executions(side, &mut executor)?;
-            // What cannot count is measured in time alone.
-            executions.retain(|it| !matches!(it.outcome, Outcome::Skipped { .. }));
+            both.push(self.executions(side, &mut executor)?);
+        }
+        if let Some(why) = self.why_uncounted(&both) {
+            tell!("nothing is counted: {why}");
+            both.iter_mut().for_each(Vec::clear);
+        }
+        let (mut records, mut sides) = (Vec::new(), Vec::new());
+        for (side, executions) in both.into_iter().enumerate() {
             let trials: Vec<Outcome> = executions.iter().map(|it| it.outcome.clone()).collect();
             let name = names[side].clone();
             if let Some(problem) = trials.iter().find_map(Outcome::problem) {
@@ -137,6 +123,21 @@ impl<'a> Bench<'a> {
             sides.push(exact::Side { name, trials });
         }
         Ok((Comparison::of(&sides[0], &sides[1]), records))
+    }
+
+    /// Why no side is counted: both are work of drivers that skip what only counts.
+    fn why_uncounted(&self, both: &[Vec<Execution>]) -> Option<String> {
+        let is_foreign = |it: &Variant| {
+            it.settings
+                .get(DRIVER)
+                .is_some_and(|it| *it != NATIVE.into())
+        };
+        let mut all = both.iter().flatten();
+        let is_skipped = |it: &Execution| matches!(it.outcome, Outcome::Skipped { .. });
+        match self.counters.variants.iter().all(is_foreign) && all.all(is_skipped) {
+            true => both.iter().flatten().find_map(|it| it.outcome.problem()),
+            false => None,
+        }
     }
 
     /// The repetitions of one side, which only count.
@@ -164,25 +165,27 @@ impl<'a> Bench<'a> {
         records.collect()
     }
 
-    /// Whether the new settings lose more in a crash.
-    pub fn safety(&self, guard: &Guard) -> Result<Option<Check>, Failure> {
+    /// Whether the new side loses more in a crash, as far as its trials say.
+    pub fn safety(
+        &self,
+        may_lose: MayLose,
+        run: &RunPlan,
+        trials: &[TrialRecord],
+    ) -> Option<Check> {
         let names = settings_that_decide(&self.catalogue);
-        let sets = tier_sets(&self.counters.variants, &names, &self.plan.engine);
         // Tiers that are known depend on settings and engines alone.
         let environment = EnvironmentFile {
             engines: self.engines.clone(),
             ..EnvironmentFile::default()
         };
-        let analysis = Collector::new(self.plan.clone(), environment).finish();
-        let classes = analysis
-            .experiments
-            .iter()
-            .filter_map(|it| it.variants.first());
-        let classes: Vec<_> = classes.map(|variant| variant.class()).collect();
-        let [base, new] = classes[..] else {
-            return Ok(None);
-        };
-        Ok(safety(guard.may_lose, base, new, sets.len() < 2))
+        safety(may_lose, run, environment, &names, trials)
+    }
+
+    /// The plan of the record: what was counted, and the rounds that were timed.
+    pub fn recorded(&self, times: &PlannedExperiment, trials: &[TrialRecord]) -> RunPlan {
+        let rounds = trials.iter().filter(|it| it.experiment == times.key);
+        let rounds = rounds.map(|it| it.round + 1).max().unwrap_or(0);
+        recorded_plan(&self.plan, &self.counters, (times, rounds), &self.desk)
     }
 
     /// Blocks of both sides in random order, until every budget is decided or the time is over; their trials are added to
@@ -266,6 +269,28 @@ impl<'a> Bench<'a> {
             }
         }
         planned
+    }
+}
+
+/// A run with the experiment of each side.
+fn request(sides: &[Planned; 2], directory: &Path, seed: Seed) -> Request {
+    Request {
+        id: runner::run_id(),
+        created: runner::now(),
+        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+        scale: match sides[1].is_experiment {
+            true => Scale::Quick,
+            false => Scale::Default,
+        },
+        engine: "default".to_owned(),
+        quick: false,
+        trial_limit_s: LIMIT_S,
+        budget_s: None,
+        tiers: false,
+        postgres_given: false,
+        experiments: sides.iter().map(|it| it.experiment.clone()).collect(),
+        directories: vec![directory.to_owned()],
     }
 }
 

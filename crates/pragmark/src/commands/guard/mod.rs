@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::exact::Comparison;
-use lab::guard::{Check, Gate, Guard, Status, Timed, counters, unknown_part};
+use lab::guard::{Check, Gate, Guard, Status, Timed, Work, counters, unknown_part};
 use lab::record::{PlannedExperiment, TrialRecord};
 use lab::seed::Seed;
 use report::document::Document;
@@ -44,8 +44,8 @@ pub fn execute(args: &GuardArgs) -> Result<Exit, Failure> {
     let (directory, file) = project(&args.config)?;
     let repository = Repository::of(&directory)?;
     let desk = repository.desk()?;
-    let sides = sides(args, &directory, &file, &repository, &desk)?;
-    let guarded = guarded(args, &sides, &desk, &interrupted)?;
+    let (guard, sides) = sides(args, &directory, &file, &repository, &desk)?;
+    let guarded = guarded(args, &guard, &sides, &desk, &interrupted)?;
     drop(desk);
     write(args, &guarded)?;
     Ok(exit(guarded.gate.status(), args.undecided))
@@ -54,11 +54,11 @@ pub fn execute(args: &GuardArgs) -> Result<Exit, Failure> {
 /// Builds, counts and times both sides, and keeps the record where one is wanted.
 fn guarded(
     args: &GuardArgs,
+    guard: &Guard,
     sides: &[Side; 2],
     desk: &Desk,
     interrupted: &AtomicBool,
 ) -> Result<Guarded, Failure> {
-    let guard = &sides[1].guard;
     let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
     let [base, new] = [&sides[0], &sides[1]].map(|it| it.planned(desk.path(), interrupted));
     let seed = Seed(args.seed);
@@ -66,7 +66,6 @@ fn guarded(
     let (comparison, mut trials) = bench.counted(&names)?;
     let mut checks = counters(guard, &comparison);
     check_names(guard, &comparison)?;
-    checks.extend(bench.safety(guard)?);
     let budgets = budgets_of_time(args, guard);
     if comparison.totals.is_empty() && budgets.is_empty() {
         return Err(Failure::usage(
@@ -77,10 +76,12 @@ fn guarded(
     let metrics: Vec<String> = budgets.iter().map(|it| it.metric().to_owned()).collect();
     let times = bench.timing(&metrics, Duration::from_secs_f64(args.trial));
     checks.extend(timed(args, &bench, &times, budgets, &mut trials)?);
+    let run = bench.recorded(&times, &trials);
+    checks.extend(bench.safety(guard.may_lose, &run, &trials));
     let gate = Gate::of(checks);
     let guarded = Guarded { gate, comparison };
     if let Some(folder) = &args.out {
-        keep(folder, &bench, &times, &trials, desk.path(), &guarded)?;
+        keep(folder, &bench, &run, &trials, &guarded)?;
     }
     Ok(guarded)
 }
@@ -105,14 +106,14 @@ fn project(config: &Path) -> Result<(PathBuf, PathBuf), Failure> {
     Ok((directory, file))
 }
 
-/// Both sides, not yet built. Budgets are those of the new side.
+/// What is guarded, and both sides, not yet built. Budgets are those of the new side.
 fn sides(
     args: &GuardArgs,
     directory: &Path,
     file: &Path,
     repository: &Repository,
     desk: &Desk,
-) -> Result<[Side; 2], Failure> {
+) -> Result<(Guard, [Side; 2]), Failure> {
     let (new_directory, new_name) = match &args.new {
         Some(revision) => checked_out(repository, desk, revision, "new")?,
         None => (directory.to_owned(), "working directory".to_owned()),
@@ -131,32 +132,39 @@ fn sides(
         }
     };
     let own = base_directory.join(file);
-    let base_guard = match own.exists() {
-        true => guard_of(&own)?,
-        false => guard.clone(),
+    let base_work = match own.exists() {
+        true => work_of_base(&own, &base_name)?,
+        false => guard.work.clone(),
     };
-    let side =
-        |number: usize, directory: PathBuf, name: String, guard: Guard| -> Result<Side, Failure> {
-            let engine = args.engine.get(number).or(args.engine.first());
-            let database = args.dbs.get(number).or(args.dbs.first());
-            let database = database.map(|path| {
-                path.canonicalize().map_err(|error| {
-                    Failure::unusable(format!("cannot read {}: {error}", path.display()))
-                })
-            });
-            Ok(Side {
-                role: ["base", "new"][number],
-                name: described(name, args, number),
-                directory,
-                guard,
-                engine: engine.map(|name| engine::name_in_plan(name)).transpose()?,
-                database: database.transpose()?,
-            })
-        };
-    Ok([
-        side(0, base_directory, base_name, base_guard)?,
-        side(1, new_directory, new_name, guard)?,
-    ])
+    let new_work = guard.work.clone();
+    let sides = [
+        side(args, 0, (base_directory, base_name), base_work)?,
+        side(args, 1, (new_directory, new_name), new_work)?,
+    ];
+    Ok((guard, sides))
+}
+
+/// A side with what the command line gives it.
+fn side(
+    args: &GuardArgs,
+    number: usize,
+    (directory, name): (PathBuf, String),
+    work: Work,
+) -> Result<Side, Failure> {
+    let engine = args.engine.get(number).or(args.engine.first());
+    let database = args.dbs.get(number).or(args.dbs.first());
+    let database = database.map(|path| {
+        path.canonicalize()
+            .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))
+    });
+    Ok(Side {
+        role: ["base", "new"][number],
+        name: described(name, args, number),
+        directory,
+        work,
+        engine: engine.map(|name| engine::name_in_plan(name)).transpose()?,
+        database: database.transpose()?,
+    })
 }
 
 /// The name of a side with what the command line gives it alone.
@@ -182,8 +190,7 @@ fn checked_out(
 }
 
 fn guard_of(path: &Path) -> Result<Guard, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;
+    let text = read(path)?;
     let wrong = |why: String| Failure::usage(format!("{}: {why}", path.display()));
     let guard = Guard::read(&text).map_err(wrong)?;
     if let Some(directory) = &guard.work.drivers {
@@ -193,6 +200,18 @@ fn guard_of(path: &Path) -> Result<Guard, Failure> {
     }
     guard.check().map_err(wrong)?;
     Ok(guard)
+}
+
+/// The work in the file of the base; its budgets do not count.
+fn work_of_base(path: &Path, name: &str) -> Result<Work, Failure> {
+    let file = path.file_name().unwrap_or_default().display().to_string();
+    Work::parse(&read(path)?)
+        .map_err(|why| Failure::unusable(format!("{file} of the base side ({name}): {why}")))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))
 }
 
 /// The budgets and limits of time, each with nothing measured.

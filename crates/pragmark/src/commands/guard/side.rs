@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, level_of};
-use lab::guard::{Guard, Work};
+use lab::guard::Work;
 use lab::level::{Level, Settings};
 use lab::plan::ad_hoc;
 use process::{End, Group, Limits};
@@ -23,8 +23,8 @@ pub struct Side {
     pub name: String,
     /// Its directory.
     pub directory: PathBuf,
-    /// What its own file says.
-    pub guard: Guard,
+    /// What its own file says of its work.
+    pub work: Work,
     /// Its library, where that differs.
     pub engine: Option<String>,
     /// Its database, where one is named on the command line.
@@ -50,10 +50,10 @@ impl Side {
     /// Builds it, and describes its work as an experiment with what carries it out.
     pub fn planned(&self, desk: &Path, interrupted: &AtomicBool) -> Result<Planned, Failure> {
         let made = desk.join(format!("{}.db", self.role));
-        if let Some(build) = &self.guard.work.build {
+        if let Some(build) = &self.work.build {
             self.build(build, &made, interrupted)?;
         }
-        let work = &self.guard.work;
+        let work = &self.work;
         let drivers = work.drivers.as_ref().map(|it| self.directory.join(it));
         let catalogue = drivers::catalogue(drivers.as_deref())?;
         let experiment = match &work.experiment {
@@ -90,7 +90,7 @@ impl Side {
 
     /// Scripts or a trace as an experiment.
     fn own(&self, made: &Path, catalogue: &Catalogue) -> Result<Experiment, Failure> {
-        let work = &self.guard.work;
+        let work = &self.work;
         let workload = match work.trace {
             Some(_) => "replay",
             None => "sql",
@@ -112,7 +112,7 @@ impl Side {
 
     /// The settings that the file names, and those of its PRAGMA statements.
     fn settings_of_user(&self) -> Result<Settings, Failure> {
-        let work = &self.guard.work;
+        let work = &self.work;
         let mut settings = work.settings.clone();
         if let Some(pragmas) = &work.pragmas {
             settings.extend(self.pragmas(pragmas)?);

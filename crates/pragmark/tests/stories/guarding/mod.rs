@@ -1,6 +1,7 @@
 //! A team guards its project: the example shop, in a git repository of its own.
 
 mod action;
+mod sides;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
