@@ -26,6 +26,9 @@ pub struct Check {
     /// The smallest difference that the blocks would have shown, as a fraction; of what is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detectable: Option<f64>,
+    /// Whether further blocks would have followed, so that a longer time would decide more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
     /// The ratio or the figure of each block, where it was measured in time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<f64>,
@@ -58,6 +61,7 @@ impl Check {
             figure: None,
             interval: None,
             detectable: None,
+            open: false,
             blocks: Vec::new(),
             status,
             words,

@@ -23,5 +23,5 @@ pub use run::{
     timing_experiment,
 };
 pub use safety::safety;
-pub use sequence::{Decision, Looks, Sequence};
+pub use sequence::{Decision, Look, Looks, Sequence};
 pub use timed::{MissingMetric, Timed};

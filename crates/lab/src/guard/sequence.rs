@@ -1,7 +1,7 @@
-//! How long to measure: until the interval of a ratio lies wholly on one side of its budget, looked at a few times.
+//! How long to measure: until the interval of a ratio, or of a figure, lies wholly on one side of its bound, looked at a few times.
 //!
 //! A group-sequential rule. Blocks are looked at when there are 7, 10, 14, 20, 28, … of them, each time with the
-//! interval of the trimmed mean of the paired log-ratios: blocks that other work disturbed hardly move it. The error rate of one phase, 5 % for each side, is divided equally among the
+//! interval of the trimmed mean of the paired log-ratios, or of the figures: blocks that other work disturbed hardly move it. The error rate of one phase, 5 % for each side, is divided equally among the
 //! looks and the budgets that are judged together (Bonferroni), so it holds however the looks depend on one another, as far as a
 //! single interval holds. A slow-down that the first phase shows must be shown once more, on fresh blocks alone: an alarm
 //! without a slow-down needs two errors of independent phases, at most 0.25 % of all cases. The tests below simulate
@@ -38,66 +38,131 @@ pub enum Decision {
     Exhausted,
 }
 
-/// The blocks of one metric and its budget.
+/// What a sequence averages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    /// The logarithms of ratios.
+    Ratios,
+    /// Figures as they are, so that 0 is one of them.
+    Figures,
+}
+
+/// What the blocks of a phase said when they were looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// The blocks of the phase.
+    pub blocks: usize,
+    /// The ratio or the figure: the trimmed mean.
+    pub centre: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Blocks in which one side alone has a figure of 0. Their ratios count as far from the budget, so where there are
+    /// some, centre and interval decide and are no measurement.
+    pub one_sided: usize,
+}
+
+/// The blocks of one metric and its bound.
 #[derive(Clone, Debug)]
 pub struct Sequence {
-    budget: Budget,
-    /// Budgets that are judged together.
+    bound: Budget,
+    scale: Scale,
+    /// Bounds that are judged together.
     family: usize,
-    /// Log-ratios of the phase at hand, new / base.
-    ratios: Vec<f64>,
-    /// Ratios of all phases, in their order.
+    /// What is averaged, of the phase at hand.
+    values: Vec<f64>,
+    /// Values of the phase at hand that stand for a ratio to or of 0.
+    one_sided: usize,
+    /// Ratios or figures of all phases, in their order.
     all: Vec<f64>,
-    /// Whether the first phase has shown the budget passed, and fresh blocks are to confirm it.
-    confirming: bool,
+    /// The last look at the phase at hand.
+    look: Option<Look>,
+    /// What the first phase has shown if it was beyond the bound, so that fresh blocks are to confirm it.
+    alarm: Option<Look>,
     decision: Decision,
-    interval: Interval,
 }
 
 impl Sequence {
-    /// No block yet, for one of so many budgets.
+    /// No block yet, for the ratios of one of so many budgets.
     pub fn new(budget: Budget, family: usize) -> Sequence {
+        Sequence::on(Scale::Ratios, budget, family)
+    }
+
+    /// The same for figures of the new side with a limit.
+    pub fn of_figures(limit: Budget, family: usize) -> Sequence {
+        Sequence::on(Scale::Figures, limit, family)
+    }
+
+    fn on(scale: Scale, bound: Budget, family: usize) -> Sequence {
         Sequence {
-            budget,
+            bound,
+            scale,
             family: family.max(1),
-            ratios: Vec::new(),
+            values: Vec::new(),
+            one_sided: 0,
             all: Vec::new(),
-            confirming: false,
+            look: None,
+            alarm: None,
             decision: Decision::Open,
-            interval: Interval::EVERYTHING,
         }
     }
 
-    /// Adds a block: the figure of the new side divided by that of the base. A ratio that is no finite number above zero is
+    /// Adds a block: the figure of the new side divided by that of the base, or the figure by itself. What is no number is
     /// left out.
-    pub fn add(&mut self, ratio: f64) {
-        let log = ratio.ln();
-        if self.decision != Decision::Open || !log.is_finite() {
+    pub fn add(&mut self, value: f64) {
+        if self.decision != Decision::Open || value.is_nan() {
             return;
         }
-        self.all.push(ratio);
-        self.ratios.push(log);
-        if Looks::AT.contains(&self.ratios.len()) {
+        self.all.push(value);
+        match (self.scale, value.ln()) {
+            (Scale::Figures, _) => self.values.push(value),
+            (Scale::Ratios, log) if log.is_finite() => self.values.push(log),
+            (Scale::Ratios, log) => {
+                self.one_sided += 1;
+                self.values.push(self.far().copysign(log));
+            }
+        }
+        if Looks::AT.contains(&self.values.len()) {
             self.look();
         }
     }
 
+    /// The logarithm that stands for a ratio without end: far from the budget and from 1.
+    fn far(&self) -> f64 {
+        const FAR: f64 = 7.0;
+        self.bound.bound.ln().abs() + FAR
+    }
+
     fn look(&mut self) {
-        let Some((_, interval)) = trimmed_interval(&self.ratios, 2.0 * self.alpha()) else {
+        let Some((centre, interval)) = trimmed_interval(&self.values, 2.0 * self.alpha()) else {
             return;
         };
-        self.interval = interval.exp();
-        let ends = [self.interval.low, self.interval.high].map(|end| self.budget.allows(end));
+        let (centre, interval) = match self.scale {
+            Scale::Ratios => (centre.exp(), interval.exp()),
+            Scale::Figures => (centre, interval),
+        };
+        let look = Look {
+            blocks: self.values.len(),
+            centre,
+            interval,
+            one_sided: self.one_sided,
+        };
+        self.look = Some(look);
+        let ends = [interval.low, interval.high].map(|end| self.bound.allows(end));
         self.decision = match ends {
             [true, true] => Decision::Passed,
-            [false, false] if self.confirming => Decision::Failed,
-            [false, false] => {
-                (self.confirming, self.ratios) = (true, Vec::new());
-                Decision::Open
-            }
-            _ if self.ratios.len() >= Looks::AT[Looks::AT.len() - 1] => Decision::Exhausted,
+            [false, false] if self.alarm.is_some() => Decision::Failed,
+            [false, false] => return self.begin_anew(look),
+            _ if look.blocks >= Looks::AT[Looks::AT.len() - 1] => Decision::Exhausted,
             _ => Decision::Open,
         };
+    }
+
+    /// Begins the phase whose blocks are to confirm an alarm.
+    fn begin_anew(&mut self, alarm: Look) {
+        self.alarm = Some(alarm);
+        self.look = None;
+        self.one_sided = 0;
+        self.values.clear();
     }
 
     /// The error rate of one look, for each side.
@@ -105,14 +170,19 @@ impl Sequence {
         ALPHA / (Looks::AT.len() * self.family) as f64
     }
 
-    /// The smallest difference that a look at the blocks of the phase at hand would show in 80 % of all cases, as a
-    /// fraction; none with too few.
+    /// The smallest difference that the last look would have shown in 80 % of all cases, as a fraction; none without a
+    /// look, or where the figure is 0.
     pub fn detectable(&self) -> Option<f64> {
         const POWER: f64 = 0.8;
-        let reach = |rate: f64| Some(trimmed_interval(&self.ratios, rate)?.1.half_width());
+        let look = self.look?;
+        let values = &self.values[..look.blocks];
+        let reach = |rate: f64| Some(trimmed_interval(values, rate)?.1.half_width());
         // The quantile of the power stands on one side.
         let both = reach(2.0 * self.alpha())? + reach(2.0 * (1.0 - POWER))?;
-        Some(both.exp_m1())
+        match self.scale {
+            Scale::Ratios => Some(both.exp_m1()),
+            Scale::Figures => Some(both / look.centre).filter(|it| it.is_finite()),
+        }
     }
 
     /// What is known.
@@ -120,35 +190,24 @@ impl Sequence {
         self.decision
     }
 
-    /// Whether a slow-down was measured that fresh blocks are to confirm, or have confirmed.
-    pub fn is_confirming(&self) -> bool {
-        self.confirming
+    /// What the first phase has shown if it was beyond the bound: fresh blocks are to confirm it, or have decided.
+    pub fn alarm(&self) -> Option<Look> {
+        self.alarm
     }
 
-    /// The budget.
-    pub fn budget(&self) -> Budget {
-        self.budget
+    /// The last look at the blocks of the phase at hand; none with fewer than seven.
+    pub fn last_look(&self) -> Option<Look> {
+        self.look
     }
 
-    /// The ratio of the blocks of the phase at hand, their trimmed mean; none with too few.
-    pub fn ratio(&self) -> Option<f64> {
-        let (centre, _) = trimmed_interval(&self.ratios, ALPHA)?;
-        Some(centre.exp())
-    }
-
-    /// The interval of the last look.
-    pub fn interval(&self) -> Interval {
-        self.interval
-    }
-
-    /// The ratio of every block of both phases, in their order.
+    /// The ratio or the figure of every block of both phases, in their order.
     pub fn all(&self) -> &[f64] {
         &self.all
     }
 
     /// Blocks of the phase at hand.
     pub fn blocks(&self) -> usize {
-        self.ratios.len()
+        self.values.len()
     }
 }
 
@@ -283,14 +342,18 @@ mod tests {
             let logs: Vec<f64> = (0..40).map(|_| 0.05 * noise.normal()).collect();
             let run = |shift: f64| {
                 let mut sequence = Sequence::new(NO_SLOWER, 1);
-                sequence.ratios = logs.iter().map(|log| log + shift).collect();
+                sequence.values = logs.iter().map(|log| log + shift).collect();
+                sequence.look();
                 sequence
             };
-            let detectable = run(0.0).detectable().unwrap();
+            let detectable = run(0.0).detectable();
+            // One in a thousand sees a difference where there is none.
+            let Some(detectable) = detectable else {
+                continue;
+            };
             sizes.push(detectable);
-            let mut shifted = run(-detectable.ln_1p());
-            shifted.look();
-            seen += usize::from(shifted.is_confirming());
+            let shifted = run(-detectable.ln_1p());
+            seen += usize::from(shifted.alarm().is_some());
         }
         let share = f64::from(seen as u32) / 400.0;
         assert!((0.72..0.88).contains(&share), "{share}");
@@ -304,16 +367,89 @@ mod tests {
         for _ in 0..7 {
             sequence.add(0.5);
         }
-        assert!(sequence.is_confirming());
-        assert_eq!(
-            (sequence.decision(), sequence.blocks()),
-            (Decision::Open, 0)
-        );
-        for _ in 0..7 {
+        let alarm = sequence.alarm().unwrap();
+        assert!((alarm.centre - 0.5).abs() < 1e-12 && alarm.blocks == 7);
+        // Nothing of the blocks before stands next to the fresh ones.
+        assert_eq!(sequence.decision(), Decision::Open);
+        assert_eq!((sequence.blocks(), sequence.last_look()), (0, None));
+        for _ in 0..6 {
             sequence.add(1.0);
         }
+        assert_eq!((sequence.last_look(), sequence.detectable()), (None, None));
+        sequence.add(1.0);
         assert_eq!(sequence.decision(), Decision::Passed);
-        assert_eq!(sequence.ratio(), Some(1.0));
+        assert_eq!(sequence.last_look().unwrap().centre, 1.0);
+    }
+
+    #[test]
+    fn a_look_counts_until_the_next_one() {
+        let mut sequence = Sequence::new(NO_SLOWER, 1);
+        for block in 0..9 {
+            sequence.add(if block % 2 == 0 { 1.01 } else { 0.99 });
+        }
+        let at_seven = sequence.last_look().unwrap();
+        assert_eq!((at_seven.blocks, sequence.blocks()), (7, 9));
+        let detectable = sequence.detectable().unwrap();
+        sequence.values.truncate(7);
+        assert_eq!(sequence.detectable(), Some(detectable));
+    }
+
+    const AT_MOST_ONE: Budget = Budget {
+        comparator: Comparator::AtMost,
+        bound: 1.0,
+    };
+
+    /// The decision on these figures, again and again.
+    fn decided(mut sequence: Sequence, figures: &[f64]) -> Sequence {
+        let mut figures = figures.iter().cycle();
+        while sequence.decision() == Decision::Open && sequence.all().len() < 900 {
+            sequence.add(*figures.next().unwrap());
+        }
+        sequence
+    }
+
+    #[test]
+    fn figures_of_zero_count_for_a_limit() {
+        let limit = || Sequence::of_figures(AT_MOST_ONE, 1);
+        let zeros = decided(limit(), &[0.0]);
+        assert_eq!((zeros.decision(), zeros.blocks()), (Decision::Passed, 7));
+        assert_eq!(zeros.last_look().unwrap().centre, 0.0);
+        let mostly = decided(limit(), &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
+        assert_eq!(mostly.decision(), Decision::Passed);
+        assert_eq!(decided(limit(), &[2.0, 2.1]).decision(), Decision::Failed);
+        let none = Budget {
+            bound: 0.0,
+            ..AT_MOST_ONE
+        };
+        let none = || Sequence::of_figures(none, 1);
+        assert_eq!(decided(none(), &[0.0]).decision(), Decision::Passed);
+        assert_eq!(decided(none(), &[0.1, 0.2]).decision(), Decision::Failed);
+    }
+
+    #[test]
+    fn a_figure_within_its_limit_raises_few_alarms_and_one_beyond_it_is_found() {
+        let mut noise = Noise::new(31);
+        let mut failed = |truth: f64| {
+            let alarms = (0..500).filter(|_| {
+                let mut sequence = Sequence::of_figures(AT_MOST_ONE, 1);
+                while sequence.decision() == Decision::Open && sequence.all().len() < 112 {
+                    sequence.add(truth * trial(&mut noise, 0.15, 0.0).exp());
+                }
+                sequence.decision() == Decision::Failed
+            });
+            alarms.count()
+        };
+        assert!(failed(0.95) <= 5);
+        assert!(failed(1.3) >= 475);
+    }
+
+    #[test]
+    fn a_ratio_to_zero_counts_as_far_beyond_and_is_no_measurement() {
+        let infinite = decided(Sequence::new(AT_MOST_ONE, 1), &[f64::INFINITY]);
+        assert_eq!(infinite.decision(), Decision::Failed);
+        assert_eq!(infinite.last_look().unwrap().one_sided, 7);
+        let nothing_left = decided(Sequence::new(AT_MOST_ONE, 1), &[0.0]);
+        assert_eq!(nothing_left.decision(), Decision::Passed);
     }
 
     #[test]
@@ -327,5 +463,6 @@ mod tests {
         assert_eq!(sequence.decision(), Decision::Exhausted);
         sequence.add(f64::NAN);
         assert_eq!(sequence.blocks(), 448);
+        assert!(sequence.detectable().is_some());
     }
 }

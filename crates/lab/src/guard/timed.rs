@@ -30,7 +30,10 @@ impl Timed {
             metric: metric.clone(),
             allowed,
             is_limit,
-            sequence: Sequence::new(bound, budgets + limits),
+            sequence: match is_limit {
+                true => Sequence::of_figures(bound, budgets + limits),
+                false => Sequence::new(bound, budgets + limits),
+            },
         };
         let of_budgets = guard.budgets.iter().filter(|(name, _)| is_timed(name));
         let of_budgets =
@@ -61,7 +64,7 @@ impl Timed {
         let figure = *new.get(&self.metric).ok_or_else(missing)?;
         let value = match self.is_limit {
             true => figure,
-            false => figure / base.get(&self.metric).ok_or_else(missing)?,
+            false => quotient(figure, *base.get(&self.metric).ok_or_else(missing)?),
         };
         self.sequence.add(value);
         Ok(())
@@ -79,22 +82,53 @@ impl Timed {
             Decision::Failed => Status::Failed,
             Decision::Open | Decision::Exhausted => Status::Undecided,
         };
-        let confirmed = match (status, self.sequence.is_confirming()) {
-            (Status::Failed, _) => ", confirmed on fresh blocks",
-            (Status::Undecided, true) => ", to be confirmed on fresh blocks",
-            _ => "",
-        };
-        let centre = self.sequence.ratio();
-        let words = format!("{} blocks{confirmed}", self.sequence.blocks());
+        // What stands for a ratio to 0 is no figure.
+        let look = self.sequence.last_look().filter(|it| it.one_sided == 0);
+        let centre = look.map(|it| it.centre);
+        let detectable = look.and_then(|_| self.sequence.detectable());
         Check {
             ratio: centre.filter(|_| !self.is_limit),
             figure: centre.filter(|_| self.is_limit),
-            interval: Some(self.sequence.interval()),
-            detectable: (self.sequence.detectable()).filter(|_| status == Status::Undecided),
+            interval: look.map(|it| it.interval),
+            detectable: detectable.filter(|_| status == Status::Undecided),
+            open: self.is_open(),
             blocks: self.sequence.all().to_vec(),
-            ..Check::of(&self.metric, &self.allowed, status, words)
+            ..Check::of(&self.metric, &self.allowed, status, self.words())
         }
     }
+
+    /// What was measured, in blocks.
+    fn words(&self) -> String {
+        let (look, alarm) = (self.sequence.last_look(), self.sequence.alarm());
+        let blocks = look.map_or(self.sequence.blocks(), |it| it.blocks);
+        let before = alarm.map_or(0, |it| it.blocks);
+        let words = match (self.sequence.decision(), look, alarm) {
+            (Decision::Failed, ..) => format!("{blocks} blocks, confirmed on fresh blocks"),
+            (Decision::Exhausted, ..) => format!("{blocks} blocks, the most that are measured"),
+            (Decision::Passed, _, Some(_)) => {
+                format!("{blocks} fresh blocks are within it, {before} before them were beyond it")
+            }
+            (Decision::Open, Some(_), Some(_)) => {
+                format!("{blocks} fresh blocks have not confirmed what {before} before them showed")
+            }
+            (Decision::Open, None, Some(_)) => {
+                format!(
+                    "{blocks} fresh blocks, too few to confirm what {before} before them showed"
+                )
+            }
+            (Decision::Open, None, None) => format!("{blocks} blocks, too few to judge"),
+            (Decision::Passed | Decision::Open, ..) => format!("{blocks} blocks"),
+        };
+        match look.map_or(0, |it| it.one_sided) {
+            0 => words,
+            some => format!("{words}; in {some} of them one side alone has a figure of 0"),
+        }
+    }
+}
+
+/// One figure divided by another; two that are 0 are the same.
+fn quotient(new: f64, base: f64) -> f64 {
+    if new == base { 1.0 } else { new / base }
 }
 
 #[cfg(test)]
@@ -133,6 +167,62 @@ mod tests {
         let figure = checks[1].figure.unwrap();
         assert!((24_000.0..24_100.0).contains(&figure), "{figure}");
         assert!(checks[1].ratio.is_none());
+    }
+
+    /// A budget after so many blocks with these figures of the base and of the new side.
+    fn after(text: &str, blocks: &[(f64, f64)]) -> Check {
+        let mut timed = timed(text).remove(0);
+        for (base, new) in blocks {
+            timed.add(&figures(*base), &figures(*new)).unwrap();
+        }
+        timed.check()
+    }
+
+    #[test]
+    fn blocks_before_and_after_an_alarm_are_kept_apart() {
+        let text = "budgets = { p99 = \"<= 1.1\" }";
+        let mut blocks = vec![(1.0, 2.0); 7];
+        blocks.extend([(1.0, 0.99); 6]);
+        let check = after(text, &blocks);
+        assert_eq!((check.status, check.open), (Status::Undecided, true));
+        assert_eq!((check.ratio, check.interval), (None, None));
+        assert_eq!(
+            check.words,
+            "6 fresh blocks, too few to confirm what 7 before them showed"
+        );
+        blocks.push((1.0, 0.99));
+        let check = after(text, &blocks);
+        assert_eq!(check.status, Status::Passed);
+        assert!(check.interval.unwrap().contains(check.ratio.unwrap()));
+    }
+
+    #[test]
+    fn figures_of_zero_are_compared() {
+        let text = "budgets = { p99 = \"<= 1.1\" }";
+        let same = after(text, &[(0.0, 0.0); 7]);
+        assert_eq!((same.status, same.ratio), (Status::Passed, Some(1.0)));
+        let more = after(text, &[(0.0, 3.0); 14]);
+        assert_eq!((more.status, more.ratio), (Status::Failed, None));
+        assert!(
+            more.words
+                .ends_with("in 7 of them one side alone has a figure of 0")
+        );
+        let limit = after(
+            "budgets = {}\nlimits = { p99 = \"<= 1\" }",
+            &[(5.0, 0.0); 7],
+        );
+        assert_eq!((limit.status, limit.figure), (Status::Passed, Some(0.0)));
+    }
+
+    #[test]
+    fn the_most_blocks_are_said_to_be_the_most() {
+        let text = "budgets = { p99 = \"<= 1\" }";
+        let wobble = [(1.0, 1.1), (1.0, 0.9), (1.0, 1.0)];
+        let open = after(text, &wobble.repeat(5));
+        assert!(open.open && open.detectable.is_some(), "{}", open.words);
+        let most = after(text, &wobble.repeat(150));
+        assert_eq!((most.status, most.open), (Status::Undecided, false));
+        assert_eq!(most.words, "448 blocks, the most that are measured");
     }
 
     #[test]

@@ -75,13 +75,17 @@ fn row(check: &Check) -> Row {
 
 /// What happened, with what an undecided budget would have needed.
 fn happened(check: &Check) -> String {
-    match check.detectable {
+    let words = match check.detectable {
         None => check.words.clone(),
         Some(size) => format!(
-            "{}; they detect a difference of {}, a longer --time-limit a smaller one",
+            "{}; they detect a difference of {}",
             check.words,
             percent(size)
         ),
+    };
+    match check.open {
+        true => format!("{words}; a longer --time-limit measures more"),
+        false => words,
     }
 }
 
@@ -126,7 +130,8 @@ pub fn junit(gate: &Gate) -> String {
         count(Status::Undecided)
     );
     for check in &gate.checks {
-        let name = escaped(&subject(check).plain());
+        // A metric may have a budget and a limit.
+        let name = escaped(&format!("{}, {}", subject(check).plain(), check.allowed));
         let (allowed, words) = (escaped(&check.allowed), escaped(&happened(check)));
         let content = match check.status {
             Status::Passed => String::new(),
