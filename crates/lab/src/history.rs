@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::analysis::Summary;
 use crate::level::label;
-use crate::runs::{Difference, RunDigest, differences_of, facts};
+use crate::runs::{Difference, RunDigest, facts, known_differences};
 use crate::stats::{Estimate, Interval, change_points, median};
 
 /// What is kept of a run.
@@ -21,10 +21,13 @@ pub struct Run {
     /// What is known of machine, engines and plan, by name.
     #[serde(skip)]
     facts: Vec<(String, String)>,
+    /// The settings of the baseline of each experiment.
+    #[serde(skip)]
+    settings: Vec<(String, String)>,
     /// The figures of its variants, by experiment, variant and metric, with the ratio to the baseline.
     #[serde(skip)]
     figures: Vec<([String; 3], Figure)>,
-    /// What differs from the run before.
+    /// What differs from the runs before: of each fact, from the last that says it.
     pub differences: Vec<Difference>,
 }
 
@@ -104,7 +107,7 @@ pub struct LevelChange {
     pub from: f64,
     /// That of the level after.
     pub to: f64,
-    /// Whether machine, engines or plan changed at the same time.
+    /// Whether machine, engines, plan or the settings of the experiment differ between these two runs.
     pub circumstances_changed: bool,
 }
 
@@ -129,12 +132,12 @@ impl Run {
         let mut facts = facts(run);
         // Each run has another.
         facts.retain(|(name, _)| name != "seed");
-        facts.extend(run.experiments.iter().filter_map(|experiment| {
+        let settings = run.experiments.iter().filter_map(|experiment| {
             let baseline = experiment.variants.first()?;
-            let name = format!("settings of {}", experiment.key);
-            Some((name, label(&baseline.settings)))
-        }));
+            Some((settings_of(&experiment.key), label(&baseline.settings)))
+        });
         Run {
+            settings: settings.collect(),
             id: run.plan.id.clone(),
             created: run.plan.created.clone(),
             version: engine.map_or(String::new(), |engine| engine.version.clone()),
@@ -145,14 +148,18 @@ impl Run {
     }
 }
 
+/// The name of the settings of an experiment's baseline.
+fn settings_of(experiment: &str) -> String {
+    format!("settings of {experiment}")
+}
+
 impl History {
-    /// The history of these runs, in any order.
+    /// The history of these runs, in any order. A run that is there twice, such as in its folder and in an export, counts
+    /// once.
     pub fn of(mut runs: Vec<Run>) -> History {
         runs.sort_by(|one, other| (&one.created, &one.id).cmp(&(&other.created, &other.id)));
-        for later in 1..runs.len() {
-            let differences = differences_of(&runs[later - 1].facts, &runs[later].facts);
-            runs[later].differences = differences;
-        }
+        runs.dedup_by(|one, other| (&one.created, &one.id) == (&other.created, &other.id));
+        note_differences(&mut runs);
         let mut points: BTreeMap<[String; 3], Vec<Point>> = BTreeMap::new();
         for (run, entry) in runs.iter().enumerate() {
             for (key, figure) in &entry.figures {
@@ -163,8 +170,8 @@ impl History {
         let series = points
             .into_iter()
             .map(|([experiment, variant, metric], points)| Series {
-                changes: changes(&medians(&points), &runs),
-                ratio_changes: changes(&ratios(&points), &runs),
+                changes: changes(&medians(&points), &experiment, &runs),
+                ratio_changes: changes(&ratios(&points), &experiment, &runs),
                 experiment,
                 variant,
                 metric,
@@ -174,6 +181,36 @@ impl History {
             series: series.collect(),
             runs,
         }
+    }
+}
+
+impl History {
+    /// What differs between two runs, by their indices, as far as both say it: machine, engines, plan, and the settings of
+    /// this experiment.
+    pub fn differences(&self, experiment: &str, one: usize, other: usize) -> Vec<Difference> {
+        differences(&self.runs[one], &self.runs[other], experiment)
+    }
+}
+
+fn differences(one: &Run, other: &Run, experiment: &str) -> Vec<Difference> {
+    let name = settings_of(experiment);
+    let [of_one, of_other] = [one, other].map(|run| {
+        let settings = run.settings.iter().filter(|it| it.0 == name);
+        settings.cloned().collect::<Vec<_>>()
+    });
+    let mut differences = known_differences(&one.facts, &other.facts);
+    differences.extend(known_differences(&of_one, &of_other));
+    differences
+}
+
+/// Notes what differs in each run from the last one before it that says anything of it.
+fn note_differences(runs: &mut [Run]) {
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    for run in runs {
+        let facts: Vec<(String, String)> = [&run.facts[..], &run.settings].concat();
+        let before: Vec<(String, String)> = known.clone().into_iter().collect();
+        run.differences = known_differences(&before, &facts);
+        known.extend(facts);
     }
 }
 
@@ -194,7 +231,7 @@ fn ratios(points: &[Point]) -> Vec<(usize, f64)> {
 }
 
 /// Where the level of a series changes. Ratios count, so logarithms are looked at.
-fn changes(series: &[(usize, f64)], runs: &[Run]) -> Vec<LevelChange> {
+fn changes(series: &[(usize, f64)], experiment: &str, runs: &[Run]) -> Vec<LevelChange> {
     let (of, values): (Vec<usize>, Vec<f64>) = series.iter().copied().unzip();
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let starts = change_points(&logs);
@@ -209,9 +246,7 @@ fn changes(series: &[(usize, f64)], runs: &[Run]) -> Vec<LevelChange> {
             after: first,
             from: median(before)?,
             to: median(after)?,
-            circumstances_changed: runs[last + 1..=first]
-                .iter()
-                .any(|run| !run.differences.is_empty()),
+            circumstances_changed: !differences(&runs[last], &runs[first], experiment).is_empty(),
         })
     };
     starts.iter().zip(ends).filter_map(change).collect()
@@ -234,6 +269,7 @@ mod tests {
                 created: format!("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60),
                 version: String::new(),
                 facts: vec![("engine default".to_owned(), engine.to_owned())],
+                settings: vec![(settings_of("e"), "rows=5".to_owned())],
                 figures: vec![(
                     ["e", "v", "rows_per_s"].map(str::to_owned),
                     Figure {
@@ -267,6 +303,62 @@ mod tests {
         assert!(change.circumstances_changed);
         assert_eq!(history.runs[25].differences[0].new, "3.54.1");
         assert!(history.runs[24].differences.is_empty());
+    }
+
+    #[test]
+    fn a_change_is_not_ascribed_to_runs_of_other_experiments_or_to_what_went_back() {
+        let mut all = runs(40, 25, 0.8);
+        all.iter_mut().for_each(|run| run.facts.clear());
+        // Between the last run before the change and the first after it, in a folder with other runs.
+        let between = |second: u32, key: &str, engine: &str| Run {
+            id: format!("other-{second}"),
+            created: format!("2026-01-01T00:00:24.{second}Z"),
+            version: String::new(),
+            facts: vec![("engine default".to_owned(), engine.to_owned())],
+            settings: vec![(settings_of(key), "pages=7".to_owned())],
+            figures: Vec::new(),
+            differences: Vec::new(),
+        };
+        all.push(between(1, "another", "3.46.0"));
+        all.push(between(2, "another", "3.54.1"));
+        for run in &mut all {
+            if run.id.starts_with("run") {
+                run.facts = vec![("engine default".to_owned(), "3.46.0".to_owned())];
+            }
+        }
+        let history = History::of(all);
+        let change = history.series[0].changes[0];
+        assert_eq!(history.runs[change.before].id, "run-024");
+        assert!(!change.circumstances_changed);
+        let of = |id: &str| history.runs.iter().position(|it| it.id == id).unwrap();
+        let names = |run: usize| -> Vec<&str> {
+            let all = history.runs[run].differences.iter();
+            all.map(|it| it.what.as_str()).collect()
+        };
+        assert!(names(of("other-1")).is_empty(), "what is new is no change");
+        assert_eq!(names(of("other-2")), ["engine default"]);
+        let [one, other] = ["run-024", "other-2"].map(of);
+        assert_eq!(history.differences("e", one, other).len(), 1);
+    }
+
+    #[test]
+    fn settings_of_the_experiment_count_and_a_run_counts_once() {
+        let mut all = runs(40, 25, 0.8);
+        for run in &mut all {
+            run.facts.clear();
+            if run.id.as_str() >= "run-025" {
+                run.settings = vec![(settings_of("e"), "rows=6".to_owned())];
+            }
+        }
+        let twice: Vec<Run> = all.iter().chain(&all).cloned().collect();
+        let history = History::of(twice);
+        assert_eq!(
+            (history.runs.len(), history.series[0].points.len()),
+            (40, 40)
+        );
+        assert!(history.series[0].changes[0].circumstances_changed);
+        let what = &history.runs[25].differences[0].what;
+        assert_eq!(what, "settings of e");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use lab::analysis::{Analysis, Collector, observation};
 use lab::design::{History, Next, next};
 use lab::exact::Weight;
 use lab::record::{EnvironmentFile, FORMAT};
-use lab::runs::{Doubt, RatioVerdict, RunComparison, VariantComparison};
+use lab::runs::{Doubt, Incomparable, RatioVerdict, RunComparison, RunDigest, VariantComparison};
 use lab::seed::{Seed, SplitMix64};
 use lab::trial::{Measured, StatementRecord};
 use pragmark_lab as lab;
@@ -188,4 +188,26 @@ fn what_only_one_run_has_is_listed() {
         (comparison.only_base, comparison.only_new),
         (vec!["rows".to_owned()], vec!["other".to_owned()])
     );
+}
+
+#[test]
+fn why_ratios_cannot_be_compared_is_said() {
+    let base: RunDigest = analysis(USUAL).into();
+    let mut reordered: RunDigest = analysis(Made { run: 2, ..USUAL }).into();
+    let variants = &mut reordered.experiments[0].variants;
+    variants.swap(0, 1);
+    (variants[0].baseline, variants[1].baseline) = (true, false);
+    let why = |new: &RunDigest| -> Vec<Option<Incomparable>> {
+        let comparison = RunComparison::of(&base, new);
+        let variants = &comparison.experiments[0].variants;
+        variants.iter().map(|it| it.incomparable).collect()
+    };
+    assert_eq!(why(&reordered), [Some(Incomparable::OtherBaseline); 3]);
+    let mut short: RunDigest = analysis(Made { run: 3, ..USUAL }).into();
+    let variants = &mut short.experiments[0].variants;
+    variants[1].log_ratios.truncate(1);
+    variants[2].log_ratios.clear();
+    variants[2].summaries.clear();
+    let few = [Incomparable::FewRounds, Incomparable::Unmeasured].map(Some);
+    assert_eq!(why(&short), [&[None], &few[..]].concat());
 }

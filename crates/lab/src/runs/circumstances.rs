@@ -24,7 +24,7 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// The runs are of different machines.
+    /// The runs are of different machines or disks.
     OtherMachine,
     /// Of a run only the trials are known.
     TrialsAlone {
@@ -53,7 +53,10 @@ pub enum Doubt {
 }
 
 /// What a machine is recognised by.
-const OF_MACHINE: [&str; 5] = ["CPU", "logical CPUs", "memory", "architecture", "disk"];
+const OF_MACHINE: [&str; 5] = ["CPU", "logical CPUs", MEMORY, "architecture", "disk"];
+const MEMORY: &str = "memory";
+/// The unit of memory.
+const MIB: &str = " MiB";
 
 /// Everything that differs; nothing where of a run only the trials are known.
 pub(super) fn differences(base: &RunDigest, new: &RunDigest) -> Vec<Difference> {
@@ -63,22 +66,49 @@ pub(super) fn differences(base: &RunDigest, new: &RunDigest) -> Vec<Difference> 
     differences_of(&facts(base), &facts(new))
 }
 
-/// Everything that differs between facts by name.
-pub(crate) fn differences_of(
+/// What stands for a fact of which a run says nothing.
+const UNKNOWN: &str = "–";
+
+impl Difference {
+    /// Whether both runs say something of it.
+    fn is_known(&self) -> bool {
+        self.base != UNKNOWN && self.new != UNKNOWN
+    }
+
+    /// Whether nothing differs but what changes by itself: a kernel takes a little more or less of the memory for itself.
+    fn is_slight(&self) -> bool {
+        const SHARE: f64 = 0.05;
+        let amount = |text: &str| text.strip_suffix(MIB)?.parse::<f64>().ok();
+        let both = amount(&self.base).zip(amount(&self.new));
+        self.what == MEMORY
+            && both.is_some_and(|(one, other)| (one - other).abs() <= SHARE * one.max(other))
+    }
+}
+
+/// What differs between facts that both runs have.
+pub(crate) fn known_differences(
     one: &[(String, String)],
     other: &[(String, String)],
 ) -> Vec<Difference> {
+    let mut all = differences_of(one, other);
+    all.retain(Difference::is_known);
+    all
+}
+
+/// Everything that differs between facts by name.
+fn differences_of(one: &[(String, String)], other: &[(String, String)]) -> Vec<Difference> {
     let names: BTreeSet<&String> = one.iter().chain(other).map(|(name, _)| name).collect();
     let of = |facts: &[(String, String)], name: &String| {
         let value = facts.iter().find(|(it, _)| it == name);
-        value.map_or("–".to_owned(), |(_, value)| value.clone())
+        value.map_or(UNKNOWN.to_owned(), |(_, value)| value.clone())
     };
     let all = names.into_iter().map(|name| Difference {
         what: name.clone(),
         base: of(one, name),
         new: of(other, name),
     });
-    all.filter(|it| it.base != it.new).collect()
+    all.filter(|it| it.base != it.new && !it.is_slight())
+        .collect()
 }
 
 /// What is known of machine, engines and plan, by name.
@@ -97,11 +127,11 @@ pub(crate) fn facts(run: &RunDigest) -> Vec<(String, String)> {
     add("governor", machine.cpu.governor.clone());
     add("turbo", text(machine.cpu.turbo));
     add(
-        "memory",
+        MEMORY,
         machine
             .memory
             .total_bytes
-            .map(|bytes| format!("{} MiB", bytes >> 20)),
+            .map(|bytes| format!("{}{MIB}", bytes >> 20)),
     );
     add("version of pragmark", Some(plan.pragmark.clone()));
     add("scale", Some(plan.scale.to_string()));
@@ -149,7 +179,8 @@ fn disk(volume: &Volume) -> Option<String> {
 /// What weakens the comparison.
 pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    let of_machine = |it: &Difference| OF_MACHINE.iter().any(|name| it.what.starts_with(name));
+    let of_machine =
+        |it: &Difference| it.is_known() && OF_MACHINE.iter().any(|name| it.what.starts_with(name));
     if differences(base, new).iter().any(of_machine) {
         doubts.push(Doubt::OtherMachine);
     }
@@ -185,7 +216,7 @@ pub(super) fn settings(base: &Settings, new: &Settings) -> Vec<Difference> {
     let of = |settings: &Settings, name: &String| {
         settings
             .get(name)
-            .map_or("–".to_owned(), ToString::to_string)
+            .map_or(UNKNOWN.to_owned(), ToString::to_string)
     };
     let all = names.into_iter().map(|name| Difference {
         what: name.clone(),
@@ -193,4 +224,50 @@ pub(super) fn settings(base: &Settings, new: &Settings) -> Vec<Difference> {
         new: of(new, name),
     });
     all.filter(|it| it.base != it.new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    use crate::analysis::Collector;
+    use crate::record::{EnvironmentFile, RunPlan};
+
+    /// A run on a machine with so much memory, in directories on these disks.
+    fn run(mib: u64, disks: &[(&str, &str)]) -> RunDigest {
+        let mut environment = EnvironmentFile::default();
+        environment.machine.memory.total_bytes = Some(mib << 20);
+        let volume = |(path, model): &(&str, &str)| Volume {
+            path: PathBuf::from(path),
+            model: Some((*model).to_owned()),
+            ..Volume::default()
+        };
+        environment.machine.volumes = disks.iter().map(volume).collect();
+        RunDigest::from(Collector::new(RunPlan::default(), environment).finish())
+    }
+
+    fn is_other_machine(base: &RunDigest, new: &RunDigest) -> bool {
+        doubts(base, new).contains(&Doubt::OtherMachine)
+    }
+
+    #[test]
+    fn a_little_memory_and_a_directory_more_make_no_other_machine() {
+        let base = run(16_000, &[("/a", "X")]);
+        let updated = run(15_990, &[("/a", "X")]);
+        assert!(!is_other_machine(&base, &updated));
+        assert!(differences(&base, &updated).is_empty());
+        let both = run(16_000, &[("/a", "X"), ("/b", "Y")]);
+        let with_c = run(16_000, &[("/a", "X"), ("/c", "Y")]);
+        assert!(!is_other_machine(&base, &both));
+        assert!(!is_other_machine(&both, &with_c));
+        assert!(!differences(&both, &with_c).is_empty());
+    }
+
+    #[test]
+    fn half_the_memory_and_another_disk_do() {
+        let base = run(16_000, &[("/a", "X")]);
+        assert!(is_other_machine(&base, &run(8_000, &[("/a", "X")])));
+        assert!(is_other_machine(&base, &run(16_000, &[("/a", "Z")])));
+    }
 }

@@ -16,7 +16,7 @@ use crate::stats::{ALPHA, Independent, Interval};
 use crate::trial::{Measured, Outcome};
 
 pub use circumstances::{Difference, Doubt};
-pub(crate) use circumstances::{differences_of, facts};
+pub(crate) use circumstances::{facts, known_differences};
 pub use digest::{ExperimentDigest, RunDigest, VariantDigest};
 
 /// Two runs compared.
@@ -62,8 +62,11 @@ pub struct VariantComparison {
     pub base: Option<Summary>,
     /// Its figures in the new run.
     pub new: Option<Summary>,
-    /// How its ratio to the baseline changed; none for the baseline, or without enough rounds.
+    /// How its ratio to the baseline changed; none for the baseline, or where ratios cannot be compared.
     pub change: Option<RatioChange>,
+    /// Why ratios cannot be compared; none for the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomparable: Option<Incomparable>,
     /// Counters, plans and sizes.
     pub exact: exact::Comparison,
     /// What was counted in a single trial of each run, where it differs.
@@ -81,6 +84,18 @@ pub struct RatioChange {
     pub detectable: f64,
     /// What that means.
     pub verdict: RatioVerdict,
+}
+
+/// Why the ratios of a variant in two runs cannot be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Incomparable {
+    /// The runs have different baselines.
+    OtherBaseline,
+    /// A run did not measure it, or not its baseline.
+    Unmeasured,
+    /// A run has too few rounds with a ratio.
+    FewRounds,
 }
 
 /// What a change of a ratio means.
@@ -165,16 +180,22 @@ fn experiment(
         .iter()
         .filter_map(|it| Some((it, twin(it, new)?)));
     let mut variants: Vec<VariantComparison> = pairs
-        .map(|(one, other)| VariantComparison {
-            label: one.label.clone(),
-            baseline: one.baseline,
-            base: one.summaries.get(&base.metric).copied(),
-            new: other.summaries.get(&base.metric).copied(),
-            change: same_baseline
-                .then(|| RatioChange::of(one, other, &base.metric, alpha))
-                .flatten(),
-            exact: exact::Comparison::of(&side(one, same_seed), &side(other, same_seed)),
-            counted_once: counted_once(one, other),
+        .map(|(one, other)| {
+            let change = match same_baseline {
+                true if one.baseline => Err(None),
+                true => RatioChange::of(one, other, &base.metric, alpha).map_err(Some),
+                false => Err(Some(Incomparable::OtherBaseline)),
+            };
+            VariantComparison {
+                label: one.label.clone(),
+                baseline: one.baseline && same_baseline,
+                base: one.summaries.get(&base.metric).copied(),
+                new: other.summaries.get(&base.metric).copied(),
+                change: change.ok(),
+                incomparable: change.err().flatten(),
+                exact: exact::Comparison::of(&side(one, same_seed), &side(other, same_seed)),
+                counted_once: counted_once(one, other),
+            }
         })
         .collect();
     variants.sort_by_key(|it| (!it.baseline, it.change.map_or(3, RatioChange::rank)));
@@ -195,15 +216,21 @@ impl RatioChange {
         new: &VariantDigest,
         metric: &str,
         alpha: f64,
-    ) -> Option<RatioChange> {
-        let it = Independent::of(&base.log_ratios, &new.log_ratios, alpha)?;
+    ) -> Result<RatioChange, Incomparable> {
+        let of = Independent::of(&base.log_ratios, &new.log_ratios, alpha);
+        let is_measured = |it: &VariantDigest| it.summaries.contains_key(metric);
+        let it = match of {
+            Some(it) => it,
+            None if is_measured(base) && is_measured(new) => return Err(Incomparable::FewRounds),
+            None => return Err(Incomparable::Unmeasured),
+        };
         let interval = it.interval.exp();
         let verdict = match metric::higher_is_better(metric) {
             _ if interval.contains(1.0) => RatioVerdict::NotDetectable,
             higher if (it.difference > 0.0) == higher => RatioVerdict::Better,
             _ => RatioVerdict::Worse,
         };
-        Some(RatioChange {
+        Ok(RatioChange {
             ratio: it.difference.exp(),
             interval,
             detectable: it.detectable.exp_m1(),

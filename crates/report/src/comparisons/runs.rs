@@ -3,8 +3,8 @@
 use lab::exact::{Count, Figure, Statement, Weight};
 use lab::metric;
 use lab::runs::{
-    Difference, Doubt, ExperimentComparison, RatioChange, RatioVerdict, RunComparison,
-    VariantComparison,
+    Difference, Doubt, ExperimentComparison, Incomparable, RatioChange, RatioVerdict,
+    RunComparison, VariantComparison,
 };
 
 use super::figures;
@@ -52,16 +52,16 @@ fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
     let anchor = |name: &str| format!("{name}-{}", number + 1);
     let mut sections = vec![
         Section::new(
-            &anchor("changes"),
-            Kind::Highlights,
-            "What changed",
-            summary(comparison),
-        ),
-        Section::new(
             &anchor("circumstances"),
             Kind::Chapter,
             "What differs in the circumstances",
             circumstances(comparison),
+        ),
+        Section::new(
+            &anchor("changes"),
+            Kind::Highlights,
+            "What changed",
+            summary(comparison),
         ),
     ];
     for (index, experiment) in comparison.experiments.iter().enumerate() {
@@ -105,12 +105,6 @@ fn summary(comparison: &RunComparison) -> Vec<Block> {
     if items.is_empty() {
         items.push(Item::new(nothing_changed(&comparison.experiments)));
     }
-    items.extend(
-        comparison
-            .doubts
-            .iter()
-            .map(|it| Item::doubt(None, doubt(it))),
-    );
     Block::list(items).into_iter().collect()
 }
 
@@ -119,10 +113,21 @@ fn nothing_changed(experiments: &[ExperimentComparison]) -> String {
     if experiments.is_empty() {
         return "The runs have no experiment with the same name, workload and metric.".to_owned();
     }
-    let mut variants = experiments.iter().flat_map(|it| &it.variants);
-    let ratios = match variants.any(|it| it.change.is_some()) {
-        true => "No ratio to the baseline changed detectably",
-        false => "No ratio to the baseline has enough rounds in both runs to be compared",
+    let variants = || experiments.iter().flat_map(|it| &it.variants);
+    let reasons = || variants().filter_map(|it| it.incomparable);
+    let ratios = match reasons().next() {
+        _ if variants().any(|it| it.change.is_some()) => {
+            "No ratio to the baseline changed detectably"
+        }
+        Some(Incomparable::OtherBaseline)
+            if reasons().all(|it| it == Incomparable::OtherBaseline) =>
+        {
+            "The runs have different baselines, so no ratio can be compared"
+        }
+        Some(Incomparable::Unmeasured) if reasons().all(|it| it == Incomparable::Unmeasured) => {
+            "No variant was measured in both runs"
+        }
+        _ => "No ratio to the baseline has enough rounds in both runs to be compared",
     };
     format!(
         "{ratios}, and no statement has another plan, another answer or other counters that repeat exactly."
@@ -177,7 +182,7 @@ fn statement_items(experiment: &ExperimentComparison, it: &VariantComparison) ->
 fn doubt(it: &Doubt) -> String {
     match it {
         Doubt::OtherMachine => {
-            "The runs are of different machines: ratios may differ for that reason alone."
+            "The runs are of different machines or disks: ratios may differ for that reason alone."
                 .to_owned()
         }
         Doubt::TrialsAlone { run } => format!(
@@ -204,6 +209,8 @@ fn circumstances(comparison: &RunComparison) -> Vec<Block> {
         )],
         false => vec![differences(&comparison.differences)],
     };
+    let doubts = comparison.doubts.iter();
+    blocks.extend(Block::list(doubts.map(|it| Item::doubt(None, doubt(it)))));
     blocks.push(Block::small(
         "Machines drift, so absolute times of two runs are facts and no verdict. Ratios to the baseline were measured \
          within each run in the same blocks; their intervals hold together with 95 % confidence.",
@@ -261,7 +268,7 @@ fn variant_row(metric: &str, it: &VariantComparison) -> Row {
         ),
         None => (
             Cell::number(None),
-            Cell::new("too few rounds").signed("–", Tone::Missing),
+            Cell::new(why_not(it)).signed("–", Tone::Missing),
         ),
     };
     Row::new([
@@ -271,6 +278,15 @@ fn variant_row(metric: &str, it: &VariantComparison) -> Row {
         change,
         verdict,
     ])
+}
+
+/// Why the ratios of a variant are not compared.
+fn why_not(it: &VariantComparison) -> &'static str {
+    match it.incomparable {
+        Some(Incomparable::OtherBaseline) => "another baseline",
+        Some(Incomparable::Unmeasured) => "not measured in both",
+        Some(Incomparable::FewRounds) | None => "too few rounds",
+    }
 }
 
 fn verdict(change: RatioChange) -> Cell {

@@ -122,7 +122,7 @@ fn item(history: &History, group: &[&Change<'_>]) -> Item {
         .words(" and ")
         .and(link(&history.runs[level.after]))
         .words(match level.circumstances_changed {
-            true => ", together with a change of machine, engine or plan (see the runs).",
+            true => ", together with a change of machine, engine, plan or settings (see the runs).",
             false => ".",
         });
     Item {

@@ -40,7 +40,7 @@ pub(super) fn charts(history: &History) -> Vec<Block> {
     let legend = (!drawn.is_empty()).then(|| {
         Block::small(
             "A dot is a run. Around a ratio stands its interval at 95 %, around a median its smallest and largest trial. A \
-             dotted line: machine, engine or plan changed. A dashed line: the level changed.",
+             dotted line: machine, engine, plan or settings of the experiment changed. A dashed line: the level changed.",
         )
     });
     legend.into_iter().chain(drawn).chain(rest).collect()
@@ -60,7 +60,8 @@ fn median_course(history: &History, series: &Series) -> Course {
         interval: it.figure.summary.range,
     });
     let scale = Scale::Metric(series.metric.clone());
-    course(history, scale, points.collect(), &series.changes)
+    let points = points.collect();
+    course(history, scale, &series.experiment, points, &series.changes)
 }
 
 fn ratio_course(history: &History, series: &Series) -> Course {
@@ -73,22 +74,26 @@ fn ratio_course(history: &History, series: &Series) -> Course {
         })
     });
     let points = points.collect();
-    course(history, Scale::Ratio, points, &series.ratio_changes)
+    let changes = &series.ratio_changes;
+    course(history, Scale::Ratio, &series.experiment, points, changes)
 }
 
 fn course(
     history: &History,
     scale: Scale,
+    experiment: &str,
     points: Vec<CoursePoint>,
     changes: &[LevelChange],
 ) -> Course {
     let runs = history.runs.len();
-    let marks = history.runs.iter().enumerate();
-    let marks = marks.filter(|(_, run)| !run.differences.is_empty());
-    let marks = marks.map(|(number, run)| CourseMark {
-        at: number as f64 - 0.5,
-        words: differences(&run.differences),
+    let marks = points.windows(2).filter_map(|pair| {
+        let all = history.differences(experiment, pair[0].run, pair[1].run);
+        (!all.is_empty()).then(|| CourseMark {
+            at: pair[1].run as f64 - 0.5,
+            words: differences(&all),
+        })
     });
+    let marks: Vec<CourseMark> = marks.collect();
     let days = history.runs.iter().enumerate();
     let days = days.map(|(number, run)| (number, day(run).to_owned()));
     let mut days: Vec<(usize, String)> = days.collect();
@@ -104,7 +109,7 @@ fn course(
             count(points.len()),
             count(changes.len())
         ),
-        marks: marks.collect(),
+        marks,
         scale,
         runs,
         points,

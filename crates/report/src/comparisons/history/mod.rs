@@ -118,7 +118,7 @@ fn runs(history: &History) -> Vec<Block> {
         Column::left("run"),
         Column::left("planned"),
         Column::left("SQLite"),
-        Column::left("what changed since the run before").prose(),
+        Column::left("what changed since the runs before").prose(),
     ];
     if history.runs.is_empty() {
         return Vec::new();
