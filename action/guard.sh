@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
-# Runs `pragmark guard`, writes the job summary and the page, and notes the exit code for a later step.
+# Runs `pragmark guard`, writes the job summary and the page, and notes the exit code for the last step, so that the
+# summary and the comment say what happened even if a side cannot be measured.
 set -uo pipefail
-cd "$DIRECTORY" || exit 3
 out="$RUNNER_TEMP/pragmark-guard"
+rm -rf "$out"
 mkdir -p "$out"
-rm -rf "$out/run"
 read -ra arguments <<<"$ARGUMENTS"
-pragmark guard --base "$BASE" "${arguments[@]}" \
-  --markdown "$out/guard.md" --html "$out/guard.html" --json "$out/guard.json" --junit "$out/guard.xml" \
-  --out "$out/run"
-code=$?
+{
+  (
+    cd "$DIRECTORY" || exit 3
+    pragmark guard --base "$BASE" "${arguments[@]}" \
+      --markdown "$out/guard.md" --html "$out/guard.html" --json "$out/guard.json" --junit "$out/guard.xml" \
+      --out "$out/run"
+  ) 2>&1 >&3 | tee "$out/messages.txt" >&2
+  code=${PIPESTATUS[0]}
+} 3>&1
 case $code in
   0) result=passed ;;
   4) result=failed ;;
   5) result=undecided ;;
-  *) exit $code ;;
+  *) result=unmeasured ;;
 esac
+if [ "$result" = unmeasured ]; then
+  { echo "# Guard: not measured"; echo; sed 's/^/    /' "$out/messages.txt"; } > "$out/guard.md"
+fi
 cat "$out/guard.md" >> "$GITHUB_STEP_SUMMARY"
 {
   echo "code=$code"

@@ -115,13 +115,29 @@ fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
 }
 
 #[test]
-fn the_action_ends_with_the_code_of_a_base_that_there_is_not() {
+fn a_side_that_cannot_be_measured_replaces_what_the_comment_said() {
     let Some(project) = Project::with("nothing.patch") else {
         return;
     };
     let runner = Runner::new();
+    runner.step("guard.sh", &project, &INPUTS).exits(0);
+    assert!(runner.read("GITHUB_OUTPUT").contains("result=passed"));
     let wrong = [("BASE", "nowhere"), INPUTS[1], INPUTS[2]];
-    runner.step("guard.sh", &project, &wrong).exits(3);
-    assert_eq!(runner.read("GITHUB_OUTPUT"), "");
+    let step = runner.step("guard.sh", &project, &wrong).exits(0);
+    step.complains(&["no revision nowhere"]);
+    let output = runner.read("GITHUB_OUTPUT");
+    assert!(output.contains("code=3\nresult=unmeasured\npage="), "{output}");
+    assert!(!Path::new(&runner.path("pragmark-guard/guard.html")).exists());
+    let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
+    runner.step("comment.sh", &project, &of_pull_request).exits(0);
+    let comment = runner.read("pragmark-guard/comment.md");
+    assert!(comment.contains("# Guard: not measured"), "{comment}");
+    assert!(comment.contains("    error: there is no revision nowhere"), "{comment}");
+    let elsewhere = [INPUTS[0], ("DIRECTORY", "nowhere"), INPUTS[2]];
+    runner.step("guard.sh", &project, &elsewhere).exits(0);
+    assert!(runner.read("GITHUB_OUTPUT").ends_with(&format!(
+        "code=3\nresult=unmeasured\npage={}\n",
+        runner.path("pragmark-guard")
+    )));
     project.is_clean();
 }
