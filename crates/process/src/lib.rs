@@ -34,6 +34,9 @@ pub use tail::end_of;
 /// The longest pause between two checks whether a process has ended.
 const POLL: Duration = Duration::from_millis(10);
 
+/// Environment variables that no other program gets.
+const SECRETS: [&str; 1] = ["PRAGMARK_NATS_PASSWORD"];
+
 /// Why a program could not be run. How it ended is an [`End`], not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -180,13 +183,16 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a command; of error output that goes to a pipe, the end is kept.
+    /// Starts a command, without the secrets of this process's environment; of error output that goes to a pipe, the end is kept.
     ///
     /// # Errors
     /// [`ProcessError::Start`].
     pub fn start(command: &mut Command, group: Group) -> Result<Process, ProcessError> {
         if group == Group::Own {
             command.process_group(0);
+        }
+        for secret in SECRETS {
+            command.env_remove(secret);
         }
         let program = PathBuf::from(command.get_program());
         let start = Instant::now();

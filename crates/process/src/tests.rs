@@ -23,6 +23,16 @@ fn talking(script: &str) -> Process {
     Process::start(&mut command, Group::Own).unwrap()
 }
 
+#[test]
+fn no_program_gets_the_secrets_of_the_environment() {
+    let mut command = shell("echo ${PRAGMARK_NATS_PASSWORD-none} ${OTHER-none}");
+    command
+        .env("PRAGMARK_NATS_PASSWORD", "hush")
+        .env("OTHER", "x");
+    let finished = run(&mut command, Group::Own, &Limits::default()).unwrap();
+    assert_eq!(finished.output, b"none x\n");
+}
+
 /// A killed process may stay for a moment until its new parent has collected it.
 fn is_gone(pid: &str) -> bool {
     (0..100).any(|_| {
