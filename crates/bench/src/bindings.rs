@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::EngineError;
 use engine::pragma::{self, Access};
 use lab::level::{Level, Settings};
 use lab::target;
@@ -15,16 +16,19 @@ use crate::error::TrialError;
 use crate::target::sqlite;
 
 /// What a driver of this name gets besides the settings.
-pub fn binding_spec(driver: &str, settings: &Settings) -> BindingSpec {
-    BindingSpec {
+///
+/// # Errors
+/// A setting has a value that its PRAGMA does not take.
+pub fn binding_spec(driver: &str, settings: &Settings) -> Result<BindingSpec, EngineError> {
+    Ok(BindingSpec {
         driver: driver.to_owned(),
-        pragmas: sqlite::pragma_statements(settings),
+        pragmas: sqlite::pragma_statements(settings)?,
         read_back: pragma::CATALOGUE
             .iter()
             .filter(|entry| matches!(entry.access, Access::ReadWrite | Access::ReadOnly))
             .map(|entry| entry.name.to_owned())
             .collect(),
-    }
+    })
 }
 
 /// What a measurement of another driver comes to: with every PRAGMA in its normal spelling, or failed
@@ -112,7 +116,8 @@ mod tests {
                 ("foreign_keys", true.into()),
                 ("rows", 10.into()),
             ]),
-        );
+        )
+        .unwrap();
         assert_eq!(spec.pragmas[0], "PRAGMA busy_timeout = '5000'");
         assert_eq!(spec.pragmas[1], "PRAGMA journal_mode = 'wal'");
         assert!(

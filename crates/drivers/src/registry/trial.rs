@@ -78,6 +78,8 @@ impl Registry {
             }
         };
         let (_, command) = self.command(manifest)?;
+        let binding = bench::binding_spec(&binding.driver, &spec.settings)
+            .map_err(|error| DriverError::Impossible(error.to_string()))?;
         let (environment, keep) = preloaded
             .map(|it| (it.environment, Some(it.directory)))
             .unwrap_or_default();
@@ -86,7 +88,7 @@ impl Registry {
             arguments: ending_with_parent(command),
             environment,
             spec: TrialSpec {
-                binding: Some(bench::binding_spec(&binding.driver, &spec.settings)),
+                binding: Some(binding),
                 ..spec.clone()
             },
             keep,

@@ -160,14 +160,17 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// As the trial asks.
-    pub(crate) fn of(trial: &Trial<'_>) -> Opening {
-        Opening {
+    ///
+    /// # Errors
+    /// A setting has a value that its PRAGMA does not take.
+    pub(crate) fn of(trial: &Trial<'_>) -> Result<Opening, TrialError> {
+        Ok(Opening {
             library: Arc::clone(&trial.library),
             settings: trial.settings.clone(),
             flags: open_flags(trial.settings),
-            script: pragma_script(trial.settings),
+            script: pragma_script(trial.settings)?,
             counter: trial.counter.clone(),
-        }
+        })
     }
 
     /// The library of the trial.
@@ -247,22 +250,27 @@ fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
     pragmas
 }
 
-/// The PRAGMAs of the settings as statements, in the order in which they must be executed.
-pub(crate) fn pragma_statements(settings: &Settings) -> Vec<String> {
+/// The PRAGMAs of the settings as statements, in the order in which they must be executed, each with its value in the normal
+/// spelling.
+///
+/// # Errors
+/// A value is none that the PRAGMA takes: as a part of a statement it could be anything.
+pub(crate) fn pragma_statements(settings: &Settings) -> Result<Vec<String>, EngineError> {
     let statement = |(entry, level): (&Pragma, &Level)| {
-        let wanted = level.to_string();
-        // What the checks of experiments let pass has a normal spelling; SQLite refuses the rest.
-        let wanted = entry.normalise(&wanted).unwrap_or(wanted);
-        format!("PRAGMA {} = '{wanted}'", entry.name)
+        let wanted = entry.normalise(&level.to_string())?;
+        Ok(format!("PRAGMA {} = '{wanted}'", entry.name))
     };
     in_order(settings).into_iter().map(statement).collect()
 }
 
 /// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
 /// settings are proved afterwards.
-fn pragma_script(settings: &Settings) -> String {
-    let line = |(entry, level): (&Pragma, &Level)| format!("PRAGMA {} = '{level}';", entry.name);
-    in_order(settings).into_iter().map(line).collect()
+///
+/// # Errors
+/// As for [`pragma_statements`].
+fn pragma_script(settings: &Settings) -> Result<String, EngineError> {
+    let statements = pragma_statements(settings)?;
+    Ok(statements.iter().map(|it| format!("{it};")).collect())
 }
 
 /// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another
@@ -343,5 +351,24 @@ fn open_flags(settings: &Settings) -> OpenFlags {
         Some("no") => flags | OpenFlags::NO_MUTEX,
         Some("full") => flags | OpenFlags::FULL_MUTEX,
         _ => flags,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statements(level: impl Into<Level>) -> Result<Vec<String>, EngineError> {
+        pragma_statements(&Settings::from([("journal_mode".to_owned(), level.into())]))
+    }
+
+    #[test]
+    fn a_value_that_is_none_becomes_no_part_of_a_statement() {
+        let usual = statements("WAL").unwrap();
+        assert_eq!(usual, ["PRAGMA journal_mode = 'wal'"]);
+        for level in ["wal'; ATTACH '/etc/x' AS x; --", "", "'"] {
+            let error = statements(level).unwrap_err().to_string();
+            assert!(error.contains("journal_mode"), "{error}");
+        }
     }
 }

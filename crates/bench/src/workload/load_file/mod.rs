@@ -65,7 +65,7 @@ impl Declared for LoadFile {
     }
 
     fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
-        let pragmas = sqlite::pragma_statements(settings);
+        let pragmas = sqlite::pragma_statements(settings)?;
         pragmas.first().map_or(Ok(()), |pragma| {
             Err(TrialError::cannot_run(format!(
                 "tools set their own PRAGMAs, so {pragma} has no effect"

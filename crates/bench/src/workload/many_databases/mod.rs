@@ -118,7 +118,7 @@ fn create(
         copy(&template, path)?;
     }
     let opener = Opener {
-        opening: Opening::of(trial),
+        opening: Opening::of(trial)?,
         paths,
         begin: sqlite::begin_statement(trial.settings),
     };

@@ -165,7 +165,7 @@ impl Suite {
             parameters,
             begin: sqlite::begin_statement(trial.settings),
             connection: sqlite::open(trial, &path)?,
-            pool: Pool::of(trial, path),
+            pool: Pool::of(trial, path)?,
         })
     }
 

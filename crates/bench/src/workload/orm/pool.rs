@@ -28,13 +28,16 @@ pub(super) struct Pool {
 
 impl Pool {
     /// A pool without a connection yet, for the database at `path`.
-    pub(super) fn of(trial: &Trial<'_>, path: PathBuf) -> Pool {
-        Pool {
-            opening: Opening::of(trial),
+    ///
+    /// # Errors
+    /// As for [`Opening::of`].
+    pub(super) fn of(trial: &Trial<'_>, path: PathBuf) -> Result<Pool, TrialError> {
+        Ok(Pool {
+            opening: Opening::of(trial)?,
             path,
             busy_timeout: sqlite::busy_timeout(trial.settings),
             idle: Mutex::default(),
-        }
+        })
     }
 
     /// Has `work` done on a connection that nobody else uses.
@@ -108,7 +111,7 @@ mod tests {
             artifacts: None,
             phase: &mut |_| {},
         };
-        Pool::of(&trial, directory.join("test.db"))
+        Pool::of(&trial, directory.join("test.db")).unwrap()
     }
 
     #[test]

@@ -295,7 +295,7 @@ fn by_threads(
     if lanes > 1 {
         refuse_single_threaded(trial)?;
     }
-    let opening = Opening::of(trial);
+    let opening = Opening::of(trial)?;
     let _held = memory::hold(opening.library(), &script.recording)?;
     let shared = Shared {
         recording: &script.recording,

@@ -248,7 +248,7 @@ where
     let (take, plan) = (Take::open(part.take)?, Plan::open(part.plan)?);
     let turns = part.turns.as_deref().map(Turns::open).transpose();
     let turns = turns.map_err(|error| TrialError::Measuring(error.to_string()))?;
-    let opening = Opening::of(&trial);
+    let opening = Opening::of(&trial)?;
     let _held = memory::hold(opening.library(), &recording)?;
     let shared = Shared {
         recording: &recording,

@@ -78,7 +78,7 @@ impl Sqlite {
         statements: Statements,
         indexed: bool,
     ) -> Result<Sqlite, TrialError> {
-        let opening = Opening::of(trial);
+        let opening = Opening::of(trial)?;
         let path = trial.directory.join(DATABASE);
         let first = opening.open(&path)?;
         first.execute(&sql::create_table("integer"))?;
