@@ -25,7 +25,10 @@ pub(super) fn add(text: &mut Text, table: &Table) {
     let repeated = naming(table, &brief, text.width());
     let left_out: usize = parts.drain(kept..).map(|part| part.len() - repeated).sum();
     for columns in &parts {
-        let widths: Vec<usize> = columns.iter().map(|it| least_width(table, *it)).collect();
+        let widths: Vec<usize> = columns
+            .iter()
+            .map(|it| least_width(table, *it, text.width()))
+            .collect();
         let laid_out = laid_out(table, columns, &widths, text.width());
         text.block(&laid_out.replace('\u{a0}', " "));
         for column in columns {
@@ -47,14 +50,14 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
     }
     let (naming, others) = columns.split_at(naming(table, columns, width));
     let mut parts = vec![naming.to_vec()];
-    let mut used = least_widths(table, naming);
+    let mut used = least_widths(table, naming, width);
     for column in others {
-        let least = least_width(table, *column);
+        let least = least_width(table, *column, width);
         let is_full =
             used + least > width && parts.last().is_some_and(|it| it.len() > naming.len());
         if is_full {
             parts.push(naming.to_vec());
-            used = least_widths(table, naming);
+            used = least_widths(table, naming, width);
         }
         used += least;
         if let Some(part) = parts.last_mut() {
@@ -69,17 +72,20 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
 fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
     let words = columns.iter().take_while(|it| !table.columns[**it].right);
     let most = words.count().min(columns.len() - 1);
-    let fits = |some: &usize| least_widths(table, &columns[..*some]) <= width / 2;
+    let fits = |some: &usize| least_widths(table, &columns[..*some], width) <= width / 2;
     (1..=most).rev().find(fits).unwrap_or(1)
 }
 
 /// The [`least_width`] of all of them.
-fn least_widths(table: &Table, columns: &[usize]) -> usize {
-    columns.iter().map(|it| least_width(table, *it)).sum()
+fn least_widths(table: &Table, columns: &[usize], width: usize) -> usize {
+    columns
+        .iter()
+        .map(|it| least_width(table, *it, width))
+        .sum()
 }
 
-/// The longest word of a column, and the gap behind it; a name is broken where it is very long.
-fn least_width(table: &Table, column: usize) -> usize {
+/// The longest word of a column, and the gap behind it; a name is broken where it is very long for the window.
+fn least_width(table: &Table, column: usize, width: usize) -> usize {
     const LONGEST: usize = 30;
     let rows = table.rows.iter().chain(&table.foot);
     let cells = rows.filter_map(|row| row.cells.get(column)).map(content);
@@ -88,7 +94,7 @@ fn least_width(table: &Table, column: usize) -> usize {
         let words = text.split([' ', '\n']);
         words.map(|word| word.chars().count()).max().unwrap_or(0)
     });
-    longest.max().unwrap_or(0).min(LONGEST) + GAP
+    longest.max().unwrap_or(0).min(LONGEST.min(width * 2 / 5)) + GAP
 }
 
 /// The text of a cell; its figures stay on one line.
