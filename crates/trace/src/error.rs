@@ -53,6 +53,12 @@ pub enum TraceError {
         /// The database.
         database: String,
     },
+    /// SQLite attaches files whose names are UTF-8 only.
+    #[error("the name of {} is not UTF-8, so SQLite cannot attach it", .0.display())]
+    Name(PathBuf),
+    /// The hashes in a redacted trace have a key and classes of their own.
+    #[error("{} is redacted already, so its hashes cannot be compared with others", .0.display())]
+    Redacted(PathBuf),
     /// The trace has no statements for this database, or none at all.
     #[error("{}", no_database(.0))]
     NoDatabase(String),

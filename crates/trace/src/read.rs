@@ -257,17 +257,23 @@ impl Trace {
         self.settings_of("true")
     }
 
-    /// As [`settings`](Self::settings), of the connections to a database in a file.
+    /// The value of each setting that most connections to a database in a file had when they were closed; of values that
+    /// equally many had, the first by name. These are the current settings of an application.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn settings_of_files(&self) -> Result<Vec<Setting>, TraceError> {
-        self.settings_of("connection IN (SELECT id FROM connection WHERE database <> '')")
+    pub fn most_common_settings_of_files(&self) -> Result<Vec<Setting>, TraceError> {
+        let mut settings = self.settings_of(
+            "connection IN (SELECT id FROM connection WHERE database <> '' AND database NOT LIKE ':memory:%')",
+        )?;
+        settings.dedup_by(|later, first| later.name == first.name);
+        Ok(settings)
     }
 
     fn settings_of(&self, which: &str) -> Result<Vec<Setting>, TraceError> {
         let sql = format!(
-            "SELECT name, value, count(*) FROM setting WHERE {which} GROUP BY name, value ORDER BY name, count(*) DESC"
+            "SELECT name, value, count(*) FROM setting WHERE {which} GROUP BY name, value
+             ORDER BY name, count(*) DESC, value"
         );
         self.rows(&sql, |row| Setting {
             name: text(&row[0]),

@@ -131,6 +131,12 @@ fn a_redacted_trace_has_no_text_of_the_application() {
     assert_ne!(desk.of("redacted", orders), "0");
     let trace = Trace::open(&desk.library, &redacted).unwrap();
     assert!(trace.meta().unwrap().redacted);
+    let again = redact(&desk.library, &redacted, &desk.other("again"));
+    assert!(matches!(again, Err(TraceError::Redacted(_))));
+    let both = [desk.trace(), redacted.clone()];
+    let both = merge(&desk.library, &both, &desk.other("both"));
+    assert!(matches!(both, Err(TraceError::Redacted(_))));
+    assert!(!desk.other("again").exists() && !desk.other("both").exists());
     assert_eq!(trace.snapshots().unwrap()[0].state, "skipped");
     let events = "SELECT count(*) || ' ' || sum(rows) || ' ' || group_concat(ticket) FROM event";
     assert_eq!(desk.of("redacted", events), desk.text(events));

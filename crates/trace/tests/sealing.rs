@@ -4,11 +4,12 @@ mod desk;
 
 use std::path::Path;
 
-use desk::Desk;
+use desk::{Desk, copy};
 use engine::{Connection, OpenFlags, Value};
 use pragmark_trace::plans::Plans;
+use pragmark_trace::seal::seal;
 use pragmark_trace::{Trace, TraceError, Values, content};
-use recorder::Options;
+use recorder::{Folder, Options};
 
 const APPLICATION: &str = r#"
 import sqlite3
@@ -243,6 +244,20 @@ fn the_end_of_a_database_is_in_the_trace_and_calls_have_their_values() {
     };
     assert_eq!(values[0].value(), &Value::Integer(0));
     assert_eq!(values[1].value(), &Value::Text("x".repeat(100)));
+}
+
+#[test]
+fn a_recording_whose_sealing_was_killed_can_be_sealed_again() {
+    let desk = Desk::new();
+    let Some(_) = desk.sealed(APPLICATION, &Options::default()) else {
+        return;
+    };
+    let folder = Folder::existing(&desk.temp.path().join("recording"));
+    std::fs::create_dir(folder.path().join("end")).unwrap();
+    std::fs::write(folder.path().join("end/copy.db"), "half").unwrap();
+    std::fs::remove_file(desk.trace()).unwrap();
+    seal(&desk.library, &folder, &desk.trace(), &copy).unwrap();
+    assert_eq!(desk.text("SELECT name, problem FROM end_state"), "sqlite_schema Null t Null");
 }
 
 #[test]

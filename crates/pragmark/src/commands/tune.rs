@@ -266,10 +266,10 @@ fn trace(args: &TuneArgs, path: &Path) -> Result<Subject, Failure> {
     let library = Arc::new(library);
     let trace = Trace::open(&library, path).map_err(Failure::unusable)?;
     let mut subject = Subject::new(with_goal(args, experiment, Some("seconds")));
-    // The most frequent value of each comes first.
-    for setting in trace.settings().map_err(Failure::unusable)? {
+    let current = trace.most_common_settings_of_files();
+    for setting in current.map_err(Failure::unusable)? {
         let level = bench::level_of_setting(&setting.name, &setting.value);
-        subject.found.entry(setting.name).or_insert(level);
+        subject.found.insert(setting.name, level);
     }
     let folder = tempfile::tempdir().map_err(Failure::unusable)?;
     let databases = restored(&trace, folder.path())?;

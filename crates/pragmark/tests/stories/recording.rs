@@ -49,7 +49,7 @@ fn a_python_program_is_recorded_and_its_work_shown() {
         .exits(0)
         .says(&[
             "102 statements",
-            "50 of 51 commits were writes in autocommit, each right after another one",
+            "50 of 51 commits were writes in autocommit, each soon after another one",
             "SELECT name FROM item WHERE id = ? ran 50 times",
             "SQLITE_CONSTRAINT",
             "shop.db",

@@ -16,7 +16,7 @@ pub struct Connection {
     count: u64,
     /// The texts that were prepared.
     prepared: HashSet<i64>,
-    /// When the statement before ended, if it was a write in autocommit.
+    /// When the statement before that did more than read ended, if it was a write in autocommit.
     wrote_until_us: Option<i64>,
 }
 
@@ -56,8 +56,10 @@ impl Connection {
     pub fn take(&mut self, event: &Event, text: i64, kind: Kind) -> Finished {
         self.count += 1;
         let autocommit_write = event.committed && self.transaction.is_none();
-        let before = self.wrote_until_us.take();
-        self.wrote_until_us = autocommit_write.then(|| event.end_us());
+        let before = self.wrote_until_us;
+        if autocommit_write || kind != Kind::Read {
+            self.wrote_until_us = autocommit_write.then(|| event.end_us());
+        }
         Finished {
             autocommit_write,
             in_a_row: autocommit_write && before.is_some_and(|end| event.start_us - end < PAUSE_US),

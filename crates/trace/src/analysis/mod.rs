@@ -2,7 +2,7 @@
 //!
 //! Definitions that the text for users relies on:
 //! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own; it is one *in a row*
-//!   if the statement before it on its connection was one, too, less than [`PAUSE_US`] ago;
+//!   if the statement before it on its connection, reads aside, was one, too, less than [`PAUSE_US`] ago;
 //! - a *short* connection executed fewer than [`FEW`] statements;
 //! - a *run* is the same reading statement at least [`READS`] times in a row on a connection, with pauses below
 //!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1); a *cycle* is the same with two to
@@ -96,6 +96,7 @@ impl Event {
             event: self.id,
             statement: self.statement,
             connection: self.connection,
+            start_us: self.start_us,
         }
     }
 }
@@ -144,9 +145,18 @@ pub struct Example {
     pub statement: i64,
     /// Its connection.
     pub connection: i64,
+    /// When it started, in microseconds since recording began.
+    pub start_us: i64,
 }
 
-/// Reading statements that were executed in turn, at least ten times each without another one between.
+impl Example {
+    /// Its place among those of all connections, whose events are numbered each by themselves.
+    pub fn moment(&self) -> (i64, i64) {
+        (self.start_us, self.event)
+    }
+}
+
+/// Reading statements that were executed in turn, at least [`READS`] times each without another one between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CycleUse {
     /// The texts, in the order of their execution.
@@ -260,7 +270,7 @@ pub struct Analysis {
     pub failures: Vec<(i64, String, u64)>,
     /// Reads that were executed in turn, most frequent first.
     pub cycles: Vec<CycleUse>,
-    /// Changes of the schema that succeeded, in the order of their starts; the first 10,000.
+    /// Changes of the schema that succeeded, 10,000 at most, by connection.
     pub schema_changes: Vec<Example>,
     /// Reads and writes over time.
     pub timeline: Vec<Bucket>,
@@ -433,7 +443,9 @@ impl StatementUse {
     fn take(&mut self, event: &Event, finished: &Finished) {
         let duration = unsigned(event.duration_ns.unwrap_or(0));
         self.count += 1;
-        self.latest = event.example();
+        if event.example().moment() >= self.latest.moment() {
+            self.latest = event.example();
+        }
         self.total_ns += duration;
         self.longest_ns = self.longest_ns.max(duration);
         self.rows += unsigned(event.rows);

@@ -152,15 +152,18 @@ fn what_did_not_end_is_counted_and_has_no_time() {
 }
 
 #[test]
-fn writes_in_autocommit_are_in_a_row_where_nothing_comes_between() {
+fn writes_in_autocommit_are_in_a_row_where_nothing_but_reads_comes_between() {
     let write = |start_ms| Event {
         committed: true,
         ..event(2, start_ms)
     };
-    let events = [write(0), write(2), event(1, 4), write(6), write(107)];
-    let analysis = analysed(&events);
-    assert_eq!(analysis.autocommit_writes, 4);
-    assert_eq!(analysis.autocommit_in_a_row, 1);
+    // The second, the third behind a read; neither the one behind a transaction nor the one after a pause.
+    let transaction = [event(3, 8), event(4, 10)];
+    let others = [write(12), write(113)];
+    let first = [write(0), write(2), event(1, 4), write(6)];
+    let analysis = analysed(&[&first[..], &transaction, &others].concat());
+    assert_eq!(analysis.autocommit_writes, 5);
+    assert_eq!(analysis.autocommit_in_a_row, 2);
 }
 
 #[test]
@@ -187,4 +190,15 @@ fn a_connection_with_few_statements_is_short() {
     let few = (1..FEW as i64).map(of(2));
     let analysis = analysed(&many.chain(few).collect::<Vec<Event>>());
     assert_eq!((analysis.connections, analysis.short_connections), (2, 1));
+}
+
+#[test]
+fn the_latest_execution_is_that_by_time_not_by_number() {
+    let of = |id, connection, start_ms| Event {
+        id,
+        connection,
+        ..event(1, start_ms)
+    };
+    let analysis = analysed(&[of(1, 1, 30), of(2, 1, 50), of(3, 2, 40)]);
+    assert_eq!(analysis.statements[0].latest.event, 2);
 }

@@ -35,8 +35,10 @@ impl Draft {
     /// Attaches a trace as `source`, in place of the one before; returns its reader.
     pub fn attach(&self, path: &Path) -> Result<Trace, TraceError> {
         let trace = Trace::open(self.connection.library(), path)?;
-        let path = Value::Text(path.display().to_string());
-        self.run("ATTACH ? AS source", &[path])?;
+        let name = path
+            .to_str()
+            .ok_or_else(|| TraceError::Name(path.to_owned()))?;
+        self.run("ATTACH ? AS source", &[Value::Text(name.to_owned())])?;
         Ok(trace)
     }
 

@@ -23,14 +23,18 @@ struct Written {
 /// Commits of different traces are ordered by the end of their statements.
 ///
 /// # Errors
-/// When a trace cannot be read, the new one exists or cannot be written, or two traces committed to one database
+/// When a trace cannot be read or is redacted, the new one exists or cannot be written, or two traces committed to one database
 /// at the same time: the order of these commits is not known.
 pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64, TraceError> {
     let draft = Draft::new(library, to)?;
     let mut traces = Vec::new();
     for path in from {
         let trace = Trace::open(library, path)?;
-        traces.push((trace.meta()?.started_ns, path));
+        let meta = trace.meta()?;
+        if meta.redacted {
+            return Err(TraceError::Redacted(path.clone()));
+        }
+        traces.push((meta.started_ns, path));
     }
     traces.sort();
     let started = traces.first().map_or(0, |(started, _)| *started);

@@ -30,10 +30,13 @@ struct Hash<'t> {
 /// out.
 ///
 /// # Errors
-/// When the trace cannot be read, or the new one exists or cannot be written.
+/// When the trace cannot be read or is redacted, or the new one exists or cannot be written.
 pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, TraceError> {
     let draft = Draft::new(library, to)?;
     let trace = draft.attach(from)?;
+    if trace.meta()?.redacted {
+        return Err(TraceError::Redacted(from.to_owned()));
+    }
     draft.execute(
         "INSERT INTO main.process SELECT id, pid, parent_pid, program, '[]', ended FROM source.process;
          INSERT INTO main.library SELECT * FROM source.library;

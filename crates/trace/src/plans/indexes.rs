@@ -66,15 +66,59 @@ pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
     all
 }
 
-fn has_column(copy: &SchemaCopy, it: &MissingIndex) -> bool {
+pub(super) fn has_column(copy: &SchemaCopy, it: &MissingIndex) -> bool {
     let (table, column) = (literal(&it.table), literal(&it.column));
     let sql =
         format!("SELECT name FROM pragma_table_info({table}) WHERE name = {column} COLLATE NOCASE");
     !copy.texts(&sql).is_empty()
 }
 
-/// The indexes that no plan uses and no constraint needs; none where triggers run statements without plans.
-pub fn unused(copy: &SchemaCopy, database: &str, plans: &[String]) -> Vec<UnusedIndex> {
+/// The words of statements, in small letters.
+pub struct Words {
+    all: BTreeSet<String>,
+    /// Those of statements that compare with a pattern.
+    of_patterns: BTreeSet<String>,
+}
+
+impl Words {
+    /// The words of these texts.
+    pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Words {
+        let mut words = Words {
+            all: BTreeSet::new(),
+            of_patterns: BTreeSet::new(),
+        };
+        for text in texts {
+            let lower = text.to_lowercase();
+            let own = lower.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+            let own: Vec<String> = own.map(str::to_owned).collect();
+            if own.iter().any(|word| word == "like" || word == "glob") {
+                words.of_patterns.extend(own.iter().cloned());
+            }
+            words.all.extend(own);
+        }
+        words
+    }
+
+    /// Whether the plans of the texts say whether an index is used: statements name its table, and none of them
+    /// compares its column with a pattern, whose value decides.
+    fn decide(&self, table: &str, column: &str) -> bool {
+        let has = |words: &BTreeSet<String>, name: &str| {
+            let lower = name.to_lowercase();
+            let mut parts = lower.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+            parts.all(|part| words.contains(part))
+        };
+        has(&self.all, table) && !has(&self.of_patterns, column)
+    }
+}
+
+/// The indexes that no plan uses and no constraint needs, as far as plans can say; none where triggers run statements
+/// without plans.
+pub fn unused(
+    copy: &SchemaCopy,
+    database: &str,
+    plans: &[String],
+    words: &Words,
+) -> Vec<UnusedIndex> {
     if !copy
         .texts("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
         .is_empty()
@@ -83,18 +127,22 @@ pub fn unused(copy: &SchemaCopy, database: &str, plans: &[String]) -> Vec<Unused
     }
     let used: BTreeSet<&str> = plans.iter().filter_map(|line| index_of(line)).collect();
     let rows = copy.texts(
-        "SELECT name, tbl_name FROM sqlite_schema AS it WHERE type = 'index' AND sql IS NOT NULL
-         AND (SELECT \"unique\" = 0 FROM pragma_index_list(it.tbl_name) AS list WHERE list.name = it.name)
+        "SELECT name, tbl_name, (SELECT coalesce(name, '') FROM pragma_index_info(it.name) WHERE seqno = 0)
+         FROM sqlite_schema AS it WHERE type = 'index' AND sql IS NOT NULL
+         AND (SELECT \"unique\" = 0 AND partial = 0 FROM pragma_index_list(it.tbl_name) AS list
+           WHERE list.name = it.name)
          AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(it.tbl_name) AS k
            JOIN pragma_index_info(it.name) AS i ON i.seqno = 0 AND i.name = k.\"from\" COLLATE NOCASE)
          ORDER BY rowid",
     );
-    let pairs = rows
+    let indexes = rows
         .into_iter()
-        .filter_map(|row| <[String; 2]>::try_from(row).ok());
-    pairs
-        .filter(|[index, _]| !used.contains(index.as_str()))
-        .map(|[index, table]| UnusedIndex {
+        .filter_map(|row| <[String; 3]>::try_from(row).ok());
+    indexes
+        .filter(|[index, table, column]| {
+            !used.contains(index.as_str()) && words.decide(table, column)
+        })
+        .map(|[index, table, _]| UnusedIndex {
             database: database.to_owned(),
             index,
             table,
@@ -121,6 +169,21 @@ fn literal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plans_decide_about_tables_in_statements_without_patterns() {
+        let words =
+            Words::of(["SELECT a FROM \"my table\" WHERE b LIKE ?", "DELETE FROM t"].into_iter());
+        for (table, column, decide) in [
+            ("T", "x", true),
+            ("my table", "c", true),
+            ("t", "B", false),
+            ("other", "x", false),
+            ("my other", "x", false),
+        ] {
+            assert_eq!(words.decide(table, column), decide, "{table} {column}");
+        }
+    }
 
     #[test]
     fn a_node_names_its_index() {

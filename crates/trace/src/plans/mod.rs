@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::analysis::{Analysis, Example, StatementUse};
 use crate::{Trace, TraceError};
 use copy::SchemaCopy;
+use indexes::Words;
 
 /// An index that SQLite would use if it existed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +57,9 @@ pub struct Plans {
     pub missing: BTreeMap<String, MissingIndex>,
     /// For statements that sort for their ORDER BY, the index with which SQLite would not, by their normalised text.
     pub sorting: BTreeMap<String, SortingIndex>,
-    /// Indexes that no plan uses. Unique indexes and those on columns of foreign keys are left out, because
-    /// constraints need them; databases with triggers or with a statement without a plan are left out too.
+    /// Indexes of tables that statements name, which no plan uses. Unique indexes and those on columns of foreign keys
+    /// are left out, because constraints need them; partial ones and those on columns of statements with `LIKE` or `GLOB`,
+    /// because their use depends on values; databases with triggers or with a statement without a plan, too.
     pub unused: Vec<UnusedIndex>,
     /// Scanning statements that search texts for a pattern with a wildcard at its beginning, by their
     /// normalised text.
@@ -111,7 +113,11 @@ impl Plans {
             }
         }
         if is_whole {
-            self.unused.extend(indexes::unused(&copy, database, &used));
+            let texts = steps
+                .iter()
+                .filter_map(|(_, it)| Some(it.as_ref()?.sql.as_str()));
+            let unused = indexes::unused(&copy, database, &used, &Words::of(texts));
+            self.unused.extend(unused);
         }
         Ok(())
     }
@@ -168,7 +174,7 @@ fn steps<'a>(
     let mut all: Vec<Step<'a>> = changes
         .chain(uses.map(|it| (it.latest, Some(it))))
         .collect();
-    all.sort_by_key(|(example, _)| example.event);
+    all.sort_by_key(|(example, _)| example.moment());
     let mut of_databases: BTreeMap<String, Vec<Step<'a>>> = BTreeMap::new();
     for step in all {
         let database = databases.get(&step.0.connection).cloned();

@@ -1,15 +1,12 @@
 //! Indexes with which statements would not sort.
 
-use super::SortingIndex;
 use super::copy::SchemaCopy;
-use super::indexes::{candidates, quoted};
+use super::indexes::{candidates, has_column, quoted};
+use super::{MissingIndex, SortingIndex};
 use crate::analysis::StatementUse;
 
 /// The fewest sorts about which anything is said.
 const SORTS: u64 = 20;
-
-/// What a plan says of an ORDER BY for which SQLite sorts.
-const SORTS_HERE: &str = "USE TEMP B-TREE FOR ORDER BY";
 
 /// The index with which SQLite would not sort for the ORDER BY of a statement: over its columns, or over one that is
 /// compared and then these. The planner decides.
@@ -22,8 +19,26 @@ pub fn of(
     if usage.sorts < SORTS || !sorts(plan) {
         return None;
     }
-    let order = order_by(&usage.sql)?;
-    let table = from(&usage.sql)?;
+    let (table, alias) = from(&usage.sql)?;
+    let terms = order_by(&usage.sql)?;
+    let is_of_table = |term: &Term| {
+        let names = [Some(&table), alias.as_ref()];
+        let is_named = |name: &String| {
+            names
+                .iter()
+                .flatten()
+                .any(|it| it.eq_ignore_ascii_case(name))
+        };
+        let column = MissingIndex {
+            table: table.clone(),
+            column: term.column.clone(),
+        };
+        term.table.as_ref().is_none_or(is_named) && has_column(copy, &column)
+    };
+    if !terms.iter().all(is_of_table) {
+        return None;
+    }
+    let order: Vec<String> = terms.iter().map(Term::sql).collect();
     let compared = candidates(copy, &usage.sql).into_iter();
     let compared = compared.filter(|it| it.table.eq_ignore_ascii_case(&table));
     let columns = compared
@@ -42,39 +57,78 @@ pub fn of(
         })
 }
 
+/// Whether SQLite sorts for an ORDER BY, or for the last terms of one.
 fn sorts(plan: &[String]) -> bool {
-    plan.iter().any(|line| line.contains(SORTS_HERE))
+    plan.iter()
+        .any(|line| line.contains("USE TEMP B-TREE FOR") && line.ends_with("ORDER BY"))
 }
 
-/// The terms of the last ORDER BY, where all of them are columns, each with its direction.
-fn order_by(sql: &str) -> Option<Vec<String>> {
+/// A column by which a statement sorts.
+#[derive(Debug, PartialEq, Eq)]
+struct Term {
+    table: Option<String>,
+    column: String,
+    descending: bool,
+}
+
+impl Term {
+    /// The column with its direction.
+    fn sql(&self) -> String {
+        let direction = if self.descending { " DESC" } else { "" };
+        format!("{}{direction}", quoted(&self.column))
+    }
+}
+
+/// The terms of the last ORDER BY, where all of them are columns.
+fn order_by(sql: &str) -> Option<Vec<Term>> {
     let lower = sql.to_ascii_lowercase();
     let begin = lower.rfind("order by ")? + "order by ".len();
     let rest = &lower[begin..];
     let ends = [" limit ", " offset ", ")", ";"];
     let end = ends.iter().filter_map(|end| rest.find(end)).min();
     let terms = &sql[begin..begin + end.unwrap_or(rest.len())];
-    terms.split(',').map(|term| column(term.trim())).collect()
+    terms.split(',').map(|it| term(it.trim())).collect()
 }
 
-/// A column with its direction, without its table.
-fn column(term: &str) -> Option<String> {
-    let (name, direction) = match term.split_once(' ') {
-        None => (term, ""),
+fn term(text: &str) -> Option<Term> {
+    let (name, direction) = match text.split_once(' ') {
+        None => (text, ""),
         Some((name, direction)) => (name, direction.trim()),
     };
-    let direction = match direction.to_ascii_lowercase().as_str() {
-        "" | "asc" => "",
-        "desc" => " DESC",
+    let table = match name.rsplit_once('.') {
+        None => None,
+        Some((table, _)) => Some(bare(table)?),
+    };
+    let descending = match direction.to_ascii_lowercase().as_str() {
+        "" | "asc" => false,
+        "desc" => true,
         _ => return None,
     };
-    Some(format!("{}{direction}", quoted(&bare(name)?)))
+    Some(Term {
+        table,
+        column: bare(name)?,
+        descending,
+    })
 }
 
-/// The table that a statement reads first.
-fn from(sql: &str) -> Option<String> {
+/// The table that a statement reads first, and its alias.
+fn from(sql: &str) -> Option<(String, Option<String>)> {
+    const WORDS: [&str; 12] = [
+        "where", "join", "inner", "left", "right", "full", "cross", "natural", "order", "group",
+        "indexed", "not",
+    ];
     let begin = sql.to_ascii_lowercase().find(" from ")? + " from ".len();
-    bare(sql[begin..].split([' ', ',', ';']).next()?)
+    let rest = &sql[begin..];
+    let mut words = rest[..rest.find([',', ';', ')']).unwrap_or(rest.len())].split(' ');
+    let table = bare(words.next()?)?;
+    let next = words
+        .next()
+        .filter(|word| !WORDS.contains(&word.to_ascii_lowercase().as_str()));
+    let alias = match next {
+        Some(word) if word.eq_ignore_ascii_case("as") => words.next(),
+        other => other,
+    };
+    Some((table, alias.and_then(bare)))
 }
 
 /// The last part of a name with dots, without quotes; none for anything else.
@@ -90,28 +144,63 @@ fn bare(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn term(table: Option<&str>, column: &str, descending: bool) -> Term {
+        Term {
+            table: table.map(str::to_owned),
+            column: column.to_owned(),
+            descending,
+        }
+    }
+
     #[test]
     fn the_terms_of_an_order_are_columns_with_their_directions() {
         for (sql, terms) in [
-            ("SELECT * FROM t ORDER BY a", Some(vec!["\"a\""])),
+            (
+                "SELECT * FROM t ORDER BY a",
+                Some(vec![term(None, "a", false)]),
+            ),
             (
                 "SELECT * FROM t AS x order by x.\"a\" DESC, b ASC LIMIT ?",
-                Some(vec!["\"a\" DESC", "\"b\""]),
+                Some(vec![term(Some("x"), "a", true), term(None, "b", false)]),
             ),
             ("SELECT * FROM t ORDER BY lower(a)", None),
             ("SELECT * FROM t ORDER BY 1", None),
             ("SELECT * FROM t ORDER BY a COLLATE NOCASE", None),
             ("SELECT * FROM t", None),
         ] {
-            let found = order_by(sql);
-            let terms = terms.map(|it| it.into_iter().map(str::to_owned).collect());
-            assert_eq!(found, terms, "{sql}");
+            assert_eq!(order_by(sql), terms, "{sql}");
         }
+        assert_eq!(term(None, "a", true).sql(), "\"a\" DESC");
     }
 
     #[test]
     fn the_table_is_the_first_one_that_is_read() {
-        assert_eq!(from("SELECT a FROM \"t\" ORDER BY a").as_deref(), Some("t"));
-        assert_eq!(from("SELECT a FROM (SELECT 1)"), None);
+        for (sql, table) in [
+            ("SELECT a FROM \"t\" ORDER BY a", Some(("t", None))),
+            ("SELECT a FROM t AS x JOIN u", Some(("t", Some("x")))),
+            ("SELECT a FROM main.t x, u", Some(("t", Some("x")))),
+            ("SELECT a FROM t, u", Some(("t", None))),
+            ("SELECT a FROM t left join u", Some(("t", None))),
+            ("SELECT a FROM (SELECT 1)", None),
+        ] {
+            let named = from(sql);
+            let named = named
+                .as_ref()
+                .map(|(table, alias)| (table.as_str(), alias.as_deref()));
+            assert_eq!(named, table, "{sql}");
+        }
+    }
+
+    #[test]
+    fn sorting_the_last_terms_is_sorting() {
+        for (line, is) in [
+            ("USE TEMP B-TREE FOR ORDER BY", true),
+            ("  USE TEMP B-TREE FOR LAST TERM OF ORDER BY", true),
+            ("USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY", true),
+            ("USE TEMP B-TREE FOR GROUP BY", false),
+            ("SCAN t", false),
+        ] {
+            assert_eq!(sorts(&[line.to_owned()]), is, "{line}");
+        }
     }
 }

@@ -54,6 +54,8 @@ fn tables_of(
     copy: Copier<'_>,
 ) -> Result<Vec<Table>, String> {
     let place = folder.path().join("end");
+    // One is left where sealing was killed; the error of what cannot be removed follows.
+    let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir(&place).map_err(|error| error.to_string())?;
     let file = place.join("copy.db");
     let tables = copy(database, &file).and_then(|()| {

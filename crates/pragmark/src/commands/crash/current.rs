@@ -41,9 +41,9 @@ fn settings([journal_mode, synchronous, locking_mode]: [&str; 3]) -> Settings {
 /// None where no connection of the application was closed, so that its settings are not known.
 fn of_trace(path: &Path) -> Result<Option<Settings>, Failure> {
     let library = Arc::new(Library::load(&Source::Embedded).map_err(Failure::unusable)?);
-    let all = Trace::open(&library, path).and_then(|trace| trace.settings_of_files());
+    let all = Trace::open(&library, path).and_then(|trace| trace.most_common_settings_of_files());
     let all = all.map_err(Failure::unusable)?;
-    let most = |name: &str| most_common(&all, name);
+    let most = |name: &str| level(&all, name);
     let (Some(journal_mode), Some(synchronous)) = (most("journal_mode"), most("synchronous"))
     else {
         return Ok(None);
@@ -52,11 +52,10 @@ fn of_trace(path: &Path) -> Result<Option<Settings>, Failure> {
     Ok(Some(settings([&journal_mode, &synchronous, &locking_mode])))
 }
 
-/// The value that most connections had, as a level.
-fn most_common(all: &[Setting], name: &str) -> Option<String> {
-    let own = all.iter().filter(|it| it.name == name);
-    let most = own.max_by_key(|it| it.connections)?;
-    engine::pragma::find(name)?.normalise(&most.value).ok()
+/// The value of a setting, as a level.
+fn level(all: &[Setting], name: &str) -> Option<String> {
+    let own = all.iter().find(|it| it.name == name)?;
+    engine::pragma::find(name)?.normalise(&own.value).ok()
 }
 
 /// Moves the variant with these settings to the beginning, and names it, if it is among them.
@@ -107,14 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_most_connections_counts_by_its_name() {
-        let setting = |value: &str, connections| Setting {
+    fn a_value_counts_by_its_name() {
+        let all = [Setting {
             name: "synchronous".to_owned(),
-            value: value.to_owned(),
-            connections,
-        };
-        let all = [setting("2", 1), setting("1", 7)];
-        assert_eq!(most_common(&all, "synchronous").as_deref(), Some("normal"));
-        assert_eq!(most_common(&all, "journal_mode"), None);
+            value: "1".to_owned(),
+            connections: 7,
+        }];
+        assert_eq!(level(&all, "synchronous").as_deref(), Some("normal"));
+        assert_eq!(level(&all, "journal_mode"), None);
     }
 }

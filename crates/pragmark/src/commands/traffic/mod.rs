@@ -94,6 +94,7 @@ fn hint(error: &TraceError) -> Option<&'static str> {
         }
         TraceError::NoDatabase(_) => Some("`pragmark trace FILE` lists its databases"),
         TraceError::Exists(_) => Some("choose another file with --out"),
+        TraceError::Redacted(_) => Some("merge traces before you redact them"),
         _ => None,
     }
 }

@@ -104,8 +104,8 @@ fn prepared(it: &StatementUse) -> Sentence {
 
 fn autocommit(writes: u64, commits: u64) -> Sentence {
     format!(
-        "{} of {} commits were writes in autocommit, each right after another one on its connection. Several writes \
-         in one transaction share its cost.",
+        "{} of {} commits were writes in autocommit, each soon after another one on its connection with at most reads \
+         between them. Several writes in one transaction share its cost.",
         HumanCount(writes),
         HumanCount(commits)
     )
