@@ -1,6 +1,8 @@
 //! The user's git repository: revisions checked out for a while, in a folder inside `.git`, and nothing left behind.
 
+use std::ffi::OsString;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::commands::git::git;
@@ -20,7 +22,13 @@ pub struct Repository {
 /// start.
 pub struct Desk {
     path: PathBuf,
-    repository: Option<PathBuf>,
+    /// The folder of git's own files, or the project.
+    home: PathBuf,
+    _lock: File,
+}
+
+/// What keeps others from making or removing folders meanwhile, as long as it lives.
+struct Turn {
     _lock: File,
 }
 
@@ -50,23 +58,26 @@ impl Repository {
 
     /// A new folder, after what killed processes have left was removed.
     pub fn desk(&self) -> Result<Desk, Failure> {
-        let parent = match &self.git {
-            Some(git) => git.join(FOLDERS),
-            None => self.directory.join(format!(".{FOLDERS}")),
+        let (home, name) = match &self.git {
+            Some(git) => (git.clone(), FOLDERS.to_owned()),
+            None => (self.directory.clone(), format!(".{FOLDERS}")),
         };
+        let parent = home.join(name);
         let cannot = |error: std::io::Error| {
             Failure::unusable(format!("cannot use {}: {error}", parent.display()))
         };
-        tidy(&parent, self.git.is_some().then_some(&self.directory));
+        let turn = Turn::of(&home).map_err(cannot)?;
+        tidy(&parent, &home);
         std::fs::create_dir_all(&parent).map_err(cannot)?;
         let folder = tempfile::Builder::new()
             .tempdir_in(&parent)
             .map_err(cannot)?;
         let lock = File::create(folder.path().join(LOCK)).map_err(cannot)?;
         lock.lock().map_err(cannot)?;
+        drop(turn);
         Ok(Desk {
             path: folder.keep(),
-            repository: self.git.is_some().then(|| self.directory.clone()),
+            home,
             _lock: lock,
         })
     }
@@ -131,41 +142,90 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        let repository = self.repository.as_deref();
-        remove(&self.path, repository);
+        let turn = Turn::of(&self.home);
+        if let Err(error) = &turn {
+            tell!("warning: cannot lock {}: {error}", self.home.display());
+        }
+        remove(&self.path, &self.home);
         // A git that a killed process had started may have written on while its folder was removed.
         if let Some(parent) = self.path.parent() {
-            tidy(parent, repository);
+            tidy(parent, &self.home);
         }
     }
 }
 
-/// Removes the folders of processes that are gone.
-fn tidy(parent: &Path, repository: Option<&Path>) {
+impl Turn {
+    /// Waits until no other process makes or removes folders: one that is new has no lock yet.
+    fn of(home: &Path) -> std::io::Result<Turn> {
+        let directory = File::open(home)?;
+        directory.lock()?;
+        Ok(Turn { _lock: directory })
+    }
+}
+
+/// Removes the folders of processes that are gone. Whoever has the turn may do it.
+fn tidy(parent: &Path, home: &Path) {
     let folders = std::fs::read_dir(parent).into_iter().flatten().flatten();
     for folder in folders.map(|it| it.path()) {
-        let Ok(lock) = File::open(folder.join(LOCK)) else {
-            continue;
+        let is_in_use = match File::open(folder.join(LOCK)) {
+            Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
+            // Its process was killed before it made the lock.
+            Err(error) => error.kind() != ErrorKind::NotFound,
         };
-        if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
-            remove(&folder, repository);
+        if !is_in_use {
+            remove(&folder, home);
         }
     }
 }
 
 /// Removes a folder, and what git knows of worktrees in it.
-fn remove(folder: &Path, repository: Option<&Path>) {
+fn remove(folder: &Path, home: &Path) {
     // What cannot be removed now is removed at the next start.
     let removed = remove_contents(folder).and_then(|()| std::fs::remove_dir_all(folder));
-    let pruned = repository.map(|it| git(it, &["worktree", "prune"]));
     if let (Err(error), true) = (removed, folder.exists()) {
         tell!("warning: cannot remove {}: {error}", folder.display());
     }
-    if let Some(Err(failure)) = pruned {
-        tell!("warning: {}", failure.words());
+    if let Err(error) = forget_worktrees(folder, &home.join("worktrees")) {
+        tell!(
+            "warning: git still lists worktrees in {}: {error}",
+            folder.display()
+        );
     }
     // The last one leaves nothing at all.
     folder.parent().map(std::fs::remove_dir);
+}
+
+/// Has git forget the worktrees in a folder, and no others: `git worktree prune` would forget those of the user, too, whose
+/// disk is not mounted.
+fn forget_worktrees(folder: &Path, known: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(known) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?.path();
+        let place = std::fs::read_to_string(entry.join("gitdir")).unwrap_or_default();
+        if is_within(Path::new(place.trim_end()), folder) {
+            std::fs::remove_dir_all(entry)?;
+        }
+    }
+    // As git does with the last one.
+    std::fs::remove_dir(known).or_else(|error| match error.kind() {
+        ErrorKind::DirectoryNotEmpty => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Whether a path is within one of our folders, by the names of its last two levels: git may write a path relative to
+/// another directory, or without links. The name of the folder is random.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let names = |path: &Path| -> Vec<OsString> {
+        let names = path.components().map(|it| it.as_os_str().to_owned());
+        names.collect()
+    };
+    let (path, folder) = (names(path), names(folder));
+    let own = &folder[folder.len().saturating_sub(2)..];
+    path.windows(own.len().max(1)).any(|it| it == own)
 }
 
 /// Removes what is in a folder but for its lock, without which the next start would leave the folder alone.
@@ -187,9 +247,20 @@ fn remove_contents(folder: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
+    /// A directory without a repository, and what makes folders in it.
+    fn plain() -> (tempfile::TempDir, Repository) {
+        let parent = tempfile::tempdir().unwrap();
+        let repository = Repository {
+            directory: parent.path().to_owned(),
+            prefix: PathBuf::new(),
+            git: None,
+        };
+        (parent, repository)
+    }
+
     #[test]
     fn a_folder_that_could_not_be_removed_whole_is_removed_later() {
-        let parent = tempfile::tempdir().unwrap();
+        let (parent, _) = plain();
         let folders = parent.path().join(FOLDERS);
         let folder = folders.join("killed");
         let inside = folder.join("base/inside");
@@ -199,18 +270,13 @@ mod tests {
         assert!(folder.join(LOCK).exists() && !folder.join("base").exists());
         // Another process still writes into it.
         std::fs::create_dir_all(&inside).unwrap();
-        tidy(&folders, None);
+        tidy(&folders, parent.path());
         assert!(!folders.exists());
     }
 
     #[test]
     fn the_folder_of_a_living_process_stays() {
-        let parent = tempfile::tempdir().unwrap();
-        let repository = Repository {
-            directory: parent.path().to_owned(),
-            prefix: PathBuf::new(),
-            git: None,
-        };
+        let (_parent, repository) = plain();
         let [one, other] = [(), ()].map(|()| repository.desk().unwrap());
         assert!(one.path().exists() && other.path().exists());
         drop(one);
@@ -218,5 +284,59 @@ mod tests {
         let folders = other.path().parent().unwrap().to_owned();
         drop(other);
         assert!(!folders.exists());
+    }
+
+    #[test]
+    fn a_folder_whose_process_was_killed_before_it_made_the_lock_is_removed() {
+        let (_parent, repository) = plain();
+        let desk = repository.desk().unwrap();
+        let folders = desk.path().parent().unwrap().to_owned();
+        let killed = folders.join("killed");
+        std::fs::create_dir(&killed).unwrap();
+        let another = repository.desk().unwrap();
+        assert!(!killed.exists() && desk.path().exists());
+        drop((desk, another));
+        assert!(!folders.exists());
+    }
+
+    #[test]
+    fn folders_that_are_made_and_removed_at_the_same_time_do_not_remove_one_another() {
+        let (parent, repository) = plain();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let desk = repository.desk().unwrap();
+                        std::thread::yield_now();
+                        assert!(desk.path().join(LOCK).exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn git_forgets_the_worktrees_of_a_folder_alone() {
+        let (parent, _) = plain();
+        let known = parent.path().join("worktrees");
+        let folder = parent.path().join(FOLDERS).join(".tmpabc");
+        let user = "/unmounted/work/.git";
+        let ours = folder.join("base/.git").display().to_string();
+        let relative = format!("../../{FOLDERS}/.tmpabc/new/.git");
+        for (name, place) in [("a", user), ("base", &ours), ("new", &relative)] {
+            std::fs::create_dir_all(known.join(name)).unwrap();
+            std::fs::write(known.join(name).join("gitdir"), format!("{place}\n")).unwrap();
+        }
+        // Where git was killed while it made the worktree.
+        std::fs::write(known.join("new/locked"), "initializing").unwrap();
+        forget_worktrees(&folder, &known).unwrap();
+        let left = std::fs::read_dir(&known).unwrap().flatten();
+        let left: Vec<_> = left.map(|it| it.file_name()).collect();
+        assert_eq!(left, ["a"]);
+        std::fs::remove_dir_all(known.join("a")).unwrap();
+        forget_worktrees(&folder, &known).unwrap();
+        assert!(!known.exists());
+        forget_worktrees(&folder, &known).unwrap();
     }
 }
