@@ -126,13 +126,21 @@ fn a_side_that_cannot_be_measured_replaces_what_the_comment_said() {
     let step = runner.step("guard.sh", &project, &wrong).exits(0);
     step.complains(&["no revision nowhere"]);
     let output = runner.read("GITHUB_OUTPUT");
-    assert!(output.contains("code=3\nresult=unmeasured\npage="), "{output}");
+    assert!(
+        output.contains("code=3\nresult=unmeasured\npage="),
+        "{output}"
+    );
     assert!(!Path::new(&runner.path("pragmark-guard/guard.html")).exists());
     let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
-    runner.step("comment.sh", &project, &of_pull_request).exits(0);
+    runner
+        .step("comment.sh", &project, &of_pull_request)
+        .exits(0);
     let comment = runner.read("pragmark-guard/comment.md");
     assert!(comment.contains("# Guard: not measured"), "{comment}");
-    assert!(comment.contains("    error: there is no revision nowhere"), "{comment}");
+    assert!(
+        comment.contains("    error: there is no revision nowhere"),
+        "{comment}"
+    );
     let elsewhere = [INPUTS[0], ("DIRECTORY", "nowhere"), INPUTS[2]];
     runner.step("guard.sh", &project, &elsewhere).exits(0);
     assert!(runner.read("GITHUB_OUTPUT").ends_with(&format!(
