@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use lab::experiment::DesignKind;
-use lab::level::Level;
+use lab::experiment::{DesignKind, level_of};
+use lab::record::PlannedExperiment;
 use lab::runs::{RunComparison, RunDigest};
 
 use super::write;
@@ -41,33 +41,127 @@ pub fn execute(args: &CompareArgs, paths: &[PathBuf]) -> Result<Exit, Failure> {
     })
 }
 
-/// Commands that measure what differs between two runs in one, where a command line can say it.
+/// Commands that measure what differs between two runs in one, where a command line can say it: the same work with both
+/// engines.
 fn commands(base: &RunDigest, new: &RunDigest) -> Vec<String> {
     let engines = [&base.plan.engine, &new.plan.engine];
     let unknown = base.trials_alone || new.trials_alone;
     if unknown || engines[0] == engines[1] {
         return Vec::new();
     }
-    let experiments = base.plan.experiments.iter().map(|it| &it.experiment);
-    let own = experiments.filter(|it| it.factors.is_empty() && it.design.kind != DesignKind::List);
-    own.filter_map(|experiment| {
-        let text = |name: &str| experiment.base.get(name).and_then(Level::as_text);
-        let work = match (text("trace"), text("scripts"), text("database")) {
-            (Some(trace), ..) => format!("--trace {}", quoted(trace)),
-            (None, Some(scripts), Some(database)) => {
-                format!("{} --db {}", quoted(scripts), quoted(database))
-            }
-            _ => return None,
-        };
-        let [one, other] = engines.map(|it| quoted(it));
-        Some(format!(
-            "pragmark measure {work} --engine {one} --engine {other}"
-        ))
-    })
-    .collect()
+    let planned = base.plan.experiments.iter();
+    let same = planned.filter(|it| {
+        let mut others = new.plan.experiments.iter();
+        others.any(|other| other.key == it.key && other.experiment.base == it.experiment.base)
+    });
+    same.filter_map(|it| command(it, engines)).collect()
+}
+
+/// Settings that `measure` has without being told.
+const USUAL: [(&str, &str); 1] = [("unit", "statement")];
+
+/// The command for an experiment of `measure`; none where its options cannot say everything that held.
+fn command(planned: &PlannedExperiment, engines: [&String; 2]) -> Option<String> {
+    let experiment = &planned.experiment;
+    let is_own = experiment.factors.is_empty() && experiment.design.kind != DesignKind::List;
+    let mut settings = experiment.base.clone();
+    let mut take = |name: &str| settings.remove(name).map(|level| level.to_string());
+    let (trace, scripts, sql) = (take("trace"), take("scripts"), take("sql"));
+    let mut words = vec!["pragmark measure".to_owned()];
+    let work = match (trace, scripts, sql) {
+        (Some(trace), None, None) => format!("--trace {}", quoted(&trace)),
+        // Several files are variants there.
+        (None, Some(script), None) if !script.contains([',', '@']) => quoted(&script),
+        (None, None, Some(sql)) => format!("-c {}", quoted(&sql)),
+        _ => return None,
+    };
+    words.push(work);
+    words.extend(take("database").map(|it| format!("--db {}", quoted(&it))));
+    for (name, level) in &settings {
+        let text = level.to_string();
+        if level_of(&text) != *level {
+            return None;
+        }
+        let is_usual = USUAL.contains(&(name.as_str(), text.as_str()));
+        words.extend((!is_usual).then(|| format!("--set {}", quoted(&format!("{name}={text}")))));
+    }
+    words.push(format!("--dir {}", quoted(planned.directory.to_str()?)));
+    words.extend(engines.map(|engine| format!("--engine {}", quoted(engine))));
+    is_own.then(|| words.join(" "))
 }
 
 /// A word of a shell's command line.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::analysis::Collector;
+    use lab::level::Level;
+    use lab::plan::ad_hoc;
+    use lab::record::{EnvironmentFile, RunPlan};
+
+    /// A run of `measure` with these settings on an engine.
+    fn run(engine: &str, base: &[(&str, Level)]) -> RunDigest {
+        let mut experiment = ad_hoc("measure", "?", "sql", "txns_per_s");
+        experiment.design.kind = DesignKind::OneAtATime;
+        let base = base.iter().cloned();
+        experiment.base = base.map(|(name, level)| (name.to_owned(), level)).collect();
+        let planned = PlannedExperiment {
+            key: "measure".to_owned(),
+            experiment,
+            directory: "/disk".into(),
+            variants: vec![lab::design::Variant::default()],
+            ..PlannedExperiment::default()
+        };
+        let plan = RunPlan {
+            engine: engine.to_owned(),
+            experiments: vec![planned],
+            ..RunPlan::default()
+        };
+        RunDigest::from(Collector::new(plan, EnvironmentFile::default()).finish())
+    }
+
+    fn said(base: &[(&str, Level)]) -> Vec<String> {
+        commands(&run("3.46.0", base), &run("3.54.1", base))
+    }
+
+    #[test]
+    fn the_command_measures_the_same_work() {
+        let all = [
+            ("clients", 4.into()),
+            ("database", "a b.db".into()),
+            ("scripts", "q.sql".into()),
+            ("setup", "s.sql".into()),
+            ("synchronous", "off".into()),
+            ("unit", "statement".into()),
+        ];
+        assert_eq!(
+            said(&all),
+            [
+                "pragmark measure 'q.sql' --db 'a b.db' --set 'clients=4' --set 'setup=s.sql' --set 'synchronous=off' --dir '/disk' --engine '3.46.0' --engine '3.54.1'"
+            ]
+        );
+        let trace = [("mode", "free".into()), ("trace", "a.trace".into())];
+        assert!(said(&trace)[0].contains("--trace 'a.trace' --set 'mode=free'"));
+        let sql = [("sql", "SELECT 'x'".into())];
+        assert!(said(&sql)[0].contains(r"-c 'SELECT '\''x'\'''"));
+    }
+
+    #[test]
+    fn what_no_command_line_says_is_not_printed() {
+        assert!(said(&[("scripts", "a.sql@2,b.sql".into())]).is_empty());
+        assert!(said(&[("rows", 5.into())]).is_empty());
+        let number_as_text = [
+            ("scripts", "a.sql".into()),
+            ("encoding", Level::Text("16".into())),
+        ];
+        assert!(said(&number_as_text).is_empty());
+        let other: [(&str, Level); 2] = [("scripts", "a.sql".into()), ("clients", 2.into())];
+        assert!(commands(&run("a", &other), &run("b", &other[..1])).is_empty());
+        assert!(commands(&run("a", &other), &run("a", &other)).is_empty());
+        assert_eq!(said(&other[..1]).len(), 1);
+    }
 }
