@@ -8,7 +8,7 @@ use super::{exact, figures};
 use crate::document::{
     Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
 };
-use crate::figures::{figure, interval_of_figure, percent, ratio};
+use crate::figures::{figure, figure_with_interval, percent, ratio};
 use crate::words::metric_heading;
 
 /// The result of `pragmark guard`.
@@ -92,10 +92,10 @@ fn happened(check: &Check) -> String {
 /// The ratio to the base, or the figure of the new side where it is limited by itself.
 fn measured(check: &Check) -> Option<String> {
     if let Some(value) = check.figure {
-        let interval = check.interval;
-        let interval = interval.map(|it| format!(" {}", interval_of_figure(it, &check.subject)));
-        let value = figure(value, &check.subject);
-        return Some(value + &interval.unwrap_or_default());
+        return Some(match check.interval {
+            Some(interval) => figure_with_interval(value, interval, &check.subject),
+            None => figure(value, &check.subject),
+        });
     }
     match (check.ratio?, check.interval) {
         (centre, Some(interval)) => Some(ratio(centre, interval)),

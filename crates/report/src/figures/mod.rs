@@ -68,24 +68,36 @@ pub fn range(range: Interval, metric: &str) -> String {
 
 /// The interval of a figure of a metric: `[12.9, 13.4] B/row`; open ends are written as `∞`.
 pub(crate) fn interval_of_figure(interval: Interval, metric: &str) -> String {
+    let (ends, suffix) = ends(interval, &[], metric);
+    join(&ends, suffix)
+}
+
+/// A figure of a metric with its interval, in one unit: `11.1 [10.8, 11.4] ms`.
+pub(crate) fn figure_with_interval(value: f64, interval: Interval, metric: &str) -> String {
+    let (ends, suffix) = ends(interval, &[value], metric);
+    join(&ends, suffix)
+}
+
+/// Some figures and the ends of an interval in the unit that suits the largest of them, and the unit.
+fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static str) {
     let unit = metric::find(metric).map(|metric| metric.unit);
-    let largest = [interval.high, interval.low]
+    let all = [interval.high, interval.low]
         .into_iter()
-        .find(|end| end.is_finite());
+        .chain(before.iter().copied());
+    let largest = all.filter(|it| it.is_finite()).reduce(f64::max);
     let (divisor, suffix) = match (unit, largest) {
         (Some(unit), Some(largest)) => scale(largest, unit),
         _ => (1.0, ""),
     };
-    let end = |value: f64| match (value.is_finite(), unit) {
+    let written = |value: f64| match (value.is_finite(), unit) {
         (true, Some(unit)) => scaled(value / divisor, unit),
         (true, None) => significant(value),
         (false, _) if value > 0.0 => "∞".to_owned(),
         (false, _) => "−∞".to_owned(),
     };
-    join(
-        &format!("[{}, {}]", end(interval.low), end(interval.high)),
-        suffix,
-    )
+    let before: String = before.iter().map(|it| written(*it) + " ").collect();
+    let [low, high] = [interval.low, interval.high].map(written);
+    (format!("{before}[{low}, {high}]"), suffix)
 }
 
 /// A ratio with its interval: `×2.1 [1.9, 2.3]`. As many decimals are shown as the interval
