@@ -127,12 +127,14 @@ impl Run {
                 Some((key, figure))
             })
         });
-        let engines = &run.environment.engines;
-        let engine = engines.iter().find(|it| it.name == run.plan.engine);
         let mut facts = facts(run);
+        let fact = |name: &str| facts.iter().find(|it| it.0 == name).map(|it| it.1.clone());
+        let version = fact("engine of the run").and_then(|name| fact(&format!("engine {name}")));
         // Each run has another.
         facts.retain(|(name, _)| name != "seed");
-        let settings = run.experiments.iter().filter_map(|experiment| {
+        // A table of trials has no settings.
+        let with_settings = run.experiments.iter().filter(|_| !run.trials_alone);
+        let settings = with_settings.filter_map(|experiment| {
             let baseline = experiment.variants.first()?;
             Some((settings_of(&experiment.key), label(&baseline.settings)))
         });
@@ -140,7 +142,7 @@ impl Run {
             settings: settings.collect(),
             id: run.plan.id.clone(),
             created: run.plan.created.clone(),
-            version: engine.map_or(String::new(), |engine| engine.version.clone()),
+            version: version.unwrap_or_default(),
             figures: figures.collect(),
             differences: Vec::new(),
             facts,

@@ -211,3 +211,26 @@ fn why_ratios_cannot_be_compared_is_said() {
     let few = [Incomparable::FewRounds, Incomparable::Unmeasured].map(Some);
     assert_eq!(why(&short), [&[None], &few[..]].concat());
 }
+
+#[test]
+fn ratios_that_would_not_show_a_tenfold_change_are_not_compared() {
+    let base: RunDigest = analysis(USUAL).into();
+    let mut noisy: RunDigest = analysis(Made { run: 2, ..USUAL }).into();
+    noisy.experiments[0].variants[1].log_ratios = vec![4.0, -3.0, 1.0];
+    let comparison = RunComparison::of(&base, &noisy);
+    let it = &comparison.experiments[0].variants;
+    let it = it.iter().find(|it| it.label == "rows=2").unwrap();
+    assert_eq!(
+        (it.change, it.incomparable),
+        (None, Some(Incomparable::FewRounds))
+    );
+    let preliminary = |it: &Doubt| matches!(it, Doubt::Preliminary { .. });
+    assert_eq!(
+        comparison
+            .doubts
+            .iter()
+            .filter(|it| preliminary(it))
+            .count(),
+        1
+    );
+}

@@ -106,6 +106,8 @@ fn what_is_no_table_of_trials_is_refused_with_the_reason() {
         ("e,rounds,0,v,king,measured,,rows_per_s,5", "`king`"),
         ("e,dance,0,v,baseline,measured,,rows_per_s,5", "`dance`"),
         ("e,rounds,0,v,baseline,measured,,rows_per_s,NaN", "`NaN`"),
+        ("e,rounds,0,v,baseline,lost,,rows_per_s,5", "`lost`"),
+        ("e,rounds,0,v,baseline,timed_out,slow,rows_per_s,", "`slow`"),
         (
             "e,rounds,0,v,variant,measured,,rows_per_s,5",
             "no trial of its baseline",
@@ -116,4 +118,13 @@ fn what_is_no_table_of_trials_is_refused_with_the_reason() {
         let said = of(row).unwrap_err();
         assert!(said.contains(why), "{row}: {said}");
     }
+}
+
+#[test]
+fn a_trial_that_was_stopped_at_its_limit_is_read_back_as_such() {
+    let head = "experiment,purpose,round,variant,role,outcome,problem,metric,figure\n";
+    let rows = "e,rounds,0,v,baseline,measured,,rows_per_s,5\ne,rounds,0,w,variant,timed_out,time limit of 2.5 s,rows_per_s,\n";
+    let run = run_of_trials_csv("t.csv", &format!("{head}{rows}")).unwrap();
+    let trials = &run.experiments[0].variants[1].trials;
+    assert_eq!((trials.timed_out, trials.failed), (1, 0));
 }

@@ -31,6 +31,11 @@ pub enum Doubt {
         /// The run.
         run: String,
     },
+    /// Of a run the settings of its variants, their statements and disturbed blocks are not known.
+    TablesAlone {
+        /// The run.
+        run: String,
+    },
     /// A run was stopped before its end.
     Unfinished {
         /// The run.
@@ -60,7 +65,7 @@ const MIB: &str = " MiB";
 
 /// Everything that differs; nothing where of a run only the trials are known.
 pub(super) fn differences(base: &RunDigest, new: &RunDigest) -> Vec<Difference> {
-    if base.trials_alone || new.trials_alone {
+    if !(base.has_facts() && new.has_facts()) {
         return Vec::new();
     }
     differences_of(&facts(base), &facts(new))
@@ -113,6 +118,9 @@ fn differences_of(one: &[(String, String)], other: &[(String, String)]) -> Vec<D
 
 /// What is known of machine, engines and plan, by name.
 pub(crate) fn facts(run: &RunDigest) -> Vec<(String, String)> {
+    if let Some(tables) = &run.of_tables {
+        return tables.facts.clone();
+    }
     let (machine, plan) = (&run.environment.machine, &run.plan);
     let mut facts = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -186,9 +194,12 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
     }
     for run in [base, new] {
         let name = || run.plan.id.clone();
-        if run.trials_alone {
-            doubts.push(Doubt::TrialsAlone { run: name() });
-        } else if !run.is_complete() {
+        doubts.extend(match (run.trials_alone, &run.of_tables) {
+            (true, None) => Some(Doubt::TrialsAlone { run: name() }),
+            (true, Some(_)) => Some(Doubt::TablesAlone { run: name() }),
+            (false, _) => None,
+        });
+        if run.has_facts() && !run.is_complete() {
             doubts.push(Doubt::Unfinished { run: name() });
         }
         for experiment in &run.experiments {
@@ -199,7 +210,7 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
                     experiment: key(),
                 });
             }
-            if experiment.preliminary {
+            if experiment.is_preliminary() {
                 doubts.push(Doubt::Preliminary {
                     run: name(),
                     experiment: key(),

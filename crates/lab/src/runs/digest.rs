@@ -8,7 +8,7 @@ use crate::analysis::{Analysis, ExperimentAnalysis, Summary, TrialCounts, Varian
 use crate::design::StopReason;
 use crate::level::Settings;
 use crate::record::{EnvironmentFile, RunPlan};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, MIN_BLOCKS_FOR_WILCOXON};
 use crate::trial::{EngineMark, StatementRecord};
 
 /// What comparisons need of a run. It reads the JSON export of a run, of which it leaves out the rest.
@@ -23,6 +23,18 @@ pub struct RunDigest {
     /// Whether it is known from a table of its trials, so that plan and environment say nothing.
     #[serde(skip)]
     pub trials_alone: bool,
+    /// What further tables say of it.
+    #[serde(skip)]
+    pub of_tables: Option<OfTables>,
+}
+
+/// What the tables of an export say of a run in addition to its trials.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfTables {
+    /// What is known of machine, engines and plan, by name.
+    pub facts: Vec<(String, String)>,
+    /// Whether every experiment was measured to its end.
+    pub is_complete: bool,
 }
 
 /// One experiment on one directory.
@@ -77,6 +89,7 @@ impl From<Analysis> for RunDigest {
             environment: run.environment,
             experiments: run.experiments.into_iter().map(Into::into).collect(),
             trials_alone: false,
+            of_tables: None,
         }
     }
 }
@@ -132,13 +145,27 @@ impl RunDigest {
         super::facts(self)
     }
 
+    /// Whether anything is known of machine, engines and plan.
+    pub(super) fn has_facts(&self) -> bool {
+        !self.trials_alone || self.of_tables.is_some()
+    }
+
     /// Whether every experiment was measured to its end.
     pub fn is_complete(&self) -> bool {
-        self.experiments.iter().all(|it| it.stop.is_some())
+        match &self.of_tables {
+            Some(tables) => tables.is_complete,
+            None => self.experiments.iter().all(|it| it.stop.is_some()),
+        }
     }
 }
 
 impl ExperimentDigest {
+    /// Whether a variant has fewer rounds than the exact method takes.
+    pub fn is_preliminary(&self) -> bool {
+        let few = |it: &VariantDigest| (1..MIN_BLOCKS_FOR_WILCOXON).contains(&it.log_ratios.len());
+        self.preliminary || self.variants.iter().any(few)
+    }
+
     /// Whether the A/A check says that the instrument saw a difference where there is none.
     pub fn aa_check_alarm(&self) -> bool {
         let check = self.aa_check.as_ref();

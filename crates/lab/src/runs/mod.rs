@@ -12,12 +12,12 @@ use serde::Serialize;
 use crate::analysis::Summary;
 use crate::exact::{self, Change, Figure, Side};
 use crate::metric;
-use crate::stats::{ALPHA, Independent, Interval};
+use crate::stats::{ALPHA, Independent, Interval, LARGEST_DETECTABLE};
 use crate::trial::{Measured, Outcome};
 
 pub use circumstances::{Difference, Doubt};
 pub(crate) use circumstances::{facts, known_differences};
-pub use digest::{ExperimentDigest, RunDigest, VariantDigest};
+pub use digest::{ExperimentDigest, OfTables, RunDigest, VariantDigest};
 
 /// Two runs compared.
 #[derive(Clone, Debug, Serialize)]
@@ -94,7 +94,7 @@ pub enum Incomparable {
     OtherBaseline,
     /// A run did not measure it, or not its baseline.
     Unmeasured,
-    /// A run has too few rounds with a ratio.
+    /// The runs have too few rounds with a ratio for their noise: even a tenfold change might have gone undetected.
     FewRounds,
 }
 
@@ -218,6 +218,7 @@ impl RatioChange {
         alpha: f64,
     ) -> Result<RatioChange, Incomparable> {
         let of = Independent::of(&base.log_ratios, &new.log_ratios, alpha);
+        let of = of.filter(|it| it.detectable.exp_m1() <= LARGEST_DETECTABLE);
         let is_measured = |it: &VariantDigest| it.summaries.contains_key(metric);
         let it = match of {
             Some(it) => it,

@@ -67,7 +67,7 @@ impl Estimate {
 }
 
 /// The largest difference that a comparison must have been able to detect to be reported: a ratio of 10.
-const LARGEST_DETECTABLE: f64 = 9.0;
+pub(crate) const LARGEST_DETECTABLE: f64 = 9.0;
 
 impl Estimate {
     /// As [`Estimate::from_log_ratios`] at [`ALPHA`]; none where the rounds are too few for their noise: fewer

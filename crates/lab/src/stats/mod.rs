@@ -38,6 +38,7 @@ mod wilcoxon;
 pub use changes::change_points;
 pub use descriptive::{mean, median, quantile, range, standard_deviation};
 pub use error::SampleError;
+pub(crate) use estimate::LARGEST_DETECTABLE;
 pub use estimate::{Estimate, p_value};
 pub use groups::{RankedVariant, Ranking, rank_variants, rank_variants_by_means};
 pub use independent::Independent;

@@ -23,7 +23,7 @@ Examples:
 Except of runs, nothing is timed: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs, query plans and
 answers are compared. They are the same on every machine.")]
 pub struct CompareArgs {
-    /// Folders of runs or their exports (JSON, or CSV tables of trials), a trace of `pragmark record`, or files of SQL as for
+    /// Folders of runs or their exports (JSON, SQLite, Parquet, or CSV tables of trials), a trace of `pragmark record`, or files of SQL as for
     /// `pragmark measure`. Several files are compared with one another.
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,

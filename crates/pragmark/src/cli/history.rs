@@ -14,9 +14,9 @@ Examples:
   pragmark history benchmarks --format html --out history.html
   pragmark history --notes pragmark                  exports in the notes of this git repository
 
-A folder may contain runs and their JSON exports.")]
+A folder may contain runs and their JSON exports; an SQLite or Parquet export is named itself.")]
 pub struct HistoryArgs {
-    /// Folders below which runs and their JSON exports are looked for.
+    /// Folders below which runs and their JSON exports are looked for, or exports.
     #[arg(default_value = crate::library::RUNS)]
     pub folders: Vec<PathBuf>,
     /// Read the notes of this git repository with this name instead: each is the JSON export of a run.

@@ -10,6 +10,8 @@ use crate::failure::{Exit, Failure};
 
 /// The file by which the folder of a run is known.
 const PLAN: &str = "run.json";
+/// Files of pragmark that are no exports: the trials of a run over a fleet are in the folders of its classes.
+const NO_EXPORTS: [&str; 2] = [super::fleet::FILE, "environment.json"];
 /// How deep below a folder runs are looked for.
 const DEPTH: usize = 5;
 
@@ -47,7 +49,7 @@ fn sources(args: &HistoryArgs) -> Result<Vec<digests::Read>, Failure> {
 enum Kind {
     /// The folder of a run.
     Run,
-    /// A JSON file that is in none.
+    /// A JSON file that is in none, or tables.
     Export,
 }
 
@@ -74,11 +76,15 @@ fn add(folder: &Path, depth: usize, all: &mut Vec<(Kind, PathBuf)>) -> std::io::
         all.push((Kind::Run, folder.to_owned()));
         return Ok(());
     }
+    if folder.is_file() || digests::is_folder_of_tables(folder) {
+        all.push((Kind::Export, folder.to_owned()));
+        return Ok(());
+    }
     let mut below = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
-        if kind.is_file() && path.extension().is_some_and(|it| it == "json") {
+        if kind.is_file() && is_export(&path) {
             all.push((Kind::Export, path));
         } else if depth > 0 && kind.is_dir() {
             below.push(path);
@@ -88,4 +94,10 @@ fn add(folder: &Path, depth: usize, all: &mut Vec<(Kind, PathBuf)>) -> std::io::
     below
         .iter()
         .try_for_each(|folder| add(folder, depth - 1, all))
+}
+
+/// Whether it is meant to be an export.
+fn is_export(path: &Path) -> bool {
+    let is_own = NO_EXPORTS.iter().any(|own| path.ends_with(own));
+    !is_own && path.extension().is_some_and(|it| it == "json")
 }

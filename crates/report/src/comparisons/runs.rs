@@ -188,6 +188,9 @@ fn doubt(it: &Doubt) -> String {
         Doubt::TrialsAlone { run } => format!(
             "{run} is a table of trials: its machine, engines, settings and statements, and which blocks were disturbed, are not known."
         ),
+        Doubt::TablesAlone { run } => format!(
+            "{run} is from the tables of an export: the settings of its variants, their statements, and which blocks were disturbed, are not known."
+        ),
         Doubt::Unfinished { run } => format!("{run} was stopped before its end."),
         Doubt::AaCheck { run, experiment } => format!(
             "{experiment} in {run}: the A/A check saw a difference between two measurements of the baseline."

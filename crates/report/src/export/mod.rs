@@ -8,6 +8,7 @@
 mod cells;
 mod claims;
 mod metrics;
+mod read_tables;
 mod read_trials;
 mod services;
 mod tables;
@@ -22,6 +23,7 @@ use crate::Result;
 pub use cells::Columns;
 pub use claims::claims_csv;
 pub use metrics::metrics_csv;
+pub use read_tables::{NEEDED_TABLES, RunOfTables};
 pub use read_trials::run_of_trials_csv;
 pub use services::{Benchstat, Direction, bencher, github_benchmark};
 pub use tables::{Datum, Kind, TABLES, TableForm, TableRow, run_rows, trial_rows};

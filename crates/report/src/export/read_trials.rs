@@ -94,22 +94,14 @@ impl<'a> Row<'a> {
     /// The trial; `place` is its position where the table has none.
     fn trial(&self, place: u32) -> Result<TrialRecord, String> {
         self.cell("round")?;
-        let role = self.cell("role")?;
-        let known = ROLES.into_iter().find(|it| trials::role(*it) == role);
-        let purpose = self.cell("purpose")?;
-        let mut purposes = Purpose::ALL.into_iter();
-        let of =
-            |column: &str, text: &str| format!("`{text}` in the column `{column}` is not known");
         Ok(TrialRecord {
-            purpose: purposes
-                .find(|it| trials::purpose(*it) == purpose)
-                .ok_or_else(|| of("purpose", purpose))?,
+            purpose: purpose_of(self.cell("purpose")?)?,
             experiment: plain(self.cell("experiment")?).to_owned(),
             round: self.number("round", 0)?,
             block: self.number("block", 0)?,
             position: self.number("position", place)?,
             variant: plain(self.cell("variant")?).to_owned(),
-            role: known.ok_or_else(|| of("role", role))?,
+            role: role_of(self.cell("role")?)?,
             agent: None,
             started: String::new(),
             wall_s: 0.0,
@@ -119,14 +111,12 @@ impl<'a> Row<'a> {
     }
 
     fn outcome(&self) -> Result<Outcome, String> {
-        let why = || plain(self.optional("problem").unwrap_or_default()).to_owned();
-        Ok(match self.cell("outcome")? {
-            "measured" => Outcome::Measured(Box::new(Measured {
+        let why = plain(self.optional("problem").unwrap_or_default());
+        outcome(self.cell("outcome")?, why, || {
+            Ok(Measured {
                 metrics: self.metrics()?,
                 ..Measured::default()
-            })),
-            "skipped" => Outcome::Skipped { why: why() },
-            _ => Outcome::Failed { why: why() },
+            })
         })
     }
 
@@ -146,4 +136,40 @@ impl<'a> Row<'a> {
         let filled = all.filter(|(_, text)| !text.is_empty());
         filled.map(|(name, text)| figure(name, text)).collect()
     }
+}
+
+fn unknown(column: &str, text: &str) -> String {
+    format!("`{text}` in the column `{column}` is not known")
+}
+
+/// The purpose with this name in a table.
+pub(super) fn purpose_of(name: &str) -> Result<Purpose, String> {
+    let known = Purpose::ALL.into_iter();
+    let mut known = known.filter(|it| trials::purpose(*it) == name);
+    known.next().ok_or_else(|| unknown("purpose", name))
+}
+
+/// The role with this name in a table.
+pub(super) fn role_of(name: &str) -> Result<Role, String> {
+    let known = ROLES.into_iter().find(|it| trials::role(*it) == name);
+    known.ok_or_else(|| unknown("role", name))
+}
+
+/// The outcome with this name and this problem.
+pub(super) fn outcome(
+    name: &str,
+    problem: &str,
+    measured: impl FnOnce() -> Result<Measured, String>,
+) -> Result<Outcome, String> {
+    let why = problem.to_owned();
+    Ok(match name {
+        "measured" => Outcome::Measured(Box::new(measured()?)),
+        "skipped" => Outcome::Skipped { why },
+        "failed" => Outcome::Failed { why },
+        "timed_out" => Outcome::TimedOut {
+            limit_s: trials::time_limit(problem)
+                .ok_or_else(|| format!("`{problem}` in the column `problem` is no time limit"))?,
+        },
+        other => return Err(unknown("outcome", other)),
+    })
 }

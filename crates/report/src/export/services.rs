@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use lab::analysis::{Analysis, ExperimentAnalysis, Summary, VariantAnalysis};
 use lab::metric::{self, Unit};
 use lab::record::{RunPlan, TrialRecord};
+use lab::seed::Seed;
 use lab::trial::Outcome;
 use serde_json::{Value, json};
 
@@ -35,14 +36,31 @@ pub fn bencher(analysis: &Analysis) -> Result<String> {
         let measures = metrics.iter().filter_map(|metric| {
             let it = variant.summaries.get(metric)?;
             let value = json!({"value": it.median, "lower_value": it.range.low, "upper_value": it.range.high});
-            Some((metric.clone(), value))
+            Some((shortened(metric, MOST_OF_MEASURE), value))
         });
         let measures: serde_json::Map<String, Value> = measures.collect();
         if !measures.is_empty() {
+            let name = shortened(&name, MOST_OF_BENCHMARK);
             all.insert(name, Value::Object(measures));
         }
     }
     Ok(escaped_json(&serde_json::to_string_pretty(&all)?) + "\n")
+}
+
+/// The longest name of a benchmark that Bencher accepts, in bytes.
+const MOST_OF_BENCHMARK: usize = 1_024;
+/// The longest name of a measure that it accepts.
+const MOST_OF_MEASURE: usize = 64;
+
+/// A name of at most so many bytes: a longer one ends in a checksum of the whole, which is the same in every run.
+fn shortened(name: &str, most: usize) -> String {
+    if name.len() <= most {
+        return name.to_owned();
+    }
+    let checksum = format!("~{:016x}", Seed(0).child(name).0);
+    let mut ends = (0..=most - checksum.len()).rev();
+    let end = ends.find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}{checksum}", &name[..end])
 }
 
 /// The custom format of github-action-benchmark (`customBiggerIsBetter`, `customSmallerIsBetter`): the metrics with this
@@ -186,6 +204,16 @@ fn is_other(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_are_shortened_and_differ_still() {
+        let long = |end: &str| format!("p99_us.{}{end}", "é".repeat(40));
+        let [one, other] = ["a", "b"].map(|end| shortened(&long(end), MOST_OF_MEASURE));
+        assert!(one.len() <= 64 && one.len() > 60, "{one}");
+        assert_ne!(one, other);
+        assert_eq!(one, shortened(&long("a"), MOST_OF_MEASURE));
+        assert_eq!(shortened("p99_us.find", MOST_OF_MEASURE), "p99_us.find");
+    }
 
     #[test]
     fn names_are_words_for_go() {

@@ -48,11 +48,11 @@ pub struct TableForm {
 /// A row of the table with this index among [`TABLES`].
 pub type TableRow = (usize, Vec<Datum>);
 
-const RUN: usize = 0;
-const ENVIRONMENT: usize = 1;
-const EXPERIMENT: usize = 2;
-const TRIAL: usize = 3;
-const FIGURE: usize = 4;
+pub(super) const RUN: usize = 0;
+pub(super) const ENVIRONMENT: usize = 1;
+pub(super) const EXPERIMENT: usize = 2;
+pub(super) const TRIAL: usize = 3;
+pub(super) const FIGURE: usize = 4;
 const ESTIMATE: usize = 5;
 const CLAIM: usize = 6;
 
@@ -283,7 +283,6 @@ fn estimate_rows(
         let is_own = *metric == experiment.metric;
         let effect = variant.effect.as_ref().filter(|_| is_own);
         let estimate = effect.map(|effect| &effect.estimate);
-        let finite = |value: f64| Some(value).filter(|it| it.is_finite());
         let row = vec![
             run.into(),
             (&experiment.key).into(),
@@ -308,6 +307,11 @@ fn estimate_rows(
     rows.collect()
 }
 
+/// The end of an interval; none where it has no end there.
+fn finite(value: f64) -> Option<f64> {
+    Some(value).filter(|it| it.is_finite())
+}
+
 fn claim_row(run: &str, experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<Datum> {
     vec![
         run.into(),
@@ -316,8 +320,8 @@ fn claim_row(run: &str, experiment: &ExperimentAnalysis, judged: &Judged) -> Vec
         (&judged.claim.says).into(),
         judged.verdict.to_string().as_str().into(),
         judged.figure.into(),
-        judged.interval.map(|it| it.low).into(),
-        judged.interval.map(|it| it.high).into(),
+        judged.interval.and_then(|it| finite(it.low)).into(),
+        judged.interval.and_then(|it| finite(it.high)).into(),
         judged.bounds.low.into(),
         judged.bounds.high.into(),
         judged.claim.published.into(),

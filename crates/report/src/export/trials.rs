@@ -201,6 +201,15 @@ pub(super) fn ended(outcome: &Outcome) -> (&'static str, String) {
         Outcome::Measured(_) => ("measured", String::new()),
         Outcome::Skipped { why } => ("skipped", why.clone()),
         Outcome::Failed { why } => ("failed", why.clone()),
-        Outcome::TimedOut { limit_s } => ("timed_out", format!("time limit of {limit_s} s")),
+        Outcome::TimedOut { limit_s } => ("timed_out", format!("{TIME_LIMIT}{limit_s} s")),
     }
+}
+
+/// How the problem of a trial begins that was stopped at its time limit.
+const TIME_LIMIT: &str = "time limit of ";
+
+/// The limit in seconds in the problem of such a trial.
+pub(super) fn time_limit(problem: &str) -> Option<f64> {
+    let number = problem.strip_prefix(TIME_LIMIT)?.strip_suffix(" s")?;
+    number.parse().ok()
 }

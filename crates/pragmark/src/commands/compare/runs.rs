@@ -13,11 +13,13 @@ use crate::failure::{Exit, Failure};
 
 /// Compares the runs in these folders and exports.
 pub fn execute(args: &CompareArgs, paths: &[PathBuf]) -> Result<Exit, Failure> {
-    if paths.len() < 2 {
+    let read = digests::read(paths);
+    let is_pair = read.len() == 2;
+    if read.len() < 2 {
         return Err(Failure::usage("there is nothing to compare the run with")
             .hint("name two runs: `pragmark compare BASE NEW`"));
     }
-    let mut read = digests::read(paths).into_iter();
+    let mut read = read.into_iter();
     let Some((_, base)) = read.next() else {
         return Ok(Exit::Success);
     };
@@ -29,7 +31,7 @@ pub fn execute(args: &CompareArgs, paths: &[PathBuf]) -> Result<Exit, Failure> {
                 comparisons.push(RunComparison::of(&base, &new));
                 settle.extend(commands(&base, &new));
             }
-            Err(failure) if paths.len() == 2 => return Err(failure),
+            Err(failure) if is_pair => return Err(failure),
             Err(failure) => unreadable.push((name, failure.words())),
         }
     }

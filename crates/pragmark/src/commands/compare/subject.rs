@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::commands::digests;
 use crate::failure::Failure;
 
 /// What is compared.
@@ -23,14 +24,18 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 impl Subject {
     /// What these paths are.
     pub fn of(paths: &[PathBuf]) -> Result<Subject, Failure> {
-        let is_run = |path: &&PathBuf| path.is_dir() || is_export(path);
-        match paths.iter().filter(is_run).count() {
+        let mut runs = 0;
+        for path in paths {
+            let is_run = path.is_dir() || is_export(path);
+            runs += usize::from(is_run || (is_database(path)? && digests::is_database(path)?));
+        }
+        match runs {
             0 => {}
             runs if runs == paths.len() => return Ok(Subject::Runs(paths.to_vec())),
             _ => {
                 return Err(
                     Failure::usage("runs and other files exclude one another").hint(
-                        "a run is its folder, its JSON export or its table of trials (`pragmark export RUN --wide --out RUN.csv`)",
+                        "a run is its folder or its export: JSON, SQLite, Parquet, or its table of trials (`pragmark export RUN --wide --out RUN.csv`)",
                     ),
                 );
             }

@@ -11,7 +11,7 @@ use crate::commands::output;
 use crate::failure::Failure;
 
 /// The file that says what was chosen.
-pub(super) const FILE: &str = "fleet.json";
+pub(in crate::commands) const FILE: &str = "fleet.json";
 
 /// Version of the file.
 const FORMAT: u32 = 1;

@@ -18,6 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
 pub use analysis::{is_fleet, report};
+pub(in crate::commands) use folder::FILE;
 pub use objects::target;
 
 /// The environment variable with the password of `--nats-user`.

@@ -100,6 +100,16 @@ fn a_history_is_read_from_exports_and_an_empty_folder_has_none() {
         .pragmark(&["history", "exports"])
         .exits(0)
         .says(&["History of 1 runs", "run-007"]);
+    // In its folder and in an export, next to the record of a fleet and what is no export.
+    laboratory.write("history/fleet.json", "{}");
+    std::fs::copy(
+        laboratory.path().join("exports/a.json"),
+        laboratory.path().join("history/a.json"),
+    )
+    .unwrap();
+    let all = laboratory.pragmark(&["history", "history"]).exits(0);
+    let all = all.says(&["History of 2 runs"]);
+    assert!(!all.stdout().contains("could not be read"));
     std::fs::create_dir(laboratory.path().join("empty")).unwrap();
     laboratory
         .pragmark(&["history", "empty"])

@@ -22,9 +22,11 @@ fn with_runs() -> Laboratory {
             "--vary",
             "cache_size=-2000,-64000",
             "--rounds",
-            "3",
+            "5",
             "--set",
             "transactions=60",
+            "--set",
+            "synchronous=off",
         ];
         laboratory.pragmark(&[&work[..], &vary].concat()).exits(0);
     }
@@ -69,6 +71,33 @@ fn two_runs_and_their_exports_differ_in_ratios_and_counters_and_never_in_absolut
         .pragmark(&compare(&["before", "after.csv"]))
         .exits(0)
         .says(&["after.csv is a table of trials", "Not known: a table"]);
+}
+
+#[test]
+fn runs_are_compared_from_the_tables_of_an_export() {
+    let laboratory = with_runs();
+    let in_json = |sides: &[&str]| {
+        let json = [sides, &["--format", "json"]].concat();
+        laboratory.pragmark(&compare(&json)).exits(0).json()
+    };
+    let whole = in_json(&RUNS);
+    for (format, out) in [("sqlite", "runs.db"), ("parquet", "tables")] {
+        let export = [&["export"], &RUNS[..], &["--format", format, "--out", out]].concat();
+        laboratory.pragmark(&export).exits(0);
+        let read = in_json(&[out]);
+        assert_eq!(read[0]["differences"], whole[0]["differences"], "{format}");
+        let [read, whole] = [&read, &whole].map(|it| &it[0]["experiments"][0]["variants"][1]);
+        assert_eq!(read["change"], whole["change"], "{format}");
+        assert_eq!(read["base"], whole["base"], "{format}");
+        laboratory
+            .pragmark(&["history", out])
+            .exits(0)
+            .says(&["History of 2 runs"]);
+    }
+    laboratory
+        .pragmark(&compare(&["before", "runs.db"]))
+        .exits(0)
+        .says(&["is from the tables of an export"]);
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! Runs from wherever they are: folders, JSON exports, and the notes of a git repository.
+//! Runs from wherever they are: folders, exports in every form, and the notes of a git repository.
+
+mod tables;
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use std::thread;
 use ::report::export::run_of_trials_csv;
 use lab::runs::RunDigest;
 
+pub use tables::{is_database, is_folder as is_folder_of_tables};
+
 use super::git::git;
 use super::report;
 use crate::failure::Failure;
@@ -14,21 +18,42 @@ use crate::failure::Failure;
 /// What came of reading a run, with what it was called.
 pub type Read = (String, Result<RunDigest, Failure>);
 
-/// Reads runs, as many at a time as there are processors; the answers are in the order of the paths.
+/// Reads runs, as many at a time as there are processors; the answers are in the order of the paths. A database and a folder
+/// of tables may have several runs.
 pub fn read(paths: &[PathBuf]) -> Vec<Read> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let several = |paths: &[PathBuf]| {
         thread::scope(|scope| {
-            let readers: Vec<_> = paths.iter().map(|path| scope.spawn(|| one(path))).collect();
+            let readers: Vec<_> = paths.iter().map(|path| scope.spawn(|| all(path))).collect();
             let joined = readers.into_iter().map(|it| it.join());
             joined
-                .map(|it| it.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .flat_map(|it| it.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect::<Vec<_>>()
         })
     };
-    let read = paths.chunks(threads).flat_map(several);
-    let names = paths.iter().map(|path| path.display().to_string());
-    names.zip(read).collect()
+    paths.chunks(threads).flat_map(several).collect()
+}
+
+/// The runs at a path.
+fn all(path: &Path) -> Vec<Read> {
+    let name = path.display().to_string();
+    match is_of_tables(path) {
+        true => tables::read(path).unwrap_or_else(|failure| vec![(name, Err(failure))]),
+        false => vec![(name, one(path))],
+    }
+}
+
+/// Whether it is an export as tables: a database, or a folder of Parquet files.
+fn is_of_tables(path: &Path) -> bool {
+    let text = ["json", "csv"];
+    let is_text = |path: &Path| {
+        path.extension()
+            .is_some_and(|it| text.iter().any(|text| it == *text))
+    };
+    match path.is_dir() {
+        true => tables::is_folder(path),
+        false => !is_text(path),
+    }
 }
 
 /// The run in a folder or in an export.

@@ -1,0 +1,108 @@
+//! Runs read from the tables of an export, to compare them.
+
+mod made_up;
+
+use lab::runs::{Doubt, RatioVerdict, RunComparison, RunDigest};
+use lab::stats::Interval;
+use pragmark_report as report;
+use report::export::{Datum, NEEDED_TABLES, RunOfTables, TABLES, TableRow, run_rows, trial_rows};
+
+/// The rows of the made-up run, table by table.
+fn rows() -> Vec<TableRow> {
+    let (plan, _, trials) = made_up::run();
+    let mut rows = run_rows(made_up::analysis());
+    for (number, trial) in (0..).zip(&trials) {
+        rows.extend(trial_rows(&plan.id, number, trial));
+    }
+    rows.sort_by_key(|(table, _)| *table);
+    rows
+}
+
+fn read(rows: &[TableRow]) -> Result<RunDigest, String> {
+    let mut run = RunOfTables::default();
+    let needed = rows.iter().filter(|it| NEEDED_TABLES.contains(&it.0));
+    needed.into_iter().try_for_each(|row| run.add(row))?;
+    run.finish()
+}
+
+#[test]
+fn the_tables_of_a_run_have_its_ratios_figures_and_circumstances() {
+    let (whole, read) = (
+        RunDigest::from(made_up::analysis().clone()),
+        read(&rows()).unwrap(),
+    );
+    assert_eq!(read.plan.id, whole.plan.id);
+    assert_eq!(read.facts(), whole.facts());
+    for (base, new) in [(&whole, &read), (&read, &whole)] {
+        let comparison = RunComparison::of(base, new);
+        assert_eq!(comparison.differences, []);
+        assert_eq!(comparison.experiments.len(), whole.experiments.len());
+        let variants = comparison.experiments.iter().flat_map(|it| &it.variants);
+        let changes: Vec<_> = variants.filter_map(|it| it.change).collect();
+        assert!(changes.len() > 10);
+        let is_none = |verdict| verdict == RatioVerdict::NotDetectable;
+        assert!(changes.iter().all(|it| is_none(it.verdict)));
+        let alone = Doubt::TablesAlone {
+            run: whole.plan.id.clone(),
+        };
+        assert!(comparison.doubts.contains(&alone));
+        let text = report::render::markdown(&report::runs(&[comparison], &[], &[]));
+        assert!(text.contains("from the tables of an export"), "{text}");
+    }
+}
+
+#[test]
+fn an_interval_without_an_end_has_none_in_the_tables() {
+    let mut analysis = made_up::analysis().clone();
+    let mut claims = analysis
+        .experiments
+        .iter_mut()
+        .flat_map(|it| &mut it.claims);
+    claims.next().unwrap().interval = Some(Interval::EVERYTHING);
+    let rows = run_rows(&analysis);
+    let mut cells = rows.iter().flat_map(|(_, cells)| cells);
+    assert!(!cells.any(|it| matches!(it, Datum::Real(number) if !number.is_finite())));
+}
+
+#[test]
+fn another_machine_is_seen_in_the_tables() {
+    let mut other = rows();
+    for (table, cells) in &mut other {
+        if TABLES[*table].name == "environment" && cells[1] == "CPU".into() {
+            cells[2] = "another CPU".into();
+        }
+    }
+    let comparison = RunComparison::of(&read(&rows()).unwrap(), &read(&other).unwrap());
+    assert_eq!(comparison.differences[0].new, "another CPU");
+    assert!(comparison.doubts.contains(&Doubt::OtherMachine));
+}
+
+#[test]
+fn cells_that_are_not_what_they_should_be_are_named() {
+    let with = |table: &str, column: &str, cell: Datum| {
+        let mut rows = rows();
+        let of = |it: &&mut TableRow| TABLES[it.0].name == table;
+        let (number, cells) = rows.iter_mut().find(of).unwrap();
+        let columns = TABLES[*number].columns;
+        let place = columns.iter().position(|it| it.0 == column).unwrap();
+        cells[place] = cell;
+        read(&rows).unwrap_err()
+    };
+    for (table, column, cell, words) in [
+        ("trial", "role", "king".into(), "`king`"),
+        (
+            "trial",
+            "round",
+            Datum::Integer(-1),
+            "column round of the table trial",
+        ),
+        ("trial", "outcome", "lost".into(), "`lost`"),
+        ("figure", "trial", Datum::Integer(1 << 40), "no trial"),
+        ("figure", "value", Datum::None, "column value"),
+        ("run", "complete", "yes".into(), "column complete"),
+        ("experiment", "metric", "unheard_of".into(), "unheard_of"),
+    ] {
+        let said = with(table, column, cell);
+        assert!(said.contains(words), "{table}.{column}: {said}");
+    }
+}
