@@ -234,3 +234,12 @@ fn ratios_that_would_not_show_a_tenfold_change_are_not_compared() {
         1
     );
 }
+
+#[test]
+fn what_is_not_compared_raises_no_doubt() {
+    let mut base: RunDigest = analysis(USUAL).into();
+    let mut new: RunDigest = analysis(Made { run: 2, ..USUAL }).into();
+    base.experiments[0].preliminary = true;
+    new.experiments[0].key = "another".to_owned();
+    assert_eq!(RunComparison::of(&base, &new).doubts, []);
+}

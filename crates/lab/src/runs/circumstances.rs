@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use super::RunDigest;
+use super::{RunDigest, counterpart};
 use crate::environment::Volume;
 use crate::level::Settings;
 
@@ -192,7 +192,7 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
     if differences(base, new).iter().any(of_machine) {
         doubts.push(Doubt::OtherMachine);
     }
-    for run in [base, new] {
+    for (run, other) in [(base, new), (new, base)] {
         let name = || run.plan.id.clone();
         doubts.extend(match (run.trials_alone, &run.of_tables) {
             (true, None) => Some(Doubt::TrialsAlone { run: name() }),
@@ -202,7 +202,8 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
         if run.has_facts() && !run.is_complete() {
             doubts.push(Doubt::Unfinished { run: name() });
         }
-        for experiment in &run.experiments {
+        let compared = run.experiments.iter();
+        for experiment in compared.filter(|it| counterpart(it, other).is_some()) {
             let key = || experiment.key.clone();
             if experiment.aa_check_alarm() {
                 doubts.push(Doubt::AaCheck {

@@ -14,8 +14,9 @@ use crate::words::metric_heading;
 /// How much of a statement a table quotes, in characters.
 const QUOTED: usize = 70;
 /// Counters of the whole work that the summary names if they changed.
-const IN_SUMMARY: [&str; 6] = [
+const IN_SUMMARY: [&str; 7] = [
     "vm_steps",
+    "reads",
     "syncs",
     "pages_written",
     "bytes_written",

@@ -53,7 +53,7 @@ fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
     let mut sections = vec![
         Section::new(
             &anchor("circumstances"),
-            Kind::Chapter,
+            Kind::Highlights,
             "What differs in the circumstances",
             circumstances(comparison),
         ),
@@ -245,14 +245,17 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
         Column::right(format!("{heading}, base")),
         Column::right(format!("{heading}, new")),
         Column::left("ratio to the baseline, new / base"),
-        Column::left("verdict"),
+        Column::left("verdict").prose(),
     ];
     let rows = experiment
         .variants
         .iter()
         .map(|it| variant_row(&experiment.metric, it));
     blocks.push(Block::table(Table::new("variants", columns, rows)));
-    blocks.extend(counters(experiment));
+    if let Some(table) = counters(experiment) {
+        blocks.push(Block::small("Counters that differ:"));
+        blocks.push(table);
+    }
     blocks
 }
 
@@ -340,13 +343,23 @@ fn counter_rows(it: &VariantComparison) -> Vec<Row> {
             Cell::number(Some(figures::count(figure.base, &figure.metric))),
             Cell::number(Some(figures::count(figure.new, &figure.metric))),
             match is_once {
-                true => Cell::new("counted once").signed("?", Tone::Doubt),
+                true => Cell::new(how_much_once(figure)).signed("?", Tone::Doubt),
                 false => figures::ratio(figure),
             },
         ])
     };
     let known = |(_, it): &(Option<&str>, &Figure)| metric::find(&it.metric).is_some();
     exact.chain(once).filter(known).map(row).collect()
+}
+
+/// How much a counter of a single counting pass differs.
+fn how_much_once(figure: &Figure) -> String {
+    match (figure.base, figure.new) {
+        (Count::Once(base), Count::Once(new)) if base > 0.0 && new > 0.0 => {
+            format!("{}, counted once", figures::times(new / base))
+        }
+        _ => "counted once".to_owned(),
+    }
 }
 
 fn settling(commands: &[String]) -> Option<Section> {
@@ -361,4 +374,25 @@ fn settling(commands: &[String]) -> Option<Section> {
     ];
     (!commands.is_empty())
         .then(|| Section::new("settle", Kind::Chapter, "What would settle it", blocks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::exact::Change;
+
+    #[test]
+    fn a_counter_of_a_single_pass_says_how_much_it_differs() {
+        let of = |base: f64, new: f64| {
+            how_much_once(&Figure {
+                metric: "bytes_written_per_row".to_owned(),
+                base: Count::Once(base),
+                new: Count::Once(new),
+                change: Change::NotExact,
+            })
+        };
+        assert_eq!(of(10.0, 20.0), "×2, counted once");
+        assert_eq!(of(15.1, 15.12), "0.1 % more, counted once");
+        assert_eq!(of(0.0, 1.0), "counted once");
+    }
 }

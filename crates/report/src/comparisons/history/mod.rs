@@ -51,7 +51,7 @@ fn subject(series: &Series, scale: &Scale) -> String {
     let heading = metric_heading(&series.metric);
     match scale {
         Scale::Metric(_) => heading,
-        Scale::Ratio => format!("{heading} to the baseline"),
+        Scale::Ratio => format!("{heading}, ratio to the baseline"),
     }
 }
 

@@ -151,11 +151,10 @@ impl Axis {
         self.marked(values, |value| figures::tick(value, metric))
     }
 
-    /// Round marks of a logarithmic axis of ratios; close to 1, steps that are round
-    /// in per cent.
+    /// Round marks of an axis of ratios; on a linear one and close to 1, in equal steps.
     pub(super) fn ratio_ticks(&self) -> Vec<Tick> {
         const NARROW: f64 = 3.0;
-        let values = match self.high / self.low < NARROW {
+        let values = match !self.log || self.high / self.low < NARROW {
             true => self.linear_marks(false),
             false => self.decades(),
         };
@@ -316,6 +315,15 @@ mod tests {
         let (once, twice) = (axis.at(1e6).0, axis.at(2e6).0);
         assert!((twice - 2.0 * once).abs() < 1e-9);
         assert_eq!(labels(axis, "rows_per_s"), ["0", "1 M", "2 M"]);
+    }
+
+    #[test]
+    fn ratios_on_an_axis_from_zero_have_marks_in_equal_steps() {
+        let axis = Axis::over([0.4, 7.0]).unwrap();
+        assert!(!axis.is_log() && !axis.is_cut());
+        let ticks = axis.ratio_ticks();
+        let labels: Vec<&str> = ticks.iter().map(|it| it.label.as_str()).collect();
+        assert_eq!(labels, ["×0", "×2", "×4", "×6"]);
     }
 
     #[test]
