@@ -97,7 +97,17 @@ pub(crate) fn unlike_recorded(
 
 /// Reads the content of an attached database that was never crashed.
 pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Content, CrashError> {
-    Content::read(connection, &format!("\"{schema}\"")).map_err(|error| match is_damage(&error) {
+    const REVERSE: &str = "PRAGMA reverse_unordered_selects";
+    // The connection that reads recovered databases has not what a script sets.
+    let reverses = connection.query_i64(REVERSE)? != 0;
+    if reverses {
+        connection.execute(&format!("{REVERSE} = OFF"))?;
+    }
+    let content = Content::read(connection, &format!("\"{schema}\""));
+    if reverses {
+        connection.execute(&format!("{REVERSE} = ON"))?;
+    }
+    content.map_err(|error| match is_damage(&error) {
         true => damaged(message(&error), &format!("on reading `{schema}`")),
         false => CrashError::Engine(error),
     })

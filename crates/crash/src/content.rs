@@ -3,7 +3,8 @@
 use engine::{Connection, EngineError, Value};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The content of one database: its schema and every row of its tables.
+/// The content of one database: its schema, every row of its tables, and the two numbers of the header that are the
+/// application's: `user_version` and `application_id`.
 ///
 /// Root pages and row numbers do not count, because VACUUM changes them; virtual tables count through
 /// the ordinary tables they are kept in.
@@ -42,6 +43,12 @@ impl Content {
             }
             Ok(())
         })?;
+        for name in ["user_version", "application_id"] {
+            match connection.query_i64(&format!("PRAGMA {schema}.{name}"))? {
+                0 => {}
+                number => add(&mut hash, &Value::Integer(number)),
+            }
+        }
         for table in tables {
             let rows = format!("SELECT * FROM {schema}.\"{}\"", table.replace('"', "\"\""));
             connection.for_each_row(&rows, |row| {

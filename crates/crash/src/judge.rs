@@ -59,6 +59,9 @@ pub enum Violation {
         /// All of them.
         #[serde(default)]
         databases: Vec<String>,
+        /// The last transaction that each of them holds.
+        #[serde(default)]
+        latest: Vec<usize>,
     },
 }
 
@@ -67,6 +70,8 @@ pub enum Violation {
 pub enum Judgement {
     /// It holds what the transaction of that number committed.
     Committed(usize),
+    /// By database the last transaction that it holds, where no transaction of several databases is in some only.
+    Apart(Vec<usize>),
     /// It should never have come about.
     Violated(Violation),
 }
@@ -206,7 +211,7 @@ pub fn hash(files: &[File]) -> u128 {
     hash.digest128()
 }
 
-/// The latest commit that left just this.
+/// The latest commit that left just this, or by database where they are not at the same one.
 fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
     let mut contents = Vec::with_capacity(recovered.len());
     for (database, recovered) in recording.databases.iter().zip(recovered) {
@@ -219,21 +224,55 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
     if let Some(number) = commits.rposition(|commit| commit.contents == contents) {
         return Judgement::Committed(number);
     }
-    let never_committed = |number: &usize| {
+    let mut latest = Vec::with_capacity(contents.len());
+    for (number, content) in contents.iter().enumerate() {
         let mut commits = recording.commits.iter();
-        commits.all(|commit| commit.contents[*number] != contents[*number])
-    };
-    Judgement::Violated(match (0..contents.len()).find(never_committed) {
-        Some(number) => {
-            let database = recording.databases[number].clone();
-            match recording.by_pages {
-                true => Violation::Mixed { database },
-                false => Violation::Impossible { database },
-            }
+        match commits.rposition(|commit| commit.contents[number] == *content) {
+            Some(commit) => latest.push(commit),
+            None => return Judgement::Violated(never_committed(recording, number)),
         }
-        None => Violation::Split {
+    }
+    match is_torn(recording, &latest) {
+        false => Judgement::Apart(latest),
+        true => Judgement::Violated(Violation::Split {
             databases: recording.databases.clone(),
-        },
+            latest,
+        }),
+    }
+}
+
+impl Recording {
+    /// As many transactions ahead of this one as the database lacks that lacks most of its own, each holding those up to
+    /// its `latest`.
+    pub(crate) fn held_apart(&self, acknowledged: usize, latest: &[usize]) -> usize {
+        let lacking = latest.iter().enumerate().map(|(database, latest)| {
+            let commits = self.commits.windows(2).zip(1..).take(acknowledged);
+            let changes = |(pair, number): &(&[crate::Commit], usize)| {
+                number > latest && pair[0].contents[database] != pair[1].contents[database]
+            };
+            commits.filter(changes).count()
+        });
+        acknowledged - lacking.max().unwrap_or_default()
+    }
+}
+
+fn never_committed(recording: &Recording, number: usize) -> Violation {
+    let database = recording.databases[number].clone();
+    match recording.by_pages {
+        true => Violation::Mixed { database },
+        false => Violation::Impossible { database },
+    }
+}
+
+/// Whether a transaction that changed several databases is in some of them only, each being at this commit. Transactions
+/// of single databases have no order between databases.
+fn is_torn(recording: &Recording, latest: &[usize]) -> bool {
+    let pairs = recording.commits.windows(2).zip(1..);
+    pairs.into_iter().any(|(pair, number)| {
+        let changed = |database: &usize| pair[0].contents[*database] != pair[1].contents[*database];
+        let changed: Vec<usize> = (0..latest.len()).filter(changed).collect();
+        let has = |database: &usize| latest[*database] >= number;
+        changed.iter().any(has) && !changed.iter().all(has)
     })
 }
 

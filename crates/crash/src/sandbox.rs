@@ -161,14 +161,17 @@ impl Sandbox {
         self.memory.load(files);
         self.recording.take();
         let mut problems = Vec::with_capacity(databases.len());
-        for (number, name) in databases.iter().enumerate() {
-            // Attaching reads the schema, and so recovers what a crash left.
-            let attached = attach(&connection, name, number);
-            problems.push(attached.err().map(unopenable));
-        }
-        for (number, problem) in problems.iter().enumerate() {
-            if problem.is_none() {
-                connection.execute(&format!("DETACH d{number}"))?;
+        for group in databases.chunks(MOST_ATTACHED) {
+            let first = problems.len();
+            for (number, name) in group.iter().enumerate() {
+                // Attaching reads the schema, and so recovers what a crash left.
+                let attached = attach(&connection, name, number);
+                problems.push(attached.err().map(unopenable));
+            }
+            for (number, problem) in problems[first..].iter().enumerate() {
+                if problem.is_none() {
+                    connection.execute(&format!("DETACH d{number}"))?;
+                }
             }
         }
         self.give_back(connection)?;
@@ -249,6 +252,10 @@ impl Sandbox {
         Ok(())
     }
 }
+
+/// Databases that a connection attaches at a time: SQLite's own limit, unless it was compiled with another
+/// (<https://sqlite.org/limits.html>).
+const MOST_ATTACHED: usize = 10;
 
 /// Attaches a database as `d0`, `d1` and so on.
 fn attach(connection: &Connection, name: &str, number: usize) -> Result<(), EngineError> {

@@ -210,8 +210,8 @@ impl Survey<'_, '_> {
         let again = is_new && self.is_chosen_for_second_crash();
         let copy = again.then(|| candidate.files.clone());
         match self.judged(key, candidate.files, &crash)? {
-            Judgement::Violated(violation) => self.keep_violation(&crash, violation),
-            Judgement::Committed(committed) => {
+            Err(violation) => self.keep_violation(&crash, violation),
+            Ok(committed) => {
                 let held = self.recording.held(committed, crash.acknowledged);
                 self.keep_loss(&crash, held);
                 match copy {
@@ -226,29 +226,31 @@ impl Survey<'_, '_> {
         self.second_crash_every > 0 && self.random.below(self.second_crash_every) == 0
     }
 
-    /// Judges files and counts them, equal ones once.
+    /// Judges files and counts them, equal ones once: the last transaction that they hold, or what is wrong.
     fn judged(
         &mut self,
         key: u128,
         files: Vec<File>,
         crash: &Crash<'_>,
-    ) -> Result<Judgement, CrashError> {
-        let mut judgement = self.judge.judge(self.recording, files)?;
+    ) -> Result<Result<usize, Violation>, CrashError> {
+        let judgement = self.judge.judge(self.recording, files)?;
         let is_new = !self.findings.seen.contains_key(&key);
-        let is_split = matches!(judgement, Judgement::Violated(Violation::Split { .. }));
-        if is_split && !self.splits_count {
-            self.findings.tally.split_unpromised += u64::from(is_new);
+        let held_apart = |latest: &[usize]| self.recording.held_apart(crash.acknowledged, latest);
+        let judged = match judgement {
+            Judgement::Committed(committed) => Ok(committed),
+            Judgement::Apart(latest) => Ok(held_apart(&latest)),
             // Each database by itself is in order, and nothing was promised of them together.
-            judgement = Judgement::Committed(crash.acknowledged);
-        }
-        let committed = match &judgement {
-            Judgement::Committed(committed) => Some(*committed),
-            Judgement::Violated(_) => None,
+            Judgement::Violated(Violation::Split { latest, .. }) if !self.splits_count => {
+                self.findings.tally.split_unpromised += u64::from(is_new);
+                Ok(held_apart(&latest))
+            }
+            Judgement::Violated(violation) => Err(violation),
         };
+        let committed = judged.as_ref().ok().copied();
         if is_new {
             self.findings.tally.images += 1;
             self.images.fetch_add(1, Ordering::Relaxed);
-            if let Judgement::Violated(violation) = &judgement {
+            if let Err(violation) = &judged {
                 self.findings.tally.count(violation);
             }
         }
@@ -258,10 +260,10 @@ impl Survey<'_, '_> {
             touched: crash.touched,
             lost: BTreeMap::new(),
         });
-        // Of databases that do not belong together the latest crash decides what is held.
+        // What databases that are apart hold of the transactions depends on the crash: the latest decides.
         seen.committed = committed;
         seen.note(self.recording, crash.acknowledged, crash.touched);
-        Ok(judgement)
+        Ok(judged)
     }
 
     fn keep_violation(
@@ -285,8 +287,8 @@ impl Survey<'_, '_> {
         // The smallest image may show another violation than the original one, touch fewer occasions,
         // and be one that has not been seen: it counts like any other.
         let of_smallest = match self.judged(hash(&files), files.clone(), &smallest)? {
-            Judgement::Violated(now) => now,
-            Judgement::Committed(_) => violation.clone(),
+            Err(now) => now,
+            Ok(_) => violation.clone(),
         };
         self.findings.keep(&Witness {
             violation: Some(of_smallest),
@@ -359,7 +361,7 @@ impl Survey<'_, '_> {
             match self.judge.judge(self.recording, files) {
                 Ok(Judgement::Violated(Violation::Split { .. })) => self.splits_count,
                 Ok(Judgement::Violated(_)) => true,
-                Ok(Judgement::Committed(_)) => false,
+                Ok(Judgement::Committed(_) | Judgement::Apart(_)) => false,
                 Err(error) => {
                     failed = Some(error);
                     false
@@ -396,8 +398,7 @@ impl Survey<'_, '_> {
             }
             self.findings.tally.second_crashes += 1;
             let kept = files.clone();
-            let judgement = self.judged(key, files, crash)?;
-            if let Judgement::Violated(violation) = judgement {
+            if let Err(violation) = self.judged(key, files, crash)? {
                 self.findings.keep(&Witness {
                     faults: crash.faults + faults,
                     violation: Some(violation),

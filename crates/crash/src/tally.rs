@@ -145,6 +145,7 @@ mod tests {
         tally.split_unpromised = 4;
         tally.count(&Violation::Split {
             databases: Vec::new(),
+            latest: Vec::new(),
         });
         assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
         tally.ordinary = counts(90, 1, 7, 2);

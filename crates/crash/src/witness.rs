@@ -192,7 +192,7 @@ fn check(violation: &Violation) -> String {
             let database = quoted(database);
             format!("check_integrity {database}; [ $shown = 0 ] || compare_dumps {database}")
         }
-        Violation::Split { databases } => {
+        Violation::Split { databases, .. } => {
             let compare = |database: &String| format!("compare_dumps {}; ", quoted(database));
             databases.iter().map(compare).collect::<String>() + "together"
         }
@@ -328,7 +328,13 @@ mod tests {
             state(folder.path(), name, numbers);
         }
         let databases = NAMES.map(str::to_owned).to_vec();
-        let script = SCRIPT.replace("@CHECK@", &check(&Violation::Split { databases }));
+        let script = SCRIPT.replace(
+            "@CHECK@",
+            &check(&Violation::Split {
+                databases,
+                latest: Vec::new(),
+            }),
+        );
         let path = folder.path().join("show.sh");
         fs::write(&path, script).unwrap();
         let ended = Command::new("sh").arg(&path).status().unwrap();

@@ -113,7 +113,10 @@ pub(crate) fn class_mark(class: Class) -> (String, Tone) {
     let corrupt = class.uncrashed.then_some(Loss::Corruption);
     let both = Accident::ALL.map(|accident| corrupt.or(class.loss(accident)));
     let signs = both.map(|loss| loss_mark(loss).0).concat();
-    (signs, loss_mark(both.into_iter().max().flatten()).1)
+    let worst = both.into_iter().max().flatten();
+    // What was not measured may be worse than nothing.
+    let known = worst.filter(|worst| *worst > Loss::Nothing || !both.contains(&None));
+    (signs, loss_mark(known).1)
 }
 
 /// A tier without its counts.

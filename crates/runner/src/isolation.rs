@@ -61,6 +61,9 @@ impl Isolation<'_> {
         let Some(Outcome::Failed { why }) = &first else {
             return Ok(first);
         };
+        if is_killed(why) {
+            return Ok(first);
+        }
         match left_in(&spec.directory).filter(|trail| trail.recovery > 0) {
             Some(trail) => {
                 let how = trail.ended.clone().unwrap_or_else(|| why.clone());
@@ -95,6 +98,12 @@ impl Isolation<'_> {
             &mut *self.on_phase,
         )
     }
+}
+
+/// Whether something else ended the process: the system for want of memory, or somebody. No engine sends itself SIGKILL,
+/// and one that hangs is ended by an abort.
+fn is_killed(why: &str) -> bool {
+    why.ends_with("(signal 9)")
 }
 
 /// The measurements of single models as one.

@@ -257,7 +257,10 @@ fn a_recording_whose_sealing_was_killed_can_be_sealed_again() {
     std::fs::write(folder.path().join("end/copy.db"), "half").unwrap();
     std::fs::remove_file(desk.trace()).unwrap();
     seal(&desk.library, &folder, &desk.trace(), &copy).unwrap();
-    assert_eq!(desk.text("SELECT name, problem FROM end_state"), "sqlite_schema Null t Null");
+    assert_eq!(
+        desk.text("SELECT name, problem FROM end_state"),
+        "sqlite_schema Null t Null"
+    );
 }
 
 #[test]

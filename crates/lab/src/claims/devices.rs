@@ -14,6 +14,7 @@ impl Evidence<'_> {
         metric: &str,
     ) -> Result<(Figure, String), Unable> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
+        self.check_same_variants(wanted, metric)?;
         let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
         let both = of.levels.get(metric).zip(to.levels.get(metric));
         let diffs = both.map(|(of, to)| {
@@ -31,6 +32,7 @@ impl Evidence<'_> {
         metric: &str,
     ) -> Result<(Figure, String), Unable> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
+        self.check_same_variants(wanted, metric)?;
         let both = of.samples.get(metric).zip(to.samples.get(metric));
         let changes = both.map(|both| self.changes_of_places(both));
         let changes = changes.filter(|all| !all.is_empty()).ok_or_else(|| {
@@ -43,6 +45,24 @@ impl Evidence<'_> {
             wanted.of, wanted.to
         );
         Ok((Figure::Lead(changes), measure))
+    }
+
+    /// Refuses devices on which different variants were measured: where only the slow ones are missing on one, neither its
+    /// level nor its order is that of all.
+    fn check_same_variants(&self, wanted: &Devices, metric: &str) -> Result<(), Unable> {
+        let measured = |kind: DeviceKind| -> Result<Vec<bool>, Unable> {
+            let samples = self.device(kind)?.samples.get(metric);
+            let has = |variant| samples.is_some_and(|it| !it.values(variant).is_empty());
+            Ok((0..self.variants.len()).map(has).collect())
+        };
+        let (of, to) = (measured(wanted.of)?, measured(wanted.to)?);
+        let differing = (0..of.len()).find(|variant| of[*variant] != to[*variant]);
+        differing.map_or(Ok(()), |variant| {
+            let label = &self.variants[variant].label;
+            Err(Unable::NotMeasured(format!(
+                "{label} was measured on one of the two devices only"
+            )))
+        })
     }
 
     /// For each two variants in either order: the ratio on the one device, and its inverse on the other.

@@ -170,9 +170,13 @@ impl ModelSafety {
     /// of each occasion the worse finding, or sums where both have judged images of their own.
     fn add(&mut self, found: ModelSafety) {
         if self.adds_up && found.adds_up {
+            let loss = |it: &ModelSafety| it.ordinary.counts().map(|counts| counts.loss());
+            self.witness = match loss(&found) > loss(self) {
+                true => found.witness.clone().or(self.witness.take()),
+                false => self.witness.take().or(found.witness.clone()),
+            };
             let both = [&self.ordinary, &found.ordinary].map(|it| (found.model.as_str(), it));
             self.ordinary = Losses::over(both.into_iter());
-            self.witness = self.witness.take().or(found.witness);
             return;
         }
         if weight(found.ordinary.counts()) > weight(self.ordinary.counts()) {

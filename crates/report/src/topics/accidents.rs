@@ -100,16 +100,21 @@ fn kills(subject: &Subject<'_>) -> [Block; 2] {
 
 fn kill_result(variant: &VariantAnalysis) -> String {
     let models = || variant.safety.iter().flat_map(|safety| &safety.models);
-    let counts = models().filter_map(|model| model.ordinary.counts());
-    let damaged: u64 = counts.map(|counts| counts.damaged()).sum();
+    let counts = || models().filter_map(|model| model.ordinary.counts());
+    let corrupt: u64 = counts().map(|counts| counts.corrupt).sum();
+    let losing: u64 = counts().map(|counts| counts.losing).sum();
     let witness = models().find_map(|model| model.witness.as_ref());
-    match (&variant.problem, damaged) {
-        (Some(problem), _) => problem.clone(),
-        (None, 0) => "no violation".to_owned(),
-        (None, some) => {
-            let witness = witness.map_or(String::new(), |witness| format!(": {witness}"));
-            format!("{} damaged databases{witness}", count(some))
-        }
+    let witness = witness.map_or(String::new(), |witness| format!(": {witness}"));
+    let losing_words = format!("{} without acknowledged transactions", count(losing));
+    match (&variant.problem, corrupt, losing) {
+        (Some(problem), ..) => problem.clone(),
+        (None, 0, 0) => "no violation".to_owned(),
+        (None, 0, _) => format!(
+            "{} databases without acknowledged transactions{witness}",
+            count(losing)
+        ),
+        (None, some, 0) => format!("{} damaged databases{witness}", count(some)),
+        (None, some, _) => format!("{} damaged databases, {losing_words}{witness}", count(some)),
     }
 }
 

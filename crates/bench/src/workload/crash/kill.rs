@@ -79,7 +79,12 @@ fn record(outcome: &Outcome, variant: &CrashSettings, measured: &mut Measured) {
     let bad = outcome.findings.len() as u64 - losing;
     let lost = outcome.findings.iter();
     let most = lost.filter_map(|finding| finding.damage.lost()).max();
-    let first = outcome.findings.first();
+    // What shows the worse of both.
+    let mut damages = outcome
+        .findings
+        .iter()
+        .filter(|finding| !finding.damage.is_loss());
+    let first = damages.next().or(outcome.findings.first());
     measured.safety = vec![ModelSafety {
         ordinary: Losses::of(Counts::of(
             outcome.kills,
