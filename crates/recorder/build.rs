@@ -62,7 +62,7 @@ fn compile(object: &Path, further: &[&str]) {
             "-Wextra",
             "-fvisibility=hidden",
         ])
-        .args(["-shared", "-Wl,-z,now", "-Wl,-z,defs", "-pthread"])
+        .args(["-shared", "-s", "-Wl,-z,now", "-Wl,-z,defs", "-pthread"])
         .arg("-I")
         .arg(required_path("DEP_SQLITE3_INCLUDE"))
         .args(

@@ -1,7 +1,7 @@
 //! The folder of a recording: the recorder, the file that it fills, and the snapshots that it takes.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,10 @@ pub enum FolderError {
     #[error("{} contains a space or a colon, which LD_PRELOAD cannot have", .0.display())]
     Separator(PathBuf),
 }
+
+/// A recording that this process uses.
+#[derive(Debug)]
+pub struct Held(#[expect(dead_code, reason = "the lock ends with the file")] File);
 
 /// A folder into which programs record.
 #[derive(Debug)]
@@ -171,6 +175,40 @@ impl Folder {
             value.push(present);
         }
         value
+    }
+
+    /// Marks the recording as in use until the value is dropped or the process ends; nothing where another process
+    /// uses it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn hold(&self) -> io::Result<Option<Held>> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.mark())?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        file.set_len(0)?;
+        write!(file, "{}", std::process::id())?;
+        Ok(Some(Held(file)))
+    }
+
+    /// The process that uses the recording.
+    pub fn holder(&self) -> Option<u32> {
+        let file = File::open(self.mark()).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => fs::read_to_string(self.mark()).ok()?.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.path.join("in-use")
     }
 
     /// Has every process stop recording at its next chunk.

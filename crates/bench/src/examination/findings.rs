@@ -60,7 +60,7 @@ fn file(examination: &Examination) -> Vec<Finding> {
     let free = (share >= MUCH_FREE && *free_pages >= LARGE).then(|| Finding {
         subject: "free pages".to_owned(),
         what: format!("{free_pages} of {pages} pages hold nothing; new rows will use them"),
-        remedy: "VACUUM; if the file should be smaller".to_owned(),
+        remedy: "VACUUM; (if the file should be smaller)".to_owned(),
         experiment: None,
     });
     small.into_iter().chain(free).collect()
@@ -73,7 +73,7 @@ fn fragmented(space: &[Space]) -> Option<Finding> {
     (!each.is_empty()).then(|| Finding {
         subject: "fragmentation".to_owned(),
         what: each.join("; "),
-        remedy: "VACUUM; writes every table and index in order and fills its pages".to_owned(),
+        remedy: "VACUUM; (writes every table and index in order and fills its pages)".to_owned(),
         experiment: None,
     })
 }
@@ -112,7 +112,7 @@ fn statistics(
     let optimize = |subject: &str, what: String| Finding {
         subject: subject.to_owned(),
         what,
-        remedy: "PRAGMA optimize; or ANALYZE;".to_owned(),
+        remedy: "ANALYZE;".to_owned(),
         experiment: None,
     };
     let Some(known) = read_statistics(connection)? else {

@@ -219,10 +219,8 @@ fn replay(args: &MeasureArgs, trace: &Path) -> Result<Experiment, Failure> {
 
 /// Refuses what cannot be replayed, and lists what is missing.
 pub(super) fn look_at(trace: &Path) -> Result<(), Failure> {
-    let unusable = |error: bench::TrialError| {
-        Failure::unusable(error)
-            .hint("`pragmark record` writes traces; one with --redact cannot be replayed")
-    };
+    let unusable =
+        |error: bench::TrialError| Failure::unusable(error).hint("`pragmark record` writes traces");
     bench::check_trace(trace).map_err(unusable)?;
     let directory = tempfile::tempdir().map_err(Failure::unusable)?;
     let missing = bench::missing_in_trace(trace, directory.path()).map_err(unusable)?;
@@ -258,18 +256,21 @@ fn variants(experiment: &Experiment) -> f64 {
     }
 }
 
+/// Statements as one text. Each may end with a comment, which a semicolon behind it would be a part of.
+fn joined(statements: &[String]) -> String {
+    let statements = statements
+        .iter()
+        .map(|sql| sql.trim().trim_end_matches(';'));
+    statements.collect::<Vec<&str>>().join("\n;\n")
+}
+
 /// What all variants have.
 fn add_settings(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Failure> {
     let base = &mut experiment.base;
     let mut set = |name: &str, level: Level| base.insert(name.to_owned(), level);
     set("unit", "statement".into());
     if !args.commands.is_empty() {
-        let statements = args
-            .commands
-            .iter()
-            .map(|sql| sql.trim().trim_end_matches(';'));
-        let statements: Vec<&str> = statements.collect();
-        set("sql", Level::Text(statements.join(";\n")));
+        set("sql", Level::Text(joined(&args.commands)));
     } else if args.files.is_empty() && args.builtin.is_none() {
         return Err(Failure::usage("nothing to measure")
             .hint("name a file of SQL, give a statement with -c, or use --builtin tpcb-like"));
@@ -430,5 +431,17 @@ pub(super) fn run_args_of(
         yes: true,
         plain,
         fleet: FleetRunArgs::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn statements_that_end_with_a_comment_stay_apart() {
+        let statements = ["SELECT 1 -- note", "SELECT 2;"].map(str::to_owned);
+        let text = joined(&statements);
+        assert_eq!(text, "SELECT 1 -- note\n;\nSELECT 2");
     }
 }

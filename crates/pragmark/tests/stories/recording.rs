@@ -237,6 +237,46 @@ fn a_request_to_terminate_reaches_the_program() {
 }
 
 #[test]
+fn a_recording_that_goes_on_is_neither_sealed_nor_recorded_over() {
+    let Some(laboratory) = with_program(SERVER) else {
+        return;
+    };
+    let (child, group) = started(&laboratory);
+    let process = group.as_raw_nonzero().to_string();
+    let by = |words: &str| format!("{words} {process}");
+    laboratory
+        .pragmark(&RECORD)
+        .exits(3)
+        .complains(&[&format!("process {process} is recording there")]);
+    laboratory
+        .pragmark(&["record", "--seal", "app.trace.recording"])
+        .exits(3)
+        .complains(&[&by("app.trace.recording is being recorded by process")]);
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(3)
+        .complains(&[&format!("process {process} is still recording it")]);
+    kill_process(group, Signal::TERM).unwrap();
+    assert_eq!(code_of(child).code(), Some(143));
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(0)
+        .says(&["21 statements"]);
+}
+
+#[test]
+fn what_holds_no_recording_is_not_sealed() {
+    let laboratory = Laboratory::new();
+    laboratory.write("app.trace", "text");
+    for name in ["app.trace", "no.trace.recording"] {
+        laboratory
+            .pragmark(&["record", "--seal", name, "--out", "other.trace"])
+            .exits(3)
+            .complains(&[name, "holds no recording"]);
+    }
+}
+
+#[test]
 fn after_a_kill_the_recording_can_be_sealed() {
     let Some(laboratory) = with_program(SERVER) else {
         return;
@@ -247,7 +287,11 @@ fn after_a_kill_the_recording_can_be_sealed() {
     laboratory
         .pragmark(&RECORD)
         .exits(3)
-        .complains(&["--seal app.trace.recording"]);
+        .complains(&["interrupted", "--seal app.trace.recording"]);
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(3)
+        .complains(&["interrupted", "--seal app.trace.recording"]);
     laboratory
         .pragmark(&["record", "--seal", "app.trace.recording"])
         .exits(0)

@@ -233,6 +233,13 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
     laboratory.write("app.py", WORK);
     let record = ["record", "--out", "work.trace", "--", "python3", "app.py"];
     laboratory.pragmark(&record).exits(0);
+    laboratory.write("taken.db", "mine");
+    let taken = ["trace", "to-script", "work.trace", "--out", "taken.sql"];
+    laboratory
+        .pragmark(&taken)
+        .exits(3)
+        .complains(&["snapshot would be written as taken.db", "--snapshot"]);
+    assert_eq!(laboratory.read("taken.db"), "mine");
     let to_script = ["trace", "to-script", "work.trace", "--out", "work.sql"];
     laboratory.pragmark(&to_script).exits(0).complains(&[
         "900 transactions of 1,200 statements",

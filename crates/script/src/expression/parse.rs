@@ -344,7 +344,10 @@ fn text(token: Option<&Token<'_>>) -> String {
 }
 
 fn unexpected(found: Option<&Token<'_>>) -> Mistake {
-    Mistake::new(format!("unexpected {}", text(found)))
+    Mistake::new(match found {
+        None => "the expression ends too early".to_owned(),
+        found => format!("unexpected {}", text(found)),
+    })
 }
 
 fn expected(wanted: &str, found: Option<&Token<'_>>) -> Mistake {

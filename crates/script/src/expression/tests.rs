@@ -95,7 +95,8 @@ fn what_has_no_value_says_why() {
         ("case 1 end", "expected `when`"),
         (":nope + 1", "before it has a value"),
         ("1 $ 2", "unexpected character `$`"),
-        ("", "unexpected the end of the line"),
+        ("", "the expression ends too early"),
+        ("1 +", "the expression ends too early"),
     ] {
         let said = evaluated(text).unwrap_err();
         assert!(said.contains(words), "{text}: {said}");

@@ -34,7 +34,7 @@ pub enum Finding<'a> {
     SingleRows(&'a StatementUse),
     /// Prepared again on the same connection for most of its executions.
     Prepared(&'a StatementUse),
-    /// Most commits are transactions of one statement right after another one.
+    /// Most commits are transactions of one statement soon after another one.
     Autocommit {
         /// Writes in autocommit in a row.
         writes: u64,

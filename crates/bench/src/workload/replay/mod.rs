@@ -423,7 +423,7 @@ fn verify(
     match sum.done.agreement() < parameters.coverage as f64 {
         true => Err(TrialError::wrong(
             "the share of statements that do the same as in the recording",
-            format!("{:.1} % ({divergences})", sum.done.agreement()),
+            format!("{:.1} %{divergences}", sum.done.agreement()),
             format!("{} % or more", parameters.coverage),
         )),
         false => Ok(()),

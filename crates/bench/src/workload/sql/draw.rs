@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use engine::{Connection, Value};
+use engine::{Connection, EngineError, Value};
+use lab::experiment::nearest;
 use lab::seed::Seed;
 use script::{Draw, Hint, Popularity, Prng, Script, Slot, Variables};
 use serde::{Deserialize, Serialize};
@@ -66,9 +67,11 @@ impl Pools {
         };
         let mut pools = Vec::new();
         for (number, script) in suite.scripts.iter().enumerate() {
-            for (draw, line) in draws(script, suite, &schema, set)? {
+            for (draw, line) in draws(script, suite, (&schema, connection), set)? {
                 let values = columns.values(&draw.table, &draw.column);
-                let values = values.map_err(|why| at(script, line, why))?;
+                let values = values.map_err(|why| {
+                    at(script, line, format!("{why}{}", schema.suggestion(&draw)))
+                })?;
                 pools.push(Pool {
                     script: number,
                     slot: draw.slot.0,
@@ -151,7 +154,7 @@ fn at(script: &Script, line: usize, why: impl Into<String>) -> TrialError {
 fn draws(
     script: &Script,
     suite: &Suite,
-    schema: &Schema,
+    (schema, connection): (&Schema, &Connection),
     set: &[Slot],
 ) -> Result<Vec<(Draw, usize)>, TrialError> {
     let mut draws: Vec<(Draw, usize)> = script
@@ -162,6 +165,9 @@ fn draws(
     for need in script.needs.iter().filter(|need| !set.contains(&need.slot)) {
         let column = need.hint.as_ref().and_then(|hint| schema.column(hint));
         let Some((table, column)) = column else {
+            if let Some((line, why)) = refused(script, need.line, connection) {
+                return Err(at(script, line, why));
+            }
             let near = suite
                 .names
                 .nearest(need.slot)
@@ -183,6 +189,17 @@ fn draws(
         draws.push((draw, need.line));
     }
     Ok(draws)
+}
+
+/// Why SQLite refuses the statement that a line is in, which then has other mistakes than a parameter without a value;
+/// and the line at which it begins.
+fn refused(script: &Script, line: usize, connection: &Connection) -> Option<(usize, String)> {
+    let before = script.statements.iter().filter(|it| it.line <= line);
+    let statement = before.max_by_key(|it| it.line)?;
+    match connection.prepare(&statement.sql).err()? {
+        EngineError::Sqlite(error) => Some((statement.line, error.message().to_owned())),
+        other => Some((statement.line, other.to_string())),
+    }
 }
 
 /// Tables and views with their columns.
@@ -221,6 +238,18 @@ impl Schema {
             Some((table.clone(), column.clone()))
         })
     }
+
+    /// What may be meant by a table or a column that there is not.
+    fn suggestion(&self, draw: &Draw) -> String {
+        let same = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
+        let table = self.0.iter().find(|(table, _)| same(table, &draw.table));
+        let near = match table {
+            None => nearest(&draw.table, self.0.iter().map(|(table, _)| table.as_str())),
+            Some((_, columns)) if columns.iter().any(|it| same(it, &draw.column)) => None,
+            Some((_, columns)) => nearest(&draw.column, columns.iter().map(String::as_str)),
+        };
+        near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+    }
 }
 
 fn quoted(name: &str) -> String {
@@ -250,8 +279,13 @@ impl Columns<'_> {
 
     /// Every value of a small table, otherwise those of rows at random: the first at or after a random rowid.
     fn sample(&self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
-        let (table_sql, column_sql) = (quoted(table), quoted(column));
-        let words = |error: engine::EngineError| error.to_string();
+        let table_sql = quoted(table);
+        // With its table: alone, SQLite takes a name in quotes that is no column for a text.
+        let column_sql = format!("{table_sql}.{}", quoted(column));
+        let words = |error: EngineError| match error {
+            EngineError::Sqlite(error) => error.message().to_owned(),
+            other => other.to_string(),
+        };
         let bounds = format!("SELECT min(rowid), max(rowid) FROM {table_sql}");
         let bounds = self.connection.query_all(&bounds).unwrap_or_default();
         if let Some([Value::Integer(min), Value::Integer(max)]) = bounds.first().map(Vec::as_slice)
@@ -274,7 +308,7 @@ impl Columns<'_> {
         Ok(rows.into_iter().flatten().filter_map(Drawn::of).collect())
     }
 
-    fn near(&self, sql: &str, min: i64, max: i64) -> Result<Vec<Drawn>, engine::EngineError> {
+    fn near(&self, sql: &str, min: i64, max: i64) -> Result<Vec<Drawn>, EngineError> {
         let mut prng = Prng::new(self.seed.0);
         let mut statement = self.connection.prepare(sql)?;
         let mut values = Vec::new();

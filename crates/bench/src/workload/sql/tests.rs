@@ -286,6 +286,10 @@ fn mistakes_name_file_line_and_reason() {
         ),
         ("SELECT :x", "sql:1: the parameter :x has no value"),
         ("\\set nam 1\nSELECT :name", "did you mean `:nam`?"),
+        ("SELECT 1;\nSELECT a = :x", "sql:2: no such column: a"),
+        ("SELECT 1 FROM t WHERE a = :x", "no such table: t"),
+        ("\\draw w users.nmae\nSELECT :w", "mean `name`?"),
+        ("\\draw w user.name\nSELECT :w", "mean `users`?"),
         (
             "\\sett x 1",
             "unknown meta command \\sett; did you mean `set`?",

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use engine::{Library, Source};
 use indicatif::HumanBytes;
-use recorder::{Door, Folder, Obstacle, Options};
+use recorder::read::ReadError;
+use recorder::{Door, Folder, Held, Obstacle, Options};
 use trace::TraceError;
 use trace::seal::{Sealed, seal};
 
@@ -31,6 +32,7 @@ pub fn execute(args: &RecordArgs) -> Result<Exit, Failure> {
     }
     let folder = Folder::create(&recording_of(&out), &options(args))
         .map_err(|error| Failure::unusable(error).hint_if(hint_for_folder(&out)))?;
+    let _held = hold(&folder)?;
     let status = run(args, &folder, &out).inspect_err(|_| folder.remove())?;
     let recorded = finish(&folder, &out, args.command.first().map(Path::new))?;
     if !recorded && args.door.is_some() {
@@ -88,12 +90,46 @@ fn recording_of(out: &Path) -> PathBuf {
 }
 
 fn hint_for_folder(out: &Path) -> Option<String> {
-    let folder = recording_of(out);
-    folder.exists().then(|| {
-        format!(
+    recording_of(out).exists().then(|| match holder(out) {
+        Some(process) => format!(
+            "process {process} is recording there: wait until it has ended, or choose another name with --out"
+        ),
+        None => format!(
             "it has an interrupted recording: seal it with `pragmark record --seal {}`",
+            recording_of(out).display()
+        ),
+    })
+}
+
+/// What to do about a trace that does not exist because its recording is not sealed; nothing where there is none.
+pub fn unsealed(trace: &Path) -> Option<String> {
+    let folder = recording_of(trace);
+    let is_unsealed = !trace.exists() && Folder::existing(&folder).raw().exists();
+    is_unsealed.then(|| match holder(trace) {
+        Some(process) => format!("process {process} is still recording it"),
+        None => format!(
+            "its recording was interrupted: `pragmark record --seal {}` makes the trace",
             folder.display()
-        )
+        ),
+    })
+}
+
+/// The process that records the trace of this name now.
+fn holder(out: &Path) -> Option<u32> {
+    Folder::existing(&recording_of(out)).holder()
+}
+
+/// Keeps others from sealing the recording until the value is dropped.
+fn hold(folder: &Folder) -> Result<Held, Failure> {
+    let held = folder.hold().map_err(|error| {
+        let path = folder.path().display();
+        Failure::unusable(format!("cannot use {path}: {error}"))
+    })?;
+    held.ok_or_else(|| {
+        let path = folder.path().display();
+        let process = folder.holder().unwrap_or_default();
+        Failure::unusable(format!("{path} is being recorded by process {process}"))
+            .hint("the trace is written when that process has ended")
     })
 }
 
@@ -145,7 +181,15 @@ fn seal_again(args: &RecordArgs, folder: &Path) -> Result<Exit, Failure> {
         name.strip_suffix(".recording").map(PathBuf::from)
     });
     let out = given.ok_or_else(|| Failure::usage("the trace to write is not clear; use --out"))?;
-    let recorded = finish(&Folder::existing(folder), &out, None)?;
+    let folder = Folder::existing(folder);
+    if !folder.raw().exists() {
+        let message = format!("{} holds no recording", folder.path().display());
+        return Err(Failure::unusable(message).hint(
+            "a recording is a folder that `pragmark record` made, such as app.trace.recording",
+        ));
+    }
+    let _held = hold(&folder)?;
+    let recorded = finish(&folder, &out, None)?;
     Ok(exit(None, recorded))
 }
 
@@ -182,6 +226,9 @@ fn finish(folder: &Folder, out: &Path, program: Option<&Path>) -> Result<bool, F
 
 fn failed(error: TraceError, folder: &Folder) -> Failure {
     let hint = match &error {
+        TraceError::Recording(ReadError::Version { .. }) => {
+            Some("seal it with the version of pragmark that recorded it".to_owned())
+        }
         TraceError::Recording(_) => None,
         _ => Some(kept(folder)),
     };

@@ -83,8 +83,13 @@ fn read(trace: &Trace) -> Result<Traffic, TraceError> {
     })
 }
 
-fn hint(error: &TraceError) -> Option<&'static str> {
-    match error {
+fn hint(error: &TraceError) -> Option<String> {
+    if let TraceError::File { path, .. } = error
+        && let Some(words) = super::record::unsealed(path)
+    {
+        return Some(words);
+    }
+    let words = match error {
         TraceError::NotATrace(_) => Some("`pragmark record` writes traces"),
         TraceError::Format { .. } => {
             Some("record it again, or use the version of pragmark that recorded it")
@@ -96,5 +101,6 @@ fn hint(error: &TraceError) -> Option<&'static str> {
         TraceError::Exists(_) => Some("choose another file with --out"),
         TraceError::Redacted(_) => Some("merge traces before you redact them"),
         _ => None,
-    }
+    };
+    words.map(str::to_owned)
 }

@@ -19,6 +19,13 @@ pub fn execute(library: &Arc<Library>, args: &ToScriptArgs) -> Result<Exit, Fail
             .hint("choose another file with --out"));
     }
     let snapshot = snapshot(args);
+    if snapshot.exists() {
+        let message = format!(
+            "the snapshot would be written as {}, which exists",
+            snapshot.display()
+        );
+        return Err(Failure::unusable(message).hint("name another file with --snapshot"));
+    }
     let fitted = Trace::open(library, &args.trace)
         .and_then(|trace| to_script(&trace, args.database.as_deref(), &snapshot));
     let fitted = fitted.map_err(failed)?;

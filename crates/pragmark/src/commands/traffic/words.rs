@@ -146,9 +146,14 @@ fn idle(us: i64) -> Sentence {
 
 /// A sentence with the experiment that measures the advice on this machine.
 pub fn lesson(sentence: Sentence, experiment: Option<&str>) -> Sentence {
+    // An application in another language is another application.
+    let name = match experiment {
+        Some("orm-activerecord") => " Experiment (an application in Ruby): ",
+        _ => " Experiment: ",
+    };
     match experiment {
         Some(id) => sentence
-            .words(" Experiment: ")
+            .words(name)
             .and_code(format!("pragmark run {id}"))
             .words("."),
         None => sentence,

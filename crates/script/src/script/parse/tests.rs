@@ -189,7 +189,7 @@ fn mistakes_name_file_line_and_the_nearest_name() {
         ),
         ("\\startpipeline", "pipelines"),
         ("\\set 1x 2", "`1x` is no name"),
-        ("\\set x", "unexpected the end of the line"),
+        ("\\set x", "the expression ends too early"),
         ("\\set x randm(1, 2)", "did you mean `random`?"),
         ("SELECT 'a\n;\n", "a.sql:1: a quoted text"),
         (
