@@ -146,7 +146,11 @@ fn unknown(sides: &[Evidence; 2]) -> String {
     let named = || sides.iter().zip(SIDES);
     let itself = named().find_map(|(it, side)| Some((it.sets_itself.first()?, side)));
     if let Some((words, side)) = itself {
-        return format!("not known: in the {side}, {words}; name the setting in `pragmas` instead");
+        let instead = match words.contains(" sets ") {
+            true => "; name the setting in `pragmas` instead",
+            false => ", which has settings of its own",
+        };
+        return format!("not known: in the {side}, {words}{instead}");
     }
     if let Some((_, side)) = named().find(|(it, _)| it.in_force.is_empty()) {
         return format!("not known: the {side} did not say which settings its connections had");

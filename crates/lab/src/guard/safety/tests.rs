@@ -85,8 +85,20 @@ fn a_tier_that_is_known_to_be_worse_fails_whatever_else_is_not_known() {
         sets_itself: ["q attaches a database".to_owned()].into(),
         ..side(class(Loss::Corruption), "off")
     };
-    let sides = [side(class(Loss::Nothing), "full"), doubtful];
+    let safe = || side(class(Loss::Nothing), "full");
+    let sides = [safe(), doubtful.clone()];
     assert_eq!(check(MayLose::Nothing, &sides).status, Status::Failed);
+    let unknown = Evidence {
+        class: Class::default(),
+        ..doubtful
+    };
+    let check = check(MayLose::Nothing, &[safe(), unknown]);
+    assert_eq!(check.status, Status::Undecided);
+    assert!(
+        check
+            .words
+            .ends_with("q attaches a database, which has settings of its own")
+    );
 }
 
 /// A run of both sides, neither of which names a setting, with a trial of each.
