@@ -77,15 +77,21 @@ fn row(check: &Check) -> Row {
 fn happened(check: &Check) -> String {
     let words = match check.detectable {
         None => check.words.clone(),
-        Some(size) => format!(
-            "{}; they detect a difference of {}",
-            check.words,
-            percent(size)
-        ),
+        Some(size) => format!("{}; {}", check.words, detectable(size)),
     };
     match check.open {
         true => format!("{words}; a longer --time-limit measures more"),
         false => words,
+    }
+}
+
+/// The smallest difference that the blocks would have shown.
+fn detectable(size: f64) -> String {
+    /// A tenfold difference.
+    const LARGEST: f64 = 9.0;
+    match size <= LARGEST {
+        true => format!("a difference of {} would have been detected", percent(size)),
+        false => "even a tenfold difference might have gone undetected".to_owned(),
     }
 }
 
@@ -156,4 +162,39 @@ fn escaped(text: &str) -> String {
         it => it.to_string(),
     };
     clean.chars().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An undecided check of so many blocks.
+    fn undecided(detectable: Option<f64>, open: bool) -> String {
+        happened(&Check {
+            subject: "txns_per_s".to_owned(),
+            statement: None,
+            allowed: ">= 0.8".to_owned(),
+            ratio: None,
+            figure: None,
+            interval: None,
+            detectable,
+            open,
+            blocks: Vec::new(),
+            status: Status::Undecided,
+            words: "448 blocks".to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_longer_time_is_advised_only_where_it_measures_more() {
+        assert_eq!(
+            undecided(Some(0.12), true),
+            "448 blocks; a difference of 12 % would have been detected; a longer --time-limit measures more"
+        );
+        assert_eq!(
+            undecided(Some(37.0), false),
+            "448 blocks; even a tenfold difference might have gone undetected"
+        );
+        assert_eq!(undecided(None, false), "448 blocks");
+    }
 }
