@@ -18,7 +18,7 @@ Examples:
 
 The file pragmark-guard.toml names the work and the budgets.
 
-Exit codes: 0 every check passed; 4 one failed; 5 undecided within the time limit.")]
+Exit codes: 0 every check passed; 3 a side cannot be measured; 4 a check failed; 5 undecided.")]
 pub struct GuardArgs {
     /// Revision of this git repository to compare with. It is checked out next to the working directory's own files, which
     /// stay as they are.
