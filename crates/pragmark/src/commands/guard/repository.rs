@@ -22,9 +22,17 @@ pub struct Repository {
 /// start.
 pub struct Desk {
     path: PathBuf,
-    /// The folder of git's own files, or the project.
-    home: PathBuf,
+    home: Home,
     _lock: File,
+}
+
+/// What holds the folders.
+#[derive(Clone)]
+struct Home {
+    /// The folder of git's own files, or the project.
+    path: PathBuf,
+    /// The folder in which git lists worktrees, where there is a repository.
+    worktrees: Option<PathBuf>,
 }
 
 /// What keeps others from making or removing folders meanwhile, as long as it lives.
@@ -58,11 +66,13 @@ impl Repository {
 
     /// A new folder, after what killed processes have left was removed.
     pub fn desk(&self) -> Result<Desk, Failure> {
-        let (home, name) = match &self.git {
+        let (path, name) = match &self.git {
             Some(git) => (git.clone(), FOLDERS.to_owned()),
             None => (self.directory.clone(), format!(".{FOLDERS}")),
         };
-        let parent = home.join(name);
+        let worktrees = self.git.as_ref().map(|git| git.join("worktrees"));
+        let home = Home { path, worktrees };
+        let parent = home.path.join(name);
         let cannot = |error: std::io::Error| {
             Failure::unusable(format!("cannot use {}: {error}", parent.display()))
         };
@@ -144,7 +154,7 @@ impl Drop for Desk {
     fn drop(&mut self) {
         let turn = Turn::of(&self.home);
         if let Err(error) = &turn {
-            tell!("warning: cannot lock {}: {error}", self.home.display());
+            tell!("warning: cannot lock {}: {error}", self.home.path.display());
         }
         remove(&self.path, &self.home);
         // A git that a killed process had started may have written on while its folder was removed.
@@ -156,15 +166,15 @@ impl Drop for Desk {
 
 impl Turn {
     /// Waits until no other process makes or removes folders: one that is new has no lock yet.
-    fn of(home: &Path) -> std::io::Result<Turn> {
-        let directory = File::open(home)?;
+    fn of(home: &Home) -> std::io::Result<Turn> {
+        let directory = File::open(&home.path)?;
         directory.lock()?;
         Ok(Turn { _lock: directory })
     }
 }
 
 /// Removes the folders of processes that are gone. Whoever has the turn may do it.
-fn tidy(parent: &Path, home: &Path) {
+fn tidy(parent: &Path, home: &Home) {
     let folders = std::fs::read_dir(parent).into_iter().flatten().flatten();
     for folder in folders.map(|it| it.path()) {
         let is_in_use = match File::open(folder.join(LOCK)) {
@@ -179,13 +189,15 @@ fn tidy(parent: &Path, home: &Path) {
 }
 
 /// Removes a folder, and what git knows of worktrees in it.
-fn remove(folder: &Path, home: &Path) {
+fn remove(folder: &Path, home: &Home) {
     // What cannot be removed now is removed at the next start.
     let removed = remove_contents(folder).and_then(|()| std::fs::remove_dir_all(folder));
     if let (Err(error), true) = (removed, folder.exists()) {
         tell!("warning: cannot remove {}: {error}", folder.display());
     }
-    if let Err(error) = forget_worktrees(folder, &home.join("worktrees")) {
+    let worktrees = home.worktrees.as_deref();
+    let forgotten = worktrees.map_or(Ok(()), |known| forget_worktrees(folder, known));
+    if let Err(error) = forgotten {
         tell!(
             "warning: git still lists worktrees in {}: {error}",
             folder.display()
@@ -258,6 +270,23 @@ mod tests {
         (parent, repository)
     }
 
+    /// A directory that is no repository.
+    fn home(path: &Path) -> Home {
+        Home {
+            path: path.to_owned(),
+            worktrees: None,
+        }
+    }
+
+    #[test]
+    fn what_a_project_without_a_repository_calls_worktrees_stays() {
+        let (parent, repository) = plain();
+        let own = parent.path().join("worktrees");
+        std::fs::create_dir(&own).unwrap();
+        drop(repository.desk().unwrap());
+        assert!(own.exists());
+    }
+
     #[test]
     fn a_folder_that_could_not_be_removed_whole_is_removed_later() {
         let (parent, _) = plain();
@@ -270,7 +299,7 @@ mod tests {
         assert!(folder.join(LOCK).exists() && !folder.join("base").exists());
         // Another process still writes into it.
         std::fs::create_dir_all(&inside).unwrap();
-        tidy(&folders, parent.path());
+        tidy(&folders, &home(parent.path()));
         assert!(!folders.exists());
     }
 
