@@ -42,6 +42,14 @@ fn export(laboratory: &Laboratory, form: &[&str], ending: &str) {
     }
 }
 
+/// Whether no block of the runs was dropped because other work disturbed the machine; tables count those, too.
+fn counts_all_blocks(laboratory: &Laboratory) -> bool {
+    RUNS.iter().all(|run| {
+        let export = laboratory.pragmark(&["export", run, "--format", "json"]);
+        export.exits(0).json()["experiments"][0]["dropped_blocks"] == 0
+    })
+}
+
 #[test]
 fn two_runs_and_their_exports_differ_in_ratios_and_counters_and_never_in_absolute_times() {
     let laboratory = with_runs();
@@ -58,15 +66,19 @@ fn two_runs_and_their_exports_differ_in_ratios_and_counters_and_never_in_absolut
     let json = in_json(&RUNS);
     let variants = &json[0]["experiments"][0]["variants"];
     assert!(variants[0]["change"].is_null(), "the baseline has no ratio");
-    assert!(variants[1]["change"]["interval"]["low"].as_f64().unwrap() > 0.0);
+    // A machine that is busy with other work may be too noisy for a ratio.
+    let is_compared = variants[1]["change"]["interval"]["low"].as_f64() > Some(0.0);
+    assert!(is_compared || variants[1]["incomparable"] == "few_rounds");
     export(&laboratory, &["--format", "json"], "json");
     let of_exports = in_json(&["before.json", "after.json"]);
     assert_eq!(of_exports, json, "exports say the same as their runs");
     export(&laboratory, &["--wide"], "csv");
     let of_tables = in_json(&["before.csv", "after.csv"]);
     let of_tables = &of_tables[0]["experiments"][0]["variants"];
-    assert_eq!(of_tables[1]["change"], variants[1]["change"]);
-    assert_eq!(of_tables[1]["base"], variants[1]["base"]);
+    if counts_all_blocks(&laboratory) {
+        assert_eq!(of_tables[1]["change"], variants[1]["change"]);
+        assert_eq!(of_tables[1]["base"], variants[1]["base"]);
+    }
     laboratory
         .pragmark(&compare(&["before", "after.csv"]))
         .exits(0)
@@ -87,8 +99,11 @@ fn runs_are_compared_from_the_tables_of_an_export() {
         let read = in_json(&[out]);
         assert_eq!(read[0]["differences"], whole[0]["differences"], "{format}");
         let [read, whole] = [&read, &whole].map(|it| &it[0]["experiments"][0]["variants"][1]);
-        assert_eq!(read["change"], whole["change"], "{format}");
-        assert_eq!(read["base"], whole["base"], "{format}");
+        assert_eq!(read["label"], whole["label"], "{format}");
+        if counts_all_blocks(&laboratory) {
+            assert_eq!(read["change"], whole["change"], "{format}");
+            assert_eq!(read["base"], whole["base"], "{format}");
+        }
         laboratory
             .pragmark(&["history", out])
             .exits(0)
