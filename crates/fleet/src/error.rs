@@ -90,6 +90,9 @@ pub enum FleetError {
     /// The runtime of the client could not be started.
     #[error("cannot start the threads that talk to the server: {0}")]
     Runtime(std::io::Error),
+    /// Another agent has the same name.
+    #[error("another agent with the name {0} is present")]
+    NameTaken(String),
     /// It was stopped meanwhile.
     #[error("stopped")]
     Cancelled,

@@ -27,10 +27,13 @@ pub use agent::{Machine, Notice, Orders, serve};
 pub use error::FleetError;
 pub use link::{Link, Waiting};
 pub use objects::{Content, Object, ObjectCache, Signature, Signer, Trusted};
-pub use presence::{Card, Doing, Present, present};
+pub use presence::{Card, Doing, Present, check_name, present};
 pub use remote::{Crowd, Remote};
 pub use results::{machine_reports, part_of_run, publish_part};
-pub use runs::{RunCard, find, finish, list, progress_of, publish, publish_progress, purge};
+pub use runs::{
+    RunCard, SAY, Unreadable, find, finish, has_coordinator, list, progress_of, publish,
+    publish_progress, purge, withdraw_progress,
+};
 pub use server::Server;
 pub use wire::{MachineReport, RunPart};
 pub use work::{Queue, queue, register_group};

@@ -1,7 +1,7 @@
 //! The agents that are present: each says from time to time who it is and what it does.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use lab::environment::Environment;
 use lab::fleet::{Candidate, Labels};
@@ -20,6 +20,9 @@ pub(crate) const BEAT: Duration = Duration::from_secs(5);
 pub struct Card {
     /// Its name, unique in the fleet.
     pub agent: String,
+    /// What distinguishes it from the same agent before it was started again, and from another of its name.
+    #[serde(default)]
+    pub instance: String,
     /// Its version of pragmark.
     pub version: String,
     /// Its labels.
@@ -38,6 +41,7 @@ pub struct Card {
 
 /// What an agent does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Doing {
     /// Seconds since 1970 at which the agent began, by its own clock.
     pub began_s: i64,
@@ -62,6 +66,17 @@ pub struct Present {
     pub card: Card,
     /// How far its clock is ahead of the server's, in seconds.
     pub clock_ahead_s: i64,
+    /// Why its card cannot be read; it holds nothing but name and version then.
+    pub unreadable: Option<String>,
+}
+
+/// What every version says of an agent.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Header {
+    version: String,
+    instance: String,
+    clock_s: i64,
 }
 
 impl Present {
@@ -74,14 +89,13 @@ impl Present {
     }
 }
 
-/// The agents that are present, by name.
+/// The agents that are present, by name. One whose card cannot be read does not hide the others.
 ///
 /// # Errors
-/// When the server refuses, or a card is damaged.
+/// When the server refuses.
 pub fn present(server: &Server) -> Result<Vec<Present>, FleetError> {
-    let stored = server.all(AGENTS, "pragmark.agents.>")?;
-    let agents = stored.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-    Ok(latest(agents))
+    let stored = server.read_all(AGENTS, "pragmark.agents.>")?;
+    Ok(latest(stored.iter().map(of).collect()))
 }
 
 /// Each agent once, by name, as it was last: an agent that renews its card while all are read is among them twice.
@@ -90,23 +104,66 @@ fn latest(agents: Vec<Present>) -> Vec<Present> {
     named.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
-fn of(stored: &Stored) -> Result<Present, FleetError> {
-    let card: Card = decode(
-        &stored.payload,
-        &format!("what the agent {} says", stored.name()),
-    )?;
-    if card.agent != stored.name() {
-        let why = format!("it calls itself {}", card.agent);
-        return Err(FleetError::damaged(
-            &format!("the card of the agent {}", stored.name()),
-            why,
-        ));
-    }
-    let clock_ahead_s = card.clock_s - stored.stored_s;
-    Ok(Present {
+fn of(stored: &Stored) -> Present {
+    let what = format!("what the agent {} says", stored.name());
+    let (card, unreadable) = match decode::<Card>(&stored.payload, &what) {
+        Ok(card) if card.agent == stored.name() => (card, None),
+        Ok(card) => {
+            let why = format!("it calls itself {}", card.agent);
+            (little(stored), Some(why))
+        }
+        Err(error) => (little(stored), Some(error.to_string())),
+    };
+    Present {
+        clock_ahead_s: card.clock_s - stored.stored_s,
         card,
-        clock_ahead_s,
-    })
+        unreadable,
+    }
+}
+
+/// What can be known of an agent whose card cannot be read.
+fn little(stored: &Stored) -> Card {
+    let header: Header = decode(&stored.payload, "a card").unwrap_or_default();
+    Card {
+        agent: stored.name().to_owned(),
+        instance: header.instance,
+        version: header.version,
+        labels: Labels::default(),
+        machine: Environment::default(),
+        engines: Vec::new(),
+        drivers: Vec::new(),
+        doing: Doing::default(),
+        clock_s: header.clock_s,
+    }
+}
+
+/// Makes sure that no agent of this name is present but those that are `own`: their outcomes would be taken for those of one
+/// machine. An agent that was killed is noticed by its silence, which takes some seconds.
+///
+/// # Errors
+/// [`FleetError::NameTaken`]; when the server refuses, or it was cancelled.
+pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<(), FleetError> {
+    let look = || other(server, name, own);
+    let Some(first) = look()? else {
+        return Ok(());
+    };
+    let began = Instant::now();
+    while began.elapsed() < BEAT * 2 + BEAT / 2 {
+        server.pause(Duration::from_millis(200))?;
+        match look()? {
+            None => return Ok(()),
+            Some(now) if now != first => return Err(FleetError::NameTaken(name.to_owned())),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The sequence number of the last card of this name that is of no `own` agent, if the last one is not.
+pub(crate) fn other(server: &Server, name: &str, own: &[&str]) -> Result<Option<u64>, FleetError> {
+    let stored = server.latest(AGENTS, &agent(name))?;
+    let other = stored.filter(|it| !own.contains(&of(it).card.instance.as_str()));
+    Ok(other.map(|it| it.sequence))
 }
 
 /// Seconds since 1970.
@@ -115,43 +172,70 @@ pub(crate) fn clock_s() -> i64 {
     since.map_or(0, |since| since.as_secs() as i64)
 }
 
-/// Says once that the agent is there; a server that has no fleet yet is not an error, and neither is one that does not
-/// answer just now: the next beat comes.
-pub(crate) async fn beat(jetstream: &async_nats::jetstream::Context, card: &Card) -> bool {
+/// Says once that the agent is there; the number of what it said. A server that has no fleet yet is not an error, and neither is
+/// one that does not answer just now: the next beat comes.
+pub(crate) async fn beat(jetstream: &async_nats::jetstream::Context, card: &Card) -> Option<u64> {
     let card = Card {
         clock_s: clock_s(),
         ..card.clone()
     };
-    let Ok(payload) = encode(&card) else {
-        return false;
-    };
-    match jetstream.publish(agent(&card.agent), payload.into()).await {
-        Ok(sent) => sent.await.is_ok(),
-        Err(_) => false,
-    }
+    let payload = encode(&card).ok()?;
+    let sent = jetstream.publish(agent(&card.agent), payload.into()).await;
+    Some(sent.ok()?.await.ok()?.sequence)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+
+    fn read(card: &Value) -> Present {
+        of(&Stored {
+            subject: "pragmark.agents.a".to_owned(),
+            sequence: 1,
+            payload: encode(card).unwrap().into(),
+            stored_s: 100,
+        })
+    }
+
+    fn card(agent: &str, done: u64) -> Value {
+        json!({
+            "agent": agent, "version": "1.0.0", "labels": {}, "machine": Environment::default(),
+            "engines": [], "drivers": [], "doing": { "done": done }, "clock_s": 160
+        })
+    }
+
+    #[test]
+    fn what_an_older_agent_does_not_say_has_its_usual_value() {
+        let present = read(&card("a", 3));
+        assert_eq!((present.unreadable, present.clock_ahead_s), (None, 60));
+        assert_eq!(
+            (present.card.doing.done, present.card.doing.began_s),
+            (3, 0)
+        );
+    }
+
+    #[test]
+    fn a_card_that_cannot_be_read_is_there_with_its_version() {
+        let mut other = card("a", 0);
+        other["version"] = json!("9.9.9");
+        other["labels"] = json!("none");
+        let present = read(&other);
+        assert!(present.unreadable.is_some());
+        let card = present.card;
+        assert_eq!((card.agent.as_str(), card.version.as_str()), ("a", "9.9.9"));
+        let false_name = read(&self::card("b", 0));
+        let why = false_name.unreadable.unwrap();
+        assert!(why.contains("calls itself b"), "{why}");
+        assert_eq!(false_name.card.agent, "a");
+    }
 
     #[test]
     fn an_agent_that_renews_its_card_meanwhile_is_present_once() {
         let present = |agent: &str, done: u64| Present {
-            card: Card {
-                agent: agent.to_owned(),
-                version: "1.0.0".to_owned(),
-                labels: Labels::default(),
-                machine: Environment::default(),
-                engines: Vec::new(),
-                drivers: Vec::new(),
-                doing: Doing {
-                    done,
-                    ..Doing::default()
-                },
-                clock_s: 0,
-            },
+            card: serde_json::from_value(card(agent, done)).unwrap(),
             clock_ahead_s: 0,
+            unreadable: None,
         };
         let read = vec![present("b", 0), present("a", 1), present("b", 2)];
         assert_eq!(latest(read), [present("a", 1), present("b", 2)]);

@@ -92,6 +92,9 @@ impl<'a> Remote<'a> {
                 return Ok(None);
             }
             if ensured.is_none_or(|ensured| ensured.elapsed() > ENSURE) {
+                if ensured.is_some() {
+                    self.server.check_results(&self.run)?;
+                }
                 self.publish(tasks)?;
                 ensured = Some(Instant::now());
             }

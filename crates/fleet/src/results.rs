@@ -4,7 +4,7 @@
 use runner::Task;
 
 use crate::error::FleetError;
-use crate::server::Server;
+use crate::server::{Server, Stored};
 use crate::subjects::{block_results, machine, part, result, results_stream};
 use crate::wire::{
     Done, Finished, MachineReport, RunPart, decode, encode, hash_of_block, hash_of_task,
@@ -47,12 +47,15 @@ fn first_of(
     let stream = results_stream(run);
     let mut from = 1;
     while let Some(stored) = server.first(&stream, subject, from)? {
-        let done: Done = decode(&stored.payload, &format!("the outcome {}", stored.subject))?;
+        from = stored.sequence + 1;
+        // What nobody can read counts for nobody: the block is carried out again.
+        let Ok(done) = decode::<Done>(&stored.payload, "an outcome") else {
+            continue;
+        };
         if tasks.iter().all(|task| of_task(&done, task).is_some()) {
             let agent = stored.name().to_owned();
             return Ok(Some(Counted { agent, done }));
         }
-        from = stored.sequence + 1;
     }
     Ok(None)
 }
@@ -78,31 +81,49 @@ pub(crate) fn store_outcomes(
     server.store("store an outcome", &subject, Some(&id), &encode(done)?)
 }
 
-/// Stores what an agent says of its machine.
+/// Stores what an agent says of its machine; false where it has said so since it was started.
 pub(crate) fn store_machine(
     server: &Server,
     run: &str,
     group: &str,
     report: &MachineReport,
 ) -> Result<bool, FleetError> {
-    let subject = machine(run, group, &report.agent);
+    let instance = crate::subjects::token(&report.instance);
+    let subject = machine(run, group, &instance, &report.agent);
     server.store("store a machine", &subject, None, &encode(report)?)
 }
 
-/// What the agents of a group said of their machines, the first first.
+/// What the agents of a group said of their machines, each as it was last, in the order in which they said so. One whose report
+/// cannot be read cannot take part.
 ///
 /// # Errors
-/// When the server refuses, or a report is damaged.
+/// When the server refuses.
 pub fn machine_reports(
     server: &Server,
     run: &str,
     group: &str,
 ) -> Result<Vec<MachineReport>, FleetError> {
-    let stored = server.all(&results_stream(run), &machine(run, group, "*"))?;
-    stored
-        .iter()
-        .map(|it| decode(&it.payload, &format!("the machine of {}", it.name())))
-        .collect()
+    let stored = server.all(&results_stream(run), &machine(run, group, "*", "*"))?;
+    let read = |it: &Stored| {
+        let agent = it.name().to_owned();
+        let unreadable = |error: FleetError| MachineReport {
+            agent: agent.clone(),
+            instance: it.subject.rsplit('.').nth(1).unwrap_or_default().to_owned(),
+            machine: Err(error.to_string()),
+        };
+        decode(&it.payload, &format!("the machine of {agent}")).unwrap_or_else(unreadable)
+    };
+    Ok(latest(stored.iter().map(read)))
+}
+
+/// The last report of each agent.
+fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
+    let mut latest: Vec<MachineReport> = Vec::new();
+    for report in reports {
+        latest.retain(|it| it.agent != report.agent);
+        latest.push(report);
+    }
+    latest
 }
 
 /// The run of a group as it began; none where it has not.
@@ -128,4 +149,22 @@ pub fn publish_part(
 ) -> Result<(), FleetError> {
     server.store("store a plan", &part(run, group), None, &encode(began)?)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_taken_back_by_a_later_report() {
+        let report = |agent: &str, machine: Result<_, &str>| MachineReport {
+            agent: agent.to_owned(),
+            instance: String::new(),
+            machine: machine.map_err(str::to_owned),
+        };
+        let ready = || report("a", Ok(lab::record::EnvironmentFile::default()));
+        let all = [report("a", Err("no")), report("b", Err("no")), ready()];
+        let latest = latest(all.into_iter());
+        assert_eq!(latest, [report("b", Err("no")), ready()]);
+    }
 }

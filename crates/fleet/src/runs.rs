@@ -1,16 +1,23 @@
 //! The runs of a fleet: which agents are to take part in each.
 
 use std::collections::{BTreeSet, HashSet};
+use std::time::{Duration, Instant};
 
 use lab::fleet::{Candidate, Group, Per, Progress};
-use lab::record::RunPlan;
+use lab::record::{LONGEST_S, RunPlan, is_name};
 use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
 use crate::objects::Object;
-use crate::server::Server;
+use crate::server::{Server, Stored};
 use crate::subjects::{AGENTS, RUNS, WORK, progress, results_stream, run, run_work};
 use crate::wire::{decode, encode};
+
+/// The subjects of all runs.
+pub(crate) const ALL: &str = "pragmark.runs.>";
+
+/// How often a coordinator says how far its run is.
+pub const SAY: Duration = Duration::from_secs(5);
 
 /// A run as agents see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,11 +43,76 @@ pub struct RunCard {
     /// The files that it needs.
     #[serde(default)]
     pub objects: Vec<Object>,
+    /// Whether agents can take part: what it needs is on the server.
+    #[serde(default = "always")]
+    pub is_open: bool,
     /// Whether it has ended.
     pub finished: bool,
 }
 
+fn always() -> bool {
+    true
+}
+
+/// A run that this version of pragmark cannot read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its name, as far as it is known.
+    pub run: String,
+    /// Why it cannot be read.
+    pub why: String,
+}
+
+/// What every version says of a run.
+#[derive(Deserialize)]
+struct Header {
+    version: String,
+    #[serde(default)]
+    objects: Vec<ObjectHeader>,
+}
+
+/// What every version says of an object.
+#[derive(Deserialize)]
+struct ObjectHeader {
+    sha256: String,
+}
+
 impl RunCard {
+    /// Reads a run that is stored under its subject.
+    ///
+    /// # Errors
+    /// It is damaged, of another version, or has names that could lead elsewhere.
+    pub(crate) fn read(stored: &Stored) -> Result<RunCard, FleetError> {
+        let what = format!("the run {}", stored.name());
+        let card: RunCard = match decode(&stored.payload, &what) {
+            Ok(card) => card,
+            Err(damage) => return Err(of_another_version(stored, &what).unwrap_or(damage)),
+        };
+        match card.check(&stored.subject) {
+            Ok(()) => Ok(card),
+            Err(why) => Err(FleetError::damaged(&what, why)),
+        }
+    }
+
+    /// Whether its names can be parts of paths and its times are times: a run that is read may come from anywhere.
+    fn check(&self, subject: &str) -> Result<(), String> {
+        self.plan.check()?;
+        if run(&self.run) != subject || self.plan.id != self.run {
+            return Err(format!("it calls itself {} and {}", self.run, self.plan.id));
+        }
+        let mut groups = self.groups.iter();
+        if let Some(group) = groups.find(|it| !is_name(&it.name)) {
+            return Err(format!("`{}` is no name of a group", group.name));
+        }
+        let is_time = |seconds: f64| (0.0..=LONGEST_S).contains(&seconds);
+        if !is_time(self.patience_s) || !is_time(self.probe_s) {
+            let (patience_s, probe_s) = (self.patience_s, self.probe_s);
+            return Err(format!("{patience_s} s or {probe_s} s is no time"));
+        }
+        let mut objects = self.objects.iter();
+        objects.try_for_each(|it| it.check().map_err(|error| error.to_string()))
+    }
+
     /// The group of an agent.
     pub fn group_of(&self, agent: &str) -> Option<&Group> {
         self.groups
@@ -60,16 +132,25 @@ pub fn publish(server: &Server, card: &RunCard) -> Result<(), FleetError> {
     Ok(())
 }
 
-/// The runs on the server, the oldest first.
+fn of_another_version(stored: &Stored, what: &str) -> Option<FleetError> {
+    let header: Header = decode(&stored.payload, what).ok()?;
+    let why = format!("it is a run of pragmark {}", header.version);
+    Some(FleetError::damaged(what, why))
+}
+
+/// The runs on the server, the oldest first. One that cannot be read does not hide the others.
 ///
 /// # Errors
-/// When the server refuses, or a run is damaged.
-pub fn list(server: &Server) -> Result<Vec<RunCard>, FleetError> {
-    let stored = server.all(RUNS, "pragmark.runs.>")?;
-    stored
-        .iter()
-        .map(|it| decode(&it.payload, &format!("the run {}", it.name())))
-        .collect()
+/// When the server refuses.
+pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetError> {
+    let stored = server.read_all(RUNS, ALL)?;
+    let read = |it: &Stored| {
+        RunCard::read(it).map_err(|error| Unreadable {
+            run: it.name().to_owned(),
+            why: error.to_string(),
+        })
+    };
+    Ok(stored.iter().map(read).collect())
 }
 
 /// A run by its name.
@@ -78,7 +159,7 @@ pub fn list(server: &Server) -> Result<Vec<RunCard>, FleetError> {
 /// When the server refuses, has no such run, or it is damaged.
 pub fn find(server: &Server, name: &str) -> Result<RunCard, FleetError> {
     match server.latest(RUNS, &run(name))? {
-        Some(stored) => decode(&stored.payload, &format!("the run {name}")),
+        Some(stored) => RunCard::read(&stored),
         None => Err(FleetError::NoRun(name.to_owned())),
     }
 }
@@ -90,6 +171,36 @@ pub fn find(server: &Server, name: &str) -> Result<RunCard, FleetError> {
 pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result<(), FleetError> {
     server.store("store progress", &progress(name), None, &encode(&all)?)?;
     Ok(())
+}
+
+/// Whether somebody records what agents measure for a run. A process that was killed is noticed by its silence, which takes
+/// some seconds.
+///
+/// # Errors
+/// When the server refuses, or it was cancelled.
+pub fn has_coordinator(server: &Server, name: &str) -> Result<bool, FleetError> {
+    let look = || server.latest(AGENTS, &progress(name));
+    let Some(first) = look()? else {
+        return Ok(false);
+    };
+    let began = Instant::now();
+    while began.elapsed() < SAY + SAY / 2 {
+        server.pause(Duration::from_millis(200))?;
+        match look()? {
+            None => return Ok(false),
+            Some(now) if now.sequence != first.sequence => return Ok(true),
+            Some(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Takes back what was said of the progress of a run, whose coordinator ends.
+///
+/// # Errors
+/// When the server refuses.
+pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> {
+    server.clear(AGENTS, &progress(name))
 }
 
 /// How far a run is, by group; none where no coordinator has said so of late.
@@ -114,73 +225,131 @@ pub fn finish(server: &Server, card: &RunCard) -> Result<(), FleetError> {
             ..card.clone()
         },
     )?;
-    server.clear(WORK, &run_work(&card.run))?;
-    for group in &card.groups {
-        crate::work::forget_group(server, &card.run, &group.name)?;
-    }
-    Ok(())
+    end_work(server, &card.run)
 }
 
-/// Removes a run with its outcomes from the server.
+/// Removes the work of a run that waits, and lets nobody wait for more of it.
+fn end_work(server: &Server, name: &str) -> Result<(), FleetError> {
+    server.clear(WORK, &run_work(name))?;
+    crate::work::forget_groups(server, name)
+}
+
+/// Removes a run with its outcomes from the server, and the files that no other run needs; none of them where a run that cannot
+/// be read may need them: its name is the answer then. What the run itself says goes last, so that what failed can be done again.
 ///
 /// # Errors
 /// When the server refuses, or has no such run.
-pub fn purge(server: &Server, name: &str) -> Result<(), FleetError> {
-    let card = find(server, name)?;
-    finish(server, &card)?;
+pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> {
+    let Some(stored) = server.latest(RUNS, &run(name))? else {
+        return Err(FleetError::NoRun(name.to_owned()));
+    };
+    match RunCard::read(&stored) {
+        Ok(card) => finish(server, &card)?,
+        Err(_) => end_work(server, name)?,
+    }
     server.remove_stream(&results_stream(name))?;
+    let all = server.read_all(RUNS, ALL)?;
+    let (own, others): (Vec<&Stored>, Vec<&Stored>) =
+        all.iter().partition(|it| it.subject == stored.subject);
+    let needed: Result<Vec<Vec<String>>, &Stored> = others.into_iter().map(hashes).collect();
+    let unreadable = match needed {
+        Ok(needed) => {
+            let own = own
+                .into_iter()
+                .chain([&stored])
+                .filter_map(|it| hashes(it).ok());
+            server.remove_objects(&of_no_run(own.flatten(), &needed.concat()))?;
+            None
+        }
+        Err(unreadable) => Some(unreadable.name().to_owned()),
+    };
+    if let Some(latest) = server.latest(RUNS, &run(name))? {
+        server.remove_leftovers(latest.stored_s)?;
+    }
     server.clear(RUNS, &run(name))?;
-    server.remove_objects(&of_no_run(&card.objects, &list(server)?))
+    Ok(unreadable)
 }
 
-/// The hashes of objects that none of the runs needs.
-fn of_no_run(objects: &[Object], runs: &[RunCard]) -> Vec<String> {
-    let needed: HashSet<&str> = runs
-        .iter()
-        .flat_map(|card| &card.objects)
-        .map(|it| it.sha256.as_str())
-        .collect();
-    let hashes = objects.iter().map(|it| it.sha256.as_str());
-    let unneeded: BTreeSet<&str> = hashes.filter(|it| !needed.contains(it)).collect();
-    unneeded.into_iter().map(str::to_owned).collect()
+/// The hashes of the files that a run needs, whatever version planned it.
+fn hashes(stored: &Stored) -> Result<Vec<String>, &Stored> {
+    let header: Header = decode(&stored.payload, "a run").map_err(|_| stored)?;
+    let objects = header.objects.into_iter();
+    Ok(objects.map(|it| it.sha256).collect())
+}
+
+/// Those among the hashes that none of the runs needs.
+fn of_no_run(own: impl Iterator<Item = String>, needed: &[String]) -> Vec<String> {
+    let needed: HashSet<&String> = needed.iter().collect();
+    let unneeded: BTreeSet<String> = own.filter(|it| !needed.contains(it)).collect();
+    unneeded.into_iter().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects::Content;
+    use serde_json::{Value, json};
 
-    fn object(sha256: &str) -> Object {
-        Object {
-            name: "x".to_owned(),
-            file: "x".to_owned(),
-            sha256: sha256.to_owned(),
-            bytes: 1,
-            content: Content::Data,
-            signature: None,
+    fn card() -> Value {
+        let hash = "0a".repeat(32);
+        json!({
+            "run": "r-1", "version": "1.0.0", "per": "any", "on": null, "agents": [],
+            "plan": {
+                "format": 2, "id": "r-1", "created": "", "pragmark": "", "seed": 1, "scale": "quick",
+                "engine": "default", "quick": true, "trial_limit_s": 1.0, "experiments": []
+            },
+            "groups": [{ "name": "g", "about": "all", "agents": [] }],
+            "patience_s": 60.0, "probe_s": 0.0, "finished": false,
+            "objects": [{
+                "name": "x", "file": "x.db", "sha256": hash, "bytes": 1, "content": "data", "signature": null
+            }]
+        })
+    }
+
+    fn stored(card: &Value) -> Stored {
+        Stored {
+            subject: "pragmark.runs.r-1".to_owned(),
+            sequence: 1,
+            payload: encode(card).unwrap().into(),
+            stored_s: 0,
         }
     }
 
     #[test]
+    fn a_run_whose_names_lead_elsewhere_is_not_read() {
+        let read = |card: &Value| RunCard::read(&stored(card)).map(|it| it.run);
+        assert_eq!(read(&card()).unwrap(), "r-1");
+        for (place, text) in [
+            ("/run", json!("/home/u")),
+            ("/plan/id", json!("../r-1")),
+            ("/plan/id", json!("r-2")),
+            ("/groups/0/name", json!("../../..")),
+            ("/objects/0/sha256", json!("/home/u/.ssh")),
+            ("/objects/0/file", json!("../authorized_keys")),
+            ("/patience_s", json!(-1.0)),
+            ("/probe_s", json!(1e300)),
+        ] {
+            let mut card = card();
+            *card.pointer_mut(place).unwrap() = text.clone();
+            let error = read(&card).unwrap_err().to_string();
+            assert!(error.contains("the run r-1 is damaged"), "{place}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_another_version_is_named_with_it_and_its_files_are_known() {
+        let mut card = card();
+        card["version"] = json!("9.9.9");
+        card["plan"] = json!({ "unknown": true });
+        let stored = stored(&card);
+        let error = RunCard::read(&stored).unwrap_err().to_string();
+        assert!(error.contains("pragmark 9.9.9"), "{error}");
+        assert_eq!(hashes(&stored).ok().unwrap(), ["0a".repeat(32)]);
+    }
+
+    #[test]
     fn what_another_run_needs_stays() {
-        let plan = serde_json::json!({
-            "format": 2, "id": "x", "created": "", "pragmark": "", "seed": 1, "scale": "quick",
-            "engine": "default", "quick": true, "trial_limit_s": 1.0, "experiments": []
-        });
-        let other = RunCard {
-            run: "other".to_owned(),
-            version: String::new(),
-            plan: serde_json::from_value(plan).unwrap(),
-            per: Per::Any,
-            on: None,
-            agents: Vec::new(),
-            groups: Vec::new(),
-            patience_s: 1.0,
-            probe_s: 0.0,
-            objects: vec![object("b")],
-            finished: true,
-        };
-        let own = ["a", "b", "a"].map(object);
-        assert_eq!(of_no_run(&own, &[other]), ["a"]);
+        let own = ["a", "b", "a"].map(str::to_owned);
+        let needed = ["b".to_owned()];
+        assert_eq!(of_no_run(own.into_iter(), &needed), ["a"]);
     }
 }

@@ -43,10 +43,10 @@ pub(crate) fn result(run: &str, group: &str, block: &str, hash: &str, agent: &st
     format!("pragmark.results.{run}.{group}.block.{block}.{hash}.{agent}")
 }
 
-/// What an agent says of its machine for a run; `*` for any agent.
-pub(crate) fn machine(run: &str, group: &str, agent: &str) -> String {
+/// What an agent says of its machine for a run, once each time that it is started; `*` for any agent.
+pub(crate) fn machine(run: &str, group: &str, instance: &str, agent: &str) -> String {
     let [run, group] = [run, group].map(token);
-    format!("pragmark.results.{run}.{group}.machine.{agent}")
+    format!("pragmark.results.{run}.{group}.machine.{instance}.{agent}")
 }
 
 /// The plan of a group.

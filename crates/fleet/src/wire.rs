@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use lab::record::{EnvironmentFile, RunPlan};
+use lab::record::{EnvironmentFile, LONGEST_S, RunPlan};
 use runner::{Execution, Task};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,9 @@ pub(crate) struct Finished {
 pub struct MachineReport {
     /// The agent.
     pub agent: String,
+    /// What distinguishes it from the same agent before it was started again.
+    #[serde(default)]
+    pub instance: String,
     /// The machine with its engines, or why it cannot take part.
     pub machine: Result<EnvironmentFile, String>,
 }
@@ -64,6 +67,24 @@ pub struct RunPart {
     pub plan: RunPlan,
     /// The machine of the agent that was first to be ready, for all of the group.
     pub environment: EnvironmentFile,
+}
+
+impl Work {
+    /// Whether it is a block of this run and group, and its trials can be carried out: what is read may come from anywhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn check(&self, run: &str, group: &str) -> Result<(), FleetError> {
+        let wrong = |why: String| Err(FleetError::damaged("a block", why));
+        if self.run != run || self.group != group {
+            return wrong(format!("it is of {} and {}", self.run, self.group));
+        }
+        let is_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        match self.tasks.iter().find(|it| !is_time(it.limit_s)) {
+            Some(task) => wrong(format!("the limit of a trial is {} s", task.limit_s)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The hash of the trials of a block.
@@ -131,6 +152,21 @@ mod tests {
         assert_eq!(decode::<Work>(&packed, "work").unwrap(), work);
         for damaged in [&packed[..packed.len() / 2], b"", b"{}"] {
             assert!(decode::<Work>(damaged, "work").is_err());
+        }
+    }
+
+    #[test]
+    fn a_block_of_another_run_or_without_a_limit_is_refused() {
+        let work = |limit_s: f64| Work {
+            run: "r".to_owned(),
+            group: "g".to_owned(),
+            tasks: vec![Task { limit_s, ..task(0) }],
+        };
+        work(1.0).check("r", "g").unwrap();
+        assert!(work(1.0).check("other", "g").is_err());
+        assert!(work(1.0).check("r", "other").is_err());
+        for limit_s in [-1.0, 0.0, 1e300, f64::NAN] {
+            assert!(work(limit_s).check("r", "g").is_err(), "{limit_s}");
         }
     }
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, pull};
+use futures_util::TryStreamExt;
 
 use crate::error::FleetError;
 use crate::server::{Answer, Server, refused_or_silent, words_of};
-use crate::subjects::{WORK, consumer, group_work};
+use crate::subjects::{WORK, consumer, group_work, run_work};
 
 /// What waits in a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,18 +53,30 @@ pub fn register_group(
     })
 }
 
-/// Ends what [`register_group`] began; one that has ended already is none the worse.
-pub(crate) fn forget_group(server: &Server, run: &str, group: &str) -> Result<(), FleetError> {
-    let name = consumer(run, group);
-    server.patiently("end the work of a group", || async {
+/// Ends what [`register_group`] began for all groups of a run; what has ended already is none the worse.
+pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError> {
+    let below = run_work(run);
+    let below = below.trim_end_matches('>');
+    server.patiently("end the work of a run", || async {
         let stream = match server.stream(WORK).await {
             Ok(stream) => stream,
             Err(_) => return Answer::Silence,
         };
-        match stream.delete_consumer(&name).await {
-            Ok(_) => Answer::Yes(()),
-            Err(error) if words_of(&error).contains("not found") => Answer::Yes(()),
-            Err(error) => refused_or_silent(&words_of(&error)),
+        let mut consumers = stream.consumers();
+        loop {
+            let consumer = match consumers.try_next().await {
+                Ok(Some(consumer)) => consumer,
+                Ok(None) => return Answer::Yes(()),
+                Err(error) => return refused_or_silent(&words_of(&error)),
+            };
+            if !consumer.config.filter_subject.starts_with(below) {
+                continue;
+            }
+            match stream.delete_consumer(&consumer.name).await {
+                Ok(_) => {}
+                Err(error) if words_of(&error).contains("not found") => {}
+                Err(error) => return refused_or_silent(&words_of(&error)),
+            }
         }
     })
 }

@@ -213,6 +213,26 @@ impl Catalogue {
             .find(|parameter| parameter.name == name)
     }
 
+    /// Whether a workload exists that understands each of these settings and accepts its level: settings that are read may
+    /// come from anywhere.
+    ///
+    /// # Errors
+    /// The first that is wrong, with what there is instead.
+    pub fn check(&self, workload: &str, settings: &Settings) -> Result<(), String> {
+        let known = self.workload(workload);
+        let known = known.ok_or_else(|| format!("there is no workload `{workload}`"))?;
+        for (name, level) in settings {
+            let Some(parameter) = self.setting(known, name) else {
+                return Err(format!("the workload `{workload}` has no setting `{name}`"));
+            };
+            if !parameter.accepts.allows(level) {
+                let accepts = &parameter.accepts;
+                return Err(format!("`{name}` cannot be `{level}`; it takes {accepts}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Why a workload can never be run with these settings; none where it can.
     pub fn why_impossible(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
         self.why_not_by_driver(workload, settings)
@@ -293,6 +313,24 @@ mod tests {
         assert_eq!(Accepts::Bool.taken(Level::Int(2)), Level::Int(2));
         let off = || Level::from("off");
         assert_eq!(Accepts::choice(&["off", "full"]).taken(off()), off());
+    }
+
+    #[test]
+    fn settings_that_a_workload_does_not_know_or_accept_are_refused() {
+        let catalogue = catalogue();
+        let check = |workload: &str, name: &str, level: Level| {
+            catalogue.check(workload, &Settings::from([(name.to_owned(), level)]))
+        };
+        assert_eq!(check("basics", DRIVER, "go".into()), Ok(()));
+        for (workload, name, level, why) in [
+            ("other", DRIVER, Level::from("go"), "no workload `other`"),
+            ("basics", "trace", "x".into(), "no setting `trace`"),
+            ("basics", DRIVER, "perl".into(), "native, ruby, go"),
+            ("basics", DRIVER, Level::Int(1), "cannot be `1`"),
+        ] {
+            let refused = check(workload, name, level).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use lab::claims::Verdict;
 use lab::fleet::{
-    Attributes, Disk, DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetMachine,
-    FleetVariant, GroupRatio, MachineRatio,
+    Agreement, Attributes, Disk, DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment,
+    FleetMachine, FleetVariant, GroupRatio, MachineRatio,
 };
 use lab::stats::Interval;
 use pragmark_report as report;
@@ -84,6 +84,7 @@ fn analysis() -> FleetAnalysis {
     FleetAnalysis {
         machines: (0..HOSTS).map(host).collect(),
         classes: CLASSES.map(str::to_owned).into(),
+        unanswered: Vec::new(),
         experiments: vec![FleetExperiment {
             key: "journal".to_owned(),
             question: "Is WAL faster?".to_owned(),
@@ -94,7 +95,7 @@ fn analysis() -> FleetAnalysis {
                 id: "j-1".to_owned(),
                 says: "WAL is faster".to_owned(),
                 by_class,
-                overall: None,
+                overall: Agreement::Differ,
             }],
         }],
     }

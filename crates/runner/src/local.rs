@@ -98,7 +98,11 @@ impl<'a> Local<'a> {
         {
             return Ok(instead);
         }
-        let limit = Duration::from_secs_f64(task.limit_s);
+        // A task may come from another machine.
+        let Ok(limit) = Duration::try_from_secs_f64(task.limit_s) else {
+            let why = format!("{} s is no time limit", task.limit_s);
+            return Ok(Some(Outcome::Failed { why }));
+        };
         let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
             (Some(Outcome::Failed { why }), Some(trail)) => Isolation {

@@ -3,24 +3,26 @@
 //! A block is acknowledged after its outcomes are stored. So an agent that dies loses its block and nothing else, and
 //! the server gives the block to another.
 
+mod block;
+mod notice;
+
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::{Consumer, pull};
-use async_nats::jetstream::{AckKind, Message};
 use futures_util::StreamExt;
-use lab::record::EnvironmentFile;
-use runner::{Execution, Task};
 
+pub use self::notice::{Machine, Notice, Orders};
 use crate::error::FleetError;
-use crate::presence::{BEAT, Card, beat, clock_s};
-use crate::results::{outcomes_of, store_machine, store_outcomes};
-use crate::runs::RunCard;
+use crate::presence::{BEAT, Card, beat, clock_s, other};
+use crate::results::store_machine;
+use crate::runs::{ALL, RunCard};
 use crate::server::Server;
-use crate::subjects::{RUNS, WORK, consumer, drain};
-use crate::wire::{Done, Finished, MachineReport, Work, decode, hash_of_task};
+use crate::subjects::{RUNS, WORK, consumer, drain, run};
+use crate::wire::MachineReport;
 
 /// How long a request for work waits at the server, in the one run that there is.
 const ASK: Duration = Duration::from_secs(2);
@@ -30,74 +32,6 @@ const ASK_EACH: Duration = Duration::from_millis(200);
 
 /// How often the agent looks for new runs.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// The pause after trouble with the machine, such as a full disk.
-const REST: Duration = Duration::from_secs(10);
-
-/// What the machine of an agent does.
-pub trait Machine {
-    /// Prepares itself for a run: engines, drivers, a look at the disk.
-    ///
-    /// # Errors
-    /// Why it cannot take part, in words.
-    fn prepare(&mut self, run: &RunCard) -> Result<EnvironmentFile, String>;
-
-    /// Carries a block out; none where it was stopped.
-    ///
-    /// # Errors
-    /// Why it cannot be carried out here at the moment, in words. What goes wrong in a trial is an outcome.
-    fn execute(&mut self, run: &str, tasks: &[Task]) -> Result<Option<Vec<Execution>>, String>;
-
-    /// Forgets a run that has ended.
-    fn forget(&mut self, run: &str);
-}
-
-/// Something that an agent has to say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// It takes part in a run.
-    Joined {
-        /// The run.
-        run: String,
-        /// Its group.
-        group: String,
-    },
-    /// It cannot take part in a run.
-    Refused {
-        /// The run.
-        run: String,
-        /// Why.
-        why: String,
-    },
-    /// A run has ended.
-    Left(String),
-    /// A block was carried out and its outcomes are stored.
-    Done {
-        /// The block.
-        block: String,
-        /// How often it had been delivered.
-        attempt: u64,
-    },
-    /// A block was carried out, and another agent was first.
-    Late(String),
-    /// The machine cannot carry blocks out at the moment.
-    Trouble(String),
-}
-
-/// What an agent is asked to do from outside.
-#[derive(Clone, Debug, Default)]
-pub struct Orders {
-    /// To stop at once.
-    pub cancelled: Arc<AtomicBool>,
-    /// To stop after the block that it carries out.
-    pub draining: Arc<AtomicBool>,
-}
-
-impl Orders {
-    fn is_end(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.draining.load(Ordering::Relaxed)
-    }
-}
 
 /// A run in which the agent takes part.
 struct Joined {
@@ -112,7 +46,10 @@ struct Agent<'a> {
     machine: &'a mut dyn Machine,
     card: Arc<Mutex<Card>>,
     name: String,
+    instance: String,
     version: String,
+    /// The number of the last card that was published; 0 before the first.
+    beat: Arc<AtomicU64>,
     orders: Orders,
     say: &'a dyn Fn(Notice),
     runs: BTreeMap<String, Joined>,
@@ -121,12 +58,14 @@ struct Agent<'a> {
     /// The sequence number of the last change of a run that it has seen.
     seen: u64,
     looked: Option<Instant>,
+    /// When it made sure last that it is alone with its name, and that its runs are still there.
+    checked: Instant,
 }
 
 /// Works until it is asked to stop.
 ///
 /// # Errors
-/// When the server refuses what an agent needs.
+/// When the server refuses what an agent needs, or another agent of the same name comes. Trouble with one run is a notice.
 pub fn serve(
     server: &Server,
     card: Card,
@@ -135,10 +74,12 @@ pub fn serve(
     say: &dyn Fn(Notice),
 ) -> Result<(), FleetError> {
     let (name, version) = (card.agent.clone(), card.version.clone());
+    let (instance, beat) = (card.instance.clone(), Arc::new(AtomicU64::new(0)));
     let mut card = card;
     card.doing.began_s = clock_s();
     let card = Arc::new(Mutex::new(card));
-    let beats = server.spawn(beats(server.jetstream.clone(), Arc::clone(&card)));
+    let jetstream = server.jetstream.clone();
+    let beats = server.spawn(beats(jetstream, Arc::clone(&card), Arc::clone(&beat)));
     let drains = server.listen(drain(&name));
     let listens = server.spawn(listens(drains, orders.clone(), Arc::clone(&card)));
     let mut agent = Agent {
@@ -146,13 +87,16 @@ pub fn serve(
         machine,
         card,
         name,
+        instance,
         version,
+        beat,
         orders: orders.clone(),
         say,
         runs: BTreeMap::new(),
         refused: HashSet::new(),
         seen: 0,
         looked: None,
+        checked: Instant::now(),
     };
     let ended = agent.work();
     beats.abort();
@@ -164,12 +108,19 @@ pub fn serve(
 }
 
 /// Says from time to time that the agent is there.
-async fn beats(jetstream: async_nats::jetstream::Context, card: Arc<Mutex<Card>>) {
+async fn beats(
+    jetstream: async_nats::jetstream::Context,
+    card: Arc<Mutex<Card>>,
+    last: Arc<AtomicU64>,
+) {
     loop {
         let now = locked(&card).clone();
         let pause = match beat(&jetstream, &now).await {
-            true => BEAT,
-            false => LOOK,
+            Some(number) => {
+                last.store(number, Ordering::Relaxed);
+                BEAT
+            }
+            None => LOOK,
         };
         tokio::time::sleep(pause).await;
     }
@@ -192,8 +143,29 @@ impl Agent<'_> {
     fn work(&mut self) -> Result<(), FleetError> {
         while !self.orders.is_end() {
             self.look_for_runs()?;
+            self.check_now_and_then()?;
             if !self.take_turns()? && self.runs.is_empty() {
                 std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that it is alone with its name, and that the runs are still there in which it takes part.
+    fn check_now_and_then(&mut self) -> Result<(), FleetError> {
+        if self.checked.elapsed() < BEAT {
+            return Ok(());
+        }
+        self.checked = Instant::now();
+        let own = self.beat.load(Ordering::Relaxed);
+        let other = other(self.server, &self.name, &[&self.instance])?;
+        if own > 0 && other.is_some_and(|it| it > own) {
+            return Err(FleetError::NameTaken(self.name.clone()));
+        }
+        let joined: Vec<String> = self.runs.keys().cloned().collect();
+        for name in joined {
+            if self.server.latest(RUNS, &run(&name))?.is_none() {
+                self.leave(&name);
             }
         }
         Ok(())
@@ -210,7 +182,8 @@ impl Agent<'_> {
             }
             if let Some(message) = self.take(&run, patience) {
                 any = true;
-                self.carry_out(&message)?;
+                let carried = self.carry_out(&run, &message);
+                self.of_one_run(&run, carried)?;
             }
         }
         Ok(any)
@@ -221,21 +194,50 @@ impl Agent<'_> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
-        while let Some(stored) = self.server.first(RUNS, "pragmark.runs.>", self.seen + 1)? {
+        // A server with other storage counts from 1 again. Runs that are seen twice are none the worse.
+        let last = self.server.latest(RUNS, ALL)?;
+        if last.is_none_or(|it| it.sequence < self.seen) {
+            self.seen = 0;
+        }
+        while let Some(stored) = self.server.first(RUNS, ALL, self.seen + 1)? {
             self.seen = stored.sequence;
-            match decode::<RunCard>(&stored.payload, "a run") {
-                Ok(card) => self.consider(card)?,
-                Err(error) => (self.say)(Notice::Trouble(error.to_string())),
+            match RunCard::read(&stored) {
+                Ok(card) => {
+                    let run = card.run.clone();
+                    let considered = self.consider(card);
+                    self.of_one_run(&run, considered)?;
+                }
+                Err(error) => (self.say)(Notice::Unreadable(error.to_string())),
             }
         }
         self.looked = Some(Instant::now());
         Ok(())
     }
 
+    /// Trouble with one run ends this agent's part in that run and nothing else.
+    fn of_one_run(&mut self, run: &str, done: Result<(), FleetError>) -> Result<(), FleetError> {
+        use FleetError::{Damaged, NoStream, Refused};
+        match done {
+            Err(error @ (Damaged { .. } | NoStream { .. } | Refused { .. })) => {
+                self.runs.remove(run);
+                self.machine.forget(run);
+                (self.say)(Notice::Gave {
+                    run: run.to_owned(),
+                    why: error.to_string(),
+                });
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
     fn consider(&mut self, card: RunCard) -> Result<(), FleetError> {
         let run = card.run.clone();
         if card.finished {
             self.leave(&run);
+            return Ok(());
+        }
+        if !card.is_open {
             return Ok(());
         }
         let Some(group) = card.group_of(&self.name).map(|group| group.name.clone()) else {
@@ -258,9 +260,14 @@ impl Agent<'_> {
         };
         let why = machine.as_ref().err().cloned();
         let agent = self.name.clone();
-        let report = MachineReport { agent, machine };
+        let report = MachineReport {
+            agent,
+            instance: self.instance.clone(),
+            machine,
+        };
         store_machine(self.server, &run, &group, &report)?;
         if let Some(why) = why {
+            self.machine.forget(&run);
             (self.say)(Notice::Refused {
                 run: run.clone(),
                 why,
@@ -282,8 +289,8 @@ impl Agent<'_> {
     }
 
     fn leave(&mut self, run: &str) {
+        self.machine.forget(run);
         if self.runs.remove(run).is_some() {
-            self.machine.forget(run);
             (self.say)(Notice::Left(run.to_owned()));
         }
     }
@@ -308,117 +315,6 @@ impl Agent<'_> {
                 None
             }
         }
-    }
-
-    fn carry_out(&mut self, message: &Message) -> Result<(), FleetError> {
-        let work: Work = match decode(&message.payload, "a block") {
-            Ok(work) => work,
-            Err(error) => {
-                (self.say)(Notice::Trouble(error.to_string()));
-                self.answer(message, AckKind::Term);
-                return Ok(());
-            }
-        };
-        let block = work.tasks.first().map(|task| task.block.clone());
-        let block = block.unwrap_or_default();
-        if outcomes_of(self.server, &work.run, &work.group, &work.tasks)?.is_some() {
-            self.answer(message, AckKind::Ack);
-            return Ok(());
-        }
-        self.show(Some((&work.run, &block)));
-        let signs = self.signs_of_life(message, &work.run);
-        let ended = self.machine.execute(&work.run, &work.tasks);
-        let stored = match ended {
-            Ok(Some(executions)) => self.store(message, &work, &block, executions),
-            Ok(None) => {
-                self.answer(message, AckKind::Nak(None));
-                Ok(())
-            }
-            Err(why) => {
-                self.give_back(message, why);
-                Ok(())
-            }
-        };
-        signs.abort();
-        self.show(None);
-        stored
-    }
-
-    /// Stores the outcomes of a block, and then acknowledges it.
-    fn store(
-        &mut self,
-        message: &Message,
-        work: &Work,
-        block: &str,
-        executions: Vec<Execution>,
-    ) -> Result<(), FleetError> {
-        let attempt = message
-            .info()
-            .map_or(1, |info| info.delivered.max(1) as u64);
-        let trials = work.tasks.iter().zip(executions);
-        let trials = trials.map(|(task, execution)| Finished {
-            position: task.position,
-            task: hash_of_task(task),
-            execution,
-        });
-        let done = Done {
-            trials: trials.collect(),
-            attempt,
-        };
-        let place = (work.run.as_str(), work.group.as_str(), self.name.as_str());
-        match store_outcomes(self.server, place, &work.tasks, &done) {
-            Ok(_) => {}
-            // The run was removed meanwhile.
-            Err(FleetError::NoStream { .. }) => {
-                self.leave(&work.run);
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        }
-        self.answer(message, AckKind::Ack);
-        let first = outcomes_of(self.server, &work.run, &work.group, &work.tasks)?;
-        let block = block.to_owned();
-        (self.say)(match first {
-            Some(found) if found.agent != self.name => Notice::Late(block),
-            _ => Notice::Done { block, attempt },
-        });
-        let mut card = locked(&self.card);
-        card.doing.done += 1;
-        card.doing.last_s = Some((clock_s() - card.doing.since_s) as f64);
-        card.doing.trouble = None;
-        Ok(())
-    }
-
-    /// Leaves a block to others, and rests.
-    fn give_back(&mut self, message: &Message, why: String) {
-        self.answer(message, AckKind::Nak(Some(Duration::from_secs(1))));
-        locked(&self.card).doing.trouble = Some(why.clone());
-        (self.say)(Notice::Trouble(why));
-        let rested = Instant::now();
-        while rested.elapsed() < REST && !self.orders.is_end() {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    }
-
-    /// Acknowledges, and makes sure that the server knows. Where it does not answer, it will deliver the block again,
-    /// whose outcome is there then.
-    fn answer(&self, message: &Message, kind: AckKind) {
-        const LIMIT: Duration = Duration::from_secs(5);
-        let told = async { tokio::time::timeout(LIMIT, message.double_ack_with(kind)).await };
-        let _ = self.server.runtime.block_on(told);
-    }
-
-    /// Lets the server know in time that the block is still carried out.
-    fn signs_of_life(&self, message: &Message, run: &str) -> tokio::task::JoinHandle<()> {
-        let patience_s = self.runs.get(run).map_or(60.0, |it| it.card.patience_s);
-        let pause = Duration::from_secs_f64((patience_s / 3.0).max(0.1));
-        let message = message.clone();
-        self.server.spawn(async move {
-            loop {
-                tokio::time::sleep(pause).await;
-                let _ = message.ack_with(AckKind::Progress).await;
-            }
-        })
     }
 
     fn show(&self, block: Option<(&str, &str)>) {

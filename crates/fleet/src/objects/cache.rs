@@ -40,6 +40,7 @@ impl ObjectCache {
         needed: &HashSet<String>,
         fetch: impl FnOnce(&Path) -> Result<(), FleetError>,
     ) -> Result<PathBuf, FleetError> {
+        object.check()?;
         let name = object.path()?;
         let name = Path::new(name.file_name().unwrap_or_default());
         let folder = self.root.join(&object.sha256);
@@ -65,17 +66,18 @@ impl ObjectCache {
         kept.sort_by_key(|it| it.used);
         let mut bytes: u64 = kept.iter().map(|it| it.bytes).sum();
         for old in kept.iter().filter(|it| !needed.contains(&it.sha256)) {
-            if bytes + object.bytes <= self.limit {
+            if bytes.saturating_add(object.bytes) <= self.limit {
                 break;
             }
             fs::remove_dir_all(&old.folder).map_err(failed("remove", &old.folder))?;
             bytes -= old.bytes;
         }
-        match bytes + object.bytes <= self.limit {
+        let bytes = bytes.saturating_add(object.bytes);
+        match bytes <= self.limit {
             true => Ok(()),
             false => Err(FleetError::CacheTooSmall {
                 name: object.name.clone(),
-                bytes: bytes + object.bytes,
+                bytes,
                 limit: self.limit,
             }),
         }
@@ -166,6 +168,45 @@ mod tests {
             "{error}"
         );
         assert_eq!([0, 2].map(is_kept), [true, true]);
+    }
+
+    #[test]
+    fn an_object_that_names_another_directory_touches_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("ssh");
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("keys"), "secret").unwrap();
+        let cache = ObjectCache::at(directory.path().join("cache"), 1_000);
+        let (object, _) = object(directory.path(), "a");
+        let object = Object {
+            sha256: own.display().to_string(),
+            file: "keys".to_owned(),
+            ..object
+        };
+        let never = |_: &Path| -> Result<(), FleetError> { panic!("nothing is fetched") };
+        let error = cache.file(&object, &HashSet::new(), never).unwrap_err();
+        assert!(error.to_string().contains("no SHA-256"), "{error}");
+        assert_eq!(fs::read_to_string(own.join("keys")).unwrap(), "secret");
+    }
+
+    #[test]
+    fn an_object_of_any_size_is_too_large_for_a_small_cache() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = ObjectCache::at(directory.path().join("cache"), 15);
+        let fetch = |path: &Path| {
+            fs::write(path, "aaaaaaaaaa").unwrap();
+            Ok(())
+        };
+        let (first, _) = object(directory.path(), "a");
+        cache.file(&first, &HashSet::new(), fetch).unwrap();
+        let (second, _) = object(directory.path(), "b");
+        let endless = Object {
+            bytes: u64::MAX - 5,
+            ..second
+        };
+        let needed = HashSet::from([first.sha256]);
+        let error = cache.file(&endless, &needed, fetch).unwrap_err();
+        assert!(matches!(error, FleetError::CacheTooSmall { .. }), "{error}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use lab::record::is_name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -92,6 +93,23 @@ impl Object {
         self.content != Content::Data
     }
 
+    /// Whether its hash, its file and, of a driver, its name can be parts of paths: an object that is read may come from
+    /// anywhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), FleetError> {
+        let is_hash = self.sha256.len() == HASH_DIGITS && self.sha256.chars().all(is_digit);
+        let is_driver = matches!(self.content, Content::Driver { .. });
+        if !is_hash {
+            return Err(wrong(&self.sha256, "no SHA-256"));
+        }
+        if is_driver && !is_name(&self.name) {
+            return Err(wrong(&self.name, "no name of a driver"));
+        }
+        self.path().map(drop)
+    }
+
     /// Its path in the folder of a driver, and its name elsewhere, without a way out of that folder.
     ///
     /// # Errors
@@ -103,12 +121,21 @@ impl Object {
             .all(|it| matches!(it, Component::Normal(_)));
         match is_plain && path.file_name().is_some() {
             true => Ok(path),
-            false => Err(FleetError::damaged(
-                "an object of the run",
-                format!("{} is no name of a file", self.file),
-            )),
+            false => Err(wrong(&self.file, "no name of a file")),
         }
     }
+}
+
+/// Digits of a SHA-256.
+const HASH_DIGITS: usize = 64;
+
+/// Whether it is a digit of a hash as [`digits`] writes it.
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || ('a'..='f').contains(&c)
+}
+
+fn wrong(text: &str, is: &str) -> FleetError {
+    FleetError::damaged("an object of the run", format!("`{text}` is {is}"))
 }
 
 /// Hash and size of a file.
@@ -156,6 +183,39 @@ mod tests {
         for file in ["", "..", "../a", "/etc/passwd", "a/../../b"] {
             assert!(object(file).path().is_err(), "{file}");
         }
+    }
+
+    #[test]
+    fn hashes_and_drivers_cannot_be_paths() {
+        let usual = Object {
+            name: "ruby".to_owned(),
+            file: "lib/a.rb".to_owned(),
+            sha256: "0a".repeat(32),
+            bytes: 0,
+            content: Content::Driver { is_program: false },
+            signature: None,
+        };
+        usual.check().unwrap();
+        for hash in ["/home/u/.ssh", "..", "", &"0A".repeat(32), &"0a".repeat(31)] {
+            let object = Object {
+                sha256: hash.to_owned(),
+                ..usual.clone()
+            };
+            assert!(object.check().is_err(), "{hash}");
+        }
+        for name in ["..", "/home/u", "a/b", ""] {
+            let object = Object {
+                name: name.to_owned(),
+                ..usual.clone()
+            };
+            assert!(object.check().is_err(), "{name}");
+        }
+        let data = Object {
+            name: "/data/own.db".to_owned(),
+            content: Content::Data,
+            ..usual
+        };
+        data.check().unwrap();
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! Objects on the server, each content once, under its hash.
 
+use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use async_nats::jetstream::object_store::{self, ObjectMetadata, ObjectStore};
+use async_nats::jetstream::object_store::{self, ObjectInfo, ObjectMetadata, ObjectStore};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE;
+use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
 use super::{Object, PIECE, digits};
 use crate::error::FleetError;
@@ -12,6 +17,15 @@ use crate::server::{Answer, Server, refused_or_silent, words_of};
 
 /// The bucket with the objects of all runs.
 const BUCKET: &str = "PRAGMARK_OBJECTS";
+
+/// The stream behind it.
+const STREAM: &str = "OBJ_PRAGMARK_OBJECTS";
+
+/// The subjects of the pieces of contents.
+const PIECES: &str = "$O.PRAGMARK_OBJECTS.C.";
+
+/// Seconds after which pieces that belong to no object are of an upload that was cut off, and not of one that goes on.
+const CUT_OFF_S: i64 = 3600;
 
 impl Server {
     /// Makes the store of objects, if it is missing.
@@ -57,7 +71,12 @@ impl Server {
                 ..ObjectMetadata::default()
             };
             match bucket.put(metadata, &mut file).await {
-                Ok(_) => Answer::Yes(()),
+                Ok(info) if has_content_of(&info, object) => Answer::Yes(()),
+                Ok(_) => {
+                    // What cannot be removed has another digest than its name, and is fetched by nobody.
+                    let _ = bucket.delete(&object.sha256).await;
+                    Answer::No(format!("{} was changed meanwhile", path.display()))
+                }
                 Err(error) => refused_or_silent(&words_of(&error)),
             }
         })
@@ -73,10 +92,7 @@ impl Server {
                 Ok(bucket) => bucket,
                 Err(error) => return refused_or_silent(&words_of(&error)),
             };
-            match fetched(&bucket, object, path).await {
-                Ok(sha256) => Answer::Yes(sha256),
-                Err(words) => refused_or_silent(&words),
-            }
+            fetched(&bucket, object, path).await
         })?;
         match sha256 == object.sha256 {
             true => Ok(()),
@@ -104,33 +120,116 @@ impl Server {
         }
         Ok(())
     }
+
+    /// Removes what uploads that were cut off long before `now_s`, by the server's clock, have left.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn remove_leftovers(&self, now_s: i64) -> Result<(), FleetError> {
+        let pieces = self.patiently("list the pieces of objects", || async {
+            match self.nameless_pieces().await {
+                Ok(pieces) => Answer::Yes(pieces),
+                Err(words) => refused_or_silent(&words),
+            }
+        })?;
+        for subject in pieces {
+            let last = self.latest(STREAM, &subject)?;
+            if last.is_some_and(|last| last.stored_s < now_s - CUT_OFF_S) {
+                self.clear(STREAM, &subject)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The subjects with pieces that belong to no object.
+    async fn nameless_pieces(&self) -> Result<Vec<String>, String> {
+        let words = |error: &dyn std::error::Error| words_of(error);
+        let bucket = self.jetstream.get_object_store(BUCKET).await;
+        let bucket = bucket.map_err(|error| words(&error))?;
+        let objects = bucket.list().await.map_err(|error| words(&error))?;
+        let objects: Vec<ObjectInfo> = objects.try_collect().await.map_err(|it| words(&it))?;
+        let named: HashSet<String> = objects
+            .into_iter()
+            .map(|it| format!("{PIECES}{}", it.nuid))
+            .collect();
+        let stream = self.stream(STREAM).await?;
+        let subjects = stream.info_with_subjects(format!("{PIECES}>")).await;
+        let subjects = subjects.map_err(|error| words(&error))?;
+        let subjects: Vec<(String, usize)> =
+            subjects.try_collect().await.map_err(|it| words(&it))?;
+        let nameless = subjects.into_iter().map(|(subject, _)| subject);
+        Ok(nameless.filter(|it| !named.contains(it)).collect())
+    }
 }
 
-/// Whether the server has the whole content: one that was cut off has no information.
+/// Whether the server has the whole content, and no other: one that was cut off has no information.
 async fn is_there(bucket: &ObjectStore, object: &Object) -> bool {
     let info = bucket.info(&object.sha256).await;
-    info.is_ok_and(|info| !info.deleted && info.size as u64 == object.bytes)
+    info.is_ok_and(|info| !info.deleted && has_content_of(&info, object))
+}
+
+/// Whether what was stored has the hash of the object.
+fn has_content_of(info: &ObjectInfo, object: &Object) -> bool {
+    let stored = info
+        .digest
+        .as_deref()
+        .and_then(|it| it.strip_prefix("SHA-256="));
+    let stored = stored.and_then(|it| URL_SAFE.decode(it).ok());
+    stored.is_some_and(|it| digits(&it) == object.sha256) && info.size as u64 == object.bytes
 }
 
 /// Writes an object to a file; its hash. More than its size is not read.
-async fn fetched(bucket: &ObjectStore, object: &Object, path: &Path) -> Result<String, String> {
-    let mut content = bucket
-        .get(&object.sha256)
-        .await
-        .map_err(|it| words_of(&it))?;
-    let written = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-    let mut file = tokio::fs::File::create(path).await.map_err(written)?;
-    let (mut hash, mut piece, mut read) = (Sha256::new(), vec![0; PIECE], 0);
-    while read <= object.bytes {
-        let count = content.read(&mut piece).await;
-        let count = count.map_err(|error| format!("timed out: {error}"))?;
-        if count == 0 {
-            break;
+async fn fetched(bucket: &ObjectStore, object: &Object, path: &Path) -> Answer<String> {
+    let mut content = match bucket.get(&object.sha256).await {
+        Ok(content) => content,
+        Err(error) => return refused_or_silent(&words_of(&error)),
+    };
+    match copied(&mut content, object.bytes, path).await {
+        Ok(sha256) => Answer::Yes(sha256),
+        Err(Interrupted::Content) => Answer::No(format!(
+            "what it has under the hash of {} has another content",
+            object.name
+        )),
+        Err(Interrupted::Connection) => Answer::Silence,
+        Err(Interrupted::File(error)) => {
+            Answer::No(format!("cannot write {}: {error}", path.display()))
         }
+    }
+}
+
+/// Why a content was not copied.
+enum Interrupted {
+    /// It is not what its digest says.
+    Content,
+    /// The rest did not come.
+    Connection,
+    /// It could not be written.
+    File(std::io::Error),
+}
+
+/// Copies a content of so many bytes to a file; its hash.
+async fn copied(
+    content: &mut (impl AsyncRead + Unpin),
+    bytes: u64,
+    path: &Path,
+) -> Result<String, Interrupted> {
+    let file = tokio::fs::File::create(path).await;
+    let mut file = file.map_err(Interrupted::File)?;
+    let (mut hash, mut piece, mut read) = (Sha256::new(), vec![0; PIECE], 0);
+    while read <= bytes {
+        let count = match content.read(&mut piece).await {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(Interrupted::Content);
+            }
+            Err(_) => return Err(Interrupted::Connection),
+        };
         read += count as u64;
         hash.update(&piece[..count]);
-        file.write_all(&piece[..count]).await.map_err(written)?;
+        let written = file.write_all(&piece[..count]).await;
+        written.map_err(Interrupted::File)?;
     }
-    file.flush().await.map_err(written)?;
+    file.flush().await.map_err(Interrupted::File)?;
     Ok(digits(&hash.finalize()))
 }

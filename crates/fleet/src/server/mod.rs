@@ -3,24 +3,26 @@
 //! The client works on threads of its own, so that it answers the server while trials keep this process waiting. A
 //! server that does not answer is waited for: what was stored before comes back with it.
 
+mod stored;
+mod streams;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::stream::{
-    Config, DiscardPolicy, LastRawMessageErrorKind, RawMessageErrorKind, RetentionPolicy, Stream,
-};
-use async_nats::jetstream::{Context, ErrorCode, context::PublishErrorKind};
+use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::{Context, context::PublishErrorKind};
 use async_nats::{Client, ConnectErrorKind};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::runtime::Runtime;
 
+pub(crate) use self::stored::Stored;
 use crate::address::{Access, Address};
 use crate::error::FleetError;
 use crate::link::{Links, Waiting};
-use crate::subjects::{AGENTS, RUNS, WORK, drain};
+use crate::subjects::drain;
 
 /// How long the server may take to let a program in.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -36,9 +38,6 @@ const GONE: Duration = Duration::from_secs(15);
 
 /// How long an agent counts as present after its last sign.
 pub(crate) const PRESENT: Duration = Duration::from_secs(30);
-
-/// How long the server recognises a message that is sent again.
-const DUPLICATES: Duration = Duration::from_secs(120);
 
 /// A connection to the server.
 pub struct Server {
@@ -124,38 +123,16 @@ impl Server {
         }
     }
 
-    /// Makes the streams that all runs share, where they are missing.
+    /// Waits.
     ///
     /// # Errors
-    /// When the server refuses, for example for lack of storage.
-    pub fn make_streams(&self) -> Result<(), FleetError> {
-        for config in [work(), runs(), agents()] {
-            self.make_stream(config)?;
+    /// When it was cancelled.
+    pub(crate) fn pause(&self, pause: Duration) -> Result<(), FleetError> {
+        std::thread::sleep(pause);
+        match self.is_cancelled() {
+            true => Err(FleetError::Cancelled),
+            false => Ok(()),
         }
-        self.make_objects()
-    }
-
-    /// Makes the stream of a run's outcomes. Nothing in it can be changed or deleted, but the whole.
-    pub(crate) fn make_results(&self, run: &str) -> Result<(), FleetError> {
-        self.make_stream(Config {
-            name: crate::subjects::results_stream(run),
-            subjects: vec![crate::subjects::all_results(run)],
-            deny_delete: true,
-            deny_purge: true,
-            ..once()
-        })
-    }
-
-    fn make_stream(&self, config: Config) -> Result<(), FleetError> {
-        self.patiently("make a stream", || {
-            let config = config.clone();
-            async {
-                match self.jetstream.get_or_create_stream(config).await {
-                    Ok(_) => Answer::Yes(()),
-                    Err(error) => refused_or_silent(&error.to_string()),
-                }
-            }
-        })
     }
 
     /// A stream by its name, without asking for it.
@@ -239,98 +216,6 @@ impl Server {
         }
     }
 
-    /// The first message of a stream from a sequence number on under a subject, which may have wildcards.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn first(
-        &self,
-        stream: &str,
-        subject: &str,
-        from: u64,
-    ) -> Result<Option<Stored>, FleetError> {
-        self.patiently("look for a message", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match stream.get_first_raw_message_by_subject(subject, from).await {
-                Ok(message) => Answer::Yes(Some(Stored::of(message))),
-                Err(error) => match error.kind() {
-                    RawMessageErrorKind::NoMessageFound => Answer::Yes(None),
-                    RawMessageErrorKind::JetStream(error) => missing_or_refused(&error),
-                    _ => Answer::Silence,
-                },
-            }
-        })
-    }
-
-    /// The latest message under a subject.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn latest(&self, stream: &str, subject: &str) -> Result<Option<Stored>, FleetError> {
-        self.patiently("look for a message", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match stream.get_last_raw_message_by_subject(subject).await {
-                Ok(message) => Answer::Yes(Some(Stored::of(message))),
-                Err(error) => match error.kind() {
-                    LastRawMessageErrorKind::NoMessageFound => Answer::Yes(None),
-                    LastRawMessageErrorKind::JetStream(error) => missing_or_refused(&error),
-                    _ => Answer::Silence,
-                },
-            }
-        })
-    }
-
-    /// Every message of a stream under a subject, which may have wildcards, in the order in which they were stored.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn all(&self, stream: &str, subject: &str) -> Result<Vec<Stored>, FleetError> {
-        let mut all = Vec::new();
-        let mut from = 1;
-        while let Some(stored) = self.first(stream, subject, from)? {
-            from = stored.sequence + 1;
-            all.push(stored);
-        }
-        Ok(all)
-    }
-
-    /// Removes what a stream holds under a subject.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn clear(&self, stream: &str, subject: &str) -> Result<(), FleetError> {
-        self.patiently("remove messages", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match stream.purge().filter(subject).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) => refused_or_silent(&words_of(&error)),
-            }
-        })
-    }
-
-    /// Removes a stream with all that it holds.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn remove_stream(&self, name: &str) -> Result<(), FleetError> {
-        self.patiently("remove a stream", || async {
-            match self.jetstream.delete_stream(name).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) if words_of(&error).contains("not found") => Answer::Yes(()),
-                Err(error) => refused_or_silent(&words_of(&error)),
-            }
-        })
-    }
-
     /// Takes part in what is published under a subject, as long as the server allows it.
     pub(crate) fn listen(&self, subject: String) -> Option<async_nats::Subscriber> {
         self.runtime.block_on(self.client.subscribe(subject)).ok()
@@ -359,75 +244,6 @@ impl Server {
         task: impl Future<Output = ()> + Send + 'static,
     ) -> tokio::task::JoinHandle<()> {
         self.runtime.spawn(task.map(|_| ()))
-    }
-}
-
-/// A message that the server holds.
-pub(crate) struct Stored {
-    pub(crate) subject: String,
-    pub(crate) sequence: u64,
-    pub(crate) payload: Bytes,
-    /// When the server stored it, in seconds since 1970 by its own clock.
-    pub(crate) stored_s: i64,
-}
-
-impl Stored {
-    fn of(message: async_nats::jetstream::message::StreamMessage) -> Stored {
-        Stored {
-            subject: message.subject.to_string(),
-            sequence: message.sequence,
-            payload: message.payload,
-            stored_s: message.time.unix_timestamp(),
-        }
-    }
-
-    /// The last part of its subject.
-    pub(crate) fn name(&self) -> &str {
-        self.subject.rsplit('.').next().unwrap_or_default()
-    }
-}
-
-/// One message for each subject, which nothing replaces.
-fn once() -> Config {
-    Config {
-        max_messages_per_subject: 1,
-        discard: DiscardPolicy::New,
-        discard_new_per_subject: true,
-        duplicate_window: DUPLICATES,
-        ..Config::default()
-    }
-}
-
-/// Blocks that wait: each is kept until an agent has stored its outcome.
-fn work() -> Config {
-    Config {
-        name: WORK.to_owned(),
-        subjects: vec!["pragmark.work.>".to_owned()],
-        retention: RetentionPolicy::WorkQueue,
-        ..once()
-    }
-}
-
-fn runs() -> Config {
-    Config {
-        name: RUNS.to_owned(),
-        subjects: vec!["pragmark.runs.>".to_owned()],
-        max_messages_per_subject: 1,
-        ..Config::default()
-    }
-}
-
-fn agents() -> Config {
-    Config {
-        name: AGENTS.to_owned(),
-        subjects: vec![
-            "pragmark.agents.>".to_owned(),
-            "pragmark.progress.>".to_owned(),
-        ],
-        max_messages_per_subject: 1,
-        max_age: PRESENT,
-        duplicate_window: PRESENT,
-        ..Config::default()
     }
 }
 
@@ -473,12 +289,5 @@ pub(crate) fn refused_or_silent<T>(words: &str) -> Answer<T> {
     match silent.iter().any(|it| words.contains(it)) {
         true => Answer::Silence,
         false => Answer::No(words.to_owned()),
-    }
-}
-
-fn missing_or_refused(error: &async_nats::jetstream::Error) -> Answer<Option<Stored>> {
-    match error.error_code() {
-        ErrorCode::NO_MESSAGE_FOUND | ErrorCode::STREAM_NOT_FOUND => Answer::Yes(None),
-        _ => refused_or_silent(&error.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! What of a run is SQL, a file or code of somebody else, which a machine must not use unasked.
 
 use crate::level::{Level, Settings};
+use crate::tier;
 use crate::trial::{DRIVER, NATIVE};
 
 /// Settings that are SQL.
@@ -34,9 +35,11 @@ pub fn has_sql_for_another_driver(settings: &Settings) -> bool {
     driver.is_some_and(|driver| driver != NATIVE) && has_sql(settings)
 }
 
-/// The files that settings name, without libraries.
-pub fn files(settings: &Settings) -> Vec<String> {
-    let named = FILES.iter().filter(|name| is_path(settings, name));
+/// The files that the settings of a workload name, without libraries.
+pub fn files(workload: &str, settings: &Settings) -> Vec<String> {
+    let named = FILES
+        .iter()
+        .filter(|name| is_path(workload, settings, name));
     let texts = named.filter_map(|name| Some((*name, text(settings, name)?)));
     texts.flat_map(|(name, text)| paths(name, text)).collect()
 }
@@ -46,22 +49,24 @@ pub fn library(settings: &Settings) -> Option<&str> {
     text(settings, LIBRARY)
 }
 
-/// The settings with other paths for files and libraries.
+/// The settings of a workload with other paths for files and libraries.
 ///
 /// # Errors
-/// The first path that has no other.
+/// The first path that has no other, or none that can be part of a list.
 pub fn with_paths(
+    workload: &str,
     settings: &Settings,
     other: impl Fn(&str) -> Option<String>,
 ) -> Result<Settings, String> {
     let mut changed = settings.clone();
     for name in FILES.iter().chain([&LIBRARY]) {
-        let Some(own) = text(settings, name).filter(|_| is_path(settings, name)) else {
+        let Some(own) = text(settings, name).filter(|_| is_path(workload, settings, name)) else {
             continue;
         };
         let mut whole = Vec::new();
         for path in paths(name, own) {
-            let new = other(&path).ok_or(path)?;
+            let is_one = |new: &String| *name != SEVERAL || !new.contains(',');
+            let new = other(&path).filter(is_one).ok_or(path)?;
             whole.push(new);
         }
         let text = match *name == SEVERAL {
@@ -78,9 +83,9 @@ fn text<'s>(settings: &'s Settings, name: &str) -> Option<&'s str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// With a trace, `database` is a name in it.
-fn is_path(settings: &Settings, name: &str) -> bool {
-    name != "database" || text(settings, "trace").is_none()
+/// Where the transactions of a trace are crashed, `database` is a name in it.
+fn is_path(workload: &str, settings: &Settings, name: &str) -> bool {
+    name != "database" || workload != tier::WORKLOAD || text(settings, "trace").is_none()
 }
 
 fn paths(name: &str, text: &str) -> Vec<String> {
@@ -143,21 +148,29 @@ mod tests {
             ("database", "/a/x@y.db"),
             ("extension", "/a/words.so"),
         ]);
-        assert_eq!(files(&own), ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]);
-        let other = with_paths(&own, |path| Some(path.replace("/a/", "/cache/"))).unwrap();
+        assert_eq!(
+            files("sql", &own),
+            ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]
+        );
+        let other = with_paths("sql", &own, |path| Some(path.replace("/a/", "/cache/"))).unwrap();
         let expected = settings(&[
             ("scripts", "/cache/read.sql@9,/cache/write.sql@1"),
             ("database", "/cache/x@y.db"),
             ("extension", "/cache/words.so"),
         ]);
         assert_eq!(other, expected);
-        let missing = with_paths(&own, |path| path.ends_with("db").then(String::new));
+        let missing = with_paths("sql", &own, |path| path.ends_with("db").then(String::new));
         assert_eq!(missing, Err("/a/read.sql".to_owned()));
+        let two = with_paths("sql", &own, |path| Some(format!("{path},/etc/passwd")));
+        assert_eq!(two, Err("/a/read.sql".to_owned()));
     }
 
     #[test]
-    fn the_database_of_a_trace_is_no_file() {
+    fn the_database_of_a_crashed_trace_is_no_file_and_any_other_is() {
         let own = settings(&[("trace", "/a.trace"), ("database", "main.db")]);
-        assert_eq!(files(&own), ["/a.trace"]);
+        assert_eq!(files(tier::WORKLOAD, &own), ["/a.trace"]);
+        for workload in ["sql", "fts-query", ""] {
+            assert_eq!(files(workload, &own), ["main.db", "/a.trace"]);
+        }
     }
 }

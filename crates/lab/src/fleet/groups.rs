@@ -39,29 +39,65 @@ pub struct Group {
     pub name: String,
     /// What its machines have in common, for people.
     pub about: String,
+    /// Which machines belong to it.
+    #[serde(default)]
+    pub kind: Kind,
     /// The agents, by name.
     pub agents: BTreeSet<String>,
 }
 
-/// The groups of these machines, by name.
+/// What decides which machines share blocks: figures of different kinds of disks are never averaged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Kind {
+    /// For what the full answer is.
+    about: String,
+    /// The kind of disk; empty where each machine answers by itself.
+    disk: String,
+}
+
+impl Kind {
+    /// The kind of a machine.
+    pub fn of(candidate: &Candidate, per: Per) -> Kind {
+        let disk = || candidate.labels.get("disk").cloned();
+        Kind {
+            about: about(candidate, per),
+            disk: match per {
+                Per::Host => String::new(),
+                Per::Any | Per::Class => disk().unwrap_or_else(|| Disk::Unknown.to_string()),
+            },
+        }
+    }
+}
+
+/// The groups of these machines, by name. Machines that would share blocks but have different kinds of disks are different groups.
 pub fn groups(candidates: &[Candidate], per: Per) -> Vec<Group> {
-    let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut members: BTreeMap<Kind, BTreeSet<String>> = BTreeMap::new();
     for candidate in candidates {
-        let about = about(candidate, per);
-        let agents = members.entry(about).or_default();
+        let agents = members.entry(Kind::of(candidate, per)).or_default();
         agents.insert(candidate.agent.clone());
     }
+    let mut disks: BTreeMap<String, usize> = BTreeMap::new();
+    for kind in members.keys() {
+        *disks.entry(kind.about.clone()).or_default() += 1;
+    }
     let mut names = BTreeSet::new();
-    let group = |(about, agents): (String, BTreeSet<String>)| Group {
-        name: free_name(&about, &mut names),
-        about,
-        agents,
+    let group = |(kind, agents): (Kind, BTreeSet<String>)| {
+        let about = match disks[&kind.about] {
+            1 => kind.about.clone(),
+            _ => format!("{}, {}", kind.about, kind.disk),
+        };
+        Group {
+            name: free_name(&about, &mut names),
+            about,
+            kind,
+            agents,
+        }
     };
     members.into_iter().map(group).collect()
 }
 
 /// What the machines of its group have in common.
-pub fn about(candidate: &Candidate, per: Per) -> String {
+fn about(candidate: &Candidate, per: Per) -> String {
     match per {
         Per::Any => "all machines".to_owned(),
         Per::Host => candidate.agent.clone(),
@@ -204,7 +240,16 @@ mod tests {
             groups.map(|it| (it.name, it.agents.len())).collect()
         };
         let named = |name: &str, agents| (name.to_owned(), agents);
-        assert_eq!(names(Per::Any), [named("all-machines", 4)]);
+        assert_eq!(
+            names(Per::Any),
+            [
+                named("all-machines-rotating", 1),
+                named("all-machines-solid-state", 2),
+                named("all-machines-unknown", 1)
+            ]
+        );
+        let alike: Vec<Candidate> = [0, 2].map(|it: usize| machines()[it].clone()).into();
+        assert_eq!(groups(&alike, Per::Any)[0].name, "all-machines");
         assert_eq!(
             names(Per::Class),
             [
@@ -217,6 +262,21 @@ mod tests {
             names(Per::Host),
             ["a", "b", "c", "d"].map(|it| named(it, 1))
         );
+    }
+
+    #[test]
+    fn a_class_with_two_kinds_of_disks_is_two_groups() {
+        let both = ["rotating", "solid-state"].map(|disk| {
+            let labels = [("class", "edge"), ("disk", disk)];
+            candidate(disk, &labels)
+        });
+        let all = groups(&both, Per::Class);
+        let abouts: Vec<&str> = all.iter().map(|it| it.about.as_str()).collect();
+        assert_eq!(abouts, ["edge, rotating", "edge, solid-state"]);
+        for (group, machine) in all.iter().zip(&both) {
+            assert_eq!(group.kind, Kind::of(machine, Per::Class));
+        }
+        assert_eq!(groups(&both, Per::Host).len(), 2);
     }
 
     #[test]

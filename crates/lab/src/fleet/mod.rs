@@ -10,10 +10,11 @@ mod summary;
 
 pub use code::{files, has_sql, has_sql_for_another_driver, library, with_paths};
 pub use collect::MachineCollector;
-pub use groups::{CLASS, Candidate, Disk, Group, Per, about, class, groups, name_of, own_labels};
+pub use groups::{CLASS, Candidate, Disk, Group, Kind, Per, class, groups, name_of, own_labels};
 pub use labels::{Expression, ExpressionError, Labels, Listed};
 pub use pace::{Pace, Progress, stragglers};
 pub use summary::{
-    Attributes, DiskSummary, Explanation, FleetAnalysis, FleetClaim, FleetExperiment, FleetMachine,
-    FleetVariant, GroupAnswer, GroupRatio, Machine, MachineRatio, summarise,
+    Agreement, Attributes, DiskSummary, Explanation, FleetAnalysis, FleetClaim, FleetExperiment,
+    FleetMachine, FleetVariant, GroupAnswer, GroupRatio, Machine, MachineRatio, Unanswered,
+    summarise,
 };

@@ -51,6 +51,17 @@ pub struct FleetAnalysis {
     pub classes: Vec<String>,
     /// The experiments.
     pub experiments: Vec<FleetExperiment>,
+    /// The groups whose run has not ended, or not begun.
+    pub unanswered: Vec<Unanswered>,
+}
+
+/// A group whose run did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unanswered {
+    /// Its class.
+    pub class: String,
+    /// Why.
+    pub why: String,
 }
 
 /// A machine of a fleet.
@@ -157,14 +168,47 @@ pub struct FleetClaim {
     pub says: String,
     /// The verdicts by class: of each group of that class.
     pub by_class: BTreeMap<String, Vec<Verdict>>,
-    /// The verdict of all classes; none where they do not agree.
-    pub overall: Option<Verdict>,
+    /// What all classes say together.
+    pub overall: Agreement,
 }
 
 impl FleetClaim {
-    /// The verdict of a class; none where its machines do not agree, or it has no verdict.
-    pub fn of_class(&self, class: &str) -> Option<Verdict> {
-        agreed(self.by_class.get(class)?.iter().copied())
+    /// What the groups of a class say together; none where there is no verdict.
+    pub fn of_class(&self, class: &str) -> Option<Agreement> {
+        Some(Agreement::of(self.by_class.get(class)?))
+    }
+}
+
+/// What verdicts on one claim come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// All are this one.
+    All(Verdict),
+    /// The claim is confirmed by some and refuted by others.
+    Differ,
+    /// It is not decided everywhere, and not decided differently.
+    Undecided,
+}
+
+impl Agreement {
+    /// Of these verdicts.
+    fn of<'v>(verdicts: impl IntoIterator<Item = &'v Verdict> + Clone) -> Agreement {
+        let has = |wanted| verdicts.clone().into_iter().any(|it| *it == wanted);
+        let mut all = verdicts.clone().into_iter();
+        match all.next() {
+            _ if has(Verdict::Confirmed) && has(Verdict::Refuted) => Agreement::Differ,
+            Some(first) if all.all(|it| it == first) => Agreement::All(*first),
+            _ => Agreement::Undecided,
+        }
+    }
+
+    /// The same where further classes have no verdict at all.
+    fn with_more(self) -> Agreement {
+        match self {
+            Agreement::All(_) => Agreement::Undecided,
+            other => other,
+        }
     }
 }
 
@@ -178,6 +222,8 @@ pub struct GroupAnswer {
     /// The ratio of each variant of each experiment, from all blocks of the group; none where it is not measured, or
     /// machines answer by themselves.
     pub ratios: Vec<Vec<Option<GroupRatio>>>,
+    /// Why its run has not ended; none where it has.
+    pub failed: Option<String>,
 }
 
 /// A variant's ratio to the baseline in one group.
@@ -191,6 +237,9 @@ pub struct GroupRatio {
 
 /// What these machines say together, and what groups of them say by themselves.
 pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer]) -> FleetAnalysis {
+    let mut classes: Vec<String> = groups.iter().map(|it| it.class.clone()).collect();
+    classes.sort();
+    classes.dedup();
     let experiment = |(index, planned): (usize, &crate::record::PlannedExperiment)| {
         let variants = planned.variants.iter().enumerate().skip(1);
         FleetExperiment {
@@ -204,7 +253,7 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
                     ..of_variant(it.name_or_label(), (index, variant), &machines)
                 })
                 .collect(),
-            claims: fleet_claims(index, groups),
+            claims: fleet_claims(index, groups, &classes),
         }
     };
     let experiments = plan
@@ -213,9 +262,12 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
         .enumerate()
         .map(experiment)
         .collect();
-    let mut classes: Vec<String> = groups.iter().map(|it| it.class.clone()).collect();
-    classes.sort();
-    classes.dedup();
+    let unanswered = groups.iter().filter_map(|group| {
+        Some(Unanswered {
+            class: group.class.clone(),
+            why: group.failed.clone()?,
+        })
+    });
     let machines = machines.into_iter().map(|it| FleetMachine {
         agent: it.agent,
         attributes: it.attributes,
@@ -223,8 +275,9 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
     });
     FleetAnalysis {
         machines: machines.collect(),
-        classes,
+        unanswered: unanswered.collect(),
         experiments,
+        classes,
     }
 }
 
@@ -275,7 +328,10 @@ fn summaries(effects: &[(usize, MachineEffect)], all: &[Machine]) -> Vec<DiskSum
     let mut by_disk: BTreeMap<Disk, Vec<MachineEffect>> = BTreeMap::new();
     for (machine, effect) in effects {
         let disk = all[*machine].attributes.disk;
-        by_disk.entry(disk).or_default().push(*effect);
+        // Disks of which nothing is known may be of several kinds.
+        if disk != Disk::Unknown {
+            by_disk.entry(disk).or_default().push(*effect);
+        }
     }
     let summary = |(disk, effects): (Disk, Vec<MachineEffect>)| {
         let pooled = RandomEffects::of(&effects, ALPHA)?;
@@ -302,7 +358,7 @@ fn class_ratios(
         .collect()
 }
 
-fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<FleetClaim> {
+fn fleet_claims(experiment: usize, groups: &[GroupAnswer], classes: &[String]) -> Vec<FleetClaim> {
     let mut claims: Vec<FleetClaim> = Vec::new();
     for GroupAnswer {
         class,
@@ -320,7 +376,7 @@ fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<FleetClaim> {
                         id: id.clone(),
                         says: judged.claim.says.clone(),
                         by_class: BTreeMap::new(),
-                        overall: None,
+                        overall: Agreement::Undecided,
                     });
                     claims.len() - 1
                 });
@@ -329,20 +385,19 @@ fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<FleetClaim> {
         }
     }
     for claim in &mut claims {
-        claim.overall = agreed(claim.by_class.values().flatten().copied());
+        let judged = Agreement::of(claim.by_class.values().flatten());
+        claim.overall = match claim.by_class.len() == classes.len() {
+            true => judged,
+            false => judged.with_more(),
+        };
     }
     claims
-}
-
-/// The verdict that all share.
-fn agreed(mut verdicts: impl Iterator<Item = Verdict>) -> Option<Verdict> {
-    let first = verdicts.next()?;
-    verdicts.all(|it| it == first).then_some(first)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::Bounds;
 
     fn machine(agent: &str, disk: Disk, mean: f64) -> Machine {
         let effect = MachineEffect {
@@ -390,29 +445,48 @@ mod tests {
         assert!(!agree.disagrees() && agree.above.is_empty());
     }
 
+    /// The claim of a fleet whose groups, each with its class, have these verdicts.
+    fn claim(verdicts: &[(&str, Option<Verdict>)]) -> FleetClaim {
+        let judged = |verdict| -> Judged {
+            serde_json::from_value(serde_json::json!({
+                "claim": { "id": "c", "says": "" }, "verdict": verdict, "measure": "", "figure": null,
+                "interval": null, "alpha": 0.05, "bounds": Bounds::default(), "rounds": 7,
+                "preliminary": false, "why": null
+            }))
+            .unwrap()
+        };
+        let answer = |(class, verdict): &(&str, Option<Verdict>)| GroupAnswer {
+            class: (*class).to_owned(),
+            claims: vec![verdict.map(judged).into_iter().collect()],
+            ..GroupAnswer::default()
+        };
+        let groups: Vec<GroupAnswer> = verdicts.iter().map(answer).collect();
+        let mut classes: Vec<String> = groups.iter().map(|it| it.class.clone()).collect();
+        classes.dedup();
+        fleet_claims(0, &groups, &classes).remove(0)
+    }
+
     #[test]
     fn an_overall_verdict_needs_classes_that_agree() {
-        let claim = |verdicts: &[(&str, Verdict)]| {
-            let mut by_class: BTreeMap<String, Vec<Verdict>> = BTreeMap::new();
-            for (class, verdict) in verdicts {
-                by_class
-                    .entry((*class).to_owned())
-                    .or_default()
-                    .push(*verdict);
-            }
-            let overall = agreed(by_class.values().flatten().copied());
-            FleetClaim {
-                id: "c".to_owned(),
-                says: String::new(),
-                by_class,
-                overall,
-            }
-        };
-        let (yes, no) = (Verdict::Confirmed, Verdict::Refuted);
-        assert_eq!(claim(&[("a", yes), ("b", yes)]).overall, Some(yes));
+        let (yes, no) = (Some(Verdict::Confirmed), Some(Verdict::Refuted));
+        let open = Some(Verdict::Inconclusive);
+        let all = Agreement::All(Verdict::Confirmed);
+        assert_eq!(claim(&[("a", yes), ("b", yes)]).overall, all);
         let mixed = claim(&[("a", yes), ("b", no), ("b", yes), ("c", no)]);
-        assert_eq!(mixed.overall, None);
-        assert_eq!(mixed.of_class("a"), Some(yes));
-        assert_eq!((mixed.of_class("b"), mixed.of_class("d")), (None, None));
+        assert_eq!(mixed.overall, Agreement::Differ);
+        assert_eq!(mixed.of_class("a"), Some(all));
+        assert_eq!(mixed.of_class("b"), Some(Agreement::Differ));
+        assert_eq!(mixed.of_class("d"), None);
+        let undecided = claim(&[("a", yes), ("b", open)]);
+        assert_eq!(undecided.overall, Agreement::Undecided, "none refutes it");
+        let missing = claim(&[("a", yes), ("b", None)]);
+        assert_eq!(missing.overall, Agreement::Undecided, "b has no verdict");
+    }
+
+    #[test]
+    fn machines_whose_kind_of_disk_is_unknown_are_not_averaged() {
+        let all: Vec<Machine> = (0..4).map(|_| machine("u", Disk::Unknown, 0.7)).collect();
+        let variant = of_variant("v", (0, 1), &all);
+        assert_eq!((variant.machines.len(), variant.summaries.len()), (4, 0));
     }
 }

@@ -238,9 +238,17 @@ impl RunPlan {
 
     /// The settings of every variant and upper bound.
     pub fn settings(&self) -> impl Iterator<Item = &Settings> {
+        self.work().map(|(_, settings)| settings)
+    }
+
+    /// The workload and the settings of every variant and upper bound.
+    pub fn work(&self) -> impl Iterator<Item = (&str, &Settings)> {
         self.experiments.iter().flat_map(|planned| {
-            let variants = planned.variants.iter().map(|variant| &variant.settings);
-            variants.chain(planned.upper_bounds.iter().map(|bound| &bound.settings))
+            let workload = planned.experiment.workload.as_str();
+            let variants = planned.variants.iter();
+            let variants = variants.map(move |variant| (workload, &variant.settings));
+            let bounds = planned.upper_bounds.iter();
+            variants.chain(bounds.map(|bound| (bound.workload.as_str(), &bound.settings)))
         })
     }
 
@@ -257,7 +265,7 @@ impl RunPlan {
 pub const LONGEST_S: f64 = 100.0 * 366.0 * 86_400.0;
 
 /// Whether it can be the name of a run or an experiment, and of a directory.
-fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let of_name = |c: char| c.is_ascii_alphanumeric() || "-_@.".contains(c);
     !text.is_empty() && text.chars().all(of_name) && !text.starts_with('.')
 }

@@ -148,6 +148,9 @@ pub enum FleetCommand {
         server: String,
         /// The run, as `fleet status` names it.
         run: String,
+        /// Remove it although `pragmark run` still records what agents measure for it, and ends with an error then.
+        #[arg(long)]
+        force: bool,
         /// How to get in.
         #[command(flatten)]
         access: AccessArgs,

@@ -174,9 +174,8 @@ fn a_run_of_which_only_the_server_knows_is_adopted() {
     world.until("some trials", || world.trials(FOLDER).len() >= 9);
     coordinator.kill();
     let before: Vec<String> = world.trials(FOLDER).iter().map(essence).collect();
-    let text = std::fs::read_to_string(world.path().join("fleet/fleet.json")).unwrap();
-    let chosen: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let run = chosen["card"]["run"].as_str().unwrap();
+    let run = world.run_name();
+    let run = run.as_str();
     let adopt = [
         "run", "--fleet", &address, "--adopt", run, "--out", "adopted",
     ];

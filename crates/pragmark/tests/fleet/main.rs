@@ -3,8 +3,10 @@
 mod access;
 mod chaos;
 mod objects;
+mod raw;
 mod refusals;
 mod scaling;
 mod sharing;
+mod trouble;
 mod weather;
 mod world;

@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE;
 use nkeys::KeyPair;
 use rustix::process::Signal;
 
+use crate::raw::publish;
 use crate::world::{Running, World, words, world};
 
 /// The folder of the only group.
@@ -36,7 +39,10 @@ stopping = {{ rounds = 3, max_rounds = 3 }}
 }
 
 /// An agent that neither has the coordinator's drivers nor works in its directory.
-fn foreign_agent(world: &World, more: &[&str]) -> Running {
+pub fn foreign_agent(world: &World, more: &[&str]) -> Running {
+    // A driver that an agent has left there when it was killed.
+    let left = world.path().join("cache/agents/far/drivers/old");
+    fs::create_dir_all(left).unwrap();
     let elsewhere = world.path().join("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
     let address = world.address();
@@ -46,7 +52,7 @@ fn foreign_agent(world: &World, more: &[&str]) -> Running {
     world.started(agent.current_dir(elsewhere).stderr(log))
 }
 
-fn run(world: &World, more: &[&str]) -> (Option<i32>, String) {
+pub fn run(world: &World, more: &[&str]) -> (Option<i32>, String) {
     let address = world.address();
     let arguments = world.run_arguments(&address, &[&USUAL[..], more].concat());
     let ended = world.pragmark(&arguments);
@@ -55,7 +61,7 @@ fn run(world: &World, more: &[&str]) -> (Option<i32>, String) {
 }
 
 /// The objects that the agent keeps.
-fn kept(world: &World) -> Vec<PathBuf> {
+pub fn kept(world: &World) -> Vec<PathBuf> {
     let folder = world.path().join("cache/agents/far/objects");
     let folders = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = folders.flat_map(|it| fs::read_dir(it.path()).into_iter().flatten().flatten());
@@ -129,6 +135,11 @@ fn a_driver_is_executed_only_if_a_trusted_key_has_signed_it_or_all_code_is_accep
                 assert!(said.contains(why) && said.contains("--trust"), "{said}");
             }
         }
+        let drivers = world.path().join("cache/agents/far/drivers");
+        let own = world.run_name();
+        world.until("drivers of no run are removed", || {
+            !drivers.join("old").exists() && !drivers.join(&own).exists()
+        });
         agent.signal(Signal::TERM);
         agent.exit_code();
         fs::remove_dir_all(world.path().join("fleet")).unwrap();
@@ -181,11 +192,109 @@ fn files_that_do_not_fit_into_the_cache_are_refused_and_purged_runs_leave_none()
     assert_eq!(kept(&world), Vec::<PathBuf>::new());
 
     let server = world.connected("test");
-    let run = ::fleet::list(&server).unwrap().remove(0);
+    let run = ::fleet::list(&server).unwrap().remove(0).unwrap();
     let fetch = || server.get_object(&run.objects[0], &world.path().join("fetched"));
     fetch().unwrap();
     let purged = world.pragmark(&["fleet", "purge", &world.address(), &run.run]);
     assert_eq!(purged.status.code(), Some(0), "{}", words(&purged));
     let error = fetch().unwrap_err().to_string();
     assert!(error.contains("cannot hand out an object"), "{error}");
+}
+
+#[test]
+fn settings_that_no_workload_knows_open_no_file_of_the_agent() {
+    let Some(mut world) = world() else { return };
+    database(&world, "private.db");
+    sql_experiment(&world, r#"sql = "SELECT 1""#);
+    world.start_server();
+    let _agent = foreign_agent(&world, &[]);
+    let (code, said) = run(&world, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let server = world.connected("test");
+    let own = ::fleet::list(&server).unwrap().remove(0).unwrap();
+    let private = world.path().join("private.db").display().to_string();
+    let forge = |name: &str, more: &[(&str, &str)]| {
+        let mut card = own.clone();
+        card.run = name.to_owned();
+        card.plan.id = name.to_owned();
+        card.finished = false;
+        for variant in &mut card.plan.experiments[0].variants {
+            let more = more.iter();
+            let more = more.map(|(name, text)| ((*name).to_owned(), (*text).into()));
+            variant.settings.extend(more);
+        }
+        ::fleet::publish(&server, &card).unwrap();
+    };
+    forge("one", &[("trace", "x"), ("database", &private)]);
+    forge("two", &[("database", &private)]);
+    forge("three", &[("cache_size", "1'; ATTACH 'x' AS x; --")]);
+    for (name, why) in [
+        ("one", "did not send the file"),
+        ("two", "did not send the file"),
+        ("three", "`cache_size` cannot be"),
+    ] {
+        world.until(name, || {
+            let log = world.log("far.log");
+            let refused = format!("takes no part in {name}: ");
+            log.lines()
+                .any(|it| it.contains(&refused) && it.contains(why))
+        });
+    }
+}
+
+/// An object of ten letters, with its file.
+fn ten(world: &World, letter: &str) -> (::fleet::Object, PathBuf) {
+    let path = world.path().join(letter);
+    fs::write(&path, letter.repeat(10)).unwrap();
+    let content = ::fleet::Content::Data;
+    let object = ::fleet::Object::of_file(letter, (&path, letter), content, None);
+    (object.unwrap(), path)
+}
+
+#[test]
+fn a_file_that_changes_on_its_way_is_refused_and_no_other_content_has_its_hash() {
+    let Some(mut world) = world() else { return };
+    world.start_server();
+    let server = world.connected("test");
+    server.make_streams().unwrap();
+    let (object, path) = ten(&world, "a");
+    fs::write(&path, "b".repeat(10)).unwrap();
+    let error = server.put_object(&object, &path).unwrap_err().to_string();
+    assert!(error.contains("was changed meanwhile"), "{error}");
+    let fetched = world.path().join("fetched");
+    assert!(server.get_object(&object, &fetched).is_err());
+    fs::write(&path, "a".repeat(10)).unwrap();
+    server.put_object(&object, &path).unwrap();
+    server.get_object(&object, &fetched).unwrap();
+    assert_eq!(fs::read_to_string(&fetched).unwrap(), "aaaaaaaaaa");
+}
+
+#[test]
+fn a_content_that_is_not_what_its_digest_says_is_refused_at_once() {
+    let Some(mut world) = world() else { return };
+    world.start_server();
+    let server = world.connected("test");
+    server.make_streams().unwrap();
+    let (object, _) = ten(&world, "a");
+    let digest: Vec<u8> = (0..32)
+        .map(|it| u8::from_str_radix(&object.sha256[2 * it..2 * it + 2], 16).unwrap())
+        .collect();
+    let information = serde_json::json!({
+        "name": object.sha256, "bucket": "PRAGMARK_OBJECTS", "nuid": "forged", "size": 10, "chunks": 1,
+        "digest": format!("SHA-256={}", URL_SAFE.encode(digest))
+    });
+    let name = URL_SAFE.encode(&object.sha256);
+    publish(&world, "$O.PRAGMARK_OBJECTS.C.forged", b"bbbbbbbbbb");
+    let information = information.to_string();
+    publish(
+        &world,
+        &format!("$O.PRAGMARK_OBJECTS.M.{name}"),
+        information.as_bytes(),
+    );
+    let fetched = world.path().join("fetched");
+    let error = server
+        .get_object(&object, &fetched)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("another content"), "{error}");
 }

@@ -1,5 +1,7 @@
 //! What cannot work says why, and loses nothing.
 
+use std::path::PathBuf;
+
 use crate::world::{each_once, words, world};
 
 /// The exit code and the words of a run over a server.
@@ -93,14 +95,16 @@ fn an_agent_with_a_full_disk_leaves_its_blocks_to_others() {
     };
     std::fs::write(disk.join("filler"), vec![0; 5 << 20]).unwrap();
     world.start_server();
-    let _full = world.agent("full", &[]);
+    // Otherwise the disks would be of different kinds.
+    let alike = ["--label", "disk=small"];
+    let _full = world.agent("full", &alike);
     let address = world.address();
     let more = ["--per", "any", "--out", "fleet"];
     let mut coordinator = world.start("run.log", &world.run_arguments(&address, &more));
     world.until("the agent is in trouble", || {
         world.log("full.log").contains("the disk is full")
     });
-    let _other = world.agent("other", &[]);
+    let _other = world.agent("other", &alike);
     assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));
     let trials = world.trials("fleet/groups/all-machines");
     each_once(&trials, 18);
@@ -161,6 +165,7 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
     server.make_streams().unwrap();
     let card = ::fleet::Card {
         agent: "old".to_owned(),
+        instance: "1".to_owned(),
         version: "0.0.9".to_owned(),
         labels: Default::default(),
         machine: Default::default(),
@@ -259,4 +264,49 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
     assert!(sent.is_dir(), "the driver has travelled");
     let log = world.log("server.log");
     assert!(!log.contains("Permissions Violation"), "{log}");
+}
+
+/// The library that gives programs another time; none where it is not installed.
+fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut libraries = folders.map(|it| it.path().join("faketime/libfaketimeMT.so.1"));
+    let found = libraries.find(|it| it.is_file());
+    if found.is_none() {
+        testing::skip("libfaketime is not installed");
+    }
+    found
+}
+
+#[test]
+fn an_agent_whose_clock_is_wrong_by_hours_takes_no_part_and_others_do() {
+    let (Some(mut world), Some(faketime)) = (world(), faketime()) else {
+        return;
+    };
+    world.experiment(3, 5);
+    world.start_server();
+    let address = world.address();
+    let mut late = world.command(&["agent", &address, "--name", "late", "--drivers", "drivers"]);
+    let log = std::fs::File::create(world.path().join("late.log")).unwrap();
+    late.env("LD_PRELOAD", faketime)
+        .env("FAKETIME", "-3h")
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let _late = world.started(late.stderr(log));
+    let late = "late takes no part: its clock is";
+    let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "6s"]);
+    assert_eq!(code, Some(3), "{said}{}", world.log("late.log"));
+    assert!(said.contains("late: its clock is 1"), "{said}");
+    assert!(said.contains("min behind the server's"), "{said}");
+    assert!(!world.path().join("fleet").exists());
+
+    let _right = world.agent("right", &[]);
+    let more = ["--per", "any", "--out", "fleet"];
+    let (code, said) = run(&world, &address, &more);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(late), "{said}");
+    let trials = world.trials("fleet/groups/all-machines");
+    each_once(&trials, 9);
+    assert!(trials.iter().all(|it| it["agent"] == "right"));
 }

@@ -1,5 +1,6 @@
 //! Agents share a run, and what comes of it is what one machine would have measured.
 
+use crate::raw::publish;
 use crate::world::{each_once, estimates, words, world};
 
 /// Trials of a run of eight rounds: two variants and the baseline again.
@@ -87,6 +88,13 @@ fn status_has_rates_and_the_time_to_go_as_long_as_a_coordinator_is_there() {
     let Some(mut world) = world() else { return };
     world.experiment(60, 100);
     world.start_server();
+    // As an older version has made it.
+    let agents = r#"{"name":"PRAGMARK_AGENTS","subjects":["pragmark.agents.>"],"max_msgs_per_subject":1,"max_age":30000000000,"duplicate_window":30000000000}"#;
+    publish(
+        &world,
+        "$JS.API.STREAM.CREATE.PRAGMARK_AGENTS",
+        agents.as_bytes(),
+    );
     let _agents = ["a", "b"].map(|name| world.agent(name, &[]));
     let address = world.address();
     let more = ["--per", "any", "--agents", "2", "--out", "fleet"];
@@ -116,9 +124,8 @@ fn drained_agents_end_and_a_purged_run_is_gone() {
     let drained = world.pragmark(&["fleet", "drain", &address, "a"]);
     assert_eq!(drained.status.code(), Some(0), "{}", words(&drained));
     assert_eq!(agent.exit_code(), 0);
-    let text = std::fs::read_to_string(world.path().join("fleet/fleet.json")).unwrap();
-    let chosen: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let run = chosen["card"]["run"].as_str().unwrap();
+    let run = world.run_name();
+    let run = run.as_str();
     let purged = world.pragmark(&["fleet", "purge", &address, run]);
     assert_eq!(purged.status.code(), Some(0), "{}", words(&purged));
     let again = world.pragmark(&["fleet", "purge", &address, run]);

@@ -367,6 +367,13 @@ published = 2.0
         fs::read_to_string(self.path().join(name)).unwrap_or_default()
     }
 
+    /// The name of the run in the folder `fleet`.
+    pub fn run_name(&self) -> String {
+        let text = self.log("fleet/fleet.json");
+        let chosen: Value = serde_json::from_str(&text).unwrap();
+        chosen["card"]["run"].as_str().unwrap().to_owned()
+    }
+
     /// The trials in the folder of a run.
     pub fn trials(&self, folder: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.path().join(folder).join("outcomes.jsonl"));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use ::fleet::{Machine, RunCard};
+use lab::catalogue::Catalogue;
 use lab::fleet::{has_sql, has_sql_for_another_driver};
 use lab::needs::Bound;
 use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
@@ -35,6 +36,8 @@ struct Prepared<'a> {
     executor: Local<'a>,
     engines: Vec<EngineRecord>,
     fetched: Fetched,
+    /// What its trials may name.
+    catalogue: Catalogue,
 }
 
 impl<'a> Host<'a> {
@@ -62,6 +65,12 @@ impl<'a> Host<'a> {
         let plan = self.plan_here(&card.plan, &fetched)?;
         plan.check().map_err(Failure::unusable)?;
         let driver = self.driver_for(&plan, &fetched)?;
+        let catalogue = self.catalogue(&plan, &fetched)?;
+        for (workload, settings) in plan.work() {
+            catalogue
+                .check(workload, settings)
+                .map_err(Failure::unusable)?;
+        }
         needs::check(&plan)?;
         self.refuse_unconfined(&plan)?;
         let engines = self.engines(&plan, &fetched)?;
@@ -72,6 +81,7 @@ impl<'a> Host<'a> {
             executor: Local::new(&driver, &own, &engines, self.interrupted),
             engines,
             fetched,
+            catalogue,
         };
         self.runs.insert(card.run.clone(), prepared);
         Ok(environment)
@@ -82,8 +92,12 @@ impl<'a> Host<'a> {
         let mut plan = plan.clone();
         for planned in &mut plan.experiments {
             planned.directory.clone_from(&self.directory);
+            let workload = &planned.experiment.workload;
             for variant in &mut planned.variants {
-                variant.settings = fetched.settings_here(&variant.settings)?;
+                variant.settings = fetched.settings_here(workload, &variant.settings)?;
+            }
+            for bound in &mut planned.upper_bounds {
+                bound.settings = fetched.settings_here(&bound.workload, &bound.settings)?;
             }
         }
         Ok(plan)
@@ -105,6 +119,16 @@ impl<'a> Host<'a> {
         run::driver_of_run(Some(sent))
     }
 
+    /// What the trials of a run may name: with the drivers that [`Host::driver_for`] starts.
+    fn catalogue(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Catalogue, Failure> {
+        let own = self.drivers.as_deref();
+        let used = match run::check_drivers(plan, own) {
+            Ok(()) => own,
+            Err(_) => fetched.drivers.as_deref(),
+        };
+        Ok(drivers::catalogue(used)?)
+    }
+
     /// Refuses SQL that a driver would execute which confines none.
     fn refuse_unconfined(&self, plan: &RunPlan) -> Result<(), Failure> {
         match self.acceptance.all || !plan.settings().any(has_sql_for_another_driver) {
@@ -123,14 +147,7 @@ impl<'a> Host<'a> {
                     let path = path.display().to_string();
                     records.push(engine::describe(&name, &path, self.driver)?);
                 }
-                None if fetched.refused.contains(&name) && name.contains('/') => {
-                    return Err(not_accepted(&name));
-                }
-                None if name.contains('/') => {
-                    return Err(Failure::unusable(format!(
-                        "the run names the library {name}, which is for another kind of machine"
-                    )));
-                }
+                None if name.contains('/') => return Err(fetched.missing(&name)),
                 None => own.push(name),
             }
         }
@@ -151,7 +168,9 @@ impl<'a> Host<'a> {
         if task.spec.confined && task.spec.binding.is_some() && !self.acceptance.all {
             return Err(unconfined().words());
         }
-        let settings = prepared.fetched.settings_here(&task.spec.settings);
+        let (workload, settings) = (&task.spec.workload, &task.spec.settings);
+        prepared.catalogue.check(workload, settings)?;
+        let settings = prepared.fetched.settings_here(workload, settings);
         task.spec.settings = settings.map_err(|failure| failure.words())?;
         task.spec.directory.clone_from(&self.directory);
         task.spec.artifacts = None;

@@ -1,5 +1,6 @@
 //! `pragmark agent`: carries out blocks of runs over a fleet on this machine.
 
+mod home;
 mod host;
 mod objects;
 
@@ -8,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ::engine::build::Cache;
-use ::fleet::{Card, Doing, Notice, Orders};
+use ::fleet::{Card, Doing, Notice, Orders, check_name};
 use lab::environment::Environment;
 use lab::fleet::{Labels, name_of, own_labels};
 
+use self::home::Home;
 use self::host::Host;
 use self::objects::{Acceptance, Objects};
 use super::fleet::connect;
@@ -25,15 +27,21 @@ pub fn execute(args: &AgentArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let directory = run::directories(std::slice::from_ref(&args.dir))?.remove(0);
     let driver = run::driver_of_run(args.drivers.as_deref())?;
-    let card = card(args, &directory, &interrupted)?;
-    let name = card.agent.clone();
+    let name = agent_name(args.name.as_deref())?;
+    let own = Cache::of_user()?.root().join("agents").join(&name);
+    let home = Home::enter(own, &name)?;
+    let card = Card {
+        agent: name.clone(),
+        instance: home.instance.clone(),
+        ..card(args, &directory, &interrupted)?
+    };
     let server = connect(&args.server, &args.access, &name, &interrupted)?;
+    check_name(&server, &name, &[&home.instance, &home.before])?;
     tell!(
         "agent {name} measures in {}; stop it with Ctrl-C, or with `pragmark fleet drain`",
         directory.display()
     );
-    let own = Cache::of_user()?.root().join("agents").join(&name);
-    let objects = Objects::below(&own, args.cache_limit, &server);
+    let objects = Objects::below(&home.path, args.cache_limit, &server)?;
     let acceptance = Acceptance {
         all: args.accept_code,
         trusted: args.trust.clone(),
@@ -49,14 +57,15 @@ pub fn execute(args: &AgentArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// What the agent says of itself.
+/// What the agent says of its machine.
 fn card(args: &AgentArgs, directory: &Path, interrupted: &AtomicBool) -> Result<Card, Failure> {
     let machine = runner::machine::capture(&[directory], interrupted)?;
     let catalogue = drivers::catalogue(args.drivers.as_deref())?;
     let engines = engine::at_hand()?.into_iter();
     let usable = engines.filter(|engine| engine.problem.is_none());
     Ok(Card {
-        agent: agent_name(args.name.as_deref())?,
+        agent: String::new(),
+        instance: String::new(),
         version: run::THIS_VERSION.to_owned(),
         labels: labels(args, &machine, directory),
         engines: usable.map(|engine| engine.name).collect(),
@@ -97,6 +106,10 @@ fn say(notice: Notice) {
         Notice::Joined { run, group } => tell!("takes part in {run}, group {group}"),
         Notice::Refused { run, why } => tell!("warning: takes no part in {run}: {why}"),
         Notice::Left(run) => tell!("{run} has ended"),
+        Notice::Gave { run, why } => tell!(
+            "warning: takes no part in {run} any more: {why}; it can join again when the run is resumed"
+        ),
+        Notice::Unreadable(why) => tell!("warning: {why}"),
         Notice::Done { block, attempt: 1 } => tell!("  {block}"),
         Notice::Done { block, attempt } => tell!("  {block} (delivered {attempt} times)"),
         Notice::Late(block) => {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ::fleet::{Content, Object, ObjectCache, RunCard, Server, Trusted};
@@ -47,17 +48,30 @@ pub(super) struct Fetched {
     pub(super) drivers: Option<PathBuf>,
     /// Code that is not accepted here, by its names in the plan.
     pub(super) refused: HashSet<String>,
+    /// For which kind of machine code is that cannot be loaded here, by its names in the plan.
+    pub(super) foreign: HashMap<String, String>,
 }
 
 impl<'a> Objects<'a> {
-    /// Kept below a directory of this agent, with so many bytes at most.
-    pub(super) fn below(root: &Path, limit: u64, server: &'a Server) -> Objects<'a> {
-        Objects {
+    /// Kept below a directory of this agent alone, with so many bytes at most. Drivers that it has left there when it was
+    /// stopped are removed.
+    pub(super) fn below(root: &Path, limit: u64, server: &'a Server) -> Result<Self, Failure> {
+        let drivers = root.join("drivers");
+        match fs::remove_dir_all(&drivers) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let drivers = drivers.display();
+                return Err(Failure::unusable(format!(
+                    "cannot remove {drivers}: {error}"
+                )));
+            }
+            _ => {}
+        }
+        Ok(Objects {
             server,
             cache: ObjectCache::at(root.join("objects"), limit),
-            drivers: root.join("drivers"),
+            drivers,
             needed: HashMap::new(),
-        }
+        })
     }
 
     /// Fetches what a run needs and may be used here.
@@ -68,11 +82,13 @@ impl<'a> Objects<'a> {
     ) -> Result<Fetched, Failure> {
         let (usable, refused): (Vec<&Object>, Vec<&Object>) =
             card.objects.iter().partition(|it| acceptance.accepts(it));
-        let usable: Vec<&Object> = usable.into_iter().filter(|it| is_for_here(it)).collect();
+        let (usable, foreign): (Vec<&Object>, Vec<&Object>) =
+            usable.into_iter().partition(|it| is_for_here(it));
         let hashes = usable.iter().map(|it| it.sha256.clone()).collect();
         self.needed.insert(card.run.clone(), hashes);
         let mut fetched = Fetched {
             refused: refused.iter().map(|it| it.name.clone()).collect(),
+            foreign: foreign.into_iter().filter_map(with_target).collect(),
             ..Fetched::default()
         };
         for object in usable {
@@ -113,9 +129,16 @@ impl<'a> Objects<'a> {
 
 /// Whether an object can be used on this kind of machine.
 fn is_for_here(object: &Object) -> bool {
+    with_target(object).is_none_or(|(_, of)| of == target())
+}
+
+/// The name of a library, and for which kind of machine it is; none for what can be used everywhere.
+fn with_target(object: &Object) -> Option<(String, String)> {
     match &object.content {
-        Content::Engine { target: of } | Content::Extension { target: of } => *of == target(),
-        Content::Data | Content::Driver { .. } => true,
+        Content::Engine { target: of } | Content::Extension { target: of } => {
+            Some((object.name.clone(), of.clone()))
+        }
+        Content::Data | Content::Driver { .. } => None,
     }
 }
 
@@ -130,18 +153,31 @@ fn copy(from: &Path, to: &Path, is_program: bool) -> Result<(), Failure> {
 }
 
 impl Fetched {
-    /// Settings with the paths that their files have here.
+    /// Settings of a workload with the paths that their files have here.
     ///
     /// # Errors
     /// A file is not here.
-    pub(super) fn settings_here(&self, settings: &Settings) -> Result<Settings, Failure> {
+    pub(super) fn settings_here(
+        &self,
+        workload: &str,
+        settings: &Settings,
+    ) -> Result<Settings, Failure> {
         let here = |path: &str| Some(self.files.get(path)?.display().to_string());
-        with_paths(settings, here).map_err(|path| match self.refused.contains(&path) {
-            true => not_accepted(&path),
-            false => Failure::unusable(format!(
-                "the run did not send the file {path}, or has it for another kind of machine"
+        with_paths(workload, settings, here).map_err(|path| self.missing(&path))
+    }
+
+    /// Why a file or library of the run is not here.
+    pub(super) fn missing(&self, name: &str) -> Failure {
+        if self.refused.contains(name) {
+            return not_accepted(name);
+        }
+        match self.foreign.get(name) {
+            Some(of) => Failure::unusable(format!(
+                "the library {name} is for {of}, and this machine is {}",
+                target()
             )),
-        })
+            None => Failure::unusable(format!("the run did not send the file {name}")),
+        }
     }
 }
 
@@ -151,4 +187,32 @@ pub(super) fn not_accepted(name: &str) -> Failure {
         "the run sends the code {name}, and nobody whom this agent trusts has signed it"
     ))
     .hint("an agent accepts code that a key signed which --trust names, and any with --accept-code")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_for_another_kind_of_machine_is_named_with_both_kinds() {
+        let of = |target: &str| Object {
+            name: "/opt/words.so".to_owned(),
+            file: "words.so".to_owned(),
+            sha256: "0a".repeat(32),
+            bytes: 1,
+            content: Content::Extension {
+                target: target.to_owned(),
+            },
+            signature: None,
+        };
+        assert!(is_for_here(&of(&target())) && !is_for_here(&of("riscv64-linux-gnu")));
+        let fetched = Fetched {
+            foreign: with_target(&of("riscv64-linux-gnu")).into_iter().collect(),
+            ..Fetched::default()
+        };
+        let settings = Settings::from([("extension".to_owned(), "/opt/words.so".into())]);
+        let failure = fetched.settings_here("fts-insert", &settings).unwrap_err();
+        let both = format!("is for riscv64-linux-gnu, and this machine is {}", target());
+        assert!(failure.words().contains(&both), "{}", failure.words());
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use ::fleet::MachineReport;
+use ::fleet::{MachineReport, RunCard};
 use lab::analysis::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
 use lab::fleet::{
     Attributes, Disk, FleetAnalysis, Group, GroupAnswer, GroupRatio, Machine, MachineCollector,
@@ -52,6 +52,13 @@ pub(super) fn conclude(folder: &FleetFolder, end: End) -> Result<Exit, Failure> 
         );
         return Ok(Exit::Interrupted);
     }
+    if whole.is_incomplete {
+        tell!(
+            "not every group has an answer\nhint: go on with `pragmark run --resume {}`, or remove the run from the server with `pragmark fleet purge`",
+            folder.path.display()
+        );
+        return Ok(Exit::Unusable);
+    }
     let trials = whole.trials;
     Ok(match (trials.failed + trials.timed_out, trials.measured) {
         (0, 0) => Exit::Unusable,
@@ -65,6 +72,8 @@ struct Whole {
     document: ::report::document::Document,
     /// The timed trials of all groups.
     trials: TrialCounts,
+    /// Whether a group has no whole answer.
+    is_incomplete: bool,
 }
 
 fn html(whole: &Whole) -> Result<String, Failure> {
@@ -79,7 +88,8 @@ fn analyse(folder: &FleetFolder) -> Result<Whole, Failure> {
     let mut trials = TrialCounts::default();
     for group in &card.groups {
         if folder.of_group(group).join("run.json").is_file() {
-            let of_group = group_of(folder, group)?;
+            let mut of_group = group_of(folder, group)?;
+            of_group.answer.failed = folder.chosen.failed.get(&group.name).cloned();
             machines.extend(of_group.machines);
             answers.push(of_group.answer);
             let place = format!("groups/{}/{}", group.name, of_run::PAGE);
@@ -88,10 +98,17 @@ fn analyse(folder: &FleetFolder) -> Result<Whole, Failure> {
             trials.skipped += of_group.trials.skipped;
             trials.failed += of_group.trials.failed;
             trials.timed_out += of_group.trials.timed_out;
+        } else if let Some(why) = folder.chosen.failed.get(&group.name) {
+            answers.push(GroupAnswer {
+                class: class_of(folder, group),
+                failed: Some(why.clone()),
+                ..GroupAnswer::default()
+            });
         }
     }
     let analysis: FleetAnalysis = summarise(&card.plan, machines, &answers);
     Ok(Whole {
+        is_incomplete: !analysis.unanswered.is_empty(),
         document: ::report::fleet(&analysis, &card.run, &pages),
         trials,
     })
@@ -117,10 +134,8 @@ fn group_of(folder: &FleetFolder, group: &Group) -> Result<OfGroup, Failure> {
     let experiments = analysis.experiments.iter();
     let is_alone = folder.chosen.card.per == Per::Host;
     let answer = GroupAnswer {
-        class: match is_alone {
-            true => class_of_only_agent(folder, group),
-            false => group.about.clone(),
-        },
+        class: class_of(folder, group),
+        failed: None,
         claims: experiments.clone().map(|it| it.claims.clone()).collect(),
         ratios: match is_alone {
             true => Vec::new(),
@@ -164,10 +179,11 @@ fn reported(own: &Path) -> Result<HashMap<String, EnvironmentFile>, Failure> {
         .collect())
 }
 
-/// The class of the machine that is alone in its group.
-fn class_of_only_agent(folder: &FleetFolder, group: &Group) -> String {
-    let agents = &folder.chosen.card.agents;
-    let own = agents.iter().find(|it| group.agents.contains(&it.agent));
+/// The class of a group: that of its machine where it is alone.
+fn class_of(folder: &FleetFolder, group: &Group) -> String {
+    let RunCard { agents, per, .. } = &folder.chosen.card;
+    let mut own = agents.iter().filter(|_| *per == Per::Host);
+    let own = own.find(|it| group.agents.contains(&it.agent));
     own.map_or_else(|| group.about.clone(), |it| class(&it.labels))
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::fleet::{Object, Present, RunCard, Server, find, publish, register_group};
+use ::fleet::{
+    FleetError, Object, Present, RunCard, Server, find, has_coordinator, publish, register_group,
+};
 use lab::fleet::{Candidate, Group, Listed, Per, groups};
 use lab::plan::plan;
 use lab::record::RunPlan;
@@ -14,7 +16,7 @@ use runner::RunFolder;
 use super::choice::choose;
 use super::folder::FleetFolder;
 use super::objects::Sent;
-use super::{analysis, connect, plural};
+use super::{analysis, connect, plural, recorded};
 use crate::cli::RunArgs;
 use crate::commands::{own_text, run};
 use crate::failure::Failure;
@@ -37,12 +39,41 @@ pub(super) fn begin(
         interrupted,
     )?;
     let sent = Sent::of_plan(args, &plan, interrupted)?;
-    sent.publish(&server)?;
     let card = card(args, plan, &agents, sent.objects());
-    publish_all(&server, &card)?;
-    let folder = FleetFolder::create(&path, server.address().to_string(), card)?;
+    let folder = match opened(&server, &card, &sent, &path) {
+        Ok(folder) => folder,
+        Err(failure) => return Err(withdrawn(&server, &card.run, failure)),
+    };
     announce(&folder, &agents);
     Ok((server, folder))
+}
+
+/// Publishes a run and its files: first that there will be such a run, so that nobody removes its files as those of no run.
+fn opened(
+    server: &Server,
+    card: &RunCard,
+    sent: &Sent,
+    path: &Path,
+) -> Result<FleetFolder, Failure> {
+    publish(server, card)?;
+    sent.publish(server)?;
+    let card = RunCard {
+        is_open: true,
+        ..card.clone()
+    };
+    publish_all(server, &card)?;
+    FleetFolder::create(path, server.address().to_string(), card)
+}
+
+/// The failure to begin a run, of which nothing is left on the server.
+fn withdrawn(server: &Server, run: &str, failure: Failure) -> Failure {
+    match ::fleet::purge(server, run) {
+        Ok(_) | Err(FleetError::NoRun(_)) => failure,
+        Err(error) => {
+            tell!("warning: {run} is still on the server: {error}");
+            failure
+        }
+    }
 }
 
 /// Goes on with the run in a folder, on the server that it names or on the one that is given.
@@ -68,11 +99,21 @@ pub(super) fn adopt(
 ) -> Result<(Server, FleetFolder), Failure> {
     let server = connected(args, None, name, interrupted)?;
     server.make_streams()?;
+    let card = find(&server, name)?;
+    run::check_version(&card.plan)?;
+    if !card.is_open {
+        return Err(Failure::unusable(format!(
+            "the run {name} has not begun: its files are not all on the server"
+        ))
+        .hint("pragmark fleet purge removes it"));
+    }
+    if has_coordinator(&server, name)? {
+        return Err(recorded(name).hint("stop it first, or follow it with `pragmark fleet status`"));
+    }
     let card = RunCard {
         finished: false,
-        ..find(&server, name)?
+        ..card
     };
-    run::check_version(&card.plan)?;
     let path = run::folder_of(args.out.as_deref(), &card.plan);
     if path.exists() && analysis::is_fleet(&path) {
         return Err(Failure::usage(format!(
@@ -125,6 +166,7 @@ fn card(args: &RunArgs, plan: RunPlan, agents: &[Present], objects: Vec<Object>)
         patience_s: options.patience,
         probe_s: args.probe,
         objects,
+        is_open: false,
         finished: false,
         plan,
     }

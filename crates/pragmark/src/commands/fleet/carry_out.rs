@@ -8,14 +8,14 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use ::fleet::{
-    Crowd, MachineReport, Remote, RunCard, RunPart, Server, finish, machine_reports, part_of_run,
-    present, publish, publish_part, publish_progress,
+    Crowd, MachineReport, Present, Remote, RunCard, RunPart, SAY, Server, finish, machine_reports,
+    part_of_run, present, publish, publish_part, publish_progress, withdraw_progress,
 };
-use lab::fleet::{Candidate, Group, Progress, about};
+use lab::fleet::{Candidate, Group, Kind, Progress};
 use runner::{End, Event, Observer, RunFolder};
 
 use super::choice::usable;
-use super::folder::FleetFolder;
+use super::folder::{Chosen, FleetFolder};
 use crate::commands::{output, tiers};
 use crate::failure::Failure;
 use crate::progress::{Task, is_bar_wanted};
@@ -25,9 +25,6 @@ pub(super) const MACHINES: &str = "machines.json";
 
 /// How often to look who is present.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How often to say how far the run is.
-const SAY: Duration = Duration::from_secs(5);
 
 /// How long a group may be without agents before that is said.
 const ALONE: Duration = Duration::from_secs(20);
@@ -68,8 +65,14 @@ pub(super) fn carry_out(
     });
     drop(board);
     folder.chosen.card = card;
+    let end = concluded(folder, ends);
     folder.write()?;
-    concluded(server, &folder.chosen.card, ends)
+    let card = &folder.chosen.card;
+    if matches!(end, Ok(End::Finished)) && folder.chosen.failed.is_empty() {
+        finish(server, card)?;
+    }
+    withdraw_progress(server, &card.run)?;
+    end
 }
 
 fn joined(thread: ScopedJoinHandle<'_, Result<End, Failure>>) -> Result<End, Failure> {
@@ -80,26 +83,31 @@ fn joined(thread: ScopedJoinHandle<'_, Result<End, Failure>>) -> Result<End, Fai
     })
 }
 
-/// How the whole has ended: a group that could not be measured is said, and the others count.
-fn concluded(
-    server: &Server,
-    card: &RunCard,
-    ends: Vec<Result<End, Failure>>,
-) -> Result<End, Failure> {
+/// How the whole has ended. Groups that could not be measured are noted in the folder.
+///
+/// # Errors
+/// No group could be measured.
+fn concluded(folder: &mut FleetFolder, ends: Vec<Result<End, Failure>>) -> Result<End, Failure> {
+    let Chosen { card, failed, .. } = &mut folder.chosen;
+    failed.clear();
     let is_cancelled = ends.iter().any(|end| matches!(end, Ok(End::Cancelled)));
-    let groups = ends.len();
-    let mut failures: Vec<Failure> = ends.into_iter().filter_map(Result::err).collect();
-    if failures.len() == groups && !failures.is_empty() {
-        return Err(failures.remove(0));
+    let mut failures = Vec::new();
+    for (group, end) in card.groups.iter().zip(ends) {
+        if let Err(failure) = end {
+            failed.insert(group.name.clone(), failure.words());
+            failures.push(failure);
+        }
     }
-    for failure in &failures {
-        failure.report();
+    if failures.len() == card.groups.len() && !failures.is_empty() {
+        let last = failures.remove(failures.len() - 1);
+        failures.iter().for_each(|failure| _ = failure.report());
+        return Err(last);
     }
-    if is_cancelled {
-        return Ok(End::Cancelled);
+    failures.iter().for_each(|failure| _ = failure.report());
+    match is_cancelled {
+        true => Ok(End::Cancelled),
+        false => Ok(End::Finished),
     }
-    finish(server, card)?;
-    Ok(End::Finished)
 }
 
 /// Carries out the run of a group.
@@ -177,10 +185,14 @@ fn first_ready(
     interrupted: &AtomicBool,
 ) -> Result<Option<MachineReport>, Failure> {
     while !interrupted.load(Ordering::Relaxed) {
-        let reports = machine_reports(server, &card.run, &group.name)?;
-        let refusals: HashSet<&str> = refusals(&reports).map(|(agent, _)| agent).collect();
-        if group.agents.iter().all(|it| refusals.contains(it.as_str())) {
-            return Err(all_refused(group, &reports));
+        let mut reports = machine_reports(server, &card.run, &group.name)?;
+        let refused = reports.iter().filter(|it| it.machine.is_err()).count();
+        if refused == reports.len() && refused >= group.agents.len() {
+            let present = present(server)?;
+            reports.retain(|it| !was_started_since(it, &present));
+            if reports.len() >= group.agents.len() {
+                return Err(all_refused(group, &reports));
+            }
         }
         if let Some(ready) = reports.into_iter().find(|it| it.machine.is_ok()) {
             return Ok(Some(ready));
@@ -190,18 +202,23 @@ fn first_ready(
     Ok(None)
 }
 
-fn refusals(reports: &[MachineReport]) -> impl Iterator<Item = (&str, &str)> {
-    let reports = reports.iter();
-    reports.filter_map(|it| Some((it.agent.as_str(), it.machine.as_ref().err()?.as_str())))
+/// Whether the agent of a report was started again, so that another report of it comes.
+fn was_started_since(report: &MachineReport, present: &[Present]) -> bool {
+    let mut cards = present.iter().map(|it| &it.card);
+    cards.any(|it| it.agent == report.agent && it.instance != report.instance)
 }
 
 fn all_refused(group: &Group, reports: &[MachineReport]) -> Failure {
-    let reasons = refusals(reports).map(|(agent, why)| format!("\n  {agent}: {why}"));
-    let reasons: String = reasons.collect();
+    let refusal = |it: &MachineReport| {
+        let why = it.machine.as_ref().err()?;
+        Some(format!("\n  {}: {why}", it.agent))
+    };
+    let reasons: String = reports.iter().filter_map(refusal).collect();
     Failure::unusable(format!(
         "no agent of the group {} can carry the run out:{reasons}",
         group.name
     ))
+    .hint("start these agents again with other options; then go on with `pragmark run --resume`")
 }
 
 /// The run of a group, with the machine that is ready first.
@@ -230,27 +247,31 @@ fn watch(
     board: &Mutex<Board>,
 ) -> RunCard {
     let mut card = folder.chosen.card.clone();
-    let mut seen: HashMap<String, Instant> = HashMap::new();
-    let (mut looked, mut said) = (Instant::now(), Instant::now());
+    let mut seen = seen_now(&card);
+    let (mut looked, mut said): (Option<Instant>, Option<Instant>) = (None, None);
+    let is_due = |last: Option<Instant>, pause| last.is_none_or(|it| it.elapsed() >= pause);
     while !threads.iter().all(ScopedJoinHandle::is_finished) {
-        thread::sleep(Duration::from_millis(20));
-        if looked.elapsed() < LOOK {
-            continue;
-        }
-        looked = Instant::now();
-        // Who is present matters for speed alone: the next look may succeed.
-        if let Ok(changed) = counted(server, &mut card, crowds, &mut seen, board)
-            && changed
-        {
-            let _ = publish(server, &card);
-        }
-        if said.elapsed() > SAY {
-            said = Instant::now();
+        if is_due(said, SAY) {
+            said = Some(Instant::now());
             let progress = locked(board).progress(card.plan.fewest_trials() as u64);
             let _ = publish_progress(server, &card.run, &progress);
         }
+        if is_due(looked, LOOK) {
+            looked = Some(Instant::now());
+            // Who is present matters for speed alone: the next look may succeed.
+            if let Ok(true) = counted(server, &mut card, crowds, &mut seen, board) {
+                let _ = publish(server, &card);
+            }
+        }
+        thread::sleep(Duration::from_millis(20));
     }
     card
+}
+
+/// When each group had an agent last: at the beginning, as far as is known.
+fn seen_now(card: &RunCard) -> HashMap<String, Instant> {
+    let names = card.groups.iter().map(|group| group.name.clone());
+    names.map(|name| (name, Instant::now())).collect()
 }
 
 /// Counts the agents that are present in each group, and adds those that have come; whether any has.
@@ -263,34 +284,41 @@ fn counted(
 ) -> Result<bool, Failure> {
     let on = card.on.as_deref().and_then(|on| on.parse().ok());
     let all = present(server)?;
-    let agents: Vec<_> = usable(&all, on.as_ref()).collect();
+    let mut of_kinds: HashMap<Kind, Vec<Candidate>> = HashMap::new();
+    for agent in usable(&all, on.as_ref()) {
+        let candidate = agent.candidate();
+        let kind = Kind::of(&candidate, card.per);
+        of_kinds.entry(kind).or_default().push(candidate);
+    }
     let mut changed = false;
     for group in &mut card.groups {
-        let of_group = agents.iter().map(|agent| agent.candidate());
-        let of_group = of_group.filter(|it| about(it, card.per) == group.about);
-        let here: Vec<Candidate> = of_group.collect();
-        for candidate in &here {
+        let here = of_kinds.remove(&group.kind).unwrap_or_default();
+        crowds[&group.name].store(here.len(), Ordering::Relaxed);
+        note_presence(&group.name, here.is_empty(), seen, board);
+        for candidate in here {
             if group.agents.insert(candidate.agent.clone()) {
                 changed = true;
-                card.agents.push(candidate.clone());
                 locked(board).line(&format!("{} joins {}", candidate.agent, group.name));
+                card.agents.push(candidate);
             }
-        }
-        crowds[&group.name].store(here.len(), Ordering::Relaxed);
-        if !here.is_empty() {
-            seen.insert(group.name.clone(), Instant::now());
-        } else if seen
-            .get(&group.name)
-            .is_some_and(|seen| seen.elapsed() > ALONE)
-        {
-            seen.remove(&group.name);
-            locked(board).line(&format!(
-                "{}: no agent is present; waiting for one",
-                group.name
-            ));
         }
     }
     Ok(changed)
+}
+
+/// Says once that a group has been without agents for long.
+fn note_presence(
+    group: &str,
+    is_alone: bool,
+    seen: &mut HashMap<String, Instant>,
+    board: &Mutex<Board>,
+) {
+    if !is_alone {
+        seen.insert(group.to_owned(), Instant::now());
+    } else if seen.get(group).is_some_and(|seen| seen.elapsed() > ALONE) {
+        seen.remove(group);
+        locked(board).line(&format!("{group}: no agent is present; waiting for one"));
+    }
 }
 
 /// The progress of all groups.

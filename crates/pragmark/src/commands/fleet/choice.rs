@@ -73,6 +73,9 @@ fn why_not(agent: &Present) -> Option<String> {
             card.version
         ));
     }
+    if let Some(why) = &agent.unreadable {
+        return Some(why.clone());
+    }
     if card.doing.draining {
         return Some("it ends after its block".to_owned());
     }
@@ -132,6 +135,7 @@ mod tests {
         Present {
             card: Card {
                 agent: name.to_owned(),
+                instance: String::new(),
                 version: version.to_owned(),
                 labels: labels.into(),
                 machine: Default::default(),
@@ -141,6 +145,7 @@ mod tests {
                 clock_s: 0,
             },
             clock_ahead_s,
+            unreadable: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The folder of a run over a fleet: what was chosen, and a folder for the run of each group.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,9 @@ pub(super) struct Chosen {
     pub(super) server: String,
     /// The run.
     pub(super) card: RunCard,
+    /// Why groups have no whole answer, by name.
+    #[serde(default)]
+    pub(super) failed: BTreeMap<String, String>,
 }
 
 /// The folder.
@@ -42,6 +46,7 @@ impl FleetFolder {
                 format: FORMAT,
                 server,
                 card,
+                failed: BTreeMap::new(),
             },
         };
         fs::create_dir_all(folder.path.join("groups")).map_err(|error| {

@@ -11,7 +11,7 @@ mod status;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::fleet::{Access, Address, FleetError, Link, Server};
+use ::fleet::{Access, Address, FleetError, Link, Server, has_coordinator};
 
 use crate::cli::{AccessArgs, FleetCommand, RunArgs};
 use crate::failure::{Exit, Failure};
@@ -47,13 +47,34 @@ pub fn execute(command: &FleetCommand) -> Result<Exit, Failure> {
         FleetCommand::Purge {
             server,
             run,
+            force,
             access,
         } => {
-            ::fleet::purge(&connect(server, access, "purge", &interrupted)?, run)?;
-            tell!("{run} is removed from the server; its folder is as it was");
-            Ok(Exit::Success)
+            let server = connect(server, access, "purge", &interrupted)?;
+            server.make_streams()?;
+            if !force && has_coordinator(&server, run)? {
+                return Err(recorded(run).hint("stop it first, or add --force"));
+            }
+            purge(&server, run)
         }
     }
+}
+
+fn purge(server: &Server, run: &str) -> Result<Exit, Failure> {
+    if let Some(other) = ::fleet::purge(server, run)? {
+        tell!(
+            "warning: the files of {run} stay on the server, because the run {other} cannot be read and may need them"
+        );
+    }
+    tell!("{run} is removed from the server; its folder is as it was");
+    Ok(Exit::Success)
+}
+
+/// Somebody else records a run.
+fn recorded(run: &str) -> Failure {
+    Failure::unusable(format!(
+        "another `pragmark run` records what agents measure for {run}"
+    ))
 }
 
 /// Whether a run is to be done over a fleet.
@@ -136,6 +157,7 @@ impl From<FleetError> for Failure {
                 "its storage is full: raise max_file_store in its configuration, or remove runs with `pragmark fleet purge`",
             ),
             FleetError::CacheTooSmall { .. } => Some("start the agent with a larger --cache-limit"),
+            FleetError::NameTaken(_) => Some("give each agent a name of its own with --name"),
             FleetError::NoRun(_) => Some("`pragmark fleet status` lists the runs"),
             _ => None,
         };

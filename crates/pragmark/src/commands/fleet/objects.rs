@@ -47,7 +47,10 @@ impl Sent {
             objects: Vec::new(),
             signer: signer.transpose()?,
         };
-        for path in distinct(plan.settings().flat_map(files)) {
+        for path in distinct(
+            plan.work()
+                .flat_map(|(workload, settings)| files(workload, settings)),
+        ) {
             check_settled(Path::new(&path))?;
             sent.add_file(&path, Path::new(&path), Content::Data)?;
         }

@@ -15,7 +15,12 @@ pub(super) fn show(server: &Server) -> Result<Exit, Failure> {
     server.make_streams()?;
     let mut text = agents(&present(server)?);
     for card in list(server)? {
-        text.push_str(&run(server, &card)?);
+        match card {
+            Ok(card) => text.push_str(&run(server, &card)?),
+            Err(it) => {
+                let _ = writeln!(text, "Run {}: cannot be read: {}", it.run, it.why);
+            }
+        }
     }
     output::display(&text)
 }
@@ -54,6 +59,9 @@ fn pace(agent: &Present) -> Pace {
 fn doing(agent: &Present) -> String {
     let doing = &agent.card.doing;
     let seconds = (agent.card.clock_s - doing.since_s).max(0);
+    if let Some(why) = &agent.unreadable {
+        return format!("takes no part: {}, {why}", agent.card.version);
+    }
     let does = match (&doing.block, &doing.trouble) {
         (Some((run, block)), _) => format!("{block} of {run} for {seconds} s"),
         (None, Some(trouble)) => format!("in trouble: {trouble}"),
@@ -79,6 +87,9 @@ fn done(agent: &Present) -> String {
 fn run(server: &Server, card: &RunCard) -> Result<String, Failure> {
     if card.finished {
         return Ok(format!("Run {}: ended\n", card.run));
+    }
+    if !card.is_open {
+        return Ok(format!("Run {}: its files are on their way\n", card.run));
     }
     let mut text = format!("Run {}\n", card.run);
     let progress = progress_of(server, &card.run)?;

@@ -2,7 +2,8 @@
 
 use lab::fleet::{FleetAnalysis, FleetExperiment, FleetVariant, MachineRatio};
 
-use super::{DRAWN, counted, tone};
+use super::forest::tone;
+use super::{DRAWN, counted};
 use crate::document::{Block, Chart, Fold, Map, MapCell, MapRow, Plot, Tone};
 use crate::figures;
 
@@ -19,7 +20,7 @@ pub(super) fn block(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> O
         Plot::Map(map),
     );
     let chart = Block::chart(chart.with_remark(
-        "blue is above 1, orange below, as far as the interval at 95 % of the machine tells",
+        "blue is better than the baseline, orange worse, as far as the interval at 95 % of the machine tells",
     ));
     Some(Block::full(vec![match is_long {
         true => Block::Fold(Fold::new(format!("Map of {machines}"), vec![chart])),
@@ -42,7 +43,9 @@ fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
         cells: experiment
             .variants
             .iter()
-            .map(|variant| of(variant, machine).map_or_else(missing, cell))
+            .map(|variant| {
+                of(variant, machine).map_or_else(missing, |it| cell(it, &experiment.metric))
+            })
             .collect(),
     };
     Map {
@@ -65,9 +68,9 @@ fn of(variant: &FleetVariant, machine: usize) -> Option<&MachineRatio> {
     found.ok().map(|it| &variant.machines[it])
 }
 
-fn cell(it: &MachineRatio) -> MapCell {
+fn cell(it: &MachineRatio, metric: &str) -> MapCell {
     MapCell {
-        tone: tone(it.interval),
+        tone: tone(it.interval, metric),
         times: it.ratio.max(1.0 / it.ratio),
         text: figures::ratio_alone(it.ratio, it.interval),
         ..MapCell::default()

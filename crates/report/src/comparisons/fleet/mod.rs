@@ -1,19 +1,19 @@
 //! One run on many machines: where they disagree, the ratios on each and on all, claims by class, and the machines.
 
+mod forest;
 mod map;
 
 use lab::claims::Verdict;
 use lab::fleet::{
-    DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant, MachineRatio,
+    Agreement, DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant, Unanswered,
 };
 use lab::stats::Interval;
 
 use crate::document::{
-    Block, Cell, Chart, Column, Document, Fold, Forest, ForestRow, Item, Kind, Mark, Marks, Plot,
-    Row, Scale, Section, Sentence, Table, Tone, led,
+    Block, Cell, Column, Document, Fold, Item, Kind, Row, Section, Sentence, Table, Tone, led,
 };
 use crate::figures::{ratio, with_unit};
-use crate::words::verdict_mark;
+use crate::words::{verdict_counts, verdict_mark};
 use lab::metric::Unit;
 
 /// Machines that a plot shows one by one; of more, the most extreme ones.
@@ -22,7 +22,7 @@ const DRAWN: usize = 40;
 /// What the summaries are.
 const LEAD: &str = "Ratios to the baseline, compared within each machine. The mean over machines is a random-effects \
 summary (DerSimonian and Laird) with the interval of Hartung and Knapp; I² is the share of the variation that is between \
-machines. Kinds of disks are never averaged.";
+machines. Different kinds of disks are never averaged, and unknown ones have no mean.";
 
 /// The report of a fleet; `pages` are the page of each group by its name.
 pub fn fleet(analysis: &FleetAnalysis, run: &str, pages: &[(String, String)]) -> Document {
@@ -67,16 +67,17 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// Disagreements first, then what is alike.
+/// What is missing and disagreements first, then what is alike.
 fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
-    let mut items = Vec::new();
+    let mut items: Vec<Item> = analysis.unanswered.iter().map(unanswered).collect();
     for experiment in &analysis.experiments {
         let variants = experiment.variants.iter();
         let disagreeing = variants.filter(|it| it.disagrees());
         items.extend(disagreeing.map(|it| disagreement(experiment, it, analysis)));
     }
     for experiment in &analysis.experiments {
-        let claims = experiment.claims.iter().filter(|it| it.overall.is_none());
+        let claims = experiment.claims.iter();
+        let claims = claims.filter(|it| it.overall == Agreement::Differ);
         items.extend(claims.map(|it| divided(experiment, it)));
     }
     for experiment in &analysis.experiments {
@@ -90,14 +91,33 @@ fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
         }
     }
     if items.is_empty() {
-        let variants = analysis.experiments.iter().flat_map(|it| &it.variants);
-        let is_summarised = variants.into_iter().any(|it| !it.summaries.is_empty());
-        items.push(Item::new(match is_summarised {
-            true => "No ratio to the baseline differs detectably from 1 over the machines, and no machines disagree.",
-            false => "There is no summary over machines: it needs three blocks of a variant on two machines with the same kind of disk. No machines disagree.",
-        }));
+        items.push(Item::new(nothing_found(analysis)));
     }
     Block::list(items).into_iter().collect()
+}
+
+/// A group that has no whole answer.
+fn unanswered(it: &Unanswered) -> Item {
+    let text = Sentence::from(format!("{}: the run has not ended: {}", it.class, it.why));
+    Item::doubt(Some("not measured in full"), text)
+}
+
+/// Where neither summaries nor machines differ.
+fn nothing_found(analysis: &FleetAnalysis) -> &'static str {
+    let variants = || analysis.experiments.iter().flat_map(|it| &it.variants);
+    let is_summarised = variants().any(|it| !it.summaries.is_empty());
+    let is_compared = variants().any(|it| it.machines.len() > 1);
+    match (is_summarised, is_compared) {
+        (true, _) => {
+            "No ratio to the baseline differs detectably from 1 over the machines, and no machines differ detectably in direction."
+        }
+        (false, true) => {
+            "There is no summary over machines: it needs three blocks of a variant on two machines with the same known kind of disk. No machines differ detectably in direction."
+        }
+        (false, false) => {
+            "There is no summary over machines: it needs three blocks of a variant on two machines with the same known kind of disk."
+        }
+    }
 }
 
 fn disagreement(
@@ -194,7 +214,7 @@ fn of_experiment(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Vec<
     blocks.extend(claims(experiment, analysis));
     blocks.extend(map::block(experiment, analysis));
     for variant in &experiment.variants {
-        blocks.extend(forest(variant, analysis));
+        blocks.extend(forest::block(experiment, variant, analysis));
         let attributes = variant.explained.iter().map(|it| Item::new(explained(it)));
         blocks.extend(Block::list(attributes));
     }
@@ -236,7 +256,7 @@ fn summary_row(variant: &FleetVariant, it: &DiskSummary) -> Row {
 fn unsummarised(variant: &FleetVariant) -> Row {
     let why = match variant.machines.len() {
         0 => "no machine has three blocks",
-        _ => "one machine of each kind has three blocks",
+        _ => "no two machines with the same known kind of disk have three blocks",
     };
     let cells = [Cell::code(&variant.name), Cell::new(why)];
     Row::new(cells.into_iter().chain([0; 4].map(|_| Cell::number(None))))
@@ -283,7 +303,10 @@ fn claims(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bloc
     let row = |claim: &FleetClaim| {
         let of_classes = analysis.classes.iter();
         let of_classes = of_classes.map(|class| verdict_of_class(claim, class));
-        let first = [Cell::new(claim.says.as_str()), verdict_cell(claim.overall)];
+        let first = [
+            Cell::new(claim.says.as_str()),
+            agreement_cell(claim.overall),
+        ];
         Row::new(first.into_iter().chain(of_classes))
     };
     let rows = experiment.claims.iter().map(row);
@@ -291,139 +314,34 @@ fn claims(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bloc
 }
 
 fn verdict_of_class(claim: &FleetClaim, class: &str) -> Cell {
-    match claim.by_class.get(class) {
-        None => Cell::number(None),
-        Some(all) if claim.of_class(class).is_some() => verdict_cell(all.first().copied()),
-        Some(all) => {
-            let count = |verdict| all.iter().filter(|it| **it == verdict).count();
-            let words = [Verdict::Confirmed, Verdict::Refuted, Verdict::Inconclusive]
-                .map(|verdict| (count(verdict), verdict))
-                .into_iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, verdict)| format!("{count} {verdict}"));
-            Cell::new(words.collect::<Vec<_>>().join(", ")).signed("≠", Tone::Doubt)
+    match (claim.by_class.get(class), claim.of_class(class)) {
+        (Some(all), Some(agreement @ (Agreement::Differ | Agreement::Undecided))) => {
+            let sign = if agreement == Agreement::Differ {
+                "≠"
+            } else {
+                "?"
+            };
+            Cell::new(counted_verdicts(all)).signed(sign, Tone::Doubt)
         }
+        (_, Some(agreement)) => agreement_cell(agreement),
+        (_, None) => Cell::number(None),
     }
 }
 
-fn verdict_cell(verdict: Option<Verdict>) -> Cell {
-    match verdict {
-        None => Cell::new("differs").signed("≠", Tone::Doubt),
-        Some(verdict) => {
+fn counted_verdicts(all: &[Verdict]) -> String {
+    let counts = verdict_counts(|verdict| all.iter().filter(|it| **it == verdict).count());
+    let words = counts.iter().map(|it| format!("{} {}", it.count, it.words));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn agreement_cell(agreement: Agreement) -> Cell {
+    match agreement {
+        Agreement::Differ => Cell::new("differs").signed("≠", Tone::Doubt),
+        Agreement::Undecided => Cell::new("not decided everywhere").signed("?", Tone::Doubt),
+        Agreement::All(verdict) => {
             let (sign, tone) = verdict_mark(verdict);
             Cell::new(verdict.to_string()).signed(sign, tone)
         }
-    }
-}
-
-/// The ratio on each machine, and the summaries below them.
-fn forest(variant: &FleetVariant, analysis: &FleetAnalysis) -> Option<Block> {
-    if variant.machines.is_empty() {
-        return None;
-    }
-    let mut sorted: Vec<&MachineRatio> = variant.machines.iter().collect();
-    sorted.sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
-    let all = sorted.len();
-    let drawn: Vec<ForestRow> = sorted
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| all <= DRAWN || *place < DRAWN / 2 || place + DRAWN / 2 >= all)
-        .map(|(_, it)| machine_row(it, analysis))
-        .collect();
-    let remark = (all > DRAWN).then(|| {
-        format!(
-            "drawn: the {} largest and the {} smallest of {all} ratios.",
-            DRAWN / 2,
-            DRAWN / 2
-        )
-    });
-    let plot = Plot::Forest(Forest {
-        scale: Scale::Ratio,
-        baseline: Some(1.0),
-        columns: vec!["ratio".to_owned()],
-        rows: drawn,
-        bounds: variant.summaries.iter().map(summary_forest_row).collect(),
-    });
-    let chart = Chart {
-        remark,
-        figures: Some(ratios(&sorted, analysis)),
-        ..Chart::new(
-            Sentence::code(&variant.name).words(" to the baseline on each machine"),
-            plot,
-        )
-    };
-    Some(Block::chart(chart))
-}
-
-/// On which side of 1 an interval is.
-fn tone(interval: Interval) -> Tone {
-    match interval {
-        interval if interval.low > 1.0 => Tone::Better,
-        interval if interval.high < 1.0 => Tone::Worse,
-        _ => Tone::Same,
-    }
-}
-
-fn machine_row(it: &MachineRatio, analysis: &FleetAnalysis) -> ForestRow {
-    let machine = &analysis.machines[it.machine];
-    let text = ratio(it.ratio, it.interval);
-    ForestRow {
-        tone: tone(it.interval),
-        id: machine.agent.clone(),
-        name: Sentence::code(&machine.agent),
-        detail: Sentence::from(machine.attributes.class.as_str()),
-        marks: Some(Marks {
-            dot: it.ratio,
-            range: it.interval,
-            interval: Some(it.interval),
-            mark: Mark::Circle,
-        }),
-        words: format!("{}: {text}", machine.agent),
-        cells: vec![text],
-        ..ForestRow::default()
-    }
-}
-
-fn summary_forest_row(it: &DiskSummary) -> ForestRow {
-    let text = ratio(it.ratio, it.interval);
-    let name = of_disk(it);
-    ForestRow {
-        tone: tone(it.interval),
-        id: name.clone(),
-        name: Sentence::from(name.as_str()),
-        detail: Sentence::from("mean; thin line: another machine"),
-        marks: Some(Marks {
-            dot: it.ratio,
-            range: it.prediction.unwrap_or(it.interval),
-            interval: Some(it.interval),
-            mark: Mark::Diamond,
-        }),
-        words: format!("{name}: {text}"),
-        cells: vec![text],
-        ..ForestRow::default()
-    }
-}
-
-fn ratios(sorted: &[&MachineRatio], analysis: &FleetAnalysis) -> Table {
-    let columns = [
-        Column::left("machine"),
-        Column::right("ratio"),
-        Column::right("blocks"),
-    ];
-    let row = |it: &&MachineRatio| {
-        Row::new([
-            Cell::code(&analysis.machines[it.machine].agent),
-            Cell {
-                value: Some(it.ratio),
-                ..Cell::number(Some(ratio(it.ratio, it.interval)))
-            },
-            Cell::number(Some(it.blocks.to_string())),
-        ])
-    };
-    Table {
-        sortable: true,
-        abridge: crate::document::Abridge::End,
-        ..Table::new("ratio on each machine", columns, sorted.iter().map(row))
     }
 }
 

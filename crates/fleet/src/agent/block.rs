@@ -1,0 +1,126 @@
+//! One block: carried out, stored, and then acknowledged.
+
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::{AckKind, Message};
+use runner::Execution;
+
+use super::{Agent, Notice, locked};
+use crate::error::FleetError;
+use crate::presence::clock_s;
+use crate::results::{outcomes_of, store_outcomes};
+use crate::wire::{Done, Finished, Work, decode, hash_of_task};
+
+/// The pause after trouble with the machine, such as a full disk.
+const REST: Duration = Duration::from_secs(10);
+
+impl Agent<'_> {
+    /// Carries out a block of a run, unless that has been done.
+    ///
+    /// # Errors
+    /// When the server refuses, or the run was removed.
+    pub(super) fn carry_out(&mut self, run: &str, message: &Message) -> Result<(), FleetError> {
+        let group = self.runs.get(run).map_or("", |it| &it.group);
+        let work = decode::<Work>(&message.payload, "a block");
+        let work = match work.and_then(|work| work.check(run, group).map(|()| work)) {
+            Ok(work) => work,
+            Err(error) => {
+                (self.say)(Notice::Unreadable(error.to_string()));
+                self.answer(message, AckKind::Term);
+                return Ok(());
+            }
+        };
+        let block = work.tasks.first().map(|task| task.block.clone());
+        let block = block.unwrap_or_default();
+        if outcomes_of(self.server, &work.run, &work.group, &work.tasks)?.is_some() {
+            self.answer(message, AckKind::Ack);
+            return Ok(());
+        }
+        self.show(Some((&work.run, &block)));
+        let signs = self.signs_of_life(message, &work.run);
+        let ended = self.machine.execute(&work.run, &work.tasks);
+        let stored = match ended {
+            Ok(Some(executions)) => self.store(message, &work, &block, executions),
+            Ok(None) => {
+                self.answer(message, AckKind::Nak(None));
+                Ok(())
+            }
+            Err(why) => {
+                self.give_back(message, why);
+                Ok(())
+            }
+        };
+        signs.abort();
+        self.show(None);
+        stored
+    }
+
+    /// Stores the outcomes of a block, and then acknowledges it.
+    fn store(
+        &mut self,
+        message: &Message,
+        work: &Work,
+        block: &str,
+        executions: Vec<Execution>,
+    ) -> Result<(), FleetError> {
+        let attempt = message
+            .info()
+            .map_or(1, |info| info.delivered.max(1) as u64);
+        let trials = work.tasks.iter().zip(executions);
+        let trials = trials.map(|(task, execution)| Finished {
+            position: task.position,
+            task: hash_of_task(task),
+            execution,
+        });
+        let done = Done {
+            trials: trials.collect(),
+            attempt,
+        };
+        let place = (work.run.as_str(), work.group.as_str(), self.name.as_str());
+        store_outcomes(self.server, place, &work.tasks, &done)?;
+        self.answer(message, AckKind::Ack);
+        let first = outcomes_of(self.server, &work.run, &work.group, &work.tasks)?;
+        let block = block.to_owned();
+        (self.say)(match first {
+            Some(found) if found.agent != self.name => Notice::Late(block),
+            _ => Notice::Done { block, attempt },
+        });
+        let mut card = locked(&self.card);
+        card.doing.done += 1;
+        card.doing.last_s = Some((clock_s() - card.doing.since_s) as f64);
+        card.doing.trouble = None;
+        Ok(())
+    }
+
+    /// Leaves a block to others, and rests.
+    fn give_back(&mut self, message: &Message, why: String) {
+        self.answer(message, AckKind::Nak(Some(Duration::from_secs(1))));
+        locked(&self.card).doing.trouble = Some(why.clone());
+        (self.say)(Notice::Trouble(why));
+        let rested = Instant::now();
+        while rested.elapsed() < REST && !self.orders.is_end() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Acknowledges, and makes sure that the server knows. Where it does not answer, it will deliver the block again,
+    /// whose outcome is there then.
+    fn answer(&self, message: &Message, kind: AckKind) {
+        const LIMIT: Duration = Duration::from_secs(5);
+        let told = async { tokio::time::timeout(LIMIT, message.double_ack_with(kind)).await };
+        let _ = self.server.runtime.block_on(told);
+    }
+
+    /// Lets the server know in time that the block is still carried out.
+    fn signs_of_life(&self, message: &Message, run: &str) -> tokio::task::JoinHandle<()> {
+        let patience_s = self.runs.get(run).map_or(60.0, |it| it.card.patience_s);
+        let pause = Duration::from_secs_f64((patience_s / 3.0).max(0.1));
+        let message = message.clone();
+        self.server.spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let _ = message.ack_with(AckKind::Progress).await;
+            }
+        })
+    }
+}

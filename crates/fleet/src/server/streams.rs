@@ -1,0 +1,150 @@
+//! The streams: how they are made, completed and removed.
+
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
+
+use super::{Answer, PRESENT, Server, refused_or_silent, words_of};
+use crate::error::FleetError;
+use crate::subjects::{AGENTS, RUNS, WORK};
+
+/// How long the server recognises a message that is sent again.
+const DUPLICATES: Duration = Duration::from_secs(120);
+
+impl Server {
+    /// Makes the streams that all runs share, where they are missing.
+    ///
+    /// # Errors
+    /// When the server refuses, for example for lack of storage.
+    pub fn make_streams(&self) -> Result<(), FleetError> {
+        for config in [work(), runs(), agents()] {
+            self.make_stream(config)?;
+        }
+        self.make_objects()
+    }
+
+    /// Makes the stream of a run's outcomes. Nothing in it can be changed or deleted, but the whole.
+    pub(crate) fn make_results(&self, run: &str) -> Result<(), FleetError> {
+        self.make_stream(Config {
+            name: crate::subjects::results_stream(run),
+            subjects: vec![crate::subjects::all_results(run)],
+            deny_delete: true,
+            deny_purge: true,
+            ..once()
+        })
+    }
+
+    fn make_stream(&self, config: Config) -> Result<(), FleetError> {
+        self.patiently("make a stream", || async {
+            match self.jetstream.get_or_create_stream(config.clone()).await {
+                Ok(there) => self.complete(&there.cached_info().config, &config).await,
+                Err(error) => refused_or_silent(&error.to_string()),
+            }
+        })
+    }
+
+    /// Adds the subjects to a stream that an older version has made without them.
+    async fn complete(&self, there: &Config, wanted: &Config) -> Answer<()> {
+        let mut subjects = wanted.subjects.clone();
+        subjects.retain(|it| !there.subjects.contains(it));
+        if subjects.is_empty() {
+            return Answer::Yes(());
+        }
+        let mut config = there.clone();
+        config.subjects.extend(subjects);
+        match self.jetstream.update_stream(&config).await {
+            Ok(_) => Answer::Yes(()),
+            Err(error) => refused_or_silent(&error.to_string()),
+        }
+    }
+
+    /// Makes sure that the outcomes of a run can be stored.
+    ///
+    /// # Errors
+    /// [`FleetError::NoStream`] when the run was removed.
+    pub(crate) fn check_results(&self, run: &str) -> Result<(), FleetError> {
+        let name = crate::subjects::results_stream(run);
+        self.patiently("keep the outcomes of the run", || async {
+            match self.jetstream.get_stream(&name).await {
+                Ok(_) => Answer::Yes(()),
+                Err(error) if words_of(&error).contains("not found") => Answer::Missing,
+                Err(error) => refused_or_silent(&words_of(&error)),
+            }
+        })
+    }
+
+    /// Removes what a stream holds under a subject.
+    ///
+    /// # Errors
+    /// As for [`Server::patiently`].
+    pub(crate) fn clear(&self, stream: &str, subject: &str) -> Result<(), FleetError> {
+        self.patiently("remove messages", || async {
+            let stream = match self.stream(stream).await {
+                Ok(stream) => stream,
+                Err(_) => return Answer::Silence,
+            };
+            match stream.purge().filter(subject).await {
+                Ok(_) => Answer::Yes(()),
+                Err(error) => refused_or_silent(&words_of(&error)),
+            }
+        })
+    }
+
+    /// Removes a stream with all that it holds.
+    ///
+    /// # Errors
+    /// As for [`Server::patiently`].
+    pub(crate) fn remove_stream(&self, name: &str) -> Result<(), FleetError> {
+        self.patiently("remove a stream", || async {
+            match self.jetstream.delete_stream(name).await {
+                Ok(_) => Answer::Yes(()),
+                Err(error) if words_of(&error).contains("not found") => Answer::Yes(()),
+                Err(error) => refused_or_silent(&words_of(&error)),
+            }
+        })
+    }
+}
+
+/// One message for each subject, which nothing replaces.
+fn once() -> Config {
+    Config {
+        max_messages_per_subject: 1,
+        discard: DiscardPolicy::New,
+        discard_new_per_subject: true,
+        duplicate_window: DUPLICATES,
+        ..Config::default()
+    }
+}
+
+/// Blocks that wait: each is kept until an agent has stored its outcome.
+fn work() -> Config {
+    Config {
+        name: WORK.to_owned(),
+        subjects: vec!["pragmark.work.>".to_owned()],
+        retention: RetentionPolicy::WorkQueue,
+        ..once()
+    }
+}
+
+fn runs() -> Config {
+    Config {
+        name: RUNS.to_owned(),
+        subjects: vec!["pragmark.runs.>".to_owned()],
+        max_messages_per_subject: 1,
+        ..Config::default()
+    }
+}
+
+fn agents() -> Config {
+    Config {
+        name: AGENTS.to_owned(),
+        subjects: vec![
+            "pragmark.agents.>".to_owned(),
+            "pragmark.progress.>".to_owned(),
+        ],
+        max_messages_per_subject: 1,
+        max_age: PRESENT,
+        duplicate_window: PRESENT,
+        ..Config::default()
+    }
+}
