@@ -7,6 +7,7 @@ mod raw;
 mod refusals;
 mod scaling;
 mod sharing;
+mod travel;
 mod trouble;
 mod weather;
 mod world;
