@@ -10,6 +10,8 @@ use std::path::Path;
 
 use lab::design::variants;
 use lab::experiment::{Experiment, Scale, parse};
+use lab::plan::{Request, plan, tier_plan};
+use lab::seed::Seed;
 
 fn experiments() -> Vec<(String, Experiment)> {
     let catalogue = drivers::catalogue(None).unwrap();
@@ -42,6 +44,35 @@ fn each_file_is_valid_and_named_for_its_experiment() {
                 variants(&experiment, scale, &drivers::catalogue(None).unwrap()).len() >= 2,
                 "{name}"
             );
+        }
+    }
+}
+
+/// An agent of a fleet refuses settings that the catalogue does not know, so it must know those of every plan and of its tiers.
+#[test]
+fn every_setting_of_a_plan_is_one_that_an_agent_accepts() {
+    let catalogue = drivers::catalogue(None).unwrap();
+    for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
+        let request = Request {
+            id: "r".to_owned(),
+            created: String::new(),
+            pragmark: String::new(),
+            seed: Seed(1),
+            scale,
+            engine: "default".to_owned(),
+            quick: false,
+            trial_limit_s: 1.0,
+            budget_s: None,
+            tiers: true,
+            postgres_given: false,
+            experiments: experiments().into_iter().map(|(_, it)| it).collect(),
+            directories: vec![".".into()],
+        };
+        let planned = plan(request, &catalogue);
+        let tiers = tier_plan(&planned).expect("some experiment has unknown tiers");
+        assert!(planned.work().count() > 500 && tiers.work().count() > 10);
+        for (workload, settings) in planned.work().chain(tiers.work()) {
+            assert_eq!(catalogue.check(workload, settings), Ok(()), "{settings:?}");
         }
     }
 }
