@@ -31,6 +31,12 @@ pub struct Card {
     pub machine: Environment,
     /// The engines that are there without building any.
     pub engines: Vec<String>,
+    /// Whether it can build other engines.
+    #[serde(default)]
+    pub can_build: bool,
+    /// For which kind of machine its engines are, such as `x86_64-linux-gnu`.
+    #[serde(default)]
+    pub target: String,
     /// The drivers that are installed.
     pub drivers: Vec<String>,
     /// What it does.
@@ -131,6 +137,8 @@ fn little(stored: &Stored) -> Card {
         labels: Labels::default(),
         machine: Environment::default(),
         engines: Vec::new(),
+        can_build: false,
+        target: String::new(),
         drivers: Vec::new(),
         doing: Doing::default(),
         clock_s: header.clock_s,

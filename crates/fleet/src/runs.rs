@@ -88,14 +88,22 @@ impl RunCard {
             Ok(card) => card,
             Err(damage) => return Err(of_another_version(stored, &what).unwrap_or(damage)),
         };
-        match card.check(&stored.subject) {
+        match card.check_below(&stored.subject) {
             Ok(()) => Ok(card),
             Err(why) => Err(FleetError::damaged(&what, why)),
         }
     }
 
+    /// As [`RunCard::read`] checks a run, for one that comes out of a file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        self.check_below(&run(&self.run))
+    }
+
     /// Whether its names can be parts of paths and its times are times: a run that is read may come from anywhere.
-    fn check(&self, subject: &str) -> Result<(), String> {
+    fn check_below(&self, subject: &str) -> Result<(), String> {
         self.plan.check()?;
         if run(&self.run) != subject || self.plan.id != self.run {
             return Err(format!("it calls itself {} and {}", self.run, self.plan.id));

@@ -77,7 +77,15 @@ impl Agent<'_> {
             attempt,
         };
         let place = (work.run.as_str(), work.group.as_str(), self.name.as_str());
-        store_outcomes(self.server, place, &work.tasks, &done)?;
+        match store_outcomes(self.server, place, &work.tasks, &done) {
+            Ok(_) => {}
+            // Such as a server whose storage is full: it may have room later.
+            Err(error @ FleetError::Refused { .. }) => {
+                self.give_back(message, error.to_string());
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
         self.answer(message, AckKind::Ack);
         let first = outcomes_of(self.server, &work.run, &work.group, &work.tasks)?;
         let block = block.to_owned();

@@ -133,7 +133,7 @@ fn buildable(tools: &[Tool]) -> String {
 }
 
 /// The tools that building an engine requires, by their names in the list of tools.
-const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
+pub(super) const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
 
 fn known(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or("unknown")

@@ -170,6 +170,8 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
         labels: Default::default(),
         machine: Default::default(),
         engines: Vec::new(),
+        can_build: false,
+        target: String::new(),
         drivers: Vec::new(),
         doing: Default::default(),
         clock_s: 0,

@@ -81,6 +81,9 @@ fn every_class_has_a_full_answer_and_the_page_compares_them() {
         status.contains("Agents: 3") && status.contains("ended"),
         "{status}"
     );
+    let offers = format!("engines for {}-linux-gnu: default", std::env::consts::ARCH);
+    assert!(status.contains(&offers), "{status}");
+    assert!(status.contains("waiting"), "{status}");
 }
 
 #[test]

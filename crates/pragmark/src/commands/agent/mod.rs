@@ -12,11 +12,13 @@ use ::engine::build::Cache;
 use ::fleet::{Card, Doing, Notice, Orders, check_name};
 use lab::environment::Environment;
 use lab::fleet::{Labels, name_of, own_labels};
+use runner::machine::find_program;
 
 use self::home::Home;
 use self::host::Host;
 use self::objects::{Acceptance, Objects};
-use super::fleet::connect;
+use super::doctor::NEEDED_TO_BUILD;
+use super::fleet::{connect, target};
 use super::{engine, run};
 use crate::cli::AgentArgs;
 use crate::failure::{Exit, Failure};
@@ -69,6 +71,8 @@ fn card(args: &AgentArgs, directory: &Path, interrupted: &AtomicBool) -> Result<
         version: run::THIS_VERSION.to_owned(),
         labels: labels(args, &machine, directory),
         engines: usable.map(|engine| engine.name).collect(),
+        can_build: NEEDED_TO_BUILD.iter().all(|it| find_program(it).is_ok()),
+        target: target(),
         drivers: catalogue.drivers.into_iter().map(|it| it.name).collect(),
         machine,
         doing: Doing::default(),

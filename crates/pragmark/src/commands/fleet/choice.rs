@@ -140,6 +140,8 @@ mod tests {
                 labels: labels.into(),
                 machine: Default::default(),
                 engines: Vec::new(),
+                can_build: false,
+                target: String::new(),
                 drivers: Vec::new(),
                 doing: Doing::default(),
                 clock_s: 0,

@@ -72,6 +72,7 @@ impl FleetFolder {
         })?;
         let chosen: Chosen =
             serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        chosen.card.check().map_err(damaged)?;
         match chosen.format {
             FORMAT => Ok(FleetFolder {
                 path: path.to_owned(),
@@ -84,5 +85,35 @@ impl FleetFolder {
     /// The folder of a group's run.
     pub(super) fn of_group(&self, group: &Group) -> PathBuf {
         self.path.join("groups").join(&group.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_whose_groups_lead_elsewhere_is_not_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |group: &str| {
+            let file = serde_json::json!({
+                "format": 1, "server": "nats://127.0.0.1:4222",
+                "card": {
+                    "run": "r", "version": "1.0.0", "per": "any", "on": null, "agents": [],
+                    "plan": {
+                        "format": 2, "id": "r", "created": "", "pragmark": "", "seed": 1, "scale": "quick",
+                        "engine": "default", "quick": true, "trial_limit_s": 1.0, "experiments": []
+                    },
+                    "groups": [{ "name": group, "about": "all", "agents": [] }],
+                    "patience_s": 60.0, "probe_s": 0.0, "finished": false
+                }
+            });
+            fs::write(directory.path().join(FILE), file.to_string()).unwrap();
+        };
+        write("all");
+        FleetFolder::open(directory.path()).unwrap();
+        write("../../..");
+        let failure = FleetFolder::open(directory.path()).err().unwrap().words();
+        assert!(failure.contains("no name of a group"), "{failure}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ::fleet::{Present, RunCard, Server, list, present, progress_of, queue};
+use ::fleet::{Card, Present, RunCard, Server, list, present, progress_of, queue};
 use lab::fleet::{Listed, Pace, Progress, stragglers};
 
 use super::plural;
@@ -43,8 +43,30 @@ fn agents(agents: &[Present]) -> String {
             done(agent),
             Listed(&card.labels)
         );
+        if agent.unreadable.is_none() {
+            let _ = writeln!(text, "  {:<20} {}", "", offers(card));
+        }
     }
     text
+}
+
+/// What runs can use of it.
+fn offers(card: &Card) -> String {
+    let listed = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let builds = if card.can_build {
+        ", and builds others"
+    } else {
+        ""
+    };
+    format!(
+        "engines for {}: {}{builds}; drivers: {}",
+        card.target,
+        listed(&card.engines),
+        listed(&card.drivers)
+    )
 }
 
 fn pace(agent: &Present) -> Pace {
