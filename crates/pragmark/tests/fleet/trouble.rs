@@ -94,6 +94,10 @@ fn a_run_that_is_recorded_is_neither_purged_nor_adopted_unasked() {
         assert!(said.contains("another `pragmark run` records"), "{said}");
     }
     assert!(!world.path().join("other").exists());
+    let _odd = world.agent("odd", &["--label", "disk=other"]);
+    world.until("an agent with another kind of disk is noticed", || {
+        world.log("run.log").contains("odd takes no part: no group")
+    });
     let purged = world.pragmark(&[&purge[..], &["--force"]].concat());
     assert_eq!(purged.status.code(), Some(0), "{}", words(&purged));
     assert_eq!(run.exit_code(), 3, "{}", world.log("run.log"));

@@ -303,6 +303,11 @@ fn counted(
             }
         }
     }
+    for stranger in of_kinds.into_values().flatten() {
+        let agent = stranger.agent;
+        let text = format!("{agent} takes no part: no group of this run has machines of its kind");
+        locked(board).line_once(text);
+    }
     Ok(changed)
 }
 
@@ -328,7 +333,8 @@ struct Board {
     ended: usize,
     trials: u64,
     of_groups: HashMap<String, Count>,
-    problems: HashSet<String>,
+    /// What was said that is said once.
+    said: HashSet<String>,
 }
 
 /// The trials of a group.
@@ -360,12 +366,18 @@ impl Board {
             ended: 0,
             trials: 0,
             of_groups: HashMap::new(),
-            problems: HashSet::new(),
+            said: HashSet::new(),
         }
     }
 
     fn line(&self, text: &str) {
         self.task.line(&format!("  {text}"));
+    }
+
+    fn line_once(&mut self, text: String) {
+        if self.said.insert(text.clone()) {
+            self.line(&text);
+        }
     }
 
     fn group_begins(&mut self, group: &str, before: u64) {
@@ -396,8 +408,8 @@ impl Board {
         let message = format!("{trials} trials, {ended} of {groups} groups have ended");
         self.task.now_and_then(&format!("  {message}"));
         self.task.update(message, None);
-        if let Some(problem) = problem.filter(|it| self.problems.insert(it.clone())) {
-            self.line(&format!("{group}: {problem}"));
+        if let Some(problem) = problem {
+            self.line_once(format!("{group}: {problem}"));
         }
     }
 }
