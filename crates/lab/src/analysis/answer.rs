@@ -1,6 +1,6 @@
 //! Which answer an experiment gives to its question; the sentences are the report's.
 
-use super::choice::{Choice, choose};
+use super::choice::{Choice, choose, is_found_better};
 use super::findings::unconfirmed;
 use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
 use crate::tier::{Class, SCHEDULES};
@@ -36,6 +36,8 @@ pub enum Answer<'a> {
     OnlyBaseline,
     /// The variant that was chosen from many and that its confirmation run does not show to be better.
     Unconfirmed(usize),
+    /// This variant is better than the baseline, and does not keep the constraints of the search; no other one is better.
+    BreaksConstraints(usize),
     /// No variant is chosen before the baseline.
     NothingBetter(Compared),
 }
@@ -74,6 +76,9 @@ impl ExperimentAnalysis {
         if let Some(chosen) = unconfirmed(self) {
             return Answer::Unconfirmed(chosen);
         }
+        if let Some(broken) = self.better_but_breaking() {
+            return Answer::BreaksConstraints(broken);
+        }
         let not_less_safe = |variant: &VariantAnalysis| !self.is_less_safe(variant);
         if let Some(Choice::Unresolved(tied)) = choose(self, not_less_safe) {
             return Answer::Unresolved(tied);
@@ -82,6 +87,15 @@ impl ExperimentAnalysis {
             false if self.differs() => self.range(),
             has_choice => self.nothing_better(has_choice),
         }
+    }
+
+    /// The best of the variants that are better than the baseline and do not keep the constraints of the search.
+    fn better_but_breaking(&self) -> Option<usize> {
+        let mut ranked = self.ranking.iter().copied();
+        ranked.find(|index| {
+            let variant = &self.variants[*index];
+            !variant.breaks.is_empty() && is_found_better(self, variant)
+        })
     }
 
     /// Whether a variant is an alternative to the baseline: otherwise they differ in conditions alone.

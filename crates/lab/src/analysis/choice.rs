@@ -45,7 +45,13 @@ pub(super) fn choose(
         let is_measured = variant.summaries.contains_key(&experiment.metric);
         // One that gave a wrong result, or whose slow trials were stopped, is not known by those that are left.
         let is_whole = variant.baseline || variant.trials.failed + variant.trials.timed_out == 0;
-        is_compared && is_measured && is_whole && experiment.is_alternative(variant) && may(variant)
+        let is_within = variant.breaks.is_empty();
+        is_compared
+            && is_measured
+            && is_whole
+            && is_within
+            && experiment.is_alternative(variant)
+            && may(variant)
     };
     let ranked = experiment.ranking.iter().copied();
     let candidates: Vec<usize> = ranked.filter(may_be_chosen).collect();

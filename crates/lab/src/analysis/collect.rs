@@ -171,6 +171,8 @@ impl Collector {
                     Some(self.tiers.with_read_back(safety, variant, analysed))
                 });
                 analysed.safety = self.with_syncs(variant, analysed, fsync, safety);
+                let broken = self.tuning.as_ref().map(|it| it.broken(&variant.label));
+                analysed.breaks = broken.unwrap_or_default();
             }
             add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);
             analysed.engine_differences = engine_differences(&analysed.variants);

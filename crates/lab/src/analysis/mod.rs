@@ -9,6 +9,7 @@ mod bindings;
 mod choice;
 mod classes;
 mod collect;
+mod counts;
 pub mod curve;
 mod directories;
 mod disturbance;
@@ -39,13 +40,12 @@ use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{self, Estimate, Interval};
 use crate::tier::{Class, Safety, tries_accidents};
-use crate::trial::{
-    Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack, StatementRecord,
-};
+use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, ReadBack, StatementRecord};
 
 pub use answer::{Answer, Compared};
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, observation};
+pub use counts::TrialCounts;
 pub use curve::Curve;
 pub use directories::SideBySide;
 pub use disturbance::{Course, Disturbances};
@@ -100,6 +100,18 @@ impl Analysis {
         claims.filter(|judged| judged.verdict == verdict).count()
     }
 
+    /// The number of trials that were measured, in all parts of the run.
+    pub fn measured(&self) -> usize {
+        let parts = [
+            self.trials,
+            self.counting_trials,
+            self.tier_trials,
+            self.confirmation_trials,
+            self.search_trials,
+        ];
+        parts.iter().map(|part| part.measured).sum()
+    }
+
     /// The variants of each experiment that are reported as its best, where they were chosen from many.
     pub fn chosen_from_many(&self) -> Vec<BTreeSet<usize>> {
         self.experiments.iter().map(chosen_from_many).collect()
@@ -110,46 +122,6 @@ impl Analysis {
         self.experiments
             .iter()
             .all(|experiment| experiment.stop.is_some())
-    }
-}
-
-/// How many trials ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrialCounts {
-    /// Measured and verified.
-    pub measured: usize,
-    /// Could not be run here.
-    pub skipped: usize,
-    /// Something was wrong.
-    pub failed: usize,
-    /// Stopped at the time limit.
-    pub timed_out: usize,
-}
-
-impl TrialCounts {
-    /// Counts one more.
-    fn add(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Measured(_) => self.measured += 1,
-            Outcome::Skipped { .. } => self.skipped += 1,
-            Outcome::Failed { .. } => self.failed += 1,
-            Outcome::TimedOut { .. } => self.timed_out += 1,
-        }
-    }
-
-    /// Both together.
-    fn plus(self, other: TrialCounts) -> TrialCounts {
-        TrialCounts {
-            measured: self.measured + other.measured,
-            skipped: self.skipped + other.skipped,
-            failed: self.failed + other.failed,
-            timed_out: self.timed_out + other.timed_out,
-        }
-    }
-
-    /// All of them.
-    pub fn total(&self) -> usize {
-        self.measured + self.skipped + self.failed + self.timed_out
     }
 }
 
@@ -336,6 +308,9 @@ pub struct VariantAnalysis {
     /// As `groups`, at the lower error rate at which variants are chosen.
     #[serde(skip)]
     pub(crate) firm_groups: String,
+    /// The constraints of a search that its rounds show it not to keep, such as `p99_us <= 1.05`: it is not chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breaks: Vec<String>,
     /// The first and the last peak memory of its trials, in bytes, where it grew from each trial to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_growth: Option<(f64, f64)>,

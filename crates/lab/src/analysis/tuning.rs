@@ -14,8 +14,10 @@ pub struct TuningAnalysis {
     pub experiment: String,
     /// The settings before.
     pub current: Settings,
-    /// What is recommended; the current settings where nothing better was found.
+    /// What is recommended; the current settings where nothing better was found, or nothing was chosen.
     pub recommended: Settings,
+    /// Whether the search came as far as to choose anything: its first 18 configurations and the current settings were measured.
+    pub is_screened: bool,
     /// The shortest time limit with which anything could be recommended, in seconds, where that of the run was too short for
     /// the first 18 configurations.
     pub needed_s: Option<f64>,
@@ -60,6 +62,7 @@ pub struct SearchStep {
 impl TuningAnalysis {
     pub(super) fn of(tuning: &mut Tuning) -> TuningAnalysis {
         let recommended = tuning.recommended();
+        let is_screened = tuning.course().choice().is_some();
         let contributions = tuning.contributions();
         let not_measured = tuning.not_measured();
         let moved = tuning.moved();
@@ -77,6 +80,7 @@ impl TuningAnalysis {
             needed_s: course.needed_s(),
             current: settings(&plan.current),
             recommended: settings(&recommended),
+            is_screened,
             contributions,
             not_measured,
             moved,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::settled::NOTHING;
 use crate::design::Variant;
+use crate::level::Settings;
 use crate::stats::Interval;
 
 /// What one setting contributes: the recommended configuration compared with the same with this one setting as it
@@ -12,6 +13,8 @@ use crate::stats::Interval;
 pub struct Contribution {
     /// Name of the setting, or of several that may only be tried together.
     pub settings: String,
+    /// Its level that was measured, or theirs.
+    pub levels: Settings,
     /// The variant without it.
     pub without: Variant,
     /// By how many times the setting is better, above 1 for better.
@@ -44,6 +47,7 @@ mod tests {
     fn a_setting_without_a_gain_of_its_own_is_left_out() {
         let of = |ratio: f64, detectable: f64| Contribution {
             settings: "cache_size".to_owned(),
+            levels: Settings::new(),
             without: Variant::default(),
             ratio,
             interval: Interval {

@@ -1,13 +1,14 @@
 //! Constraints: what metrics besides the one that is tuned may be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::model::Tables;
 use crate::guard::{Budget, BudgetError, Limit};
 use crate::level::Settings;
-use crate::metric::{find, higher_is_better};
+use crate::metric::{Unit, find, higher_is_better};
 use crate::record::TrialRecord;
 use crate::stats::{Interval, mean, student_interval};
 use crate::trial::Outcome;
@@ -74,32 +75,59 @@ impl Constraint {
         Ok(Constraint { metric, bound })
     }
 
-    /// The bound in words: `<= 1.05`.
-    pub fn words(&self) -> String {
-        match &self.bound {
-            Bound::Ratio(budget) => budget.to_string(),
-            Bound::Figure(limit) => limit.to_string(),
-        }
-    }
-
-    /// A figure on the scale of constraints: its logarithm, of which less is better. None of what is not above 0.
+    /// A figure on the scale of constraints, on which less is better: its logarithm, with what counts as next to nothing added, so
+    /// that a figure of 0 has one, too. None of what is below that.
     pub(super) fn scaled(&self, figure: f64) -> Option<f64> {
-        let log = (figure > 0.0).then(|| figure.ln())?;
-        Some(if higher_is_better(&self.metric) {
-            -log
-        } else {
-            log
-        })
+        let log = (figure + self.next_to_nothing()).ln();
+        log.is_finite().then(|| self.sign() * log)
     }
 
     /// By how much figures may exceed those of the current settings, which are given on the scale of constraints.
     pub(super) fn room(&self, current: f64) -> Option<f64> {
+        let figure = (self.sign() * current).exp() - self.next_to_nothing();
+        let most = match &self.bound {
+            Bound::Ratio(budget) => budget.bound * figure,
+            Bound::Figure(limit) => limit.of_metric(&self.metric).ok()?.bound,
+        };
+        Some(self.scaled(most)? - current)
+    }
+
+    /// 1 where less of the metric is better, otherwise -1.
+    fn sign(&self) -> f64 {
+        match higher_is_better(&self.metric) {
+            true => -1.0,
+            false => 1.0,
+        }
+    }
+
+    /// What counts as next to nothing of metrics that may be 0.
+    fn next_to_nothing(&self) -> f64 {
+        match find(&self.metric).map(|metric| metric.unit) {
+            Some(Unit::Count | Unit::Bytes | Unit::Percent) => 1.0,
+            Some(Unit::Share) => 0.01,
+            Some(Unit::Seconds) => 0.001,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether the figures of a round, what is judged and the current settings, are within the bound.
+    fn holds(&self, (own, current): (f64, f64)) -> Option<bool> {
+        let (budget, least) = match &self.bound {
+            Bound::Ratio(budget) => (*budget, current),
+            Bound::Figure(limit) => (limit.of_metric(&self.metric).ok()?, 1.0),
+        };
+        let bound = budget.bound * least;
+        Some(Budget { bound, ..budget }.allows(own))
+    }
+}
+
+impl fmt::Display for Constraint {
+    /// As it is written: `p99_us <= 1.05`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let metric = &self.metric;
         match &self.bound {
-            Bound::Ratio(budget) => self.scaled(budget.bound),
-            Bound::Figure(limit) => {
-                let budget = limit.of_metric(&self.metric).ok()?;
-                Some(self.scaled(budget.bound)? - current)
-            }
+            Bound::Ratio(budget) => write!(f, "{metric} {budget}"),
+            Bound::Figure(limit) => write!(f, "{metric} {limit}"),
         }
     }
 }
@@ -135,19 +163,21 @@ impl Landscape<'_> {
 pub struct Constrained {
     /// The constraint.
     pub constraint: Constraint,
-    /// What is recommended divided by the current settings, or the figure itself; none where it was not measured.
+    /// What the rounds show; none where there were too few.
     pub measured: Option<Measured>,
 }
 
-/// A figure of the rounds.
+/// What the rounds show of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// The ratio or figure.
-    pub figure: f64,
-    /// Its interval.
-    pub interval: Interval,
-    /// Whether it is within the bound; none where the interval holds the bound.
+    /// What is recommended divided by the current settings, or the figure itself, with its interval; none where one of the
+    /// figures is 0.
+    pub figure: Option<(f64, Interval)>,
+    /// Whether it is within the bound; none where the interval holds the bound, or without one, where some rounds are within
+    /// the bound and others are not.
     pub is_kept: Option<bool>,
+    /// Rounds.
+    pub rounds: usize,
 }
 
 /// Whether the optimum has moved since an earlier search.
@@ -219,32 +249,53 @@ impl Confirmed {
 }
 
 impl Constrained {
+    /// Whether the rounds show that the constraint is not kept.
+    pub fn is_broken(&self) -> bool {
+        self.measured.is_some_and(|it| it.is_kept == Some(false))
+    }
+
     /// Judged by the pairs of figures of the rounds: what is recommended, and the current settings.
     pub(super) fn of(constraint: &Constraint, rounds: &[(f64, f64)]) -> Constrained {
         let log = |(own, current): &(f64, f64)| match constraint.bound {
             Bound::Ratio(_) => (own / current).ln(),
             Bound::Figure(_) => own.ln(),
         };
-        let logs: Vec<f64> = rounds.iter().map(log).filter(|it| it.is_finite()).collect();
+        let logs: Vec<f64> = rounds.iter().map(log).collect();
+        let measured = match logs.iter().all(|it| it.is_finite()) {
+            true => by_interval(constraint, &logs),
+            false => by_rounds(constraint, rounds),
+        };
         Constrained {
-            measured: measured(constraint, &logs),
+            measured: measured.filter(|it| it.rounds >= FEWEST),
             constraint: constraint.clone(),
         }
     }
 }
 
-fn measured(constraint: &Constraint, logs: &[f64]) -> Option<Measured> {
+/// Judged round by round: a figure of 0 has no logarithm.
+fn by_rounds(constraint: &Constraint, rounds: &[(f64, f64)]) -> Option<Measured> {
+    let holds = rounds.iter().map(|round| constraint.holds(*round));
+    let holds: Vec<bool> = holds.collect::<Option<_>>()?;
+    let first = *holds.first()?;
+    Some(Measured {
+        figure: None,
+        is_kept: holds.iter().all(|it| *it == first).then_some(first),
+        rounds: rounds.len(),
+    })
+}
+
+fn by_interval(constraint: &Constraint, logs: &[f64]) -> Option<Measured> {
     let budget = match &constraint.bound {
         Bound::Ratio(budget) => *budget,
         Bound::Figure(limit) => limit.of_metric(&constraint.metric).ok()?,
     };
-    let figure = mean(logs).filter(|_| logs.len() >= FEWEST)?.exp();
+    let figure = mean(logs)?.exp();
     let interval = student_interval(logs, LEVEL).exp();
     let ends = [interval.low, interval.high].map(|it| budget.allows(it));
     Some(Measured {
-        figure,
-        interval,
+        figure: Some((figure, interval)),
         is_kept: (ends[0] == ends[1]).then_some(ends[0]),
+        rounds: logs.len(),
     })
 }
 
@@ -259,9 +310,12 @@ mod tests {
         assert!((p99.room(9.0).unwrap() - 1.05_f64.ln()).abs() < 1e-12);
         let memory = Constraint::parsed("memory <= 256MiB").unwrap();
         let now = memory.scaled(128.0 * 1_048_576.0).unwrap();
-        assert!((memory.room(now).unwrap() - 2.0_f64.ln()).abs() < 1e-12);
+        assert!((memory.room(now).unwrap() - 2.0_f64.ln()).abs() < 1e-6);
         let rate = Constraint::parsed("txns_per_s >= 0.9").unwrap();
         assert!((rate.room(0.0).unwrap() + 0.9_f64.ln()).abs() < 1e-12);
+        let cpu = Constraint::parsed("cpu <= 1.1").unwrap();
+        let now = cpu.scaled(2.0).unwrap();
+        assert!((now + cpu.room(now).unwrap() - cpu.scaled(2.2).unwrap()).abs() < 1e-12);
         for wrong in [
             "p99",
             "p99 >= 1.05",
@@ -271,6 +325,23 @@ mod tests {
         ] {
             assert!(Constraint::parsed(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_figure_of_0_is_within_a_ratio_to_0_and_a_higher_one_is_not() {
+        let busy = Constraint::parsed("busy_errors <= 1").unwrap();
+        let none = busy.scaled(0.0).unwrap();
+        assert_eq!(busy.room(none), Some(0.0));
+        assert!(busy.scaled(3.0).unwrap() > none);
+        let judged = |own: &[f64]| {
+            let rounds: Vec<(f64, f64)> = own.iter().map(|own| (*own, 0.0)).collect();
+            let measured = Constrained::of(&busy, &rounds).measured;
+            measured.map(|it| (it.figure.is_none(), it.is_kept))
+        };
+        assert_eq!(judged(&[0.0, 0.0, 0.0]), Some((true, Some(true))));
+        assert_eq!(judged(&[2.0, 3.0, 1.0]), Some((true, Some(false))));
+        assert_eq!(judged(&[0.0, 3.0, 0.0]), Some((true, None)));
+        assert_eq!(judged(&[0.0]), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::space::Configuration;
 use crate::analysis::observation;
 use crate::design::{History, Stopping, Variant, trials_per_round};
 use crate::experiment::{Design, DesignKind, Experiment, VariantName};
-use crate::level::distinct;
+use crate::level::{distinct, picked};
 use crate::metric::higher_is_better;
 use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 
@@ -161,14 +161,18 @@ impl Tuning {
 
     /// What the settings contribute, as far as they were measured.
     pub fn contributions(&mut self) -> Vec<Contribution> {
-        let measured = self
-            .settled()
-            .map_or_else(Vec::new, |it| it.measured.clone());
-        let all = compared(&self.ablation, measured.len(), -self.sign());
-        let all = measured.into_iter().zip(all);
+        let Some(settled) = self.settled().cloned() else {
+            return Vec::new();
+        };
+        let all = compared(&self.ablation, settled.measured.len(), -self.sign());
+        let all = settled.measured.into_iter().zip(all);
+        let winner = self.course.tuning().space.settings(&settled.winner);
+        let levels =
+            |settings: &str| picked(&winner, |name| settings.split(" and ").any(|it| it == name));
         let contributions = all.filter_map(|((settings, without), compared)| {
             let compared = compared?;
             Some(Contribution {
+                levels: levels(&settings),
                 settings,
                 without: self.variant(&without),
                 ratio: compared.ratio,
@@ -193,10 +197,22 @@ impl Tuning {
     /// The constraints as the rounds of what is recommended judge them.
     pub fn constrained(&mut self) -> Vec<Constrained> {
         let recommended = self.recommended();
+        self.judged(&self.course.tuning().space.label(&recommended))
+    }
+
+    /// The constraints as the rounds judge a variant of them.
+    fn judged(&self, variant: &str) -> Vec<Constrained> {
         let tuning = self.course.tuning();
-        let label = |configuration: &[usize]| tuning.space.label(configuration);
-        let labels = [label(&recommended), label(&tuning.current)];
+        let current = tuning.space.label(&tuning.current);
+        let labels = [variant.to_owned(), current];
         self.confirmed.judged(&tuning.constraints, &labels)
+    }
+
+    /// The constraints that the rounds show a variant of them not to keep.
+    pub(crate) fn broken(&self, variant: &str) -> Vec<String> {
+        let judged = self.judged(variant).into_iter();
+        let broken = judged.filter(Constrained::is_broken);
+        broken.map(|it| it.constraint.to_string()).collect()
     }
 
     /// By how many times what is recommended is better than what the earlier search recommended, by the rounds; none

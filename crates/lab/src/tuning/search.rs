@@ -451,15 +451,15 @@ mod tests {
         let factor = (0..6).find(|it| free[*it] != surface.current()[*it]);
         let (factor, level) = factor.map(|it| (it, free[it])).unwrap();
         // The level of the choice doubles the size.
+        let constraint = Constraint::parsed("size <= 1.1").unwrap();
         for trial in &mut tried {
             let size = if trial.configuration[factor] == level {
-                2.0_f64
+                2e6
             } else {
-                1.0
+                1e6
             };
-            trial.constrained = vec![Some(size.ln())];
+            trial.constrained = vec![constraint.scaled(size)];
         }
-        let constraint = Constraint::parsed("size <= 1.1").unwrap();
         let mut bounded = search.within(vec![constraint]);
         let choice = bounded.choice(&tried);
         assert_ne!(choice[factor], level, "{free:?} {choice:?}");

@@ -6,7 +6,7 @@ use lab::tier::{Accident, Class};
 
 use super::findings::{better_still, sentence};
 use super::{Subject, crash_answer, statements};
-use crate::document::{Block, Item, Role, Sentence};
+use crate::document::{Block, Item, Role, Sentence, joined};
 use crate::figures;
 use crate::glossary::explained;
 use crate::words::{UNCRASHED, loss_short, plural, tier_words};
@@ -69,6 +69,7 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
             None => "There is nothing to compare.".into(),
         },
         Answer::Unconfirmed(variant) => unconfirmed(subject, variant),
+        Answer::BreaksConstraints(variant) => breaks_constraints(subject, variant),
         Answer::NothingBetter(compared) => nothing_better(subject, compared),
     }
 }
@@ -119,6 +120,18 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     Sentence::from("No variant is chosen before the baseline ")
         .and(baseline)
         .words(format!(". Of the others: {}.", parts.join(", ")))
+}
+
+/// The best, which may not be used.
+fn breaks_constraints(subject: &Subject<'_>, index: usize) -> Sentence {
+    let broken = subject.experiment.variants[index].breaks.iter();
+    Sentence::from("No variant within the constraints was found to be better than the baseline ")
+        .and(subject.names.sentence(0))
+        .words(". ")
+        .and(subject.names.sentence(index))
+        .words(" is, but does not keep ")
+        .and(joined(broken.map(Sentence::code), " and "))
+        .words(".")
 }
 
 /// The best of many, and what its confirmation run shows.
@@ -313,8 +326,24 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     [unfinished, preliminary, alarm, disturbed(experiment)]
         .into_iter()
         .flatten()
+        .chain(broken(subject))
         .chain(growing(subject))
         .collect()
+}
+
+/// That what a search recommends does not keep a constraint, as its rounds show.
+fn broken(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
+    let tuning = subject.analysis.tuning.as_ref();
+    let own = tuning.filter(|it| it.experiment == subject.experiment.key);
+    let judged = own.into_iter().flat_map(|it| &it.constraints);
+    let broken = judged.filter(|it| it.is_broken()).map(|it| {
+        let why = format!(
+            "what the search recommends does not keep `{}`, so it is not to be used",
+            it.constraint
+        );
+        ("constraint not kept", why)
+    });
+    broken.collect()
 }
 
 /// That most blocks were disturbed, so that none could be dropped.

@@ -264,6 +264,9 @@ fn withheld(why: &Withheld, experiment: &ExperimentAnalysis, names: &Names) -> S
             none.words(format!("what a crash takes was not measured ({why})."))
         }
         Withheld::NoVariant => "no variant of this experiment is known to.".into(),
+        Withheld::NoneWithinConstraints => {
+            none.words("no variant that may be used keeps the constraints.")
+        }
         Withheld::Unresolved(tied) => none.words(format!(
             "any of {} may be the best, and they look too different to choose one; more rounds may decide",
             plural(*tied, "variant", "variants")

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lab::analysis::{Collector, MayLose};
+use lab::analysis::{Analysis, Collector, MayLose};
 use lab::level::{Level, Settings};
 use lab::record::{EnvironmentFile, FORMAT, Purpose, RunPlan, TrialRecord};
 use lab::seed::Seed;
-use lab::tuning::{Lever, tuning_of};
+use lab::tuning::{Constraint, Lever, TuningPlan, tuning_of};
 
 use super::{Event, Observer, run};
 use crate::executor::End;
@@ -17,12 +17,12 @@ use crate::now;
 use crate::process::Driver;
 use crate::record::RunFolder;
 
-/// A driver in which `b=1` is twice as fast, and `c=1` fails.
+/// A driver in which `b=1` is twice as fast and makes a database of three times the size, and `c=1` fails.
 const ANSWERS: &str = r#"read spec; sleep 0.03; case "$spec" in
     *'"c":1'*) echo '{"outcome":{"failed":{"why":"c"}}}'; exit;;
-    *'"b":1'*) rate=2000;; *) rate=1000;; esac
+    *'"b":1'*) rate=2000; size=300;; *) rate=1000; size=100;; esac
     rate=$((rate + $$ % 50))
-    echo '{"outcome":{"measured":{"metrics":{"txns_per_s":'$rate'},"engine":{"version":"3","source_id":"x","threadsafe":1}}}}'"#;
+    echo '{"outcome":{"measured":{"metrics":{"txns_per_s":'$rate',"db_bytes":'$size'},"engine":{"version":"3","source_id":"x","threadsafe":1}}}}'"#;
 
 struct Silent;
 
@@ -136,6 +136,38 @@ fn a_search_ends_with_rounds_of_what_it_recommends_and_goes_on_after_a_kill() {
         assert!(kept.count() > 0);
         assert!(again.iter().any(|it| it.purpose == Purpose::Rounds));
     }
+}
+
+/// The analysis of what a run has recorded.
+fn analysed(folder: &RunFolder, plan: RunPlan) -> Analysis {
+    let mut collector = Collector::new(plan, environment());
+    let records = records(folder).into_iter();
+    records.for_each(|record| collector.add(record));
+    collector.finish()
+}
+
+#[test]
+fn what_an_earlier_search_recommends_is_not_chosen_where_it_breaks_a_constraint() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut plan = plan(parent.path(), 4.0);
+    let tuning = plan.experiments[0].tuning.as_mut().unwrap();
+    let earlier = vec![0, 1, 0, 0];
+    **tuning = TuningPlan {
+        constraints: vec![Constraint::parsed("size <= 1.1").unwrap()],
+        ..tuning.as_ref().clone().after(earlier)
+    };
+    let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment()).unwrap();
+    go(&folder);
+    let analysis = analysed(&folder, plan);
+    let variants = &analysis.experiments[0].variants;
+    let of_earlier = variants
+        .iter()
+        .position(|it| it.levels["b"] == Level::Int(1));
+    let broken = &variants[of_earlier.unwrap()].breaks;
+    assert_eq!(*broken, ["db_bytes <= 1.1"]);
+    assert!(variants[0].breaks.is_empty());
+    let found = analysis.findings.first().map(|it| it.variant);
+    assert_ne!(found, of_earlier, "it is the fastest, and too large");
 }
 
 #[test]

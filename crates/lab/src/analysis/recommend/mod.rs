@@ -108,6 +108,8 @@ pub enum Withheld {
     NotMeasured(String),
     /// No variant loses so little.
     NoVariant,
+    /// None of those that lose so little keeps the constraints of the search.
+    NoneWithinConstraints,
     /// Any of so many variants may be the best, and they look too different to choose one.
     Unresolved(usize),
     /// The confirmation run does not distinguish this variant from the baseline.
@@ -221,7 +223,12 @@ fn is_accepted(
 
 fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
     let choice = choose(experiment, |it| is_accepted(experiment, it, may_lose));
+    let breaks = |it: &VariantAnalysis| !it.breaks.is_empty();
+    let mut variants = experiment.variants.iter();
     let advice = match choice {
+        None if variants.any(|it| breaks(it) && is_accepted(experiment, it, may_lose)) => {
+            Err(Withheld::NoneWithinConstraints)
+        }
         None => Err(Withheld::NoVariant),
         Some(Choice::Unresolved(tied)) => Err(Withheld::Unresolved(tied)),
         Some(Choice::Variant(variant)) => advice(experiment, variant),

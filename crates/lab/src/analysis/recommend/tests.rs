@@ -219,3 +219,24 @@ fn an_engine_that_does_not_sync_is_less_safe_than_one_of_which_nothing_is_known(
     experiment.variants[0].safety = experiment.variants[1].safety.clone();
     assert!(!experiment.is_less_safe(&experiment.variants[1]));
 }
+
+#[test]
+fn what_breaks_a_constraint_is_neither_advised_nor_a_finding() {
+    use crate::analysis::Answer;
+    let mut experiment = experiment(vec![
+        variant("delete", 1.0, "c", nothing()),
+        variant("wal", 3.0, "a", nothing()),
+        variant("persist", 1.5, "b", nothing()),
+    ]);
+    experiment.variants[1].breaks = vec!["p99_us <= 1.05".to_owned()];
+    assert_eq!(advised(&experiment), [(MayLose::Nothing, Some(2))]);
+    assert_eq!(finding(&experiment).unwrap().variant, 2);
+    experiment.variants[2].breaks = vec!["p99_us <= 1.05".to_owned()];
+    assert_eq!(advised(&experiment), [(MayLose::Nothing, Some(0))]);
+    assert!(finding(&experiment).is_none());
+    assert_eq!(experiment.answer(None), Answer::BreaksConstraints(1));
+    // Even what is set now may be too large.
+    experiment.variants[0].breaks = vec!["peak_memory_bytes <= 1 MiB".to_owned()];
+    let rung = ladder(&experiment).unwrap().rungs.remove(0);
+    assert_eq!(rung.advice, Err(Withheld::NoneWithinConstraints));
+}

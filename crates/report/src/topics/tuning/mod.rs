@@ -69,12 +69,13 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
     ];
     let rows = tuning.constraints.iter().map(|it| {
         let metric = &it.constraint.metric;
-        let figure = it.measured.map(|measured| match it.constraint.bound {
-            Bound::Ratio(_) => figures::ratio(measured.figure, measured.interval),
-            Bound::Figure(_) => figures::figure(measured.figure, metric),
+        let figure = it.measured.and_then(|measured| measured.figure);
+        let figure = figure.map(|(figure, interval)| match it.constraint.bound {
+            Bound::Ratio(_) => figures::ratio(figure, interval),
+            Bound::Figure(_) => figures::figure(figure, metric),
         });
         Row::new([
-            Cell::code(format!("{metric} {}", it.constraint.words())),
+            Cell::code(it.constraint.to_string()),
             Cell::number(figure),
             Cell::new(judgement_of_constraint(it)),
         ])
@@ -88,13 +89,25 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
     ]
 }
 
-fn judgement_of_constraint(it: &Constrained) -> &'static str {
-    match it.measured.map(|measured| measured.is_kept) {
-        None => "not measured",
-        Some(Some(true)) => "kept",
-        Some(Some(false)) => "not kept",
-        Some(None) => "not certain: the interval holds the bound",
+fn judgement_of_constraint(it: &Constrained) -> String {
+    let Some(measured) = it.measured else {
+        return "not measured".to_owned();
+    };
+    if measured.figure.is_some() {
+        let judgement = match measured.is_kept {
+            Some(true) => "kept",
+            Some(false) => "not kept",
+            None => "not certain: the interval holds the bound",
+        };
+        return judgement.to_owned();
     }
+    let which = match measured.is_kept {
+        Some(true) => "kept in each of",
+        Some(false) => "not kept in any of",
+        None => "not certain: kept in some of",
+    };
+    let rounds = plural(measured.rounds, "round", "rounds");
+    format!("{which} {rounds}; a figure is 0, so there is no ratio")
 }
 
 /// What each setting contributes.
@@ -107,7 +120,11 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         );
         return vec![Block::paragraph(short)];
     }
-    if tuning.recommended == tuning.current {
+    if !tuning.is_screened {
+        return vec![Block::paragraph(NOT_SCREENED)];
+    }
+    let is_current = tuning.recommended == tuning.current;
+    if is_current && tuning.contributions.is_empty() {
         let none =
             "The search recommends the current settings: no others are expected to be better.";
         return vec![Block::paragraph(none)];
@@ -116,16 +133,14 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.contributions.is_empty() {
         return vec![heading, Block::paragraph(NO_TIME)];
     }
+    let none_contributes = is_current.then(|| Block::paragraph(NONE_CONTRIBUTES));
     let columns = [
         Column::left("setting"),
         Column::left("instead of"),
         Column::right("contributes"),
         Column::left("judgement").prose(),
     ];
-    let rows = tuning
-        .contributions
-        .iter()
-        .map(|it| contribution(tuning, it));
+    let rows = tuning.contributions.iter().map(contribution);
     let table = Table::new("What each setting contributes", columns, rows);
     let rounds = tuning
         .contributions
@@ -148,7 +163,8 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         )
     });
     let blocks = [heading, Block::table(table), Block::small(how)];
-    blocks.into_iter().chain(missing).collect()
+    let blocks = none_contributes.into_iter().chain(blocks);
+    blocks.chain(missing).collect()
 }
 
 fn not_distinguishable(detectable: f64) -> String {
@@ -158,15 +174,21 @@ fn not_distinguishable(detectable: f64) -> String {
     )
 }
 
+/// What is said of a search that was stopped, or could not measure the current settings.
+const NOT_SCREENED: &str = "The search recommends nothing: it ended before the current settings and its first 18 configurations were measured.";
+
+/// What is said where no setting of the choice has a gain of its own.
+const NONE_CONTRIBUTES: &str = "The search recommends the current settings: others were expected to be better, and their own rounds show no gain.";
+
 /// What is said of a part of the run that there was no time for.
 const NO_TIME: &str = "Not measured: no time was left.";
 
 /// The judgement of figures from one or two rounds.
 const TOO_FEW: &str = "too few rounds";
 
-fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
+fn contribution(it: &Contribution) -> Row {
     let names = || it.settings.split(" and ");
-    let kept = names().map(|name| format!("{name}={}", level_words(tuning.recommended.get(name))));
+    let own = names().map(|name| format!("{name}={}", level_words(it.levels.get(name))));
     let instead = names().map(|name| level_words(it.without.levels.get(name)));
     let judgement = if !it.detectable.is_finite() {
         TOO_FEW.to_owned()
@@ -178,7 +200,7 @@ fn contribution(tuning: &TuningAnalysis, it: &Contribution) -> Row {
         not_distinguishable(it.detectable)
     };
     Row::new([
-        Cell::code(kept.collect::<Vec<_>>().join(" ")),
+        Cell::code(own.collect::<Vec<_>>().join(" ")),
         Cell::code(instead.collect::<Vec<_>>().join(" ")),
         Cell::number(Some(figures::ratio(it.ratio, it.interval))),
         Cell::new(judgement),
@@ -323,6 +345,7 @@ mod tests {
     fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
         Contribution {
             settings: settings.to_owned(),
+            levels: [(settings.to_owned(), "wal".into())].into(),
             without: Variant::default(),
             ratio,
             interval: Interval { low, high },
@@ -345,6 +368,7 @@ mod tests {
             experiment: "tune".to_owned(),
             current: Settings::new(),
             recommended: wal.into(),
+            is_screened: true,
             contributions,
             not_measured: Vec::new(),
             moved: None,
@@ -444,7 +468,30 @@ mod tests {
         assert!(none.contains("Not measured"), "{none}");
         let mut same = analysis(Vec::new());
         same.recommended.clear();
-        let text = text(contributions(&same));
-        assert!(text.contains("recommends the current settings"), "{text}");
+        let unchanged = text(contributions(&same));
+        assert!(
+            unchanged.contains("no others are expected to be better"),
+            "{unchanged}"
+        );
+    }
+
+    #[test]
+    fn a_search_recommends_nothing_before_it_has_tried_anything() {
+        let mut stopped = analysis(Vec::new());
+        stopped.recommended.clear();
+        stopped.is_screened = false;
+        let text = text(contributions(&stopped));
+        assert!(text.contains("recommends nothing"), "{text}");
+        assert!(!text.contains("current settings:"), "{text}");
+    }
+
+    #[test]
+    fn what_was_measured_of_settings_is_shown_though_none_of_them_is_recommended() {
+        let mut none = analysis(vec![contribution_of("journal_mode", 0.9, 0.95, 1.0)]);
+        none.recommended.clear();
+        let text = text(contributions(&none));
+        assert!(text.contains("their own rounds show no gain"), "{text}");
+        let row = text.lines().find(|line| line.contains("left as it is"));
+        assert!(row.unwrap().contains("journal_mode=wal"), "{text}");
     }
 }
