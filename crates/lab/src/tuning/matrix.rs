@@ -59,6 +59,12 @@ impl Cholesky {
             .collect()
     }
 
+    /// An entry on the diagonal of the inverse of A.
+    pub(super) fn diagonal_of_inverse(&self, j: usize) -> f64 {
+        let column = self.column_of_inverse(j);
+        dot(&column[j..], &column[j..])
+    }
+
     fn column_of_inverse(&self, j: usize) -> Vec<f64> {
         let mut column = vec![0.0; self.rows.len()];
         column[j] = 1.0 / self.rows[j][j];
@@ -107,6 +113,7 @@ mod tests {
             let product: f64 = (0..5).map(|j| full[i][j] * x[j]).sum();
             assert!((product - b[i]).abs() < 1e-12);
             let entry = |i: usize, j: usize| inverse[i.max(j)][i.min(j)];
+            assert!((factored.diagonal_of_inverse(i) - inverse[i][i]).abs() < 1e-12);
             for j in 0..5 {
                 let product: f64 = (0..5).map(|k| full[i][k] * entry(k, j)).sum();
                 assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);

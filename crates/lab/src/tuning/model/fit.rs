@@ -1,6 +1,8 @@
 //! The most probable weights: steps of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage",
 //! Mathematics of Computation 35, 1980) in the logarithms of the variances.
 
+use super::agreement::Agreements;
+use super::weights::Posterior;
 use super::{Data, Weights};
 
 /// Steps at most. More change the weights, but not what is recommended.
@@ -19,42 +21,44 @@ impl Weights {
     /// The weights that the trials make most probable. They depend on the trials alone, not on earlier fits.
     pub(in crate::tuning) fn fitted(factors: usize, data: &Data) -> Weights {
         let mut at = Weights::expected(factors);
-        let Some((mut value, mut gradient)) = at.posterior(data) else {
+        let agreements = Agreements::of(&data.configurations);
+        let Some(first) = at.posterior(data, &agreements) else {
             return at;
         };
+        let (mut value, mut gradient) = (first.value, at.gradient(data, &agreements, &first));
         let mut pairs: Vec<Pair> = Vec::new();
         for _ in 0..STEPS {
             let direction = direction(&gradient, &pairs);
-            let Some((next, next_value, next_gradient)) =
-                step(&at, value, &gradient, &direction, data)
-            else {
+            let rise = dot(&gradient, &direction);
+            let posterior = |next: &Weights| next.posterior(data, &agreements);
+            let Some((next, reached)) = step(&at, value, rise, &direction, posterior) else {
                 break;
             };
+            let next_gradient = next.gradient(data, &agreements, &reached);
             let moved = minus(&next.logs, &at.logs);
             let bent = minus(&gradient, &next_gradient);
             if dot(&moved, &bent) > 1e-12 {
                 pairs.push((moved, bent));
             }
-            (at, value, gradient) = (next, next_value, next_gradient);
+            (at, value, gradient) = (next, reached.value, next_gradient);
         }
         at
     }
 }
 
-/// The first point along the direction that is enough better.
+/// The first point along a direction, in which the value rises so steeply, that is enough better.
 fn step(
     at: &Weights,
     value: f64,
-    gradient: &[f64],
+    rise: f64,
     direction: &[f64],
-    data: &Data,
-) -> Option<(Weights, f64, Vec<f64>)> {
-    let rise = dot(gradient, direction);
+    posterior: impl Fn(&Weights) -> Option<Posterior>,
+) -> Option<(Weights, Posterior)> {
     (0..HALVINGS).find_map(|halving| {
         let length = 0.5_f64.powi(halving as i32);
         let next = at.moved(direction, length);
-        let (next_value, next_gradient) = next.posterior(data)?;
-        (next_value > value + 1e-4 * length * rise).then_some((next, next_value, next_gradient))
+        let reached = posterior(&next)?;
+        (reached.value > value + 1e-4 * length * rise).then_some((next, reached))
     })
 }
 

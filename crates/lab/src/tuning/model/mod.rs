@@ -5,6 +5,7 @@
 //! product of two weights, those of a triple by three, so a factor without effect hardly has interactions. Each pair has a
 //! weight of its own in addition, since few of them interact.
 
+mod agreement;
 mod fit;
 mod tables;
 mod weights;
@@ -15,6 +16,7 @@ use super::matrix::Cholesky;
 use super::space::Space;
 use crate::seed::SplitMix64;
 
+use agreement::{Agreements, agreement};
 pub(super) use tables::{Part, Tables};
 pub(super) use weights::Weights;
 
@@ -38,22 +40,24 @@ pub(super) struct Data {
 const COMPLETIONS: usize = 2;
 
 impl Data {
-    /// With the cost that is expected of each stopped trial by all others, given that it is at least the one at which the
-    /// trial was stopped.
-    pub(super) fn completed(mut self, weights: &Weights) -> Data {
-        let least = self.costs.clone();
-        for _ in 0..COMPLETIONS {
-            let is_complete = !self.is_least.contains(&true);
-            let factored = (!is_complete).then(|| Cholesky::new(weights.covariance(&self)));
-            let Some(factored) = factored.flatten() else {
-                return self;
-            };
-            let (solved, inverse) = (factored.solve(&self.costs), factored.inverse());
-            let stopped = (0..least.len()).filter(|trial| self.is_least[*trial]);
-            for trial in stopped {
-                let precision = inverse[trial][trial];
-                let expected = self.costs[trial] - solved[trial] / precision;
-                self.costs[trial] = expected_above(least[trial], expected, 1.0 / precision.sqrt());
+    /// With the cost that is expected of each stopped trial by all others, whose covariance is factored, given that it is at
+    /// least the one at which the trial was stopped.
+    fn completed(mut self, factored: &Cholesky) -> Data {
+        let stopped = (0..self.costs.len()).filter(|trial| self.is_least[*trial]);
+        let of_trial = |trial: usize| {
+            (
+                trial,
+                self.costs[trial],
+                factored.diagonal_of_inverse(trial),
+            )
+        };
+        let stopped: Vec<(usize, f64, f64)> = stopped.map(of_trial).collect();
+        let completions = if stopped.is_empty() { 0 } else { COMPLETIONS };
+        for _ in 0..completions {
+            let solved = factored.solve(&self.costs);
+            for (trial, least, precision) in &stopped {
+                let expected = self.costs[*trial] - solved[*trial] / precision;
+                self.costs[*trial] = expected_above(*least, expected, 1.0 / precision.sqrt());
             }
         }
         self
@@ -86,8 +90,9 @@ pub(super) struct Model {
 impl Model {
     /// None where rounding leaves no positive definite covariance.
     pub(super) fn new(space: &Space, data: Data, weights: Weights) -> Option<Model> {
-        let data = data.completed(&weights);
-        let factored = Cholesky::new(weights.covariance(&data))?;
+        let agreements = Agreements::of(&data.configurations);
+        let factored = Cholesky::new(weights.covariance(&data, &agreements))?;
+        let data = data.completed(&factored);
         let mut model = Model {
             mean: Tables::zero(space, &weights),
             data,
@@ -135,7 +140,7 @@ impl Model {
     pub(super) fn difference(&self, of: &[usize], to: &[usize]) -> (f64, f64) {
         let mean = self.mean.at(of) - self.mean.at(to);
         let relative = self.weights.relative();
-        let between = |a: &[usize], b: &[usize]| self.weights.effects(&relative, [a, b]);
+        let between = |a: &[usize], b: &[usize]| self.weights.effects(&relative, agreement([a, b]));
         let ahead = between(of, of) + between(to, to) - 2.0 * between(of, to);
         let trials = self.data.configurations.iter();
         let shared: Vec<f64> = trials.map(|it| between(of, it) - between(to, it)).collect();
@@ -171,7 +176,10 @@ mod tests {
             costs: vec![0.5, 0.4, 0.1, -0.5],
             is_least: vec![false, false, true, false],
         };
-        let completed = data.clone().completed(&Weights::expected(2));
+        let agreements = Agreements::of(&data.configurations);
+        let covariance = Weights::expected(2).covariance(&data, &agreements);
+        let factored = Cholesky::new(covariance).unwrap();
+        let completed = data.clone().completed(&factored);
         assert!(completed.costs[2] > 0.2, "{:?}", completed.costs);
         for trial in [0, 1, 3] {
             assert_eq!(completed.costs[trial], data.costs[trial]);

@@ -1,5 +1,6 @@
 //! The variances of the model.
 
+use super::agreement::{Agreements, Set, holds};
 use super::{CONSTANT, Data};
 use crate::tuning::matrix::Cholesky;
 
@@ -11,6 +12,14 @@ const SHARED: usize = 5;
 pub(in crate::tuning) struct Weights {
     pub(super) logs: Vec<f64>,
     factors: usize,
+}
+
+/// How probable weights are, and what follows from their covariance.
+pub(super) struct Posterior {
+    /// The logarithm of the density, but for a constant.
+    pub(super) value: f64,
+    factored: Cholesky,
+    solved: Vec<f64>,
 }
 
 /// Where the logarithm of a variance is expected ahead of all trials, and by how much it may differ.
@@ -75,55 +84,86 @@ impl Weights {
     }
 
     /// The lower triangle of the covariance of all trials, by rows.
-    pub(super) fn covariance(&self, data: &Data) -> Vec<Vec<f64>> {
+    pub(super) fn covariance(&self, data: &Data, agreements: &Agreements) -> Vec<Vec<f64>> {
         let relative = self.relative();
-        let row = |i: usize| {
-            let entry = |j: usize| {
-                let same = [&data.configurations[i][..], &data.configurations[j]];
-                let same_block = f64::from(u8::from(data.blocks[i] == data.blocks[j]));
-                CONSTANT
-                    + self.effects(&relative, same)
-                    + self.block() * same_block
-                    + if i == j { self.noise() } else { 0.0 }
-            };
-            (0..=i).map(entry).collect()
+        let sets = agreements.sets.iter();
+        let of_set: Vec<f64> = sets
+            .map(|set| CONSTANT + self.effects(&relative, *set))
+            .collect();
+        let (block, noise) = (self.block(), self.noise());
+        let row = |(i, sets): (usize, &Vec<u32>)| {
+            let same_block = |j: usize| f64::from(u8::from(data.blocks[i] == data.blocks[j]));
+            let entry = |(j, set): (usize, &u32)| of_set[*set as usize] + block * same_block(j);
+            let mut row: Vec<f64> = sets.iter().enumerate().map(entry).collect();
+            row[i] += noise;
+            row
         };
-        (0..data.costs.len()).map(row).collect()
+        agreements.rows.iter().enumerate().map(row).collect()
     }
 
-    /// The covariance of the effects of two configurations.
-    pub(super) fn effects(&self, relative: &Relative, of: [&[usize]; 2]) -> f64 {
-        let orders = relative.orders(of).into_iter().zip(1..);
+    /// The covariance of the effects of two configurations that agree in these factors.
+    pub(super) fn effects(&self, relative: &Relative, set: Set) -> f64 {
+        let orders = relative.orders(set).into_iter().zip(1..);
         orders.map(|(sum, order)| self.order(order) * sum).sum()
     }
 
-    /// The logarithm of the posterior density of these weights but for a constant, and its gradient; none where
-    /// the covariance is not positive definite.
-    pub(super) fn posterior(&self, data: &Data) -> Option<(f64, Vec<f64>)> {
-        let factored = Cholesky::new(self.covariance(data))?;
+    /// The logarithm of the posterior density of these weights but for a constant, with what its gradient follows from; none
+    /// where the covariance is not positive definite.
+    pub(super) fn posterior(&self, data: &Data, agreements: &Agreements) -> Option<Posterior> {
+        let factored = Cholesky::new(self.covariance(data, agreements))?;
         let solved = factored.solve(&data.costs);
         let fit: f64 = data.costs.iter().zip(&solved).map(|(a, b)| a * b).sum();
-        let mut value = -0.5 * (fit + factored.log_determinant());
-        let mut gradient = self.likelihood_gradient(data, &solved, &factored.inverse());
-        for (index, weight) in self.logs.iter().enumerate() {
-            let (mean, sd) = EXPECTED.get(index).copied().unwrap_or(EXPECTED_OF_FACTORS);
-            let distance = (weight - mean) / sd;
-            value -= 0.5 * distance * distance;
-            gradient[index] -= distance / sd;
+        let ahead: f64 = self
+            .distances()
+            .map(|(distance, _)| distance * distance)
+            .sum();
+        Some(Posterior {
+            value: -0.5 * (fit + factored.log_determinant() + ahead),
+            factored,
+            solved,
+        })
+    }
+
+    /// The gradient of the logarithm of the posterior density.
+    pub(super) fn gradient(
+        &self,
+        data: &Data,
+        agreements: &Agreements,
+        posterior: &Posterior,
+    ) -> Vec<f64> {
+        let mut gradient = self.likelihood_gradient(data, agreements, posterior);
+        for (slope, (distance, sd)) in gradient.iter_mut().zip(self.distances()) {
+            *slope -= distance / sd;
         }
-        Some((value, gradient))
+        gradient
+    }
+
+    /// How far each weight is from what is expected ahead of all trials, in standard deviations, with one of these.
+    fn distances(&self) -> impl Iterator<Item = (f64, f64)> {
+        let expected = EXPECTED
+            .into_iter()
+            .chain(std::iter::repeat(EXPECTED_OF_FACTORS));
+        let weights = self.logs.iter().zip(expected);
+        weights.map(|(weight, (mean, sd))| ((weight - mean) / sd, sd))
     }
 
     /// Half the trace of (s·sᵀ − K⁻¹)·∂K for each variance.
-    fn likelihood_gradient(&self, data: &Data, solved: &[f64], inverse: &[Vec<f64>]) -> Vec<f64> {
-        let relative = self.relative();
+    fn likelihood_gradient(
+        &self,
+        data: &Data,
+        agreements: &Agreements,
+        Posterior {
+            factored, solved, ..
+        }: &Posterior,
+    ) -> Vec<f64> {
+        let inverse = factored.inverse();
         let mut gradient = vec![0.0; self.logs.len()];
-        for i in 0..solved.len() {
-            for j in 0..=i {
+        let mut shares = vec![0.0; agreements.sets.len()];
+        for (i, (sets, inverse)) in agreements.rows.iter().zip(&inverse).enumerate() {
+            for (j, (set, inverse)) in sets.iter().zip(inverse).enumerate() {
                 let twice = if i == j { 0.5 } else { 1.0 };
-                let share = twice * (solved[i] * solved[j] - inverse[i][j]);
-                let same = [&data.configurations[i][..], &data.configurations[j]];
-                self.add_entry(&mut gradient, &relative, same, share);
+                let share = twice * (solved[i] * solved[j] - inverse);
+                shares[*set as usize] += share;
                 if data.blocks[i] == data.blocks[j] {
                     gradient[3] += share * self.block();
                 }
@@ -132,23 +172,26 @@ impl Weights {
                 }
             }
         }
+        let relative = self.relative();
+        for (set, share) in agreements.sets.iter().zip(shares) {
+            self.add_set(&mut gradient, &relative, *set, share);
+        }
         gradient
     }
 
-    /// What one entry of the covariance adds to the gradient.
-    fn add_entry(&self, gradient: &mut [f64], relative: &Relative, of: [&[usize]; 2], share: f64) {
-        let orders = relative.orders(of);
+    /// What the entries of the covariance add to the gradient whose trials agree in these factors.
+    fn add_set(&self, gradient: &mut [f64], relative: &Relative, set: Set, share: f64) {
+        let orders = relative.orders(set);
         let variances = [self.order(1), self.order(2), self.order(3)];
         for order in 0..3 {
             gradient[order] += share * variances[order] * orders[order];
         }
-        let sums = Sums::of(&relative.factors, of);
-        let is_same = |factor: usize| of[0][factor] == of[1][factor];
-        for first in (0..self.factors).filter(|it| is_same(*it)) {
+        let sums = Sums::of(&relative.factors, set);
+        for first in (0..self.factors).filter(|it| holds(set, *it)) {
             let weight = relative.factors[first];
             let slope = variances[0] + variances[2] * sums.pairs_without(weight);
             gradient[SHARED + first] += share * weight * slope;
-            for second in (0..first).filter(|it| is_same(*it)) {
+            for second in (0..first).filter(|it| holds(set, *it)) {
                 let pair = pair(first, second);
                 let slope = share * variances[1] * relative.pairs[pair];
                 gradient[SHARED + self.factors + pair] += slope;
@@ -179,10 +222,10 @@ impl Relative {
         }
     }
 
-    /// The sums of the variances of the single levels, the pairs and the triples in which two configurations agree.
-    fn orders(&self, of: [&[usize]; 2]) -> [f64; 3] {
-        let sums = Sums::of(&self.factors, of);
-        let is_same = |factor: &usize| of[0][*factor] == of[1][*factor];
+    /// The sums of the variances of the single levels, the pairs and the triples of these factors.
+    fn orders(&self, set: Set) -> [f64; 3] {
+        let sums = Sums::of(&self.factors, set);
+        let is_same = |factor: &usize| holds(set, *factor);
         let mut pairs = 0.0;
         for first in (0..self.factors.len()).filter(is_same) {
             let of_first = &self.pairs[first * first.saturating_sub(1) / 2..];
@@ -193,7 +236,7 @@ impl Relative {
     }
 }
 
-/// Power sums of the weights of the factors in which two configurations agree.
+/// Power sums of the weights of a set of factors.
 struct Sums {
     ones: f64,
     squares: f64,
@@ -201,14 +244,14 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(factors: &[f64], [one, other]: [&[usize]; 2]) -> Sums {
+    fn of(factors: &[f64], set: Set) -> Sums {
         let mut sums = Sums {
             ones: 0.0,
             squares: 0.0,
             cubes: 0.0,
         };
-        for (weight, (one, other)) in factors.iter().zip(one.iter().zip(other)) {
-            if one == other {
+        for (factor, weight) in factors.iter().enumerate() {
+            if holds(set, factor) {
                 sums.ones += weight;
                 sums.squares += weight * weight;
                 sums.cubes += weight * weight * weight;
@@ -258,12 +301,14 @@ mod tests {
         let mut weights = Weights::expected(3);
         weights.logs[6] = -1.0;
         weights.logs[9] = 0.7;
-        let (_, gradient) = weights.posterior(&data).unwrap();
+        let agreements = Agreements::of(&data.configurations);
+        let posterior = weights.posterior(&data, &agreements).unwrap();
+        let gradient = weights.gradient(&data, &agreements, &posterior);
         for (index, slope) in gradient.iter().enumerate() {
             let value = |by: f64| {
                 let mut moved = weights.clone();
                 moved.logs[index] += by;
-                moved.posterior(&data).unwrap().0
+                moved.posterior(&data, &agreements).unwrap().value
             };
             let difference = (value(step) - value(-step)) / (2.0 * step);
             assert!(
