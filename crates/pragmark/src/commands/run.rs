@@ -81,12 +81,12 @@ pub(super) fn execute_with(
     let plan = folder.plan()?;
     let end = carry_out(&folder, &driver, servers(&args), &interrupted, args.plain);
     tidy_server(&args, &plan);
-    let is_new = args.resume.is_none();
-    conclude(folder.path(), end?, |analysis| {
-        check(analysis).inspect_err(|_| {
-            if is_new && analysis.trials.measured == 0 {
-                remove_unmeasured(folder.path());
-            }
+    let end = end?;
+    let is_of_no_use = args.resume.is_none() && end == End::Finished;
+    conclude(folder.path(), end, |analysis| {
+        check(analysis).inspect_err(|_| match is_of_no_use && analysis.measured() == 0 {
+            true => remove_unmeasured(folder.path()),
+            false => tell!("what was measured is kept: {}", folder.path().display()),
         })?;
         Ok(summary(analysis, folder.path()))
     })

@@ -352,6 +352,7 @@ fn with_goal(args: &TuneArgs, mut experiment: Experiment, other: Option<&str>) -
 
 /// The settings that a database file keeps, by its header (<https://sqlite.org/fileformat2.html>, section 1.3).
 fn of_file(path: &Path) -> Result<Settings, Failure> {
+    bench::is_in_wal_mode(path).map_err(Failure::unusable)?;
     let mut header = [0; 100];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.map_err(|error| Failure::unusable(format!("cannot read {}: {error}", path.display())))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, Source};
 use serde_json::Value;
 
-use crate::laboratory::{Answer, Laboratory};
+use crate::laboratory::{Answer, Laboratory, wait_until};
 
 /// A laboratory with a database of accounts and a script that changes one of them.
 fn bank() -> Laboratory {
@@ -80,8 +80,33 @@ fn a_search_continues_from_what_an_earlier_one_recommends_and_that_can_be_measur
 }
 
 #[test]
+fn what_a_search_has_measured_is_kept_though_its_rounds_fail() {
+    let laboratory = bank();
+    let run = laboratory.start(&[
+        "tune",
+        "work.sql",
+        "--db",
+        "app.db",
+        "--out",
+        "run",
+        "--time-limit",
+        "6s",
+        "--seconds",
+        "20ms",
+    ]);
+    wait_until(|| laboratory.trials_for("search", "run").len() > 3);
+    std::fs::remove_file(laboratory.path().join("app.db")).unwrap();
+    let answer = Answer(run.wait_with_output().unwrap());
+    let answer = answer.complains(&["what was measured is kept: run"]);
+    assert!(!answer.stderr().contains("nothing was measured"));
+    assert!(laboratory.trials_for("search", "run").len() > 3);
+    assert!(!laboratory.trials("run").is_empty(), "rounds were tried");
+}
+
+#[test]
 fn mistakes_are_named_before_anything_is_measured() {
     let laboratory = bank();
+    laboratory.write("empty.db", "");
     for (arguments, why) in [
         (
             &["--current", "secure_delete=on"][..],
@@ -92,6 +117,7 @@ fn mistakes_are_named_before_anything_is_measured() {
         (&["--limit", "p99 >= 1.05"], "smaller is better"),
         (&["--continue", "missing"], "missing"),
         (&["--db", "missing.db"], "cannot read missing.db"),
+        (&["--db", "empty.db"], "the file is empty"),
         (&["--engine", "system"], "no safety tier of it is known"),
     ] {
         let command = [&["tune", "work.sql", "--out", "run"], arguments].concat();
