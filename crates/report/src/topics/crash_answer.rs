@@ -90,6 +90,10 @@ fn next(subject: &Subject<'_>) -> Option<Sentence> {
     let safest = *experiment.classes().first()?;
     let is_meant = |it: &&VariantAnalysis| it.class() == safest || is_current(it);
     let safest: Vec<&VariantAnalysis> = experiment.variants.iter().filter(is_meant).collect();
+    let script = safest.first()?.settings.get("script");
+    if script.and_then(Level::as_text).is_some_and(names_several) {
+        return None;
+    }
     let vary = TRIED.map(|name| {
         let levels = safest.iter().filter_map(|it| it.settings.get(name));
         let levels = distinct(levels.map(Level::to_string));
@@ -107,6 +111,11 @@ fn next(subject: &Subject<'_>) -> Option<Sentence> {
         }
     };
     Some(Sentence::from(words).and_code(command).words("."))
+}
+
+/// Whether these are scripts with weights, `a.sql@9,b.sql`: `measure` compares several files with one another.
+fn names_several(script: &str) -> bool {
+    script.contains([',', '@'])
 }
 
 /// The options that name what was crashed.
@@ -132,5 +141,18 @@ fn word(text: &str) -> String {
     match text.chars().all(is_plain) {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_with_weights_are_no_files_that_measure_compares() {
+        for several in ["/shop/read.sql@9,/shop/write.sql", "/shop/read.sql@2"] {
+            assert!(names_several(several));
+        }
+        assert!(!names_several("/shop/orders.sql") && !names_several(""));
     }
 }

@@ -3,39 +3,89 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Library, Source};
+use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use lab::design::Variant;
-use lab::level::Settings;
+use lab::engine_name::ENGINE;
+use lab::level::{Level, Settings};
+use lab::record::{EngineRecord, RunPlan, engine_to_load};
 use lab::tier::CURRENT;
 use trace::{Setting, Trace};
 
 use crate::cli::CrashArgs;
 use crate::failure::Failure;
 
+/// The settings that are looked at.
+const NAMES: [&str; 3] = ["journal_mode", "synchronous", "locking_mode"];
+
+/// Moves the variant with the current settings of the user's database or application to the beginning, and names it, if it is
+/// among those that are crashed with the engine of the run.
+pub(super) fn lead(
+    args: &CrashArgs,
+    plan: &mut RunPlan,
+    engines: &[EngineRecord],
+) -> Result<(), Failure> {
+    if args.accidents.any() {
+        return Ok(());
+    }
+    let Some(mut current) = of(args, &plan.engine, engines)? else {
+        return Ok(());
+    };
+    current.insert(ENGINE.to_owned(), plan.engine.as_str().into());
+    for planned in &mut plan.experiments {
+        put_first(&mut planned.variants, &current);
+    }
+    Ok(())
+}
+
 /// The settings of a connection to the database of --db that sets nothing, or those that most connections of --trace
 /// had; none without either.
-pub(super) fn of(args: &CrashArgs) -> Result<Option<Settings>, Failure> {
+fn of(
+    args: &CrashArgs,
+    engine: &str,
+    engines: &[EngineRecord],
+) -> Result<Option<Settings>, Failure> {
     match (&args.trace, &args.db) {
         (Some(trace), _) => of_trace(trace),
-        (None, Some(database)) => of_database(database).map(Some),
+        (None, Some(database)) => {
+            let to_load = engine_to_load(engines, engine).map_err(Failure::unusable)?;
+            let source: Source = to_load.parse().map_err(Failure::usage)?;
+            let library = Arc::new(Library::load(&source).map_err(Failure::unusable)?);
+            let is_in_wal_mode = bench::is_in_wal_mode(database).map_err(Failure::unusable)?;
+            of_connections(&library, is_in_wal_mode).map(Some)
+        }
         (None, None) => Ok(None),
     }
 }
 
-fn of_database(database: &Path) -> Result<Settings, Failure> {
-    let is_in_wal_mode = bench::is_in_wal_mode(database).map_err(Failure::unusable)?;
-    let journal_mode = if is_in_wal_mode { "wal" } else { "delete" };
-    Ok(settings([journal_mode, "full", "normal"]))
+/// The settings of a connection of this engine that sets nothing: the file decides on the log, and the engine on what follows.
+fn of_connections(library: &Arc<Library>, is_in_wal_mode: bool) -> Result<Settings, Failure> {
+    let folder = tempfile::tempdir().map_err(Failure::unusable)?;
+    let path = folder.path().join("made.db");
+    let read = || -> Result<Settings, EngineError> {
+        let made = Connection::open(library, &path, OpenFlags::default(), None)?;
+        if is_in_wal_mode {
+            pragma::apply(&made, "journal_mode", "wal")?;
+        }
+        made.execute("CREATE TABLE made(x)")?;
+        made.close()?;
+        let connection = Connection::open(library, &path, OpenFlags::default(), None)?;
+        let level = |name: &str| {
+            Ok((
+                name.to_owned(),
+                Level::Text(pragma::read(&connection, name)?),
+            ))
+        };
+        NAMES.into_iter().map(level).collect()
+    };
+    read().map_err(Failure::unusable)
 }
 
 fn settings([journal_mode, synchronous, locking_mode]: [&str; 3]) -> Settings {
-    let named = [
-        ("journal_mode", journal_mode),
-        ("synchronous", synchronous),
-        ("locking_mode", locking_mode),
-    ];
+    let named = NAMES
+        .into_iter()
+        .zip([journal_mode, synchronous, locking_mode]);
     let levels = named.map(|(name, level)| (name.to_owned(), level.into()));
-    Settings::from(levels)
+    levels.collect()
 }
 
 /// None where no connection of the application was closed, so that its settings are not known.
@@ -59,7 +109,7 @@ fn level(all: &[Setting], name: &str) -> Option<String> {
 }
 
 /// Moves the variant with these settings to the beginning, and names it, if it is among them.
-pub(super) fn lead(variants: &mut [Variant], current: &Settings) {
+fn put_first(variants: &mut [Variant], current: &Settings) {
     let is_current = |variant: &Variant| {
         let mut levels = current.iter();
         levels.all(|(name, level)| variant.settings.get(name) == Some(level))
@@ -86,7 +136,7 @@ mod tests {
         let current = ["wal", "full", "normal"];
         let others = [["delete", "full", "normal"], ["delete", "off", "normal"]];
         let mut variants = vec![variant(others[0]), variant(others[1]), variant(current)];
-        lead(&mut variants, &settings(current));
+        put_first(&mut variants, &settings(current));
         let order = [current, others[0], others[1]].map(|it| variant(it).settings);
         assert_eq!(
             variants.iter().map(|it| &it.settings).collect::<Vec<_>>(),
@@ -97,11 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn the_settings_of_a_connection_that_sets_nothing_are_those_that_its_engine_says() {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        for (is_in_wal_mode, journal_mode) in [(false, "delete"), (true, "wal")] {
+            let read = of_connections(&library, is_in_wal_mode).unwrap();
+            assert_eq!(read, settings([journal_mode, "full", "normal"]));
+        }
+    }
+
+    #[test]
     fn settings_that_are_not_tried_are_not_invented() {
         let mut variants = vec![variant(["delete", "full", "normal"])];
         let before = variants.clone();
         let absent = settings(["wal", "full", "normal"]);
-        lead(&mut variants, &absent);
+        put_first(&mut variants, &absent);
         assert_eq!(variants, before);
     }
 

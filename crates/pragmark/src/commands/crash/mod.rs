@@ -28,11 +28,12 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     }
     let (interrupted, driver) = (interrupt::flag()?, run::native_driver()?);
     // Whatever can be wrong is found before anything is written.
-    let plan = plan::of(args)?;
+    let mut plan = plan::of(args)?;
     let path = run::folder_of(args.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
     let bar = is_bar_wanted(args.plain);
     let engines = engines::of_plan(&plan, &driver, &interrupted, bar)?;
+    current::lead(args, &mut plan, &engines)?;
     if let Some(script) = &args.script {
         own::check(script, args, &plan, &engines)?;
     }

@@ -12,7 +12,6 @@ use lab::record::RunPlan;
 use lab::seed::Seed;
 use lab::tier::{self, KILL, SCHEDULES, TierSet, WORKLOAD};
 
-use super::current;
 use crate::cli::CrashArgs;
 use crate::commands::engine::name_in_plan;
 use crate::commands::run;
@@ -183,11 +182,7 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
             variants.push((variant(levels, &overlaid(&rest, &settings)), engine));
         }
     }
-    let mut variants = with_engines(variants);
-    if let Some(current) = current::of(args)? {
-        current::lead(&mut variants, &current);
-    }
-    Ok(variants)
+    Ok(with_engines(variants))
 }
 
 /// The directory of crash trials. A copy of the user's database may be too large for memory.
