@@ -23,7 +23,7 @@ pub fn advice(ground: &Ground<'_>) -> Vec<Advice> {
     let is_script_or_trace = is_script || ground.workload == "replay";
     let all = [
         (is_script && commits_by_itself(ground.base)).then(groups),
-        (is_script && is_free(ground, "clients")).then(clients),
+        is_script.then(|| clients(ground)),
         (is_script && is_free(ground, "prepare")).then(prepared_each_time),
         (is_script_or_trace && ground.database_bytes.is_some()).then(vacuum),
     ];
@@ -42,9 +42,17 @@ fn groups() -> Vec<Advice> {
     GROUPS.map(group).into()
 }
 
-fn clients() -> Vec<Advice> {
-    let change = format!("{CLIENTS} connections at the same time");
-    vec![advice_of(change, "clients", CLIENTS.into())]
+/// More connections where the user names none, and a single one where there are several.
+fn clients(ground: &Ground<'_>) -> Vec<Advice> {
+    let (change, clients) = match ground.base.get("clients").and_then(Level::as_int) {
+        None => (format!("{CLIENTS} connections at the same time"), CLIENTS),
+        Some(2..) => (
+            "one connection for all, as behind a queue of one writer".to_owned(),
+            1,
+        ),
+        Some(_) => return Vec::new(),
+    };
+    vec![advice_of(change, "clients", clients.into())]
 }
 
 fn prepared_each_time() -> Vec<Advice> {
@@ -100,8 +108,9 @@ mod tests {
             let changes = changes("sql", &update(sql), None);
             assert_eq!(changes, ["clients", "prepare"], "{sql}");
         }
-        let given = [("sql", "SELECT 1".into()), ("clients", 2.into())];
-        assert_eq!(changes("sql", &given, None), ["prepare"]);
+        let given = |clients: i64| [("sql", "SELECT 1".into()), ("clients", clients.into())];
+        assert_eq!(changes("sql", &given(1), None), ["prepare"]);
+        assert_eq!(changes("sql", &given(2), None), ["clients", "prepare"]);
         assert_eq!(changes("replay", &[], Some(1)), ["vacuum"]);
         assert!(changes("user-insert", &[], None).is_empty());
     }
