@@ -44,6 +44,7 @@ pub fn execute(args: &TuneArgs) -> Result<Exit, Failure> {
     let mut subject = subject(args, &catalogue)?;
     let given = pairs(&args.set, "--set")?;
     subject.experiment.base.extend(given);
+    check_goal(args.goal, &subject.experiment)?;
     let tuning = tuning(args, &subject)?;
     let experiment = subject.experiment;
     let experiment = checked(&text_of(experiment, &tuning)?, &catalogue)?;
@@ -160,6 +161,24 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
     match &args.earlier {
         Some(folder) => Ok(tuning.clone().after(earlier(folder, &tuning)?)),
         None => Ok(tuning),
+    }
+}
+
+/// Refuses figures of a whole trial as a goal where trials last a fixed time: the fastest settings do the most work in it.
+fn check_goal(goal: GoalArg, experiment: &Experiment) -> Result<(), Failure> {
+    let works = |name: &&str| {
+        let number = experiment.base.get(*name).and_then(Level::as_int);
+        number.is_some_and(|number| number > 0)
+    };
+    let is_of_trial = matches!(goal, GoalArg::Size | GoalArg::Cpu);
+    let is_timed = experiment.base.contains_key("stop_after_ms");
+    let has_work = ["transactions", "executions"].iter().any(works);
+    match is_of_trial && is_timed && !has_work {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            "--goal size and --goal cpu need the same work in every trial, and these last a fixed time",
+        )
+        .hint("--set transactions=1000 gives each client so many transactions")),
     }
 }
 

@@ -114,6 +114,7 @@ fn mistakes_are_named_before_anything_is_measured() {
         ),
         (&["--current", "synchronous"], "lacks a value"),
         (&["--limit", "speed <= 1.05"], "no metric"),
+        (&["--goal", "cpu"], "the same work in every trial"),
         (&["--limit", "p99 >= 1.05"], "smaller is better"),
         (&["--continue", "missing"], "missing"),
         (&["--db", "missing.db"], "cannot read missing.db"),
