@@ -5,7 +5,10 @@ use serde::Serialize;
 use crate::level::{Settings, distinct};
 use crate::metric::higher_is_better;
 use crate::stats::median;
-use crate::tuning::{Advised, Constrained, Contribution, Moved, Seen, Tried, Tuning, Unchanged};
+use crate::tuning::{
+    Advised, Constrained, Contribution, Interaction, Moved, Seen, TradeOff, Tried, Tuning,
+    Unchanged,
+};
 
 /// A search and its ablation. What is recommended is measured by the rounds of the experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,6 +19,8 @@ pub struct TuningAnalysis {
     pub current: Settings,
     /// What is recommended; the current settings where nothing better was found, or nothing was chosen.
     pub recommended: Settings,
+    /// What the search chose, before its settings were measured one by one.
+    pub chosen: Settings,
     /// Whether the search came as far as to choose anything: its first 18 configurations and the current settings were measured.
     pub is_screened: bool,
     /// The shortest time limit with which anything could be recommended, in seconds, where that of the run was too short for
@@ -36,6 +41,10 @@ pub struct TuningAnalysis {
     pub noise: Option<f64>,
     /// The settings that were varied and stay as they are.
     pub unchanged: Vec<Unchanged>,
+    /// The recommended settings whose gains depend on each other, by the model of the search.
+    pub interactions: Vec<Interaction>,
+    /// What is better than the current settings in one metric and worse in another.
+    pub trade_off: TradeOff,
     /// The number of configurations of the space.
     pub configurations: f64,
     /// Why levels were left out, each reason once with what it concerns.
@@ -63,6 +72,7 @@ impl TuningAnalysis {
     pub(super) fn of(tuning: &mut Tuning) -> TuningAnalysis {
         let recommended = tuning.recommended();
         let is_screened = tuning.course().choice().is_some();
+        let chosen = tuning.chosen();
         let contributions = tuning.contributions();
         let not_measured = tuning.not_measured();
         let moved = tuning.moved();
@@ -70,6 +80,7 @@ impl TuningAnalysis {
         let advised = tuning.advised();
         let noise = tuning.course().forecast().map(|it| it.noise);
         let unchanged = tuning.left_as_they_are();
+        let (interactions, trade_off) = (tuning.interactions(), tuning.trade_off());
         let course = tuning.course();
         let tried = course.tried();
         let plan = course.tuning();
@@ -80,6 +91,7 @@ impl TuningAnalysis {
             needed_s: course.needed_s(),
             current: settings(&plan.current),
             recommended: settings(&recommended),
+            chosen: settings(&chosen),
             is_screened,
             contributions,
             not_measured,
@@ -88,6 +100,8 @@ impl TuningAnalysis {
             advised,
             noise,
             unchanged,
+            interactions,
+            trade_off,
             configurations: plan.space.size(),
             excluded: plan.space.exclusions(),
             steps: steps(&tried, &plan.current, &course.planned().experiment.metric),

@@ -221,8 +221,26 @@ impl Confirmed {
         judged.collect()
     }
 
+    /// The variants that were measured.
+    pub(super) fn variants(&self) -> BTreeSet<&String> {
+        self.figures.keys().map(|(_, variant)| variant).collect()
+    }
+
+    /// The figures of a variant, one for each round that measured it.
+    pub(super) fn figures<'a>(
+        &'a self,
+        metric: &'a str,
+        variant: &'a str,
+    ) -> impl Iterator<Item = f64> + 'a {
+        let own = self
+            .figures
+            .iter()
+            .filter(move |((_, it), _)| it == variant);
+        own.filter_map(move |(_, figures)| figures.get(metric).copied())
+    }
+
     /// The figures of two variants in the rounds that measured both.
-    fn pairs(&self, metric: &str, [one, other]: [&String; 2]) -> Vec<(f64, f64)> {
+    pub(super) fn pairs(&self, metric: &str, [one, other]: [&String; 2]) -> Vec<(f64, f64)> {
         let rounds: BTreeSet<u32> = self.figures.keys().map(|(round, _)| *round).collect();
         let figure = |round: u32, variant: &String| {
             let figures = self.figures.get(&(round, variant.clone()))?;

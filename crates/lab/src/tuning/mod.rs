@@ -24,6 +24,7 @@ mod search;
 mod settled;
 pub mod simulation;
 mod space;
+mod trade_off;
 
 pub use advice::{Advice, Advised, Gain};
 pub use contribution::Contribution;
@@ -34,5 +35,6 @@ pub use limits::{Bound, Constrained, Constraint, Measured, Moved};
 pub use parts::Tuning;
 pub use plan::TuningPlan;
 pub use search::{PER_BLOCK, SCREEN_BLOCKS, Search, Seen, Tried};
-pub use settled::Unchanged;
+pub use settled::{Interaction, Unchanged};
 pub use space::{Configuration, Exclusion, Factor, Gate, Space};
+pub use trade_off::{Compromise, CompromiseFigure, TradeOff};

@@ -6,8 +6,9 @@ use super::compared::compared;
 use super::contribution::Contribution;
 use super::course::{CONFIRMATION, SearchCourse};
 use super::limits::{Confirmed, Constrained, Moved};
-use super::settled::{Settled, Unchanged};
+use super::settled::{Interaction, Settled, Unchanged};
 use super::space::Configuration;
+use super::trade_off::TradeOff;
 use crate::analysis::observation;
 use crate::design::{History, Stopping, Variant, trials_per_round};
 use crate::experiment::{Design, DesignKind, Experiment, VariantName};
@@ -29,6 +30,8 @@ pub struct Tuning {
     ablation: History,
     advised: History,
     confirmed: Confirmed,
+    /// The figures of the trials of the search, by block.
+    searched: Confirmed,
 }
 
 impl Tuning {
@@ -40,6 +43,7 @@ impl Tuning {
             ablation: History::default(),
             advised: History::default(),
             confirmed: Confirmed::default(),
+            searched: Confirmed::default(),
         })
     }
 
@@ -49,6 +53,7 @@ impl Tuning {
             Purpose::Search => {
                 self.settled = None;
                 self.course.add(record);
+                self.searched.add(record);
             }
             Purpose::Ablation => {
                 let part = self.ablation_experiment();
@@ -84,6 +89,26 @@ impl Tuning {
     pub fn left_as_they_are(&mut self) -> Vec<Unchanged> {
         let settled = self.settled();
         settled.map_or_else(Vec::new, |settled| settled.unchanged.clone())
+    }
+
+    /// What the search has chosen, before its settings were measured one by one; the current settings where it has not.
+    pub fn chosen(&mut self) -> Configuration {
+        let winner = self.settled().map(|settled| settled.winner.clone());
+        winner.unwrap_or_else(|| self.course.tuning().current.clone())
+    }
+
+    /// Settings of the choice whose gains depend on each other.
+    pub fn interactions(&mut self) -> Vec<Interaction> {
+        let settled = self.settled();
+        settled.map_or_else(Vec::new, |settled| settled.interactions.clone())
+    }
+
+    /// What is better than the current settings in one metric and worse in another.
+    pub fn trade_off(&self) -> TradeOff {
+        let experiment = &self.course.planned().experiment;
+        let tuning = self.course.tuning();
+        let current = tuning.space.label(&tuning.current);
+        TradeOff::of(experiment, &current, [&self.confirmed, &self.searched])
     }
 
     /// The experiment that measures what each setting of the winner contributes: the winner is its baseline. None where

@@ -1,12 +1,13 @@
 //! What a search has come to: its choice, with every setting as it is now that is expected to contribute next to nothing.
 
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::plan::TuningPlan;
 use super::search::Expectation;
 use super::space::Configuration;
 use crate::level::{Level, distinct};
-use crate::stats::Interval;
+use crate::stats::{ALPHA, Interval};
 
 /// A setting that is expected to contribute less than this, as a logarithm, stays as it is.
 pub(super) const NOTHING: f64 = 0.01;
@@ -30,6 +31,20 @@ pub(super) struct Settled {
     pub(super) measured: Vec<(String, Configuration)>,
     /// The settings that stay as they are.
     pub(super) unchanged: Vec<Unchanged>,
+    /// Settings of the winner that bring more or less together than by themselves.
+    pub(super) interactions: Vec<Interaction>,
+}
+
+/// Two recommended settings whose gains depend on each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interaction {
+    /// Their names.
+    pub settings: [String; 2],
+    /// The gain of both together divided by the product of their gains alone, by the model of the search: above 1 where one
+    /// brings more with the other.
+    pub ratio: f64,
+    /// The range of the ratio that agrees with the model, at 95 % for all pairs together.
+    pub range: Interval,
 }
 
 /// A setting that was varied and stays as it is.
@@ -53,6 +68,7 @@ impl Settled {
         Settled {
             measured: judge.measured(&winner),
             unchanged: judge.unchanged(&winner),
+            interactions: judge.interactions(&winner),
             winner,
         }
     }
@@ -122,6 +138,64 @@ impl Judge<'_> {
         unchanged.collect()
     }
 
+    /// The pairs of changed settings whose gains the model knows to depend on each other, the strongest first.
+    fn interactions(&self, winner: &[usize]) -> Vec<Interaction> {
+        let changed = (0..winner.len()).filter(|it| self.alone(winner, &[*it]).is_some());
+        let changed: Vec<usize> = changed.collect();
+        let firsts = changed.iter().enumerate();
+        let pairs = firsts.flat_map(|(at, first)| changed[..at].iter().map(|it| [*it, *first]));
+        let judged: Vec<(Interaction, bool)> = pairs
+            .filter_map(|pair| self.interaction(winner, pair, changed.len()))
+            .collect();
+        let mut known: Vec<Interaction> = judged
+            .into_iter()
+            .filter_map(|(it, is_known)| is_known.then_some(it))
+            .collect();
+        known.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+        known
+    }
+
+    /// What two of so many changed settings do together that neither does alone, and whether the model knows it.
+    fn interaction(
+        &self,
+        winner: &[usize],
+        pair: [usize; 2],
+        changed: usize,
+    ) -> Option<(Interaction, bool)> {
+        let [one, other] = pair.map(|factor| self.alone(winner, &[factor]));
+        let (one, other, none) = (one?, other?, self.alone(winner, &pair)?);
+        let terms = [
+            (1.0, &one[..]),
+            (1.0, &other),
+            (-1.0, winner),
+            (-1.0, &none),
+        ];
+        let (mean, sd) = self.model.cost.contrast(&terms);
+        let pairs = changed * (changed - 1) / 2;
+        let normal = Normal::standard().inverse_cdf(1.0 - ALPHA / (2 * pairs) as f64);
+        let (low, high) = (mean - normal * sd, mean + normal * sd);
+        let names = pair.map(|factor| self.tuning.space.factors[factor].name.clone());
+        let interaction = Interaction {
+            settings: names,
+            ratio: mean.exp(),
+            range: Interval { low, high }.exp(),
+        };
+        Some((interaction, low > 0.0 || high < 0.0))
+    }
+
+    /// The winner with these settings as they are now; none where they do not differ, or another setting would have to change,
+    /// too.
+    fn alone(&self, winner: &[usize], factors: &[usize]) -> Option<Configuration> {
+        let mut other = winner.to_vec();
+        for factor in factors {
+            other[*factor] = self.tuning.current[*factor];
+        }
+        let space = &self.tuning.space;
+        let is_whole = space.canonical(other.clone()) == other;
+        let differs = factors.iter().all(|it| other[*it] != winner[*it]);
+        (is_whole && differs).then_some(other)
+    }
+
     /// The configurations with one setting as it is now, as far as they may be tried, each with the names of what differs.
     fn reverted(&self, configuration: &[usize]) -> Vec<(String, Configuration)> {
         let factors = 0..configuration.len();
@@ -177,4 +251,62 @@ impl Judge<'_> {
 fn range(mean: f64, sd: f64) -> Interval {
     let (low, high) = (mean - NORMAL * sd, mean + NORMAL * sd);
     Interval { low, high }.exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::MayLose;
+    use crate::level::Settings;
+    use crate::seed::Seed;
+    use crate::tuning::{Lever, Search, Seen, Tried, tuning_of};
+
+    /// Trials of all configurations of three settings in several blocks: the first two bring a third each, and half as much
+    /// again if they are together.
+    fn tried(together: f64) -> Vec<Tried> {
+        let mut noise = Seed(3).generator();
+        let blocks = (0..12_u32).flat_map(|block| (0..8_usize).map(move |it| (block, it)));
+        let tried = blocks.map(|(block, bits)| {
+            let configuration: Vec<usize> = (0..3).map(|factor| bits >> factor & 1).collect();
+            let [one, other] = [0, 1].map(|factor| configuration[factor] == 1);
+            let log = -0.3 * f64::from(u8::from(one))
+                - 0.3 * f64::from(u8::from(other))
+                - together * f64::from(u8::from(one && other));
+            Tried {
+                block,
+                configuration,
+                seen: Seen::Cost((log + 0.02 * noise.normal()).exp()),
+                constrained: Vec::new(),
+            }
+        });
+        tried.collect()
+    }
+
+    fn interactions(together: f64) -> Vec<Interaction> {
+        let lever = |name: &str| Lever {
+            name: name.to_owned(),
+            levels: vec![0.into(), 1.into()],
+            always_named: true,
+            only_with: None,
+        };
+        let levers = ["a", "b", "c"].map(lever).into();
+        let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Anything);
+        let (space, current) = (tuning.space.clone(), tuning.current.clone());
+        let mut search = Search::new(space, current, tuning.good.clone(), Seed(1)).unwrap();
+        let model = search.expectation(&tried(together)).unwrap();
+        let judge = Judge {
+            tuning: &tuning,
+            model: &model,
+        };
+        judge.interactions(&[1, 1, 1])
+    }
+
+    #[test]
+    fn an_interaction_is_named_where_the_trials_show_it() {
+        let found = interactions(0.4);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].settings, ["a", "b"]);
+        assert!(found[0].range.contains(0.4_f64.exp()), "{found:?}");
+        assert_eq!(interactions(0.0), []);
+    }
 }

@@ -138,12 +138,21 @@ impl Model {
 
     /// By how much the costs of two configurations differ: the logarithm of their ratio, and its standard deviation.
     pub(super) fn difference(&self, of: &[usize], to: &[usize]) -> (f64, f64) {
-        let mean = self.mean.at(of) - self.mean.at(to);
+        self.contrast(&[(1.0, of), (-1.0, to)])
+    }
+
+    /// A sum of costs of configurations, each with a factor, and its standard deviation. The factors add up to zero.
+    pub(super) fn contrast(&self, terms: &[(f64, &[usize])]) -> (f64, f64) {
+        let mean = terms.iter().map(|(by, it)| by * self.mean.at(it)).sum();
         let relative = self.weights.relative();
         let between = |a: &[usize], b: &[usize]| self.weights.effects(&relative, agreement([a, b]));
-        let ahead = between(of, of) + between(to, to) - 2.0 * between(of, to);
+        let with = |other: &[usize]| -> f64 {
+            let each = terms.iter().map(|(by, it)| by * between(it, other));
+            each.sum()
+        };
+        let ahead: f64 = terms.iter().map(|(by, it)| by * with(it)).sum();
         let trials = self.data.configurations.iter();
-        let shared: Vec<f64> = trials.map(|it| between(of, it) - between(to, it)).collect();
+        let shared: Vec<f64> = trials.map(|it| with(it)).collect();
         let known: f64 = self
             .factored
             .solve(&shared)

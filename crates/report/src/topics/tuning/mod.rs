@@ -2,11 +2,14 @@
 //! search went. What is recommended, its gain and its safety are those of the rounds, like in any experiment.
 
 mod changes;
+mod constraints;
+mod interactions;
+mod trade_off;
 
 use lab::analysis::{SearchStep, TuningAnalysis};
 use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
-use lab::tuning::{Bound, Constrained, Contribution, Unchanged};
+use lab::tuning::{Contribution, Unchanged};
 
 use super::Subject;
 use crate::document::{
@@ -24,10 +27,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let parts = [
         changes::brief(tuning),
         moved(tuning),
-        constraints(tuning),
+        constraints::blocks(tuning),
         contributions(tuning),
+        interactions::blocks(tuning),
         changes::advice(tuning),
         unchanged(tuning),
+        trade_off::blocks(tuning),
         left_out(tuning),
         course(subject, tuning),
     ];
@@ -55,59 +60,6 @@ fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
     let lead = Sentence::from("The earlier search recommended ");
     let sentence = lead.and_code(label(&moved.earlier)).words(end);
     vec![Block::Paragraph(sentence, crate::document::Role::Body)]
-}
-
-/// Whether what is recommended keeps the constraints.
-fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
-    if tuning.constraints.is_empty() {
-        return Vec::new();
-    }
-    let columns = [
-        Column::left("constraint"),
-        Column::right("measured"),
-        Column::left("judgement").prose(),
-    ];
-    let rows = tuning.constraints.iter().map(|it| {
-        let metric = &it.constraint.metric;
-        let figure = it.measured.and_then(|measured| measured.figure);
-        let figure = figure.map(|(figure, interval)| match it.constraint.bound {
-            Bound::Ratio(_) => figures::ratio(figure, interval),
-            Bound::Figure(_) => figures::figure(figure, metric),
-        });
-        Row::new([
-            Cell::code(it.constraint.to_string()),
-            Cell::number(figure),
-            Cell::new(judgement_of_constraint(it)),
-        ])
-    });
-    let table = Table::new("Constraints", columns, rows);
-    let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
-    vec![
-        Block::Heading("Constraints".to_owned()),
-        Block::table(table),
-        Block::small(how),
-    ]
-}
-
-fn judgement_of_constraint(it: &Constrained) -> String {
-    let Some(measured) = it.measured else {
-        return "not measured".to_owned();
-    };
-    if measured.figure.is_some() {
-        let judgement = match measured.is_kept {
-            Some(true) => "kept",
-            Some(false) => "not kept",
-            None => "not certain: the interval holds the bound",
-        };
-        return judgement.to_owned();
-    }
-    let which = match measured.is_kept {
-        Some(true) => "kept in each of",
-        Some(false) => "not kept in any of",
-        None => "not certain: kept in some of",
-    };
-    let rounds = plural(measured.rounds, "round", "rounds");
-    format!("{which} {rounds}; a figure is 0, so there is no ratio")
 }
 
 /// What each setting contributes.
@@ -354,20 +306,21 @@ mod tests {
         }
     }
 
-    fn text(blocks: Vec<Block>) -> String {
+    pub(super) fn text(blocks: Vec<Block>) -> String {
         crate::render::markdown(&Document {
             sections: vec![Section::new("x", Kind::Chapter, "x", blocks)],
             ..Document::default()
         })
     }
 
-    fn analysis(contributions: Vec<Contribution>) -> TuningAnalysis {
+    pub(super) fn analysis(contributions: Vec<Contribution>) -> TuningAnalysis {
         let wal = [("journal_mode".to_owned(), Level::from("wal"))];
         TuningAnalysis {
             needed_s: None,
             experiment: "tune".to_owned(),
             current: Settings::new(),
             recommended: wal.into(),
+            chosen: [("journal_mode".to_owned(), Level::from("wal"))].into(),
             is_screened: true,
             contributions,
             not_measured: Vec::new(),
@@ -376,6 +329,8 @@ mod tests {
             advised: Vec::new(),
             noise: None,
             unchanged: Vec::new(),
+            interactions: Vec::new(),
+            trade_off: Default::default(),
             configurations: 96.0,
             excluded: Vec::new(),
             steps: Vec::new(),

@@ -1,0 +1,272 @@
+//! What is better than the current settings in one metric and worse in another: the configurations that no other one beats.
+
+use serde::Serialize;
+
+use super::limits::Confirmed;
+use crate::experiment::Experiment;
+use crate::level::{Level, distinct};
+use crate::metric::higher_is_better;
+use crate::stats::{Interval, mean, median, student_interval};
+
+/// The metrics that a search may improve, besides that of the experiment, and whether they are those of a whole trial: of
+/// trials that last a fixed time, such a figure grows with the work done.
+const GOALS: [(&str, bool); 3] = [("p99_us", false), ("db_bytes", true), ("cpu_user_s", true)];
+
+/// The setting of trials that last a fixed time.
+const DURATION: &str = "stop_after_ms";
+
+/// The settings that give trials the same work instead.
+const WORK: [&str; 2] = ["transactions", "executions"];
+
+/// A metric in which all configurations differ by less than this, as a logarithm, is no part of a trade-off.
+const SAME: f64 = 0.02;
+
+/// Configurations of the search that are named, at most.
+const MOST: usize = 6;
+
+/// The error rate of intervals.
+const LEVEL: f64 = 0.05;
+
+/// The configurations that no other one beats in every metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TradeOff {
+    /// The metrics, that of the search first; fewer than two where there is no trade-off.
+    pub metrics: Vec<String>,
+    /// The configurations, those that were measured in the rounds first, and the best by the first metric first.
+    pub compromises: Vec<Compromise>,
+}
+
+/// A configuration of a trade-off.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compromise {
+    /// Its settings as a label.
+    pub settings: String,
+    /// Whether it was measured in the rounds of what is recommended; otherwise in the search alone, where luck has a hand in
+    /// what looks best.
+    pub by_rounds: bool,
+    /// Trials that it was compared by.
+    pub trials: usize,
+    /// For each metric, what it is.
+    pub figures: Vec<CompromiseFigure>,
+}
+
+/// A figure of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CompromiseFigure {
+    /// The median.
+    pub median: f64,
+    /// By how many times it is better than the current settings in the same blocks, above 1 for better.
+    pub gain: f64,
+    /// The interval of the gain; none of a single trial.
+    pub interval: Option<Interval>,
+}
+
+impl TradeOff {
+    /// From the rounds of what is recommended, and from the search.
+    pub(super) fn of(
+        experiment: &Experiment,
+        current: &str,
+        [rounds, searched]: [&Confirmed; 2],
+    ) -> TradeOff {
+        let is_measured = |metric: &String| {
+            let mut parts = [rounds, searched].into_iter();
+            parts.any(|part| part.figures(metric, current).any(|it| it > 0.0))
+        };
+        let mut metrics = metrics(experiment);
+        metrics.retain(is_measured);
+        if metrics.first() != Some(&experiment.metric) {
+            return TradeOff::default();
+        }
+        let current = current.to_owned();
+        let of = |part: &Confirmed, by_rounds: bool| -> Vec<Compromise> {
+            let variants = part.variants().into_iter();
+            let all =
+                variants.filter_map(|it| compromise(part, [it, &current], &metrics, by_rounds));
+            all.collect()
+        };
+        let mut all = of(rounds, true);
+        let in_search = of(searched, false).into_iter();
+        let is_known = |it: &Compromise| all.iter().any(|known| known.settings == it.settings);
+        let in_search: Vec<Compromise> = in_search.filter(|it| !is_known(it)).collect();
+        all.extend(in_search);
+        TradeOff {
+            metrics,
+            compromises: all,
+        }
+        .with_what_differs()
+        .unbeaten()
+    }
+
+    /// With the metrics in which configurations differ; the first one stays.
+    fn with_what_differs(mut self) -> TradeOff {
+        let differs = |index: &usize| {
+            let figures = self
+                .compromises
+                .iter()
+                .map(|it| it.figures[*index].gain.ln());
+            *index == 0 || figures.fold(0.0_f64, |most, it| most.max(it.abs())) > SAME
+        };
+        let kept: Vec<usize> = (0..self.metrics.len()).filter(differs).collect();
+        self.metrics = kept.iter().map(|it| self.metrics[*it].clone()).collect();
+        for compromise in &mut self.compromises {
+            compromise.figures = kept.iter().map(|it| compromise.figures[*it]).collect();
+        }
+        self
+    }
+
+    /// What no other configuration beats.
+    fn unbeaten(mut self) -> TradeOff {
+        let all = self.compromises.clone();
+        let is_beaten = |own: &Compromise| all.iter().any(|other| beats(other, own));
+        self.compromises.retain(|it| !is_beaten(it));
+        let gain = |it: &Compromise| it.figures[0].gain;
+        self.compromises.sort_by(|a, b| {
+            let by_rounds = b.by_rounds.cmp(&a.by_rounds);
+            by_rounds.then(gain(b).total_cmp(&gain(a)))
+        });
+        let rounds = self.compromises.iter().filter(|it| it.by_rounds).count();
+        self.compromises.truncate(rounds + MOST);
+        self
+    }
+}
+
+/// The metrics that may differ: that of the experiment, rates, and other goals.
+fn metrics(experiment: &Experiment) -> Vec<String> {
+    let works = |name: &&str| {
+        let number = experiment.base.get(*name).and_then(Level::as_int);
+        number.is_some_and(|number| number > 0)
+    };
+    let is_timed = experiment.base.contains_key(DURATION) && !WORK.iter().any(works);
+    let secondary = experiment.secondary_metrics.iter();
+    let rates = secondary.filter(|it| higher_is_better(it)).cloned();
+    let goals = GOALS
+        .iter()
+        .filter(|(_, of_trial)| !(is_timed && *of_trial));
+    let goals = goals.map(|(name, _)| (*name).to_owned());
+    let first = std::iter::once(experiment.metric.clone());
+    distinct(first.chain(rates).chain(goals))
+}
+
+/// Whether a configuration is at least as good as another one in every metric, and better in one.
+fn beats(one: &Compromise, other: &Compromise) -> bool {
+    let pairs = || one.figures.iter().zip(&other.figures);
+    pairs().all(|(one, other)| one.gain >= other.gain)
+        && pairs().any(|(one, other)| one.gain > other.gain)
+}
+
+/// A configuration compared with the current settings; none where one of the metrics was not measured.
+fn compromise(
+    part: &Confirmed,
+    pair: [&String; 2],
+    metrics: &[String],
+    by_rounds: bool,
+) -> Option<Compromise> {
+    let figures = metrics.iter().map(|metric| figure(part, metric, pair));
+    let figures: Vec<CompromiseFigure> = figures.collect::<Option<_>>()?;
+    Some(Compromise {
+        settings: pair[0].clone(),
+        by_rounds,
+        trials: part.figures(&metrics[0], pair[0]).count(),
+        figures,
+    })
+}
+
+/// A metric of the first variant compared with the second one.
+fn figure(part: &Confirmed, metric: &str, pair: [&String; 2]) -> Option<CompromiseFigure> {
+    let sign = if higher_is_better(metric) { 1.0 } else { -1.0 };
+    let pairs = part.pairs(metric, pair).into_iter();
+    let logs = pairs.map(|(own, current)| sign * (own / current).ln());
+    let logs: Vec<f64> = logs.filter(|it| it.is_finite()).collect();
+    let own: Vec<f64> = part.figures(metric, pair[0]).collect();
+    Some(CompromiseFigure {
+        median: median(&own)?,
+        gain: mean(&logs)?.exp(),
+        interval: (logs.len() > 1).then(|| student_interval(&logs, LEVEL).exp()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::TrialRecord;
+
+    /// Trials of variants: transactions per second, p99 and the size of the database.
+    fn part(rounds: u32, variants: &[(&str, [f64; 3])]) -> Confirmed {
+        let mut part = Confirmed::default();
+        for round in 0..rounds {
+            for (name, [rate, p99, bytes]) in variants {
+                let noise = 1.0 + 0.001 * f64::from(round);
+                let metrics = serde_json::json!({ "txns_per_s": rate * noise, "p99_us": p99 * noise, "db_bytes": bytes });
+                let record: TrialRecord = serde_json::from_value(serde_json::json!({
+                    "purpose": "search", "experiment": "x", "round": round, "block": 0, "position": 0,
+                    "variant": name, "role": "variant", "started": "", "wall_s": 1.0,
+                    "covariates": { "duration_ns": 1 },
+                    "outcome": { "measured": { "metrics": metrics,
+                        "engine": { "version": "3", "source_id": "x", "threadsafe": 1 } } }
+                }))
+                .unwrap();
+                part.add(&record);
+            }
+        }
+        part
+    }
+
+    fn experiment() -> Experiment {
+        Experiment {
+            metric: "txns_per_s".to_owned(),
+            ..Experiment::default()
+        }
+    }
+
+    #[test]
+    fn a_trade_off_has_what_no_other_configuration_beats_and_says_what_measured_it() {
+        let rounds = part(
+            3,
+            &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 80.0, 1e6])],
+        );
+        let searched = part(
+            1,
+            &[
+                ("now", [100.0, 50.0, 1e6]),
+                ("best", [900.0, 1.0, 1e6]),
+                ("even", [150.0, 40.0, 1e6]),
+                ("bad", [120.0, 45.0, 1e6]),
+            ],
+        );
+        let found = TradeOff::of(&experiment(), "now", [&rounds, &searched]);
+        // All sizes are the same.
+        assert_eq!(found.metrics, ["txns_per_s", "p99_us"]);
+        let named = found
+            .compromises
+            .iter()
+            .map(|it| (it.settings.as_str(), it.by_rounds));
+        let named: Vec<(&str, bool)> = named.collect();
+        assert_eq!(named, [("best", true), ("even", false)]);
+        let best = &found.compromises[0].figures;
+        assert!((best[0].gain - 2.0).abs() < 1e-9 && (best[1].gain - 0.625).abs() < 1e-9);
+        assert!(best[0].interval.is_some() && found.compromises[1].figures[0].interval.is_none());
+    }
+
+    #[test]
+    fn what_grows_with_the_work_of_a_fixed_time_is_no_goal() {
+        let mut timed = experiment();
+        timed.base.insert(DURATION.to_owned(), 100.into());
+        let rounds = part(
+            3,
+            &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 50.0, 2e6])],
+        );
+        let none = Confirmed::default();
+        let found = TradeOff::of(&timed, "now", [&rounds, &none]);
+        assert_eq!(found.metrics, ["txns_per_s"]);
+        timed.base.insert("transactions".to_owned(), 50.into());
+        let found = TradeOff::of(&timed, "now", [&rounds, &none]);
+        assert_eq!(found.metrics, ["txns_per_s", "db_bytes"]);
+        let found = TradeOff::of(&experiment(), "now", [&rounds, &none]);
+        assert_eq!(found.metrics, ["txns_per_s", "db_bytes"]);
+        assert_eq!(found.compromises.len(), 2);
+        assert_eq!(
+            TradeOff::of(&timed, "now", [&none, &none]),
+            TradeOff::default()
+        );
+    }
+}
