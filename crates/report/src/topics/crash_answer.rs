@@ -2,10 +2,10 @@
 
 use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 use lab::level::{Level, distinct};
-use lab::tier::{Accident, CURRENT, Class, Loss, Safety};
+use lab::tier::{Accident, CURRENT, Class, Loss, Promise, Safety};
 
 use super::{Subject, storage_models, tiers};
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
+use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table};
 use crate::words::{capital, class_words, count};
 
 /// The settings that a crash is tried with, and an application can vary.
@@ -13,6 +13,9 @@ const TRIED: [&str; 2] = ["journal_mode", "synchronous"];
 
 /// Where the terminal's readers have the rest.
 const WHOLE: &str = "The page and `--format markdown` have all settings under each storage model.";
+
+/// What is to be known of settings whose documentation is worse than what was found.
+const UNPROMISED: &str = "only seen here: SQLite documents that a crash can corrupt the database";
 
 /// Sets of settings that are named where several lose the same.
 const NAMED: usize = 4;
@@ -34,7 +37,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         .into_iter()
         .chain(Block::list(losing(safety)))
         .chain(others)
-        .chain(next(subject).map(Block::paragraph))
+        .chain(next(subject).into_iter().flatten())
         .chain([Block::brief(vec![Block::small(Sentence::marked(WHOLE))])])
         .collect()
 }
@@ -65,31 +68,53 @@ fn losing(safety: &Safety) -> Vec<Item> {
 /// The sets of settings by what they lose, the safest first.
 fn table(subject: &Subject<'_>) -> Table {
     let variants = || subject.experiment.variants.iter().enumerate();
-    let row = |class: Class| {
+    let row = |(class, promised): (Class, bool)| {
         let own: Vec<usize> = variants()
-            .filter(|(_, it)| it.class() == class)
+            .filter(|(_, it)| it.class() == class && is_promised(it) == promised)
             .map(|(index, _)| index)
             .collect();
         let losses = Accident::ALL.map(|accident| tiers::class_cell(class, accident));
         let number = Cell::number(Some(count(own.len() as u64)));
         let names = Cell::new(subject.names.list(&own, NAMED));
-        Row::new(losses.into_iter().chain([number, names]))
+        let names = match promised {
+            true => names,
+            false => names.with_below(UNPROMISED),
+        };
+        (!own.is_empty()).then(|| Row::new(losses.into_iter().chain([number, names])))
     };
+    let classes = subject.experiment.classes();
+    let promised = classes.iter().map(|class| (*class, true));
+    let all = promised.chain(classes.iter().map(|class| (*class, false)));
     Table::new(
         "Settings by what they lose",
         tiers::columns()
             .into_iter()
             .chain([Column::right("sets"), Column::left("of settings").prose()]),
-        subject.experiment.classes().into_iter().map(row),
+        all.filter_map(row),
     )
 }
 
+/// Whether what was found is no better than what SQLite documents: with settings of which it says that a crash can corrupt
+/// the database, images without damage are no reason to use them.
+fn is_promised(variant: &VariantAnalysis) -> bool {
+    let models = variant.safety.iter().flat_map(|it| &it.models);
+    !models.filter(|it| it.assumed).any(|model| {
+        let documented = model.documented.as_ref();
+        let may_corrupt = documented.is_some_and(|it| it.promise == Promise::MayCorrupt);
+        may_corrupt && model.worst() < Some(Loss::Corruption)
+    })
+}
+
 /// The command that compares the current settings with the safest ones by speed, which crash tests do not measure.
-fn next(subject: &Subject<'_>) -> Option<Sentence> {
-    let experiment = subject.experiment;
-    let safest = *experiment.classes().first()?;
-    let is_meant = |it: &&VariantAnalysis| it.class() == safest || is_current(it);
-    let safest: Vec<&VariantAnalysis> = experiment.variants.iter().filter(is_meant).collect();
+fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
+    let variants = &subject.experiment.variants;
+    let promised = || variants.iter().filter(|it| is_promised(it));
+    let safest = promised()
+        .map(VariantAnalysis::class)
+        .min_by_key(|it| it.order())?;
+    let is_meant =
+        |it: &&VariantAnalysis| (it.class() == safest && is_promised(it)) || is_current(it);
+    let safest: Vec<&VariantAnalysis> = variants.iter().filter(is_meant).collect();
     let script = safest.first()?.settings.get("script");
     if script.and_then(Level::as_text).is_some_and(names_several) {
         return None;
@@ -104,13 +129,12 @@ fn next(subject: &Subject<'_>) -> Option<Sentence> {
         workload(safest.first()?),
         vary.concat()
     );
-    let words = match safest.len() {
-        1 => return None,
-        _ => {
-            "Crash tests measure no speed. How fast the current settings and those that lose least are: "
-        }
-    };
-    Some(Sentence::from(words).and_code(command).words("."))
+    let words = "Crash tests measure no speed. How fast the current settings and those that lose least are:";
+    let command = Block::Code(Code {
+        language: "sh",
+        text: command,
+    });
+    (safest.len() > 1).then(|| [Block::paragraph(words), command])
 }
 
 /// Whether these are scripts with weights, `a.sql@9,b.sql`: `measure` compares several files with one another.
