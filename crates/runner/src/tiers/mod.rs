@@ -16,7 +16,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use lab::level::overlaid;
 use lab::record::{EngineRecord, Purpose, RunPlan, TrialRecord};
-use lab::tier::{Findings, KnownTier, Origin, Schedules, TierKey, TierPlan, TierSet, TierTable};
+use lab::tier::{Findings, KnownTier, Origin, TierKey, TierPlan, TierSet, TierTable};
 use lab::trial::Outcome;
 
 pub use self::cache::TierCache;
@@ -113,10 +113,6 @@ fn measured_tier(record: TrialRecord, tiers: &TierPlan) -> Option<(TierSet, Find
     let (Purpose::Tier, Outcome::Measured(measured)) = (record.purpose, record.outcome) else {
         return None;
     };
-    // What could not be done this time may be possible the next.
-    if matches!(measured.schedules, Some(Schedules::NotMeasured { .. })) {
-        return None;
-    }
     let mut sets = tiers.sets.iter();
     let set = sets.find(|set| set.to_string() == record.variant)?;
     let findings = Findings {

@@ -83,7 +83,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     }
     let heading = Block::Heading("What each setting contributes".to_owned());
     if tuning.contributions.is_empty() {
-        return vec![heading, Block::paragraph(NO_TIME)];
+        return vec![heading, Block::paragraph(TOGETHER)];
     }
     let none_contributes = is_current.then(|| Block::paragraph(NONE_CONTRIBUTES));
     let columns = [
@@ -134,6 +134,10 @@ const NONE_CONTRIBUTES: &str = "The search recommends the current settings: othe
 
 /// What is said of a part of the run that there was no time for.
 const NO_TIME: &str = "Not measured: no time was left.";
+
+/// What is said where settings were measured together only.
+const TOGETHER: &str = "Not measured: no time was left. The gain is that of all recommended settings together, and some of them \
+                        may bring nothing; a longer --time-limit measures each of them and leaves out what has no gain.";
 
 /// The judgement of figures from one or two rounds.
 const TOO_FEW: &str = "too few rounds";
