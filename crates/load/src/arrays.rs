@@ -16,7 +16,7 @@ use crate::feed::Feed;
 use crate::rejects::refused;
 use crate::request::Duplicates;
 use crate::table::{list, quoted, same};
-use crate::target::{Target, TargetColumn};
+use crate::target::{Target, TargetColumn, object};
 
 /// The table-valued function.
 const FUNCTION: &str = "pragmark_columns";
@@ -39,7 +39,8 @@ const BATCHES: usize = 64;
 pub(crate) struct Inserted {
     /// How many went in.
     pub(crate) rows: u64,
-    /// How many were left out because others have their keys.
+    /// How many SQLite left out: others have their keys, or the definition of the table or one of its
+    /// triggers ignores them.
     pub(crate) ignored: u64,
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn insert(
             Duplicates::Refuse => Counting::prepare(connection, target)?,
             _ => None,
         },
-        may_ignore: *duplicates != Duplicates::Refuse,
+        counts_changes: object(connection, &target.table)?.as_deref() != Some("view"),
         inserted: Inserted::default(),
     };
     let mut batches = 0;
@@ -144,8 +145,8 @@ struct Inserter<'c> {
     target: &'c Target,
     statement: Statement<'c, 'static>,
     counting: Option<Counting<'c>>,
-    /// Whether a row may be left out because another one has its key.
-    may_ignore: bool,
+    /// Whether SQLite counts the rows that go in, which it does not where triggers of a view take them.
+    counts_changes: bool,
     inserted: Inserted,
 }
 
@@ -159,7 +160,8 @@ struct Counting<'c> {
 }
 
 impl<'c> Counting<'c> {
-    /// None where the key is no rowid, or where triggers or AUTOINCREMENT would see a difference.
+    /// None where the key is no rowid, or where triggers or AUTOINCREMENT would see a difference. Where the
+    /// table says what becomes of conflicts, a row that is ignored leaves its key to the next one.
     fn prepare(
         connection: &'c Connection,
         target: &Target,
@@ -169,7 +171,8 @@ impl<'c> Counting<'c> {
         };
         let mut query = connection.prepare(
             "SELECT count(*) FROM (SELECT * FROM sqlite_master UNION ALL SELECT * FROM sqlite_temp_master) \
-             WHERE lower(tbl_name) = lower(?1) AND (type = 'trigger' OR sql LIKE '%AUTOINCREMENT%')",
+             WHERE lower(tbl_name) = lower(?1) \
+             AND (type = 'trigger' OR sql LIKE '%AUTOINCREMENT%' OR sql LIKE '%CONFLICT%')",
         )?;
         query.bind_text(1, &target.table)?;
         if query.step()? == Step::Row && query.column_i64(0) > 0 {
@@ -276,8 +279,7 @@ impl Inserter<'_> {
         let inserted = statement.with_borrowed(|statement| {
             statement.bind_columns(1, rows)?;
             statement.run()?;
-            // SQLite does not count rows that triggers of a view take.
-            Ok(match self.may_ignore {
+            Ok(match self.counts_changes {
                 true => self.connection.changes() as u64,
                 false => rows.range().len() as u64,
             })

@@ -167,7 +167,8 @@ pub enum StrategyChoice {
 pub struct Summary {
     /// Rows in the table that were not there before; with [`Duplicates::Update`], rows added or updated.
     pub rows: u64,
-    /// Rows left out by [`Duplicates::Ignore`].
+    /// Rows left out by [`Duplicates::Ignore`], by an `ON CONFLICT IGNORE` of the table or by one of its
+    /// triggers.
     pub ignored: u64,
     /// Of these, rows written by [`LoadStrategy::Pages`]; the others by [`LoadStrategy::Arrays`].
     pub rows_by_pages: u64,

@@ -1,6 +1,7 @@
 //! Inputs and requests that were once taken silently wrong: each is right now, or an error that says what to do.
 
 mod columnar;
+mod conflicts;
 mod formats;
 mod full_text;
 mod names;

@@ -229,7 +229,11 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
         text += &format!("types: from all rows, read a second time ({why})\n");
     }
     if summary.ignored > 0 {
-        text += &format!("{} ignored: their keys exist\n", rows(summary.ignored));
+        let why = match request.duplicates {
+            Duplicates::Refuse => "the definition of the table or a trigger ignores them",
+            _ => "their keys exist",
+        };
+        text += &format!("{} ignored: {why}\n", rows(summary.ignored));
     }
     if summary.rejected > 0 {
         text += &format!("{} skipped", rows(summary.rejected));
