@@ -11,9 +11,12 @@ use arrow_array::{
     Float64Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field};
+use parquet::data_type::{Int96, Int96Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use pragmark_load::{Decimals, LoadError, OnError, Opening, Summary, load, open};
 
-use crate::{Desk, library, run};
+use crate::{Desk, library, refused, run};
 
 fn parquet(desk: &Desk, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
@@ -233,4 +236,63 @@ fn a_row_without_a_counterpart_in_sqlite_does_not_disturb_the_nested_ones() {
     assert_eq!(run(&input, &request).unwrap().rejected, 1);
     let expected = ["[\"1970-01-01\"]", "[\"1970-01-01\",\"1970-01-02\"]", "[]"];
     assert_eq!(desk.rows("SELECT days FROM t"), expected);
+}
+
+/// A column of timestamps of 96 bits, as days and nanoseconds since 1970; `None` is NULL.
+fn int96(desk: &Desk, values: &[Option<(i64, u64)>]) -> PathBuf {
+    let path = desk.path("a.parquet");
+    let schema = parse_message_type("message m { optional int96 at; }").unwrap();
+    let file = File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let written = values.iter().flatten().map(|(day, nanoseconds)| {
+        let day = u32::try_from(day + 2_440_588).unwrap();
+        Int96::from(vec![*nanoseconds as u32, (nanoseconds >> 32) as u32, day])
+    });
+    let levels: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
+    let writing = column.typed::<Int96Type>();
+    writing
+        .write_batch(&written.collect::<Vec<_>>(), Some(&levels), None)
+        .unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    path
+}
+
+/// 0001-01-01 and 9999-12-31.
+const FIRST: i64 = -719_162;
+const LAST: i64 = 2_932_896;
+
+#[test]
+fn timestamps_of_96_bits_keep_their_years() {
+    let desk = Desk::new();
+    let values = [
+        Some((FIRST, 0)),
+        None,
+        Some((0, 1_000)),
+        Some((LAST, 86_399_999_999_000)),
+    ];
+    run(&int96(&desk, &values), &desk.request()).unwrap();
+    let expected = [
+        "0001-01-01T00:00:00.000000",
+        "NULL",
+        "1970-01-01T00:00:00.000001",
+        "9999-12-31T23:59:59.999999",
+    ];
+    assert_eq!(desk.rows("SELECT at FROM t"), expected);
+}
+
+#[test]
+fn timestamps_of_96_bits_keep_their_nanoseconds_or_are_refused() {
+    let desk = Desk::new();
+    let fine = Some((0, 1));
+    run(&int96(&desk, &[fine]), &desk.request()).unwrap();
+    let expected = ["1970-01-01T00:00:00.000000001"];
+    assert_eq!(desk.rows("SELECT at FROM t"), expected);
+    let desk = Desk::new();
+    let message = refused(&int96(&desk, &[fine, Some((LAST, 0))]), &desk.request());
+    assert!(message.contains("its column at has INT96"), "{message}");
+    assert!(!desk.database().exists());
 }

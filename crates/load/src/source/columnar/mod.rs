@@ -1,5 +1,6 @@
 //! Files that are columnar already: Parquet and Arrow IPC (Feather).
 
+mod int96;
 mod ipc;
 
 use std::fs::File;
@@ -11,7 +12,9 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 
 use super::arrow::columns_of;
 use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
@@ -91,22 +94,22 @@ fn parquet(
     only: &[String],
 ) -> Result<ColumnarSource, LoadError> {
     let total_bytes = length(&name, &file)?;
-    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| LoadError::form(&name, error))?;
+    let unusable = |error| LoadError::form(&name, error);
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(unusable)?;
+    let roots = roots(&name, metadata.schema(), decimals, only)?;
+    let metadata = with_all_years(&name, &file, metadata, &roots)?;
+    let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
     let rows = builder.metadata().file_metadata().num_rows();
     // A negative number is damage, which reading will find.
     let rows = u64::try_from(rows).unwrap_or(0);
     let mut schema = Arc::clone(builder.schema());
     if !only.is_empty() {
-        let mut at = positions(&name, &columns_of(&schema, decimals), only)?;
-        at.sort_unstable();
-        at.dedup();
         // Not by names, in which the library takes a dot for the way into a nested column.
-        let mask = ProjectionMask::roots(builder.parquet_schema(), at.iter().copied());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
         builder = builder.with_projection(mask);
         schema = Arc::new(
             schema
-                .project(&at)
+                .project(&roots)
                 .map_err(|error| LoadError::form(&name, error))?,
         );
     }
@@ -118,7 +121,7 @@ fn parquet(
     let reader = builder
         .with_batch_size(rows_at_a_time(rows_of_file, bytes))
         .build()
-        .map_err(|error| LoadError::form(&name, error))?;
+        .map_err(unusable)?;
     let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
     Ok(ColumnarSource::new(
         name,
@@ -127,6 +130,37 @@ fn parquet(
         extent,
         (total_bytes, decimals),
     ))
+}
+
+/// The numbers of the columns to read, in the order of the file.
+fn roots(
+    name: &str,
+    schema: &Schema,
+    decimals: Decimals,
+    only: &[String],
+) -> Result<Vec<usize>, LoadError> {
+    if only.is_empty() {
+        return Ok((0..schema.fields().len()).collect());
+    }
+    let mut roots = positions(name, &columns_of(schema, decimals), only)?;
+    roots.sort_unstable();
+    roots.dedup();
+    Ok(roots)
+}
+
+/// The metadata with which the library reads the timestamps of these columns whatever their years.
+fn with_all_years(
+    name: &str,
+    file: &File,
+    metadata: ArrowReaderMetadata,
+    roots: &[usize],
+) -> Result<ArrowReaderMetadata, LoadError> {
+    let Some(schema) = int96::schema(name, file, &metadata, roots)? else {
+        return Ok(metadata);
+    };
+    let options = ArrowReaderOptions::new().with_schema(schema);
+    ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)
+        .map_err(|error| LoadError::form(name, error))
 }
 
 fn arrow_ipc(
