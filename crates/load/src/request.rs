@@ -178,7 +178,7 @@ pub struct Summary {
     pub why_reread: Option<String>,
     /// Full-text indexes over an earlier table of this name, filled again from the new one.
     pub rebuilt: Vec<String>,
-    /// Full-text indexes over the table that lack the rows appended: no trigger of the table names them.
+    /// Full-text indexes over the table that lack the rows appended: no trigger inserts them.
     pub stale: Vec<String>,
     /// The columns of decimals, by name, with the number of digits after the point.
     pub decimals: Vec<(String, i8)>,

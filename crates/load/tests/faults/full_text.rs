@@ -141,3 +141,42 @@ fn appended_rows_that_an_index_lacks_are_reported() {
     assert_eq!(summary.stale, Vec::<String>::new());
     assert_eq!(desk.rows("SELECT rowid FROM t_fts('plum')"), ["3"]);
 }
+
+#[test]
+fn an_index_is_known_however_its_definition_is_written() {
+    for using in [
+        "USING  fts5",
+        "USING\nfts5",
+        "USING\t\"fts5\"",
+        "USING/**/fts5",
+    ] {
+        let desk = Desk::new();
+        loaded(&desk, "id,text\n1,apple\n2,pear\n", &desk.request());
+        let sql = format!("CREATE VIRTUAL TABLE f {using}(text, content=t)");
+        desk.connection().execute(&sql).unwrap();
+        let mut request = desk.request();
+        request.mode = Mode::Replace;
+        let summary = loaded(&desk, "id,text\n1,pear\n2,apple\n", &request);
+        assert_eq!(summary.rebuilt, ["f"], "{using}");
+        assert_eq!(desk.rows("SELECT rowid FROM f('apple')"), ["2"], "{using}");
+    }
+}
+
+#[test]
+fn a_trigger_that_only_shares_the_name_of_an_index_does_not_keep_it_up() {
+    let desk = Desk::new();
+    let mut request = desk.request();
+    request.table.name = "docs".to_owned();
+    loaded(&desk, "id,text\n1,apple\n", &request);
+    desk.connection()
+        .execute(
+            "CREATE VIRTUAL TABLE doc USING fts5(text, content=docs); CREATE TABLE log(id);
+             CREATE TRIGGER docs_ai AFTER INSERT ON docs BEGIN
+               INSERT INTO log VALUES (new.id);
+             END",
+        )
+        .unwrap();
+    request.mode = Mode::Append;
+    let summary = loaded(&desk, "id,text\n2,pear\n", &request);
+    assert_eq!(summary.stale, ["doc"]);
+}

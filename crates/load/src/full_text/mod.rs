@@ -2,6 +2,9 @@
 //! (<https://sqlite.org/fts5.html#external_content_tables>), so that no text is stored twice. Such an index
 //! does not notice that the table changes, so what is there already is brought up to date or reported.
 
+mod definition;
+mod tokens;
+
 use engine::{Connection, Value};
 
 use crate::error::LoadError;
@@ -9,6 +12,7 @@ use crate::feed::{Feed, Phase};
 use crate::request::{Mode, Request};
 use crate::table::{list, quoted, same};
 use crate::target::{object, rowid_alias};
+use definition::{VirtualTable, inserts_into};
 
 /// A full-text index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +45,7 @@ impl FullText {
         if object(connection, &name)?.is_none() {
             return Ok(());
         }
-        if mode == Mode::Replace && is_full_text(connection, &name)? {
+        if mode == Mode::Replace && is_fts5(connection, &name)? {
             connection.execute(&format!("DROP TABLE {}", quoted(&name)))?;
             return Ok(());
         }
@@ -177,25 +181,40 @@ pub(crate) fn fill(
     })
 }
 
-/// Whether a trigger of the table names an index.
+/// Whether a trigger inserts into an index what is inserted into the table.
 fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool, LoadError> {
     let sql = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'";
-    let index = index.to_ascii_lowercase();
     Ok(pairs(connection, sql)?
         .iter()
-        .any(|(of, sql)| same(of, table) && sql.to_ascii_lowercase().contains(&index)))
+        .any(|(of, sql)| same(of, table) && inserts_into(sql, index)))
 }
 
 /// The full-text indexes that read their text from this table.
+///
+/// # Errors
+/// The definition of a table that may be one has an unknown form.
 fn over(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+    let mut indexes = Vec::new();
+    for (name, sql) in virtual_tables(connection)? {
+        let definition = VirtualTable::of(&sql).ok_or_else(|| {
+            LoadError::Definition(format!(
+                "the definition of {name} cannot be understood, which may be a full-text index over {table}; \
+                 drop it first, and create it again after the load: {sql}"
+            ))
+        })?;
+        let reads = |content: &String| same(content, table);
+        if definition.is_full_text() && definition.content.as_ref().is_some_and(reads) {
+            indexes.push(name);
+        }
+    }
+    Ok(indexes)
+}
+
+/// Names and definitions of the virtual tables that may be full-text indexes.
+fn virtual_tables(connection: &Connection) -> Result<Vec<(String, String)>, LoadError> {
     let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' \
                AND sql LIKE 'CREATE VIRTUAL TABLE%USING%fts%' ORDER BY rowid";
-    let tables = pairs(connection, sql)?.into_iter();
-    let reads = |sql: &str| content(sql).is_some_and(|content| same(&content, table));
-    Ok(tables
-        .filter(|(_, sql)| reads(sql))
-        .map(|(name, _)| name)
-        .collect())
+    pairs(connection, sql)
 }
 
 /// Rows of two texts.
@@ -208,88 +227,10 @@ fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>, Lo
         .collect())
 }
 
-/// The table that the definition of a full-text index names as its external content.
-fn content(sql: &str) -> Option<String> {
-    let using = sql.to_ascii_lowercase().find("using fts")?;
-    let (_, arguments) = sql[using..].split_once('(')?;
-    let arguments = arguments.trim_end().trim_end_matches(';').trim_end();
-    let arguments = split_arguments(arguments.strip_suffix(')')?);
-    arguments.into_iter().find_map(|argument| {
-        let (name, value) = argument.split_once('=')?;
-        same(name.trim(), "content").then(|| unquoted(value.trim()))
-    })
-}
-
-/// What stands between commas that are not in quotes.
-fn split_arguments(text: &str) -> Vec<&str> {
-    let mut quote = None;
-    text.split(|character| {
-        match (quote, character) {
-            (None, ',') => return true,
-            (None, '\'' | '"' | '`') => quote = Some(character),
-            (None, '[') => quote = Some(']'),
-            (Some(end), character) if end == character => quote = None,
-            _ => {}
-        }
-        false
-    })
-    .collect()
-}
-
-/// A name without the quotes around it.
-fn unquoted(name: &str) -> String {
-    let mut characters = name.chars();
-    match (characters.next(), characters.next_back()) {
-        (Some('['), Some(']')) => characters.collect(),
-        (Some(quote @ ('\'' | '"' | '`')), Some(end)) if quote == end => characters
-            .as_str()
-            .replace(&format!("{quote}{quote}"), &quote.to_string()),
-        _ => name.to_owned(),
-    }
-}
-
-/// Whether a table is a full-text index.
-fn is_full_text(connection: &Connection, name: &str) -> Result<bool, LoadError> {
-    let sql = format!(
-        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND lower(name) = lower('{}') \
-         AND sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'",
-        name.replace('\'', "''")
-    );
-    Ok(connection.query_i64(&sql)? > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_that_an_index_reads_from_is_found_in_its_definition() {
-        for (sql, table) in [
-            ("CREATE VIRTUAL TABLE f USING fts5(a, content=t)", Some("t")),
-            (
-                "create virtual table f using FTS5 (a, Content = \"my \"\"t\"\"\" , b);",
-                Some("my \"t\""),
-            ),
-            (
-                "CREATE VIRTUAL TABLE f USING fts4(content='it''s', a)",
-                Some("it's"),
-            ),
-            (
-                "CREATE VIRTUAL TABLE f USING fts5(a, content=[t], content_rowid=id)",
-                Some("t"),
-            ),
-            ("CREATE VIRTUAL TABLE f USING fts5(a, content='')", Some("")),
-            (
-                "CREATE VIRTUAL TABLE f USING fts5(a, tokenize = \"x, content=t\")",
-                None,
-            ),
-            ("CREATE VIRTUAL TABLE f USING fts5(content, t)", None),
-            (
-                "CREATE VIRTUAL TABLE f USING fts5(a, content_rowid=t)",
-                None,
-            ),
-        ] {
-            assert_eq!(content(sql).as_deref(), table, "{sql}");
-        }
-    }
+/// Whether a table is an index of FTS5.
+fn is_fts5(connection: &Connection, name: &str) -> Result<bool, LoadError> {
+    let is_index = |(known, sql): &(String, String)| {
+        same(known, name) && VirtualTable::of(sql).is_some_and(|definition| definition.is_fts5())
+    };
+    Ok(virtual_tables(connection)?.iter().any(is_index))
 }
