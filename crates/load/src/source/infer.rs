@@ -11,10 +11,11 @@ use crate::affinity::Affinity;
 pub(crate) enum Kind {
     /// No value seen.
     Unknown,
-    /// Integers that SQLite keeps as such, without leading zeros.
+    /// Integers that a REAL keeps too, without leading zeros.
     Integer,
-    /// Integers, some of which SQLite cannot keep: they stay texts, unless there are numbers with
-    /// fractions among them, which lose digits anyway.
+    /// Integers that SQLite keeps as such, some of which a REAL would round.
+    WideInteger,
+    /// Integers, some of which SQLite cannot keep: they stay texts.
     LongInteger,
     /// Numbers.
     Real,
@@ -39,8 +40,11 @@ impl Kind {
 
     /// The kind of what has digits only; none for anything else.
     pub(crate) fn of_digits(text: &[u8]) -> Option<Kind> {
-        if integer(text).is_some() {
-            return Some(Kind::Integer);
+        if let Some(value) = integer(text) {
+            return Some(match value.unsigned_abs() <= EXACT {
+                true => Kind::Integer,
+                false => Kind::WideInteger,
+            });
         }
         let digits = text.strip_prefix(b"-").unwrap_or(text);
         if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -48,16 +52,31 @@ impl Kind {
         }
         let fits = str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok());
         Some(if fits {
-            Kind::Integer
+            Kind::WideInteger
         } else {
             Kind::LongInteger
         })
     }
 
+    /// The kind of values of both kinds.
+    #[inline]
+    pub(super) fn with(self, other: Kind) -> Kind {
+        match (self, other) {
+            // As floating point numbers the integers would lose digits.
+            (Kind::Real, other) | (other, Kind::Real) if other.is_beyond_real() => Kind::Text,
+            (one, other) => one.max(other),
+        }
+    }
+
+    /// Whether there are integers among the values that a REAL would round.
+    pub(super) fn is_beyond_real(self) -> bool {
+        matches!(self, Kind::WideInteger | Kind::LongInteger)
+    }
+
     /// The declared type for values of this kind.
     pub(crate) fn declared(self) -> &'static str {
         match self {
-            Kind::Integer => "INTEGER",
+            Kind::Integer | Kind::WideInteger => "INTEGER",
             Kind::Real => "REAL",
             // As a number it would lose digits.
             Kind::LongInteger | Kind::Text | Kind::Unknown => "TEXT",
@@ -86,13 +105,21 @@ impl Seen {
     /// Sees a value of this kind.
     #[inline]
     pub(crate) fn see(&mut self, kind: Kind, row: u64, value: &[u8]) {
-        if kind > self.kind {
-            self.kind = kind;
+        let both = self.kind.with(kind);
+        if both == self.kind {
+            return;
+        }
+        let is_decided = self.decided.is_some() && both.declared() == self.kind.declared();
+        self.kind = both;
+        if !is_decided {
             let value = String::from_utf8_lossy(value);
             self.decided = Some((row, value.chars().take(LONGEST_VALUE).collect()));
         }
     }
 }
+
+/// Up to here every integer is a floating point number.
+pub(crate) const EXACT: u64 = 1 << 53;
 
 /// Whether a number has a zero before its other digits.
 #[inline]
@@ -109,9 +136,12 @@ pub(crate) fn is_changed_by(affinity: Affinity, text: &[u8]) -> bool {
         || text.starts_with(b"+")
         || is_blank(text.first())
         || is_blank(text.last());
-    let may_be_long = text.len() > 18 && affinity != Affinity::Real;
+    let loses_digits = |kind: Kind| match affinity {
+        Affinity::Real => kind.is_beyond_real(),
+        _ => kind == Kind::LongInteger,
+    };
     is_padded && is_number_to_sqlite(text)
-        || may_be_long && Kind::of_digits(text) == Some(Kind::LongInteger)
+        || text.len() > 15 && Kind::of_digits(text).is_some_and(loses_digits)
 }
 
 /// What SQLite allows around a number.
@@ -240,10 +270,13 @@ mod tests {
         for (text, kind) in [
             ("0", Kind::Integer),
             ("-17", Kind::Integer),
-            ("999999999999999999", Kind::Integer),
-            ("1234567890123456789", Kind::Integer),
-            ("9223372036854775807", Kind::Integer),
-            ("-9223372036854775808", Kind::Integer),
+            ("9007199254740992", Kind::Integer),
+            ("-9007199254740992", Kind::Integer),
+            ("9007199254740993", Kind::WideInteger),
+            ("-9007199254740993", Kind::WideInteger),
+            ("1234567890123456789", Kind::WideInteger),
+            ("9223372036854775807", Kind::WideInteger),
+            ("-9223372036854775808", Kind::WideInteger),
             ("9223372036854775808", Kind::LongInteger),
             ("9999999999999999999", Kind::LongInteger),
             ("9999999999999999999.0", Kind::Real),
@@ -267,14 +300,34 @@ mod tests {
     }
 
     #[test]
-    fn a_long_integer_makes_a_text_of_integers_and_not_of_other_numbers() {
+    fn integers_that_the_type_of_the_others_would_round_make_a_text() {
         let column = |texts: &[&str]| {
             let kinds = texts.iter().map(|text| Kind::of(text.as_bytes()));
-            kinds.fold(Kind::Unknown, Kind::max).declared()
+            kinds.fold(Kind::Unknown, Kind::with).declared()
         };
         assert_eq!(column(&["1", "18446744073709551616"]), "TEXT");
-        assert_eq!(column(&["0.5", "100000000000000000000", "2"]), "REAL");
+        assert_eq!(column(&["1", "9007199254740993"]), "INTEGER");
+        assert_eq!(column(&["0.5", "9007199254740992", "2"]), "REAL");
+        assert_eq!(column(&["0.5", "9007199254740993", "2"]), "TEXT");
+        assert_eq!(column(&["9007199254740993", "0.5"]), "TEXT");
         assert_eq!(column(&["0.5", "100000000000000000000", "x"]), "TEXT");
+    }
+
+    #[test]
+    fn the_value_that_decides_is_the_first_that_needs_the_type() {
+        let decided = |values: &[&str]| {
+            let mut seen = Seen::NOTHING;
+            for (row, value) in (1..).zip(values) {
+                seen.see(Kind::of(value.as_bytes()), row, value.as_bytes());
+            }
+            (seen.kind.declared(), seen.decided.map(|(row, _)| row))
+        };
+        assert_eq!(decided(&["1", "9007199254740993"]), ("INTEGER", Some(1)));
+        assert_eq!(decided(&["1", "0.5", "2"]), ("REAL", Some(2)));
+        assert_eq!(
+            decided(&["1", "0.5", "9007199254740993", "x"]),
+            ("TEXT", Some(3))
+        );
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct SourceInfo {
     pub typed: Vec<bool>,
     /// The value that decided the type of each column, where values did.
     pub decided: Vec<Option<Deciding>>,
+    /// Whether each column has integers, as far as they were seen, that a REAL would round.
+    pub beyond_real: Vec<bool>,
     /// Whether each column holds text by its type.
     pub texts: Vec<bool>,
     /// The columns of decimals, by name, with the number of digits after the point.
@@ -84,6 +86,7 @@ impl SourceInfo {
             is_named: true,
             typed: vec![true; columns.len()],
             decided: vec![None; columns.len()],
+            beyond_real: vec![false; columns.len()],
             texts: columns.iter().map(is_text).collect(),
             columns,
             decimals: Vec::new(),

@@ -49,6 +49,7 @@ impl Renamed {
         if let Some(name) = file_column {
             info.columns.push(Column::new(name, "TEXT"));
             info.typed.push(true);
+            info.beyond_real.push(false);
             info.texts.push(true);
             info.decided.push(None);
         }

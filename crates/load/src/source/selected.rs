@@ -23,6 +23,7 @@ impl Selected {
         let info = SourceInfo {
             columns: order.iter().map(|at| of.columns[*at].clone()).collect(),
             typed: order.iter().map(|at| of.typed[*at]).collect(),
+            beyond_real: order.iter().map(|at| of.beyond_real[*at]).collect(),
             decided: order.iter().map(|at| of.decided[*at].clone()).collect(),
             texts: order.iter().map(|at| of.texts[*at]).collect(),
             ..of.clone()

@@ -54,8 +54,15 @@ fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
     for (number, at) in order.into_iter().enumerate() {
         let (column, typed) = (&mut info.columns[number], &mut info.typed[number]);
         let (found, is_typed) = (&source.columns()[at], source.info().typed[at]);
+        let is_beyond_real = info.beyond_real[number] || source.info().beyond_real[at];
+        info.beyond_real[number] = is_beyond_real;
         let declared = match (is_typed, *typed) {
-            (true, true) => common(&column.declared, &found.declared),
+            (true, true) => match common(&column.declared, &found.declared) {
+                common if is_beyond_real && Affinity::of(&common) == Affinity::Real => {
+                    Affinity::Text.declared().to_owned()
+                }
+                common => common,
+            },
             (true, false) => found.declared.clone(),
             (false, _) => column.declared.clone(),
         };

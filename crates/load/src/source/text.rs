@@ -61,6 +61,7 @@ impl<F: Format> TextSource<F> {
         }
         let is_text = |kind| kind == Kind::Text || is_all_text;
         self.info.texts = kinds.clone().map(is_text).collect();
+        self.info.beyond_real = kinds.clone().map(Kind::is_beyond_real).collect();
         self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
         let deciding = |(row, value): (u64, String)| Deciding {
             row: self.info.locations.find(row),

@@ -12,6 +12,7 @@ use engine::ValueRef;
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
 use crate::error::LoadError;
+use crate::source::infer::EXACT;
 
 /// Gathers rows into batches.
 pub(super) struct Gathering {
@@ -145,9 +146,6 @@ impl Gathering {
 /// row, and thousands of them may wait for their turn.
 const FEW: usize = 16;
 const FEW_BYTES: usize = 128;
-
-/// Up to here every integer is a floating point number.
-const EXACT: u64 = 1 << 53;
 
 /// Whether an integer may stand among floating point numbers: columns of these affinities keep a number,
 /// in whichever form it comes, in the form they prefer.

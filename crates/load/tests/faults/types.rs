@@ -21,7 +21,7 @@ fn run_once(text: String, request: &Request) -> Result<Summary, LoadError> {
     load(&library(), &mut source, request, &mut |_| true)
 }
 
-const CHANGED: [(&str, &str, &str); 9] = [
+const CHANGED: [(&str, &str, &str); 12] = [
     ("1", "01234", "INTEGER"),
     ("1", "-01", "INTEGER"),
     ("1", "12345678901234567890", "INTEGER"),
@@ -31,6 +31,9 @@ const CHANGED: [(&str, &str, &str); 9] = [
     ("1.5", "0123.50", "REAL"),
     ("1.5", "+0.5", "REAL"),
     ("1.5", "\"00\"", "REAL"),
+    ("1.5", "9007199254740993", "REAL"),
+    ("1.5", "-9007199254740993", "REAL"),
+    ("1.5", "12345678901234567890", "REAL"),
 ];
 
 #[test]
@@ -76,7 +79,15 @@ fn what_the_type_leaves_as_it_is_is_loaded_in_one_go() {
         ("1", "", "null|NULL"),
         ("1", "1-2", "text|1-2"),
         ("1.5", "0.25", "real|0.25"),
-        ("1.5", "12345678901234567890", "real|1.2345678901234567e19"),
+        ("1.5", "9007199254740992", "real|9007199254740992.0"),
+        (
+            "1.5",
+            "12345678901234567890.5",
+            "real|1.2345678901234567e19",
+        ),
+        ("1", "5.0", "integer|5"),
+        ("1", "1e3", "integer|1000"),
+        ("1", "0.1234567890123456789012", "real|0.12345678901234568"),
         ("a", "007", "text|007"),
     ] {
         let desk = Desk::new();
@@ -155,6 +166,11 @@ fn values_of_json_keep_their_digits_and_their_types() {
         ),
         ("1", "\"01234\"", ["text|1", "text|01234"]),
         ("1.5", "\"2\"", ["text|1.5", "text|2"]),
+        (
+            "1.5",
+            "9007199254740993",
+            ["text|1.5", "text|9007199254740993"],
+        ),
         ("null", "7", ["null|NULL", "integer|7"]),
     ] {
         let desk = Desk::new();
@@ -199,6 +215,21 @@ fn one_of_several_inputs_can_change_the_type_of_all() {
     let found = desk.rows("SELECT DISTINCT typeof(w), w FROM t WHERE w IS NOT NULL ORDER BY rowid");
     assert_eq!(found, ["text|2", "text|03", "text|3", "text|4"]);
     assert_eq!(source.info().columns.len(), 2);
+}
+
+#[test]
+fn integers_of_one_input_that_the_reals_of_another_would_round_make_a_text() {
+    let (reals, integers) = (late("0.5", "0.25"), late("1", "9007199254740993"));
+    for (first, second) in [(&reals, &integers), (&integers, &reals)] {
+        let desk = Desk::new();
+        let inputs = [desk.write("a.csv", first), desk.write("b.csv", second)];
+        let mut source = open(&inputs, &Opening::new(&library())).unwrap();
+        let summary = load(&library(), &mut *source, &desk.request(), &mut |_| true).unwrap();
+        assert!(summary.why_reread.unwrap().contains("9007199254740993"));
+        let expected = ["text|0.25", "text|0.5", "text|1", "text|9007199254740993"];
+        let sql = "SELECT DISTINCT typeof(v), v FROM t ORDER BY v";
+        assert_eq!(desk.rows(sql), expected);
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::affinity::Affinity;
 use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
 use crate::error::LoadError;
 use crate::source::blocks::{Format, Parsed};
-use crate::source::infer::{has_leading_zero, integer, is_changed_by, real};
+use crate::source::infer::{EXACT, has_leading_zero, integer, is_changed_by, real};
 use crate::source::{Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
@@ -236,7 +236,7 @@ impl<'r> Block<'r> {
             },
             Some(Affinity::Real) => match typing {
                 Typing::Declared => self.reals(column, rows, real),
-                _ => self.reals(column, rows, |text| kept(text, real)),
+                _ => self.reals(column, rows, kept_real),
             },
             Some(Affinity::Text | Affinity::Blob) | None => None,
         };
@@ -337,6 +337,13 @@ fn kept<T>(text: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
         return None;
     }
     parse(text)
+}
+
+/// The number that a text is, if it is not an integer that it rounds.
+#[inline]
+fn kept_real(text: &[u8]) -> Option<f64> {
+    kept(text, real)
+        .filter(|value| value.abs() < EXACT as f64 || !is_changed_by(Affinity::Real, text))
 }
 
 /// The bytes of a field, its doubled quotes made single.
