@@ -226,6 +226,14 @@ impl LoadError {
         )
     }
 
+    /// A thread that reads an input has ended before the end of it: it panicked.
+    pub(crate) fn died(input: &str) -> LoadError {
+        LoadError::Read {
+            input: input.to_owned(),
+            source: std::io::Error::other("the thread that reads it ended before its end"),
+        }
+    }
+
     /// What is wrong with the form of an input.
     pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
         LoadError::Form {

@@ -118,7 +118,7 @@ impl Source for DatabaseSource {
         let Some(batches) = &self.batches else {
             return Ok(None);
         };
-        let batch = batches.next(&self.stop).transpose();
+        let batch = batches.next(&self.stop);
         if !matches!(batch, Ok(Some(_))) {
             self.batches = None;
         }

@@ -24,10 +24,15 @@ const AHEAD: usize = 2;
 
 /// Batches of the thread that reads.
 pub(super) struct Batches {
+    /// The name of the input.
+    input: String,
     /// Asks for one more, where they are not read ahead.
     orders: Option<Sender<()>>,
-    received: Receiver<Result<Batch, LoadError>>,
+    received: Receiver<Message>,
 }
+
+/// What the thread sends: a batch, an error, or `None` at the end.
+type Message = Result<Option<Batch>, LoadError>;
 
 /// A query to be read.
 pub(super) struct Reading {
@@ -41,7 +46,7 @@ pub(super) struct Reading {
 
 /// Where batches go.
 struct Outlet {
-    batches: SyncSender<Result<Batch, LoadError>>,
+    batches: SyncSender<Message>,
     /// Whose orders are waited for before a batch is read.
     orders: Option<Receiver<()>>,
     stop: Arc<AtomicBool>,
@@ -57,18 +62,20 @@ impl Outlet {
 
     /// Sends a batch and waits until another one is wanted; false where none is any more.
     fn send(&self, batch: Batch) -> bool {
-        self.batches.send(Ok(batch)).is_ok() && !self.stop.load(Ordering::Relaxed) && self.wait()
+        self.batches.send(Ok(Some(batch))).is_ok()
+            && !self.stop.load(Ordering::Relaxed)
+            && self.wait()
     }
 }
 
 impl Batches {
     /// The next batch; `None` at the end, or once `stop` is true.
-    pub(super) fn next(&self, stop: &AtomicBool) -> Option<Result<Batch, LoadError>> {
+    pub(super) fn next(&self, stop: &AtomicBool) -> Result<Option<Batch>, LoadError> {
         if let Some(orders) = &self.orders {
             // A reader that has ended sends nothing more.
             let _ = orders.send(());
         }
-        receive(&self.received, stop)
+        receive(&self.received, stop, &self.input)?.unwrap_or(Ok(None))
     }
 }
 
@@ -88,14 +95,15 @@ impl Reading {
             orders: on_demand.then_some(ordered),
             stop: Arc::clone(stop),
         };
+        let input = self.input.clone();
         std::thread::spawn(move || {
-            if let Err(error) = self.read(&connection, &outlet) {
-                // If nobody takes it, nobody wants to know.
-                let error = error.in_database(Path::new(&self.input));
-                let _ = outlet.batches.send(Err(error));
-            }
+            let end = self.read(&connection, &outlet);
+            let end = end.map_err(|error| error.in_database(Path::new(&self.input)));
+            // If nobody takes it, nobody wants to know.
+            let _ = outlet.batches.send(end.map(|()| None));
         });
         Batches {
+            input,
             orders: on_demand.then_some(orders),
             received,
         }
@@ -175,4 +183,27 @@ fn is_full(gathering: &Gathering, bytes: usize) -> bool {
     gathering.rows() >= BATCH_ROWS
         || gathering.malformed() >= BATCH_MALFORMED
         || bytes >= BATCH_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_dies_is_not_the_end_of_the_rows() {
+        let (sender, received) = sync_channel(AHEAD);
+        let batches = Batches {
+            input: "a.db".to_owned(),
+            orders: None,
+            received,
+        };
+        sender.send(Ok(None)).unwrap();
+        drop(sender);
+        let stop = AtomicBool::new(false);
+        assert!(batches.next(&stop).unwrap().is_none());
+        let error = batches.next(&stop).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read a.db: the thread"), "{error}");
+        stop.store(true, Ordering::Relaxed);
+        assert!(batches.next(&stop).unwrap().is_none());
+    }
 }

@@ -4,6 +4,9 @@
 //! It stands apart because CSV and JSON Lines differ only in where records end and what they mean. Memory
 //! is bounded by the number of blocks under way.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -232,8 +235,8 @@ type Answer = Result<(Parsed, u64), LoadError>;
 
 /// Where the answers come from.
 enum Supply<F> {
-    /// Other threads, in the order of the input.
-    Threads(Receiver<Receiver<Answer>>),
+    /// Other threads, in the order of the input, `None` at its end.
+    Threads(Receiver<Option<Receiver<Answer>>>),
     /// The thread that asks.
     Demand(Box<Text>, F),
 }
@@ -243,6 +246,8 @@ enum Supply<F> {
 /// The threads that read and parse it end by themselves when this is dropped. They are not waited for: one
 /// of them may be waiting for standard input, which may never end.
 pub(super) struct Batches<F> {
+    /// The name of the input.
+    input: String,
     supply: Supply<F>,
     ready: VecDeque<Batch>,
     /// The numbers given to rows before.
@@ -263,20 +268,22 @@ impl<F: Format> Batches<F> {
             let (waiting, format) = (Arc::clone(&waiting), Arc::clone(&format));
             std::thread::spawn(move || parse(&waiting, &*format));
         }
-        let unit = format.unit();
+        let (input, unit) = (text.input.name().to_owned(), format.unit());
         let (order, answers) = sync_channel(2 * parsers);
         std::thread::spawn(move || read(text, &*format, &jobs, &order));
-        Batches::of(Supply::Threads(answers), unit, stop)
+        Batches::of((input, unit), Supply::Threads(answers), stop)
     }
 
     /// Reads and parses only when a batch is wanted.
     pub(super) fn on_demand(text: Text, format: F) -> Batches<F> {
-        let unit = format.unit();
-        Batches::of(Supply::Demand(Box::new(text), format), unit, Arc::default())
+        let named = (text.input.name().to_owned(), format.unit());
+        let supply = Supply::Demand(Box::new(text), format);
+        Batches::of(named, supply, Arc::default())
     }
 
-    fn of(supply: Supply<F>, unit: Unit, stop: Arc<AtomicBool>) -> Batches<F> {
+    fn of((input, unit): (String, Unit), supply: Supply<F>, stop: Arc<AtomicBool>) -> Batches<F> {
         Batches {
+            input,
             supply,
             ready: VecDeque::new(),
             numbers: 0,
@@ -310,14 +317,7 @@ impl<F: Format> Batches<F> {
     fn answer(&mut self) -> Option<Answer> {
         match &mut self.supply {
             Supply::Threads(answers) => {
-                let answer = receive(answers, &self.stop)?;
-                // A parser answers unless it panicked, in which case nothing can be relied on.
-                let answer = receive(&answer, &self.stop);
-                assert!(
-                    answer.is_some() || self.stop.load(Ordering::Relaxed),
-                    "a parser died"
-                );
-                answer
+                received(answers, &self.stop, &self.input).unwrap_or_else(|error| Some(Err(error)))
             }
             Supply::Demand(text, format) => {
                 let block = text.next_block(format).transpose()?;
@@ -350,13 +350,32 @@ pub(super) fn shift(batch: &mut Batch, by: u64) {
     }
 }
 
-/// Waits as long as somebody wants the answer; `None` when nothing will come.
-pub(super) fn receive<T>(from: &Receiver<T>, stop: &AtomicBool) -> Option<T> {
+/// What became of the next block; `None` at the end, or when nobody wants it any more.
+fn received(
+    answers: &Receiver<Option<Receiver<Answer>>>,
+    stop: &AtomicBool,
+    input: &str,
+) -> Result<Option<Answer>, LoadError> {
+    match receive(answers, stop, input)? {
+        Some(Some(answer)) => receive(&answer, stop, input),
+        Some(None) | None => Ok(None),
+    }
+}
+
+/// Waits for what a thread sends; `None` when nobody wants it any more.
+///
+/// # Errors
+/// The thread has ended without an answer: it panicked, and nothing can be relied on.
+pub(super) fn receive<T>(
+    from: &Receiver<T>,
+    stop: &AtomicBool,
+    input: &str,
+) -> Result<Option<T>, LoadError> {
     loop {
         match from.recv_timeout(LOOK) {
-            Ok(value) => return Some(value),
-            Err(RecvTimeoutError::Disconnected) => return None,
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return None,
+            Ok(value) => return Ok(Some(value)),
+            Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => return Err(LoadError::died(input)),
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
@@ -367,17 +386,20 @@ fn read(
     mut text: Text,
     format: &impl Format,
     jobs: &SyncSender<Job>,
-    order: &SyncSender<Receiver<Answer>>,
+    order: &SyncSender<Option<Receiver<Answer>>>,
 ) {
     loop {
         let (answer, answered) = sync_channel(1);
         let block = match text.next_block(format) {
-            Ok(None) => return,
             Ok(Some(block)) => block,
+            // If nobody takes the end, nobody wants to know.
+            Ok(None) => {
+                let _ = order.send(None);
+                return;
+            }
             Err(error) => {
-                // If nobody takes it, nobody wants to know.
                 if answer.send(Err(error)).is_ok() {
-                    let _ = order.send(answered);
+                    let _ = order.send(Some(answered));
                 }
                 return;
             }
@@ -387,7 +409,7 @@ fn read(
             bytes_read: text.input.bytes_read(),
             answer,
         };
-        if order.send(answered).is_err() || jobs.send(job).is_err() {
+        if order.send(Some(answered)).is_err() || jobs.send(job).is_err() {
             return;
         }
     }
@@ -408,48 +430,5 @@ fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl Format) {
             .map(|parsed| (parsed, job.bytes_read));
         // If nobody waits for it, the load has ended; the next block will not come.
         let _ = job.answer.send(answer);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Lines of which nothing is known but their number.
-    struct Lines;
-
-    impl Format for Lines {
-        fn store_as(&mut self, _affinities: &[Affinity]) {}
-
-        fn unit(&self) -> Unit {
-            Unit::Line
-        }
-
-        fn cut(&self, bytes: &[u8]) -> usize {
-            memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
-        }
-
-        fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
-            Ok(Parsed {
-                batches: Vec::new(),
-                numbers: memchr::memchr_iter(b'\n', bytes).count() as u64,
-            })
-        }
-
-        fn too_long(&self, megabytes: usize) -> String {
-            format!("longer than {megabytes} MiB")
-        }
-    }
-
-    #[test]
-    fn a_record_that_is_too_long_is_named_by_its_number() {
-        let line = format!("{}\n", "x".repeat(1_000));
-        let long = "x".repeat(5 * BLOCK);
-        let input = Input::from_bytes("test", (line.repeat(3_000) + &long).into_bytes()).unwrap();
-        let mut text = Text::open(input).unwrap();
-        text.longest = BLOCK;
-        let mut batches = Batches::ahead(text, Lines, Arc::default());
-        let error = batches.next().unwrap_err().to_string();
-        assert_eq!(error, "test: line 3001: longer than 1 MiB");
     }
 }
