@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::column::Column;
+use crate::column::{Column, bit};
 
 /// The type of an array.
 #[repr(C)]
@@ -117,6 +117,23 @@ impl ArrowArray {
             private_data: std::ptr::null_mut(),
         }
     }
+
+    /// Whether its first buffer says that a row is NULL. The number of such rows may be unknown (-1).
+    ///
+    /// # Safety
+    /// The structure must be valid, and of a type whose first buffer is one of validity.
+    unsafe fn has_null(&self) -> Result<bool, String> {
+        if self.n_buffers < 1 || self.buffers.is_null() {
+            return Ok(false);
+        }
+        // SAFETY: a valid array has as many buffers as it says, the first with a bit for each row, or null.
+        unsafe {
+            let validity: *const u8 = (*self.buffers).cast();
+            let offset = count(self.offset)?;
+            let mut rows = offset..offset + count(self.length)?;
+            Ok(!validity.is_null() && rows.any(|row| !bit(validity, row)))
+        }
+    }
 }
 
 impl Drop for ArrowArray {
@@ -163,7 +180,8 @@ impl Rows {
                 schema.n_children, array.n_children
             ));
         }
-        if array.null_count > 0 {
+        // SAFETY: by the caller's word.
+        if array.null_count != 0 && unsafe { array.has_null() }? {
             return Err("a record batch cannot have rows that are entirely NULL".to_owned());
         }
         let offset = count(array.offset)?;

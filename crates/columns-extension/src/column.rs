@@ -94,7 +94,10 @@ impl Column {
                 std::ptr::null()
             }
         };
-        let dictionary = if schema.dictionary.is_null() || array.dictionary.is_null() {
+        if schema.dictionary.is_null() != array.dictionary.is_null() {
+            return Err("schema and array do not agree on whether it has a dictionary".to_owned());
+        }
+        let dictionary = if schema.dictionary.is_null() {
             None
         } else {
             // SAFETY: not null, hence valid.
@@ -246,7 +249,7 @@ fn layout(format: &str) -> Result<Layout, String> {
 /// # Safety
 /// There must be a bit of that number.
 #[inline]
-unsafe fn bit(bits: *const u8, number: usize) -> bool {
+pub(crate) unsafe fn bit(bits: *const u8, number: usize) -> bool {
     // SAFETY: by the caller's word.
     unsafe { *bits.add(number / 8) >> (number % 8) & 1 == 1 }
 }

@@ -12,6 +12,7 @@ use arrow_array::{
     Float32Array, Float64Array, Int8Array, Int64Array, LargeStringArray, NullArray, RecordBatch,
     RecordBatchIterator, StringArray, StringViewArray, StructArray, UInt64Array,
 };
+use arrow_schema::{DataType, Field};
 use engine::{Connection, Library, OpenFlags, Source, Statement, Step};
 
 /// The shared library, which cargo builds beside the test program.
@@ -46,8 +47,13 @@ struct Bound {
 
 impl Bound {
     fn new(batch: &RecordBatch) -> Bound {
-        let data = StructArray::from(batch.clone()).into_data();
-        let (array, schema) = to_ffi(&data).unwrap();
+        Bound::changed(&StructArray::from(batch.clone()), |_| ())
+    }
+
+    /// Rows whose structure is changed before it is bound.
+    fn changed(rows: &StructArray, change: impl FnOnce(&mut FFI_ArrowArray)) -> Bound {
+        let (mut array, schema) = to_ffi(&rows.to_data()).unwrap();
+        change(&mut array);
         let owned = Box::new((schema, array));
         Bound {
             pointers: Box::new(pragmark_columns::RecordBatch {
@@ -81,8 +87,11 @@ fn bind(
 
 /// The rows of a query over a batch, as text.
 fn rows_of(batch: &RecordBatch, sql: &str) -> Result<Vec<String>, String> {
+    rows_of_bound(&Bound::new(batch), sql)
+}
+
+fn rows_of_bound(bound: &Bound, sql: &str) -> Result<Vec<String>, String> {
     let connection = connection();
-    let bound = Bound::new(batch);
     let mut statement = connection.prepare(sql).map_err(|error| error.to_string())?;
     let pointer = (&raw const *bound.pointers).cast_mut().cast();
     bind(&statement, &connection, pointer, c"pragmark_record_batch");
@@ -362,4 +371,57 @@ fn a_stream_cannot_be_joined_with_itself() {
     let numbers = one(Int64Array::from(vec![1, 2, 3]));
     let join = "SELECT count(*) FROM pragmark_columns(?1) AS a JOIN pragmark_columns(?1) AS b ON a.c0 < b.c0";
     assert_eq!(rows_of(&numbers, join).unwrap(), ["3"]);
+}
+
+/// Sets a field of an array by its number in the C data interface.
+fn set(array: *mut FFI_ArrowArray, field: usize, value: isize) {
+    assert_eq!(size_of::<isize>(), size_of::<i64>());
+    // SAFETY: all of its ten fields have 64 bits; what is set here is not needed to release it.
+    unsafe { array.cast::<isize>().add(field).write(value) }
+}
+
+const NULL_COUNT: usize = 1;
+const CHILDREN: usize = 6;
+const DICTIONARY: usize = 7;
+const ALL: &str = "SELECT c0 FROM pragmark_columns(?1)";
+
+#[test]
+fn rows_that_are_entirely_null_are_refused_whether_they_are_counted_or_not() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    let field = Arc::new(Field::new("a", DataType::Int64, true));
+    let rows = |valid: Option<Vec<bool>>| {
+        let (fields, numbers) = (vec![Arc::clone(&field)].into(), vec![Arc::clone(&numbers)]);
+        StructArray::new(fields, numbers, valid.map(Into::into))
+    };
+    let read = |rows: &StructArray, null_count: isize| {
+        rows_of_bound(
+            &Bound::changed(rows, |array| set(array, NULL_COUNT, null_count)),
+            ALL,
+        )
+    };
+    for null_count in [1, -1] {
+        let error = read(&rows(Some(vec![true, false, true])), null_count).unwrap_err();
+        assert!(error.contains("entirely NULL"), "{error}");
+    }
+    assert_eq!(read(&rows(None), -1).unwrap(), ["1", "2", "3"]);
+    let valid = rows(Some(vec![false, true, true])).slice(1, 2);
+    assert_eq!(read(&valid, -1).unwrap(), ["2", "3"]);
+}
+
+#[test]
+fn keys_without_their_dictionary_are_refused() {
+    let texts: DictionaryArray<Int8Type> = vec!["x", "y"].into_iter().collect();
+    let rows = StructArray::from(one(texts));
+    let bound = Bound::changed(&rows, |array| {
+        // SAFETY: the array has one column.
+        let child = unsafe {
+            let children = (&raw mut *array)
+                .cast::<*mut *mut FFI_ArrowArray>()
+                .add(CHILDREN);
+            **children
+        };
+        set(child, DICTIONARY, 0);
+    });
+    let error = rows_of_bound(&bound, ALL).unwrap_err();
+    assert!(error.contains("dictionary"), "{error}");
 }
