@@ -4,6 +4,7 @@
 //! fraction of a second has as many digits as the column's unit, and a zone is the same in every value.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -14,9 +15,13 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::format::{Item, StrftimeItems};
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::{Datelike, NaiveDate, NaiveDateTime};
 
 use super::convert::{Unfit, check_length};
+
+/// The years that SQLite's date functions read, all of four digits
+/// (<https://sqlite.org/lang_datefunc.html#time_values>).
+const YEARS: RangeInclusive<i32> = 0..=9_999;
 
 /// More than any date and time with its zone has.
 const MOST_WIDTH: usize = 48;
@@ -24,7 +29,7 @@ const MOST_WIDTH: usize = 48;
 /// A column of dates or times as a column of texts; none for one of another type.
 ///
 /// # Errors
-/// If a value is beyond the calendar, or if the texts are too long for a column.
+/// If a value is in a year that SQLite's date functions do not read, or if the texts are too long for a column.
 pub(super) fn texts(array: &ArrayRef) -> Option<Result<ArrayRef, Unfit>> {
     use TimeUnit::*;
     Some(match array.data_type() {
@@ -119,8 +124,10 @@ where
             texts.append_null();
             continue;
         };
-        let beyond = || Unfit::Values(format!("{value} is beyond the calendar"));
-        let time = read(value).ok_or_else(beyond)?;
+        let beyond = || Unfit::Values(format!("{value} is outside of the years 0 to 9999"));
+        let time = read(value)
+            .filter(|time| YEARS.contains(&time.year()))
+            .ok_or_else(beyond)?;
         write!(texts, "{}{zone}", time.format_with_items(items.iter())).map_err(|_| beyond())?;
         texts.append_value("");
     }
@@ -131,8 +138,8 @@ where
 mod tests {
     use super::*;
     use arrow_array::{
-        Date64Array, PrimitiveArray, Time64MicrosecondArray, TimestampMillisecondArray,
-        TimestampNanosecondArray,
+        Date32Array, Date64Array, PrimitiveArray, Time64MicrosecondArray,
+        TimestampMillisecondArray, TimestampNanosecondArray,
     };
 
     fn column<T: ArrowPrimitiveType>(array: PrimitiveArray<T>) -> Vec<Option<String>> {
@@ -177,12 +184,31 @@ mod tests {
         );
     }
 
+    /// 0000-01-01 and 9999-12-31 as days.
+    const FIRST: i32 = -719_528;
+    const LAST: i32 = 2_932_896;
+
     #[test]
-    fn what_is_beyond_the_calendar_is_refused() {
-        let array: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![i64::MAX]));
-        let Some(Err(Unfit::Values(why))) = texts(&array) else {
-            panic!("no time of the calendar")
-        };
-        assert!(why.contains(&i64::MAX.to_string()), "{why}");
+    fn years_of_four_digits_are_written() {
+        let days = Date32Array::from(vec![FIRST, LAST]);
+        assert_eq!(column(days), some(&["0000-01-01", "9999-12-31"]));
+    }
+
+    #[test]
+    fn what_the_date_functions_do_not_read_is_refused() {
+        let arrays: [(ArrayRef, i64); 3] = [
+            (
+                Arc::new(TimestampMillisecondArray::from(vec![i64::MAX])),
+                i64::MAX,
+            ),
+            (Arc::new(Date32Array::from(vec![FIRST - 1])), -719_529),
+            (Arc::new(Date32Array::from(vec![LAST + 1])), 2_932_897),
+        ];
+        for (array, value) in arrays {
+            let Some(Err(Unfit::Values(why))) = texts(&array) else {
+                panic!("a year of four digits: {array:?}")
+            };
+            assert!(why.contains(&value.to_string()), "{why}");
+        }
     }
 }

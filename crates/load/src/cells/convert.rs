@@ -324,7 +324,7 @@ mod tests {
                 "13 id 18446744073709551615,1970-01-02: its UInt64 value cannot be loaded: \
                  18446744073709551615 is above SQLite's largest, 9223372036854775807",
                 "15 day 4,2147483647: its Date32 value cannot be loaded: \
-                 2147483647 is beyond the calendar",
+                 2147483647 is outside of the years 0 to 9999",
             ]
         );
     }
