@@ -5,6 +5,7 @@ mod conflicts;
 mod formats;
 mod full_text;
 mod names;
+mod own_inserts;
 mod reading;
 mod rejects;
 mod types;
