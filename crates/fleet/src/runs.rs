@@ -94,7 +94,7 @@ impl RunCard {
         }
     }
 
-    /// As [`RunCard::read`] checks a run, for one that comes out of a file.
+    /// Checks a run as one that arrives from a server is checked, for one that comes out of a file.
     ///
     /// # Errors
     /// What is wrong with it.
