@@ -159,7 +159,7 @@ variants = [{ journal_mode = "wal", synchronous = "off" }]
         .complains(&["--journal-mode", "cannot be used with"]);
     laboratory
         .pragmark(&["crash", "mein.toml"])
-        .exits(2)
+        .exits(3)
         .complains(&["mein.toml"]);
 }
 
