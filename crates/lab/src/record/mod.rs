@@ -385,7 +385,7 @@ pub struct TrialRecord {
 
 impl TrialRecord {
     /// The trial in a line of `outcomes.jsonl`. It stands here, next to the types, and not with the reading of the file,
-    /// because the program is compiled for size there: a large record takes half as long again to read that way.
+    /// because the program is compiled for size there, and reading a large record that way takes much longer.
     ///
     /// # Errors
     /// The line is no JSON of a trial.

@@ -1,6 +1,6 @@
 //! The user's own statements: how long each takes, what it does, and how SQLite executes it.
 
-use lab::analysis::{Standing, VariantAnalysis};
+use lab::analysis::{Effect, Standing, VariantAnalysis};
 use lab::trial::StatementRecord;
 
 use super::Subject;
@@ -43,6 +43,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Block::Heading("Statements".to_owned()),
         Block::table(table(subject, baseline)),
     ];
+    blocks.extend(unsigned(subject));
     blocks.extend(scans(baseline));
     blocks.extend(answers(subject));
     blocks.extend(plans(subject, baseline));
@@ -112,14 +113,31 @@ fn ratio(variant: &VariantAnalysis, statement: &str) -> Cell {
         return Cell::number(None);
     };
     let estimate = &effect.estimate;
+    let show = |centre| figures::ratio(centre, estimate.interval);
+    let cell = Cell::figure(Some(estimate.centre), show);
     let standing = match (effect.is_found(), estimate.centre < 1.0) {
+        (false, _) if is_lost_in_correction(effect) => return cell,
         (false, _) => Standing::Same,
         (true, true) => Standing::Better,
         (true, false) => Standing::Worse,
     };
     let (sign, tone) = mark(standing);
-    let show = |centre| figures::ratio(centre, estimate.interval);
-    Cell::figure(Some(estimate.centre), show).signed(sign, tone)
+    cell.signed(sign, tone)
+}
+
+/// Whether the interval excludes no difference, and the correction for the number of comparisons decides against it.
+fn is_lost_in_correction(effect: &Effect) -> bool {
+    !effect.is_found() && !effect.estimate.interval.contains(1.0)
+}
+
+/// What a ratio without a sign means, where there is one.
+fn unsigned(subject: &Subject<'_>) -> Option<Block> {
+    let variants = &subject.experiment.variants;
+    let mut effects = variants.iter().flat_map(|it| it.statement_effects.values());
+    let words = "A ratio without a sign excludes ×1 by its interval, but not after the correction for the number of statements \
+                 and variants.";
+    let is_shown = variants.len() < VARIANTS_FROM;
+    (is_shown && effects.any(is_lost_in_correction)).then(|| Block::small(words))
 }
 
 /// What the variants do to single statements: the rate of the mix may hide it.

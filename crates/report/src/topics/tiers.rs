@@ -221,8 +221,10 @@ fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
         .filter(|(occasion, _)| seen(occasion));
     given
         .map(|(occasion, precaution)| {
-            Sentence::from(format!("What was seen only on {occasion}: "))
-                .and(Sentence::marked(precaution))
+            Sentence::from(format!(
+                "A crash took more only on {occasion}, so against that: "
+            ))
+            .and(Sentence::marked(precaution))
         })
         .collect()
 }

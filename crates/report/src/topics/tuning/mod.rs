@@ -214,9 +214,9 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
             crate::document::Role::Body,
         )
     });
-    let heading =
-        Block::Heading("Never tried, because it may lose more than is accepted".to_owned());
-    let excluded = excluded.map(|list| vec![heading, list]).unwrap_or_default();
+    // Dozens of combinations that nobody needs to see first.
+    let title = "Never tried, because it may lose more than is accepted";
+    let excluded = excluded.map(|list| Block::fold(title, vec![list]));
     let blocks: Vec<Block> = excluded.into_iter().chain(unusable).collect();
     vec![Block::full(blocks)]
 }
