@@ -19,12 +19,18 @@ const USUAL: [&str; 4] = ["--per", "any", "--out", "fleet"];
 
 /// An experiment that executes SQL, with these settings in its base.
 fn sql_experiment(world: &World, base: &str) {
-    let experiment = format!(
+    experiment(world, ("sql", "rows_per_s"), base);
+}
+
+/// An experiment of a workload that is compared by a metric, with these settings in its base.
+pub fn experiment(world: &World, (workload, metric): (&str, &str), base: &str) {
+    let text = format!(
         r#"
 id       = "waits"
 question = "Is it executed?"
-workload = "sql"
+workload = "{workload}"
 base     = {{ {base} }}
+metric   = "{metric}"
 
 [factors]
 cache_size = [-2000, -4000]
@@ -35,7 +41,7 @@ baseline = {{ cache_size = -2000 }}
 stopping = {{ rounds = 3, max_rounds = 3 }}
 "#
     );
-    fs::write(world.path().join("waits.toml"), experiment).unwrap();
+    fs::write(world.path().join("waits.toml"), text).unwrap();
 }
 
 /// An agent that neither has the coordinator's drivers nor works in its directory.

@@ -1,9 +1,8 @@
 //! Traces and documents travel to agents that do not have them.
 
 use std::fs;
-use std::process::Command;
 
-use crate::objects::{foreign_agent, kept, run};
+use crate::objects::{experiment, foreign_agent, kept, run};
 use crate::world::{World, world};
 
 /// The folder of the only group.
@@ -22,27 +21,6 @@ for i in range(200):
 c.close()
 "#;
 
-fn experiment(world: &World, (workload, metric): (&str, &str), base: &str) {
-    let text = format!(
-        r#"
-id       = "waits"
-question = "Does it travel?"
-workload = "{workload}"
-base     = {{ {base} }}
-metric   = "{metric}"
-
-[factors]
-cache_size = [-2000, -4000]
-
-[design]
-kind     = "one-at-a-time"
-baseline = {{ cache_size = -2000 }}
-stopping = {{ rounds = 3, max_rounds = 3 }}
-"#
-    );
-    fs::write(world.path().join("waits.toml"), text).unwrap();
-}
-
 /// Every trial is measured by an agent elsewhere, which got this file.
 fn is_measured_elsewhere(world: &World, file: &str) {
     let _agent = foreign_agent(world, &[]);
@@ -60,11 +38,7 @@ fn is_measured_elsewhere(world: &World, file: &str) {
 #[test]
 fn a_trace_is_replayed_on_an_agent_that_does_not_have_it() {
     let Some(mut world) = world() else { return };
-    let python = Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
-    if !python.is_ok_and(|it| it.status.success()) {
-        testing::skip("there is no Python with sqlite3 here");
+    if !testing::has_python() {
         return;
     }
     fs::write(world.path().join("app.py"), APPLICATION).unwrap();
