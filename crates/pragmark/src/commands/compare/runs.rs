@@ -59,7 +59,7 @@ fn commands(base: &RunDigest, new: &RunDigest) -> Vec<String> {
     same.filter_map(|it| command(it, engines)).collect()
 }
 
-/// Settings that `measure` has without being told.
+/// Settings that `measure` gives every experiment.
 const USUAL: [(&str, &str); 1] = [("unit", "statement")];
 
 /// The command for an experiment of `measure`; none where its options cannot say everything that held.
