@@ -117,11 +117,8 @@ fn is_taking(desk: &Desk) -> bool {
 #[test]
 fn a_snapshot_whose_process_was_killed_is_taken_by_the_next() {
     let desk = Desk::new(&Options::default());
-    let none = Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .status();
-    if !none.is_ok_and(|status| status.success()) {
-        return testing::skip("there is no Python with sqlite3 here");
+    if !testing::has_python() {
+        return;
     }
     let mut lock = started(
         &desk,

@@ -15,6 +15,21 @@ pub fn skip(why: impl Display) {
     eprintln!("skipped: {why}");
 }
 
+/// Whether there is a Python with `sqlite3`; says that the calling test cannot run where there is none.
+///
+/// # Panics
+/// As [`skip`].
+pub fn has_python() -> bool {
+    let output = Command::new("python3")
+        .args(["-c", "import sqlite3"])
+        .output();
+    let has = output.is_ok_and(|output| output.status.success());
+    if !has {
+        skip("there is no Python with sqlite3 here");
+    }
+    has
+}
+
 /// A Python whose `sqlite3` can load extensions: some are built without that, so the system's own is tried, too.
 pub fn python_with_extensions() -> Option<&'static str> {
     const TRIED: &str = "import sqlite3; sqlite3.Connection.enable_load_extension";

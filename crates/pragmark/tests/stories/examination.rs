@@ -88,11 +88,7 @@ fn a_database_in_use_is_examined_and_neither_it_nor_its_wal_changes() {
 
 #[test]
 fn the_findings_are_data_with_json_and_the_defaults_of_a_binding_replace_those_of_the_engine() {
-    let python = std::process::Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
-    if !python.is_ok_and(|output| output.status.success()) {
-        testing::skip("this machine has no Python with sqlite3");
+    if !testing::has_python() {
         return;
     }
     let laboratory = Laboratory::new();

@@ -1,6 +1,5 @@
 //! A user crashes SQL of their own on a database of their own, and what an application has done to one.
 
-use std::process::Command;
 use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, Source};
@@ -232,11 +231,7 @@ for number in range(30):
 
 #[test]
 fn the_transactions_of_an_application_are_crashed_with_the_settings_of_the_variant() {
-    let has = Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
-    if !has.is_ok_and(|output| output.status.success()) {
-        testing::skip("there is no Python with sqlite3 here");
+    if !testing::has_python() {
         return;
     }
     let laboratory = Laboratory::new();

@@ -32,8 +32,7 @@ fn lacks(program: &str, arguments: &[&str]) -> bool {
 
 #[test]
 fn a_new_driver_in_python_is_measured_at_once_and_its_metric_is_one_like_any_other() {
-    if lacks("python3", &["-c", "import sqlite3"]) {
-        testing::skip("this machine has no Python with sqlite3");
+    if !testing::has_python() {
         return;
     }
     let laboratory = Laboratory::with_tiers();
@@ -105,8 +104,7 @@ fn a_new_driver_in_ruby_is_measured_at_once() {
 
 #[test]
 fn a_variant_with_another_result_or_an_unknown_metric_fails() {
-    if lacks("python3", &["-c", "import sqlite3"]) {
-        testing::skip("this machine has no Python with sqlite3");
+    if !testing::has_python() {
         return;
     }
     let laboratory = Laboratory::new();

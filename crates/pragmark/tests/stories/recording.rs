@@ -9,11 +9,7 @@ use crate::laboratory::{Laboratory, wait_until};
 
 /// A laboratory with a program; nothing where no Python with `sqlite3` can run it.
 pub fn with_program(script: &str) -> Option<Laboratory> {
-    let has = Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
-    if !has.is_ok_and(|output| output.status.success()) {
-        testing::skip("there is no Python with sqlite3 here");
+    if !testing::has_python() {
         return None;
     }
     let laboratory = Laboratory::new();

@@ -7,18 +7,6 @@ use serde_json::Value;
 
 use crate::laboratory::Laboratory;
 
-/// Whether there is a Python with `sqlite3` here.
-fn has_python() -> bool {
-    let has = Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
-    let has = has.is_ok_and(|output| output.status.success());
-    if !has {
-        testing::skip("there is no Python with sqlite3 here");
-    }
-    has
-}
-
 /// An application of four processes: transactions whose writes depend on what they read, rollbacks, full-text search,
 /// errors. Its settings and tables are made by a first connection.
 const APPLICATION: &str = r#"
@@ -58,7 +46,7 @@ for worker in workers: worker.join()
 
 /// A laboratory in which a program was recorded; none without Python.
 fn recorded(program: &str, options: &[&str]) -> Option<Laboratory> {
-    if !has_python() {
+    if !testing::has_python() {
         return None;
     }
     let laboratory = Laboratory::new();
@@ -211,11 +199,13 @@ fn a_database_that_was_there_is_replayed_from_its_snapshot_and_never_changed() {
 
 #[test]
 fn a_program_that_was_killed_is_replayed_as_far_as_it_came() {
-    if !has_python() {
+    if !testing::has_python() {
         return;
     }
     let laboratory = Laboratory::new();
-    let killed = APPLICATION.replace("c.close()\nworkers", "workers").replace(
+    // No worker comes to its end by itself, however late the signal is.
+    let endless = APPLICATION.replace("range(150)", "range(10**9)");
+    let killed = endless.replace("c.close()\nworkers", "workers").replace(
         "for worker in workers: worker.join()",
         "import os, time\ntime.sleep(0.05)\nfor worker in workers: os.kill(worker.pid, 9)\nfor worker in workers: worker.join()",
     );

@@ -37,11 +37,7 @@ impl Desk {
 
     /// Runs a Python script; nothing where there is no Python with `sqlite3`.
     pub fn python(&self, script: &str) -> Option<Recorded> {
-        let has = Command::new("python3")
-            .args(["-c", "import sqlite3"])
-            .output();
-        if !has.is_ok_and(|output| output.status.success()) {
-            testing::skip("there is no Python with sqlite3 here");
+        if !testing::has_python() {
             return None;
         }
         self.run("python3", &["-c", script])?;

@@ -39,11 +39,7 @@ impl Desk {
 
     /// Records a Python script and seals it; nothing where there is no Python with `sqlite3`.
     pub fn sealed(&self, script: &str, options: &Options) -> Option<Sealed> {
-        let has = Command::new("python3")
-            .args(["-c", "import sqlite3"])
-            .output();
-        if !has.is_ok_and(|output| output.status.success()) {
-            testing::skip("there is no Python with sqlite3 here");
+        if !testing::has_python() {
             return None;
         }
         let folder = Folder::create(&self.temp.path().join("recording"), options).unwrap();

@@ -26,11 +26,7 @@ impl Recorded {
     }
 
     fn with(program: &str, options: &Options) -> Option<Recorded> {
-        let has = Command::new("python3")
-            .args(["-c", "import sqlite3"])
-            .output();
-        if !has.is_ok_and(|output| output.status.success()) {
-            testing::skip("there is no Python with sqlite3 here");
+        if !testing::has_python() {
             return None;
         }
         let recorded = Recorded {

@@ -3,7 +3,6 @@
 mod history;
 mod runs;
 
-use std::process::Command;
 use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, Source};
@@ -88,12 +87,8 @@ fn settings_are_compared_by_syncs_and_bytes() {
 #[test]
 fn two_libraries_are_compared_on_recorded_traffic() {
     let laboratory = Laboratory::new();
-    if !Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output()
-        .is_ok_and(|it| it.status.success())
-    {
-        return testing::skip("there is no Python with sqlite3 here");
+    if !testing::has_python() {
+        return;
     }
     laboratory.write(
         "app.py",
