@@ -159,7 +159,9 @@ impl History {
     /// The history of these runs, in any order. A run that is there twice, such as in its folder and in an export, counts
     /// once.
     pub fn of(mut runs: Vec<Run>) -> History {
-        runs.sort_by(|one, other| (&one.created, &one.id).cmp(&(&other.created, &other.id)));
+        // Of the same run the one with its settings comes first and stays, in whichever order they are given.
+        let key = |it: &Run| (it.created.clone(), it.id.clone(), it.settings.is_empty());
+        runs.sort_by_cached_key(key);
         runs.dedup_by(|one, other| (&one.created, &one.id) == (&other.created, &other.id));
         note_differences(&mut runs);
         let mut points: BTreeMap<[String; 3], Vec<Point>> = BTreeMap::new();
@@ -361,6 +363,18 @@ mod tests {
         assert!(history.series[0].changes[0].circumstances_changed);
         let what = &history.runs[25].differences[0].what;
         assert_eq!(what, "settings of e");
+    }
+
+    #[test]
+    fn of_a_run_that_is_there_twice_the_one_with_its_settings_stays() {
+        let with = runs(1, 1, 1.0);
+        let mut without = with.clone();
+        without[0].settings.clear();
+        for all in [[with.clone(), without.clone()], [without, with]] {
+            let history = History::of(all.concat());
+            assert_eq!(history.runs.len(), 1);
+            assert_eq!(history.runs[0].settings.len(), 1);
+        }
     }
 
     #[test]

@@ -210,6 +210,10 @@ fn why_ratios_cannot_be_compared_is_said() {
     variants[2].summaries.clear();
     let few = [Incomparable::FewRounds, Incomparable::Unmeasured].map(Some);
     assert_eq!(why(&short), [&[None], &few[..]].concat());
+    let baseline = &mut short.experiments[0].variants[0];
+    baseline.summaries.clear();
+    let unmeasured = Some(Incomparable::BaselineUnmeasured);
+    assert_eq!(why(&short), [None, unmeasured, unmeasured]);
 }
 
 #[test]

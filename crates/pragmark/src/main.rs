@@ -23,6 +23,7 @@ mod failure;
 mod interrupt;
 mod library;
 mod progress;
+mod shell;
 mod text_file;
 
 use std::process::ExitCode;

@@ -95,6 +95,7 @@ fn analysis() -> FleetAnalysis {
                 id: "j-1".to_owned(),
                 says: "WAL is faster".to_owned(),
                 by_class,
+                without_verdict: BTreeMap::new(),
                 overall: Agreement::Differ,
             }],
         }],

@@ -52,6 +52,30 @@ fn the_tables_of_a_run_have_its_ratios_figures_and_circumstances() {
 }
 
 #[test]
+fn an_experiment_that_a_stopped_run_did_not_come_to_is_left_out() {
+    let all = read(&rows()).unwrap().experiments;
+    let last = &all[all.len() - 1].key;
+    let is_of_last = |(table, cells): &TableRow| {
+        let form = &TABLES[*table];
+        let place = form.columns.iter().position(|it| it.0 == "experiment");
+        let cell = place.and_then(|place| cells.get(place));
+        form.name == "trial" && cell == Some(&last.as_str().into())
+    };
+    let mut stopped = rows();
+    let of_last: Vec<TableRow> = stopped.extract_if(.., |row| is_of_last(row)).collect();
+    let number = TABLES.iter().position(|it| it.name == "trial").unwrap();
+    let column = |name| TABLES[number].columns.iter().position(|it| it.0 == name);
+    let (id, figures) = (column("trial").unwrap(), |row: &TableRow| {
+        TABLES[row.0].name == "figure"
+    });
+    let lost: Vec<&Datum> = of_last.iter().map(|(_, cells)| &cells[id]).collect();
+    stopped.retain(|row| !figures(row) || !row.1.iter().any(|cell| lost.contains(&cell)));
+    let run = read(&stopped).unwrap();
+    assert_eq!(run.experiments.len(), all.len() - 1);
+    assert_eq!(run.experiments[0].workload, all[0].workload);
+}
+
+#[test]
 fn an_interval_without_an_end_has_none_in_the_tables() {
     let mut analysis = made_up::analysis().clone();
     let mut claims = analysis

@@ -47,6 +47,10 @@ pub enum Answer<'a> {
 pub struct Compared {
     /// Better ones that are not distinguishable from it as firmly as a choice requires.
     pub better: usize,
+    /// Better ones of which trials failed or were stopped.
+    pub better_with_failures: usize,
+    /// Better ones that do not keep the constraints of the search.
+    pub better_but_breaking: usize,
     /// Worse ones.
     pub worse: usize,
     /// Ones without a detectable difference.
@@ -89,13 +93,14 @@ impl ExperimentAnalysis {
         }
     }
 
-    /// The best of the variants that are better than the baseline and do not keep the constraints of the search.
+    /// The best of the variants that are better than the baseline and do not keep the constraints of the search; none
+    /// where another that keeps them is better, too.
     fn better_but_breaking(&self) -> Option<usize> {
-        let mut ranked = self.ranking.iter().copied();
-        ranked.find(|index| {
-            let variant = &self.variants[*index];
-            !variant.breaks.is_empty() && is_found_better(self, variant)
-        })
+        let is_better = |index: &usize| is_found_better(self, &self.variants[*index]);
+        let better: Vec<usize> = self.ranking.iter().copied().filter(is_better).collect();
+        let breaks = |index: &usize| !self.variants[*index].breaks.is_empty();
+        let best = better.iter().copied().find(breaks)?;
+        better.iter().all(breaks).then_some(best)
     }
 
     /// Whether a variant is an alternative to the baseline: otherwise they differ in conditions alone.
@@ -130,8 +135,15 @@ impl ExperimentAnalysis {
         };
         let lost = others.iter().filter(|it| it.is_lost_in_correction());
         let lost = lost.count();
+        let better = |is_meant: fn(&VariantAnalysis) -> bool| {
+            let better = others.iter().filter(|it| is_meant(it));
+            let standings = better.map(|it| it.standing(&self.metric));
+            standings.filter(|it| *it == Standing::Better).count()
+        };
         let compared = Compared {
-            better: count(&[Standing::Better]),
+            better: better(|it| it.is_whole() && it.breaks.is_empty()),
+            better_with_failures: better(|it| !it.is_whole()),
+            better_but_breaking: better(|it| it.is_whole() && !it.breaks.is_empty()),
             worse: count(&[Standing::Worse]),
             same: count(&[Standing::Same]) - lost,
             lost_in_correction: lost,

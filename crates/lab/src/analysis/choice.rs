@@ -43,12 +43,10 @@ pub(super) fn choose(
         let variant = &variants[*index];
         let is_compared = variant.baseline || variant.effect.is_some();
         let is_measured = variant.summaries.contains_key(&experiment.metric);
-        // One that gave a wrong result, or whose slow trials were stopped, is not known by those that are left.
-        let is_whole = variant.baseline || variant.trials.failed + variant.trials.timed_out == 0;
         let is_within = variant.breaks.is_empty();
         is_compared
             && is_measured
-            && is_whole
+            && (variant.baseline || variant.is_whole())
             && is_within
             && experiment.is_alternative(variant)
             && may(variant)

@@ -380,6 +380,12 @@ impl VariantAnalysis {
         effect.is_some_and(|effect| !effect.estimate.interval.contains(1.0))
     }
 
+    /// Whether none of its trials failed or was stopped. One that gave a wrong result, or whose slow trials were
+    /// stopped, is not known by those that are left.
+    pub fn is_whole(&self) -> bool {
+        self.trials.failed + self.trials.timed_out == 0
+    }
+
     /// Whether there is no measurement of it.
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0

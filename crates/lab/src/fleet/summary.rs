@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::claims::{FleetClaim, fleet_claims};
 use super::groups::Disk;
-use crate::claims::{Judged, Verdict};
+use crate::claims::Judged;
 use crate::record::RunPlan;
 use crate::stats::{ALPHA, Interval, MachineEffect, RandomEffects};
 
@@ -159,59 +160,6 @@ pub struct Explanation {
     pub p_value: f64,
 }
 
-/// A claim on a fleet.
-#[derive(Clone, Debug, Serialize)]
-pub struct FleetClaim {
-    /// Its id.
-    pub id: String,
-    /// What it says.
-    pub says: String,
-    /// The verdicts by class: of each group of that class.
-    pub by_class: BTreeMap<String, Vec<Verdict>>,
-    /// What all classes say together.
-    pub overall: Agreement,
-}
-
-impl FleetClaim {
-    /// What the groups of a class say together; none where there is no verdict.
-    pub fn of_class(&self, class: &str) -> Option<Agreement> {
-        Some(Agreement::of(self.by_class.get(class)?))
-    }
-}
-
-/// What verdicts on one claim come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Agreement {
-    /// All are this one.
-    All(Verdict),
-    /// The claim is confirmed by some and refuted by others.
-    Differ,
-    /// It is not decided everywhere, and not decided differently.
-    Undecided,
-}
-
-impl Agreement {
-    /// Of these verdicts.
-    fn of<'v>(verdicts: impl IntoIterator<Item = &'v Verdict> + Clone) -> Agreement {
-        let has = |wanted| verdicts.clone().into_iter().any(|it| *it == wanted);
-        let mut all = verdicts.clone().into_iter();
-        match all.next() {
-            _ if has(Verdict::Confirmed) && has(Verdict::Refuted) => Agreement::Differ,
-            Some(first) if all.all(|it| it == first) => Agreement::All(*first),
-            _ => Agreement::Undecided,
-        }
-    }
-
-    /// The same where further classes have no verdict at all.
-    fn with_more(self) -> Agreement {
-        match self {
-            Agreement::All(_) => Agreement::Undecided,
-            other => other,
-        }
-    }
-}
-
 /// What one group answers by itself.
 #[derive(Clone, Debug, Default)]
 pub struct GroupAnswer {
@@ -253,7 +201,7 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
                     ..of_variant(it.name_or_label(), (index, variant), &machines)
                 })
                 .collect(),
-            claims: fleet_claims(index, groups, &classes),
+            claims: fleet_claims(index, groups),
         }
     };
     let experiments = plan
@@ -358,46 +306,9 @@ fn class_ratios(
         .collect()
 }
 
-fn fleet_claims(experiment: usize, groups: &[GroupAnswer], classes: &[String]) -> Vec<FleetClaim> {
-    let mut claims: Vec<FleetClaim> = Vec::new();
-    for GroupAnswer {
-        class,
-        claims: judged,
-        ..
-    } in groups
-    {
-        for judged in judged.get(experiment).into_iter().flatten() {
-            let id = &judged.claim.id;
-            let index = claims
-                .iter()
-                .position(|it| it.id == *id)
-                .unwrap_or_else(|| {
-                    claims.push(FleetClaim {
-                        id: id.clone(),
-                        says: judged.claim.says.clone(),
-                        by_class: BTreeMap::new(),
-                        overall: Agreement::Undecided,
-                    });
-                    claims.len() - 1
-                });
-            let verdicts = claims[index].by_class.entry(class.clone()).or_default();
-            verdicts.push(judged.verdict);
-        }
-    }
-    for claim in &mut claims {
-        let judged = Agreement::of(claim.by_class.values().flatten());
-        claim.overall = match claim.by_class.len() == classes.len() {
-            true => judged,
-            false => judged.with_more(),
-        };
-    }
-    claims
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Bounds;
 
     fn machine(agent: &str, disk: Disk, mean: f64) -> Machine {
         let effect = MachineEffect {
@@ -443,44 +354,6 @@ mod tests {
         assert_eq!((variant.above, variant.below), (vec![0], vec![1]));
         let agree = of_variant("v", (0, 1), &all[..1]);
         assert!(!agree.disagrees() && agree.above.is_empty());
-    }
-
-    /// The claim of a fleet whose groups, each with its class, have these verdicts.
-    fn claim(verdicts: &[(&str, Option<Verdict>)]) -> FleetClaim {
-        let judged = |verdict| -> Judged {
-            serde_json::from_value(serde_json::json!({
-                "claim": { "id": "c", "says": "" }, "verdict": verdict, "measure": "", "figure": null,
-                "interval": null, "alpha": 0.05, "bounds": Bounds::default(), "rounds": 7,
-                "preliminary": false, "why": null
-            }))
-            .unwrap()
-        };
-        let answer = |(class, verdict): &(&str, Option<Verdict>)| GroupAnswer {
-            class: (*class).to_owned(),
-            claims: vec![verdict.map(judged).into_iter().collect()],
-            ..GroupAnswer::default()
-        };
-        let groups: Vec<GroupAnswer> = verdicts.iter().map(answer).collect();
-        let mut classes: Vec<String> = groups.iter().map(|it| it.class.clone()).collect();
-        classes.dedup();
-        fleet_claims(0, &groups, &classes).remove(0)
-    }
-
-    #[test]
-    fn an_overall_verdict_needs_classes_that_agree() {
-        let (yes, no) = (Some(Verdict::Confirmed), Some(Verdict::Refuted));
-        let open = Some(Verdict::Inconclusive);
-        let all = Agreement::All(Verdict::Confirmed);
-        assert_eq!(claim(&[("a", yes), ("b", yes)]).overall, all);
-        let mixed = claim(&[("a", yes), ("b", no), ("b", yes), ("c", no)]);
-        assert_eq!(mixed.overall, Agreement::Differ);
-        assert_eq!(mixed.of_class("a"), Some(all));
-        assert_eq!(mixed.of_class("b"), Some(Agreement::Differ));
-        assert_eq!(mixed.of_class("d"), None);
-        let undecided = claim(&[("a", yes), ("b", open)]);
-        assert_eq!(undecided.overall, Agreement::Undecided, "none refutes it");
-        let missing = claim(&[("a", yes), ("b", None)]);
-        assert_eq!(missing.overall, Agreement::Undecided, "b has no verdict");
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub struct Timed {
     /// Whether the figure of the new side counts by itself.
     is_limit: bool,
     sequence: Sequence,
+    /// Whether a later block lacked the metric, as a trial with too few operations for its p99 does. No block is added
+    /// after that: those that have it would be the faster ones.
+    is_lacking: bool,
 }
 
 /// A trial lacks this metric.
@@ -34,6 +37,7 @@ impl Timed {
                 true => Sequence::of_figures(bound, budgets + limits),
                 false => Sequence::new(bound, budgets + limits),
             },
+            is_lacking: false,
         };
         let of_budgets = guard.budgets.iter().filter(|(name, _)| is_timed(name));
         let of_budgets =
@@ -51,28 +55,39 @@ impl Timed {
         &self.metric
     }
 
-    /// Adds a block: the figures of both sides by metric.
+    /// Adds a block: the figures of both sides by metric. A later block that lacks the metric ends the measurement of
+    /// this budget, which stays undecided unless it was decided before.
     ///
     /// # Errors
-    /// A side lacks the metric.
+    /// A side of the first block lacks the metric.
     pub fn add(
         &mut self,
         base: &BTreeMap<String, f64>,
         new: &BTreeMap<String, f64>,
     ) -> Result<(), MissingMetric> {
-        let missing = || MissingMetric(self.metric.clone());
-        let figure = *new.get(&self.metric).ok_or_else(missing)?;
-        let value = match self.is_limit {
-            true => figure,
-            false => quotient(figure, *base.get(&self.metric).ok_or_else(missing)?),
-        };
-        self.sequence.add(value);
+        match self.value(base, new) {
+            None if self.sequence.all().is_empty() => {
+                return Err(MissingMetric(self.metric.clone()));
+            }
+            None => self.is_lacking = true,
+            Some(_) if self.is_lacking => {}
+            Some(value) => self.sequence.add(value),
+        }
         Ok(())
+    }
+
+    /// What is judged of a block; none where it lacks the metric.
+    fn value(&self, base: &BTreeMap<String, f64>, new: &BTreeMap<String, f64>) -> Option<f64> {
+        let figure = *new.get(&self.metric)?;
+        Some(match self.is_limit {
+            true => figure,
+            false => quotient(figure, *base.get(&self.metric)?),
+        })
     }
 
     /// Whether more blocks are needed.
     pub fn is_open(&self) -> bool {
-        self.sequence.decision() == Decision::Open
+        self.sequence.decision() == Decision::Open && !self.is_lacking
     }
 
     /// What came of it so far.
@@ -119,9 +134,13 @@ impl Timed {
             (Decision::Open, None, None) => format!("{blocks} blocks, too few to judge"),
             (Decision::Passed | Decision::Open, ..) => format!("{blocks} blocks"),
         };
-        match look.map_or(0, |it| it.one_sided) {
+        let words = match look.map_or(0, |it| it.one_sided) {
             0 => words,
             some => format!("{words}; in {some} of them one side alone has a figure of 0"),
+        };
+        match self.is_lacking {
+            true => format!("{words}; the next had too few operations to report it: raise --trial"),
+            false => words,
         }
     }
 }
@@ -194,6 +213,20 @@ mod tests {
         let check = after(text, &blocks);
         assert_eq!(check.status, Status::Passed);
         assert!(check.interval.unwrap().contains(check.ratio.unwrap()));
+    }
+
+    #[test]
+    fn a_later_block_without_the_figure_ends_the_measurement_and_keeps_what_was_measured() {
+        let mut timed = timed("budgets = { p99 = \"<= 1.1\" }").remove(0);
+        let none = BTreeMap::new();
+        assert!(timed.add(&none, &figures(1.0)).is_err());
+        timed.add(&figures(1.0), &figures(1.0)).unwrap();
+        timed.add(&figures(1.0), &none).unwrap();
+        timed.add(&figures(1.0), &figures(1.0)).unwrap();
+        let check = timed.check();
+        assert_eq!((check.status, check.open), (Status::Undecided, false));
+        assert_eq!(check.blocks.len(), 1);
+        assert!(check.words.contains("raise --trial"), "{}", check.words);
     }
 
     #[test]

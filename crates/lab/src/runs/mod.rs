@@ -92,8 +92,10 @@ pub struct RatioChange {
 pub enum Incomparable {
     /// The runs have different baselines.
     OtherBaseline,
-    /// A run did not measure it, or not its baseline.
+    /// A run did not measure it.
     Unmeasured,
+    /// A run did not measure the baseline.
+    BaselineUnmeasured,
     /// The runs have too few rounds with a ratio for their noise: even a tenfold change might have gone undetected.
     FewRounds,
 }
@@ -175,6 +177,8 @@ fn experiment(
 ) -> ExperimentComparison {
     let same_seed = runs[0].plan.seed == runs[1].plan.seed;
     let same_baseline = base.variants[0].label == new.variants[0].label;
+    let is_measured = |it: &VariantDigest| it.summaries.contains_key(&base.metric);
+    let has_baselines = is_measured(&base.variants[0]) && is_measured(&new.variants[0]);
     let pairs = base
         .variants
         .iter()
@@ -183,6 +187,7 @@ fn experiment(
         .map(|(one, other)| {
             let change = match same_baseline {
                 true if one.baseline => Err(None),
+                true if !has_baselines => Err(Some(Incomparable::BaselineUnmeasured)),
                 true => RatioChange::of(one, other, &base.metric, alpha).map_err(Some),
                 false => Err(Some(Incomparable::OtherBaseline)),
             };

@@ -9,10 +9,11 @@ use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
 use super::RunDigest;
 
 impl RunDigest {
-    /// The run whose experiments have these metrics, of its trials alone. `name` stands for its id.
+    /// The run whose experiments have these metrics, of its trials alone. `name` stands for its id. Experiments without a
+    /// trial of their baseline are left out: a run that was stopped did not come to it.
     ///
     /// # Errors
-    /// A metric is not in the catalogue, so that nobody knows which figures are better; or an experiment has no trial of
+    /// A metric is not in the catalogue, so that nobody knows which figures are better; or no experiment has a trial of
     /// its baseline.
     pub fn of_trials(
         name: &str,
@@ -20,10 +21,14 @@ impl RunDigest {
         trials: Vec<TrialRecord>,
     ) -> Result<RunDigest, String> {
         let experiments = metrics.iter();
-        let experiments = experiments.map(|(key, metric)| planned(key, metric, &trials));
+        let experiments = experiments.filter_map(|(key, metric)| planned(key, metric, &trials));
+        let experiments: Vec<PlannedExperiment> = experiments.collect::<Result<_, _>>()?;
+        if let (true, Some((key, _))) = (experiments.is_empty(), metrics.first()) {
+            return Err(format!("{key} has no trial of its baseline"));
+        }
         let plan = RunPlan {
             id: name.to_owned(),
-            experiments: experiments.collect::<Result<_, _>>()?,
+            experiments,
             ..RunPlan::default()
         };
         let mut collector = Collector::new(plan, EnvironmentFile::default());
@@ -35,16 +40,19 @@ impl RunDigest {
     }
 }
 
-/// An experiment with the variants that its trials name, the baseline first.
-fn planned(key: &str, metric: &str, trials: &[TrialRecord]) -> Result<PlannedExperiment, String> {
-    if metric::find(metric).is_none() {
-        return Err(format!(
-            "{metric}, the metric of {key}, is one of a driver, and the table does not say whether more of it is better"
-        ));
-    }
+/// An experiment with the variants that its trials name, the baseline first; none without a trial of its baseline.
+fn planned(
+    key: &str,
+    metric: &str,
+    trials: &[TrialRecord],
+) -> Option<Result<PlannedExperiment, String>> {
     let own = || trials.iter().filter(|it| it.experiment == key);
-    let baseline = own().find(|it| it.role == Role::Baseline);
-    let baseline = baseline.ok_or_else(|| format!("{key} has no trial of its baseline"))?;
+    let baseline = own().find(|it| it.role == Role::Baseline)?;
+    if metric::find(metric).is_none() {
+        return Some(Err(format!(
+            "{metric}, the metric of {key}, is one of a driver, and the table does not say whether more of it is better"
+        )));
+    }
     let mut labels = vec![&baseline.variant];
     for trial in own().filter(|it| it.role == Role::Variant) {
         if !labels.contains(&&trial.variant) {
@@ -55,10 +63,10 @@ fn planned(key: &str, metric: &str, trials: &[TrialRecord]) -> Result<PlannedExp
         label: label.clone(),
         ..Variant::default()
     };
-    Ok(PlannedExperiment {
+    Some(Ok(PlannedExperiment {
         key: key.to_owned(),
         experiment: ad_hoc(key, "", "", metric),
         variants: labels.into_iter().map(variant).collect(),
         ..PlannedExperiment::default()
-    })
+    }))
 }

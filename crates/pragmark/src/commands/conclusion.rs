@@ -7,6 +7,7 @@ use runner::End;
 
 use super::{output, report, tune};
 use crate::failure::{Exit, Failure};
+use crate::shell;
 
 /// Writes the page, prints what `rendered` makes of the run, and says how it ended.
 pub(super) fn conclude(
@@ -20,8 +21,12 @@ pub(super) fn conclude(
     tune::write_experiment(&analysis, folder)?;
     output::write_text(None, &rendered(&analysis)?)?;
     if end == End::Cancelled {
+        let kept = match analysis.measured() {
+            0 => "stopped before anything was measured",
+            _ => "stopped; what was measured is kept",
+        };
         tell!(
-            "stopped; what was measured is kept\nhint: {}",
+            "{kept}\nhint: {}",
             resume_hint(folder, analysis.plan.postgres_given)
         );
         return Ok(Exit::Interrupted);
@@ -43,7 +48,7 @@ pub(super) fn summary(analysis: &Analysis, folder: &Path) -> String {
     let settings = match recommends_settings(analysis) {
         true => format!(
             "settings for another binding, such as python: pragmark settings {} --for python\n",
-            folder.display()
+            shell::path(folder)
         ),
         false => String::new(),
     };
@@ -87,7 +92,7 @@ pub(super) fn resume_hint(folder: &Path, postgres_given: bool) -> String {
     };
     format!(
         "go on with `pragmark run --resume {}{server}`",
-        folder.display()
+        shell::path(folder)
     )
 }
 

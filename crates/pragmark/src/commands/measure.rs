@@ -16,6 +16,7 @@ use super::run::{self, Made};
 use super::traffic::plural;
 use crate::cli::{FleetRunArgs, MeasureArgs, ModeArg, RunArgs, ScaleArg};
 use crate::failure::{Exit, Failure};
+use crate::shell;
 
 /// Seconds for all trials together where none are given, so that an answer comes within ten.
 const TRIALS_S: f64 = 6.0;
@@ -47,7 +48,8 @@ fn write_experiment(path: &Path, text: &str) -> Result<Exit, Failure> {
             .hint("name another file with --write, or remove this one"));
     }
     output::write_text(Some(path), text)?;
-    tell!("{name}: an experiment; `pragmark run {name}` measures it");
+    let word = shell::path(path);
+    tell!("{name}: an experiment; `pragmark run {word}` measures it");
     Ok(Exit::Success)
 }
 
@@ -343,10 +345,10 @@ pub(super) fn refuse_database(file: &Path) -> Result<(), Failure> {
         // What cannot be read is reported where it is needed.
         return Ok(());
     }
-    let file = file.display();
+    let (word, file) = (shell::path(file), file.display());
     Err(
         Failure::usage(format!("{file} is a SQLite database, not a file of SQL"))
-            .hint(format!("name it with --db {file}")),
+            .hint(format!("name it with --db {word}")),
     )
 }
 

@@ -84,10 +84,13 @@ pub(super) fn execute_with(
     let end = end?;
     let is_of_no_use = args.resume.is_none() && end == End::Finished;
     conclude(folder.path(), end, |analysis| {
-        check(analysis).inspect_err(|_| match is_of_no_use && analysis.measured() == 0 {
-            true => remove_unmeasured(folder.path()),
-            false => tell!("what was measured is kept: {}", folder.path().display()),
-        })?;
+        // What was stopped may not have come to what is checked.
+        if end == End::Finished {
+            check(analysis).inspect_err(|_| match is_of_no_use && analysis.measured() == 0 {
+                true => remove_unmeasured(folder.path()),
+                false => tell!("what was measured is kept: {}", folder.path().display()),
+            })?;
+        }
         Ok(summary(analysis, folder.path()))
     })
 }

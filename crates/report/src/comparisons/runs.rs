@@ -116,6 +116,9 @@ fn nothing_changed(experiments: &[ExperimentComparison]) -> String {
     let variants = || experiments.iter().flat_map(|it| &it.variants);
     let reasons = || variants().filter_map(|it| it.incomparable);
     let ratios = match reasons().next() {
+        _ if variants().all(|it| it.baseline) => {
+            "The runs have no variant besides the baseline in common, so there is no ratio to compare"
+        }
         _ if variants().any(|it| it.change.is_some()) => {
             "No ratio to the baseline changed detectably"
         }
@@ -126,6 +129,14 @@ fn nothing_changed(experiments: &[ExperimentComparison]) -> String {
         }
         Some(Incomparable::Unmeasured) if reasons().all(|it| it == Incomparable::Unmeasured) => {
             "No variant was measured in both runs"
+        }
+        Some(Incomparable::BaselineUnmeasured)
+            if reasons().all(|it| it == Incomparable::BaselineUnmeasured) =>
+        {
+            "A run did not measure the baseline, so no ratio can be compared"
+        }
+        _ if reasons().all(|it| it != Incomparable::FewRounds) => {
+            "No variant can be compared: the tables say why"
         }
         _ => "No ratio to the baseline has enough rounds in both runs to be compared",
     };
@@ -291,6 +302,7 @@ fn why_not(it: &VariantComparison) -> &'static str {
     match it.incomparable {
         Some(Incomparable::OtherBaseline) => "another baseline",
         Some(Incomparable::Unmeasured) => "not measured in both",
+        Some(Incomparable::BaselineUnmeasured) => "baseline not measured in both",
         Some(Incomparable::FewRounds) | None => "too few rounds",
     }
 }

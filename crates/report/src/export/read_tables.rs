@@ -1,6 +1,6 @@
 //! Runs out of the tables of an export, to compare them with others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use lab::environment::Covariates;
 use lab::record::TrialRecord;
@@ -153,8 +153,14 @@ impl RunOfTables {
         let metrics: Vec<(String, String)> = metrics.collect();
         let mut run = RunDigest::of_trials(&self.id, &metrics, self.trials)?;
         run.plan.created = self.created;
-        for (experiment, (_, [_, workload])) in run.experiments.iter_mut().zip(self.experiments) {
-            experiment.workload = workload;
+        let workloads: BTreeMap<String, String> = self
+            .experiments
+            .into_iter()
+            .map(|(key, [_, workload])| (key, workload))
+            .collect();
+        for experiment in &mut run.experiments {
+            let workload = workloads.get(&experiment.key);
+            experiment.workload = workload.cloned().unwrap_or_default();
         }
         run.of_tables = Some(self.known);
         Ok(run)

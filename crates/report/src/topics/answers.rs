@@ -79,12 +79,15 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     let baseline = subject.names.sentence(0);
     let Compared {
         better,
+        better_with_failures: failing,
+        better_but_breaking: breaking,
         worse,
         same,
         lost_in_correction: lost,
         unknown,
     } = compared;
-    if better + worse + lost + unknown == 0 {
+    let all_better = better + failing + breaking;
+    if all_better + worse + lost + unknown == 0 {
         let detectable = subject.experiment.detectable.map(figures::percent);
         let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
         return Sentence::from("No detectable difference from ")
@@ -93,7 +96,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
             .and(finer(subject.experiment))
             .words(".");
     }
-    if better + same + lost + unknown == 0 {
+    if all_better + same + lost + unknown == 0 {
         let all = if worse == 1 {
             "the other variant"
         } else {
@@ -105,6 +108,8 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     }
     let parts = [
         (better, "better, but too little to be chosen every time"),
+        (failing, "better, but with failed trials"),
+        (breaking, "better, but outside the constraints"),
         (worse, "worse"),
         (same, "without a detectable difference"),
         (

@@ -240,3 +240,29 @@ fn what_breaks_a_constraint_is_neither_advised_nor_a_finding() {
     let rung = ladder(&experiment).unwrap().rungs.remove(0);
     assert_eq!(rung.advice, Err(Withheld::NoneWithinConstraints));
 }
+
+#[test]
+fn what_is_better_and_cannot_be_chosen_is_counted_by_why() {
+    use crate::analysis::Answer;
+    let mut experiment = experiment(vec![
+        variant("delete", 1.0, "c", nothing()),
+        variant("wal", 3.0, "a", nothing()),
+        variant("persist", 1.5, "b", nothing()),
+    ]);
+    experiment.variants[1].trials.failed = 1;
+    experiment.variants[2].trials.timed_out = 1;
+    let Answer::NothingBetter(compared) = experiment.answer(None) else {
+        panic!("{:?}", experiment.answer(None));
+    };
+    let better = (compared.better, compared.better_with_failures);
+    assert_eq!(better, (0, 2));
+    // Another that breaks a constraint says nothing of one that keeps them and is not yet distinguishable.
+    experiment.variants[1].trials.failed = 0;
+    experiment.variants[1].breaks = vec!["p99_us <= 1.05".to_owned()];
+    experiment.variants[2].trials.timed_out = 0;
+    let answer = experiment.answer(None);
+    assert!(
+        !matches!(answer, Answer::BreaksConstraints(_)),
+        "{answer:?}"
+    );
+}

@@ -10,6 +10,7 @@ use super::write;
 use crate::cli::CompareArgs;
 use crate::commands::digests;
 use crate::failure::{Exit, Failure};
+use crate::shell;
 
 /// Compares the runs in these folders and exports.
 pub fn execute(args: &CompareArgs, paths: &[PathBuf]) -> Result<Exit, Failure> {
@@ -71,30 +72,32 @@ fn command(planned: &PlannedExperiment, engines: [&String; 2]) -> Option<String>
     let (trace, scripts, sql) = (take("trace"), take("scripts"), take("sql"));
     let mut words = vec!["pragmark measure".to_owned()];
     let work = match (trace, scripts, sql) {
-        (Some(trace), None, None) => format!("--trace {}", quoted(&trace)),
+        (Some(trace), None, None) => format!("--trace {}", shell::word(&trace)),
         // Several files are variants there.
-        (None, Some(script), None) if !script.contains([',', '@']) => quoted(&script),
-        (None, None, Some(sql)) => format!("-c {}", quoted(&sql)),
+        (None, Some(script), None) if !script.contains([',', '@']) => {
+            shell::word(&script).into_owned()
+        }
+        (None, None, Some(sql)) => format!("-c {}", shell::word(&sql)),
         _ => return None,
     };
     words.push(work);
-    words.extend(take("database").map(|it| format!("--db {}", quoted(&it))));
+    words.extend(take("database").map(|it| format!("--db {}", shell::word(&it))));
     for (name, level) in &settings {
         let text = level.to_string();
         if level_of(&text) != *level {
             return None;
         }
         let is_usual = USUAL.contains(&(name.as_str(), text.as_str()));
-        words.extend((!is_usual).then(|| format!("--set {}", quoted(&format!("{name}={text}")))));
+        words.extend(
+            (!is_usual).then(|| format!("--set {}", shell::word(&format!("{name}={text}")))),
+        );
     }
-    words.push(format!("--dir {}", quoted(planned.directory.to_str()?)));
-    words.extend(engines.map(|engine| format!("--engine {}", quoted(engine))));
+    words.push(format!(
+        "--dir {}",
+        shell::word(planned.directory.to_str()?)
+    ));
+    words.extend(engines.map(|engine| format!("--engine {}", shell::word(engine))));
     is_own.then(|| words.join(" "))
-}
-
-/// A word of a shell's command line.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -143,13 +146,13 @@ mod tests {
         assert_eq!(
             said(&all),
             [
-                "pragmark measure 'q.sql' --db 'a b.db' --set 'clients=4' --set 'setup=s.sql' --set 'synchronous=off' --dir '/disk' --engine '3.46.0' --engine '3.54.1'"
+                "pragmark measure q.sql --db 'a b.db' --set 'clients=4' --set 'setup=s.sql' --set 'synchronous=off' --dir /disk --engine 3.46.0 --engine 3.54.1"
             ]
         );
         let trace = [("mode", "free".into()), ("trace", "a.trace".into())];
-        assert!(said(&trace)[0].contains("--trace 'a.trace' --set 'mode=free'"));
+        assert!(said(&trace)[0].contains("--trace a.trace --set 'mode=free'"));
         let sql = [("sql", "SELECT 'x'".into())];
-        assert!(said(&sql)[0].contains(r"-c 'SELECT '\''x'\'''"));
+        assert!(said(&sql)[0].contains(r#"-c "SELECT 'x'""#));
     }
 
     #[test]

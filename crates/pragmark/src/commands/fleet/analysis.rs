@@ -18,6 +18,7 @@ use super::folder::{FILE, FleetFolder};
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::commands::{output, report as of_run};
 use crate::failure::{Exit, Failure};
+use crate::shell;
 
 /// Whether a folder is that of a run over a fleet.
 pub fn is_fleet(folder: &Path) -> bool {
@@ -48,14 +49,14 @@ pub(super) fn conclude(folder: &FleetFolder, end: End) -> Result<Exit, Failure> 
     if end == End::Cancelled {
         tell!(
             "stopped; what was measured is kept\nhint: go on with `pragmark run --resume {}`",
-            folder.path.display()
+            shell::path(&folder.path)
         );
         return Ok(Exit::Interrupted);
     }
     if whole.is_incomplete {
         tell!(
             "not every group has an answer\nhint: go on with `pragmark run --resume {}`, or remove the run from the server with `pragmark fleet purge`",
-            folder.path.display()
+            shell::path(&folder.path)
         );
         return Ok(Exit::Unusable);
     }

@@ -20,6 +20,7 @@ use super::{analysis, connect, plural, recorded};
 use crate::cli::RunArgs;
 use crate::commands::{own_text, run};
 use crate::failure::Failure;
+use crate::shell;
 
 /// Plans a run, chooses its agents, and publishes it.
 pub(super) fn begin(
@@ -120,7 +121,7 @@ pub(super) fn adopt(
             "the run {name} has a folder already: {}",
             path.display()
         ))
-        .hint(format!("pragmark run --resume {}", path.display())));
+        .hint(format!("pragmark run --resume {}", shell::path(&path))));
     }
     RunFolder::check_free(&path)?;
     publish_all(&server, &card)?;

@@ -66,13 +66,36 @@ pub(super) fn carry_out(
     drop(board);
     folder.chosen.card = card;
     let end = concluded(folder, ends);
-    folder.write()?;
+    let is_whole = matches!(end, Ok(End::Finished)) && folder.chosen.failed.is_empty();
+    let written = folder.write();
     let card = &folder.chosen.card;
-    if matches!(end, Ok(End::Finished)) && folder.chosen.failed.is_empty() {
-        finish(server, card)?;
+    let finished = match is_whole {
+        true => finish(server, card),
+        false => Ok(()),
+    };
+    let withdrawn = withdraw_progress(server, &card.run);
+    let tidied = [finished, withdrawn].map(|it| it.map_err(Failure::from));
+    ended(end, [written].into_iter().chain(tidied))
+}
+
+/// How the run ended. What fails after its end is an error only where nothing else is: a run that was stopped, or
+/// that no group could measure, ended so all the same.
+fn ended(
+    end: Result<End, Failure>,
+    after: impl IntoIterator<Item = Result<(), Failure>>,
+) -> Result<End, Failure> {
+    let mut failures: Vec<Failure> = after.into_iter().filter_map(Result::err).collect();
+    let failure = match end {
+        Ok(End::Finished) if !failures.is_empty() => Some(failures.remove(0)),
+        _ => None,
+    };
+    failures
+        .iter()
+        .for_each(|it| tell!("warning: {}", it.words()));
+    match failure {
+        Some(failure) => Err(failure),
+        None => end,
     }
-    withdraw_progress(server, &card.run)?;
-    end
 }
 
 fn joined(thread: ScopedJoinHandle<'_, Result<End, Failure>>) -> Result<End, Failure> {

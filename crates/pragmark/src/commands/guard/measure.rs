@@ -323,6 +323,6 @@ fn record(
 }
 
 fn missing(MissingMetric(metric): MissingMetric) -> Failure {
-    Failure::usage(format!("the budget {metric} is of a metric that the trials do not report"))
+    Failure::unusable(format!("the budget {metric} is of a metric that the trials do not report"))
         .hint("latencies of single statements are `p99_us.NAME`; p99 needs 1,000 operations in a trial: raise --trial")
 }

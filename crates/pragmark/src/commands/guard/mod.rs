@@ -68,7 +68,7 @@ fn guarded(
     check_names(guard, &comparison)?;
     let budgets = budgets_of_time(args, guard);
     if comparison.totals.is_empty() && budgets.is_empty() {
-        return Err(Failure::usage(
+        return Err(Failure::unusable(
             "there is nothing to check: the work is not counted, and there is no budget of time",
         )
         .hint("name budgets of metrics that the trials report, and leave --counters-only out"));
@@ -226,7 +226,7 @@ fn budgets_of_time(args: &GuardArgs, guard: &Guard) -> Vec<Timed> {
 fn check_names(guard: &Guard, comparison: &Comparison) -> Result<(), Failure> {
     match unknown_part(guard, comparison) {
         None => Ok(()),
-        Some(name) => Err(Failure::usage(format!(
+        Some(name) => Err(Failure::unusable(format!(
             "the budget {name} is of a statement or a kind of file that there is not"
         ))
         .hint("`pragmark compare` shows the names of statements")),

@@ -1,8 +1,9 @@
 //! The user's git repository: revisions checked out for a while, in a folder inside `.git`, and nothing left behind.
 
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::commands::git::git;
@@ -37,11 +38,14 @@ struct Home {
 
 /// What keeps others from making or removing folders meanwhile, as long as it lives.
 struct Turn {
+    path: PathBuf,
     _lock: File,
 }
 
 /// Where the folders are, inside git's own.
 const FOLDERS: &str = "pragmark-guard";
+/// The file that is locked by whoever has the turn: network file systems do not lock a directory.
+const TURN: &str = ".pragmark-guard.turn";
 /// The file that a living process keeps locked.
 const LOCK: &str = "lock";
 
@@ -167,18 +171,39 @@ impl Drop for Desk {
 impl Turn {
     /// Waits until no other process makes or removes folders: one that is new has no lock yet.
     fn of(home: &Home) -> std::io::Result<Turn> {
-        let directory = File::open(&home.path)?;
-        directory.lock()?;
-        Ok(Turn { _lock: directory })
+        let path = home.path.join(TURN);
+        loop {
+            let lock = File::create(&path)?;
+            lock.lock()?;
+            // Whoever had it before has removed it, and another process may have made it anew.
+            let is_same = std::fs::metadata(&path).is_ok_and(|it| is_same_file(&it, &lock));
+            if is_same {
+                return Ok(Turn { path, _lock: lock });
+            }
+        }
     }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tell!("warning: cannot remove {}: {error}", self.path.display());
+        }
+    }
+}
+
+fn is_same_file(one: &Metadata, other: &File) -> bool {
+    let of = |it: &Metadata| (it.dev(), it.ino());
+    other.metadata().is_ok_and(|it| of(&it) == of(one))
 }
 
 /// Removes the folders of processes that are gone. Whoever has the turn may do it.
 fn tidy(parent: &Path, home: &Home) {
     let folders = std::fs::read_dir(parent).into_iter().flatten().flatten();
     for folder in folders.map(|it| it.path()) {
-        let is_in_use = match File::open(folder.join(LOCK)) {
-            Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
+        // For writing: network file systems lock nothing that is open for reading alone.
+        let is_in_use = match OpenOptions::new().write(true).open(folder.join(LOCK)) {
+            Ok(lock) => lock.try_lock().is_err(),
             // Its process was killed before it made the lock.
             Err(error) => error.kind() != ErrorKind::NotFound,
         };

@@ -400,7 +400,7 @@ fn a_driver_of_the_projects_own_is_guarded_by_its_own_metric() {
     let counters = [&base[..], &["--counters-only"]].concat();
     project
         .guard(&counters)
-        .exits(2)
+        .exits(3)
         .complains(&["nothing to check"]);
     project.add_to_driver("raise SystemExit('no orders today')");
     project

@@ -321,17 +321,19 @@ fn verdict_of_class(claim: &FleetClaim, class: &str) -> Cell {
             } else {
                 "?"
             };
-            Cell::new(counted_verdicts(all)).signed(sign, Tone::Doubt)
+            let without = claim.without_verdict.get(class).copied();
+            Cell::new(counted_verdicts(all, without.unwrap_or(0))).signed(sign, Tone::Doubt)
         }
         (_, Some(agreement)) => agreement_cell(agreement),
         (_, None) => Cell::number(None),
     }
 }
 
-fn counted_verdicts(all: &[Verdict]) -> String {
+fn counted_verdicts(all: &[Verdict], without: usize) -> String {
     let counts = verdict_counts(|verdict| all.iter().filter(|it| **it == verdict).count());
     let words = counts.iter().map(|it| format!("{} {}", it.count, it.words));
-    words.collect::<Vec<_>>().join(", ")
+    let without = (without > 0).then(|| format!("{without} without a verdict"));
+    words.chain(without).collect::<Vec<_>>().join(", ")
 }
 
 fn agreement_cell(agreement: Agreement) -> Cell {
