@@ -1,34 +1,14 @@
 // Opens pages in headless Chromium and prints what is wrong with them: check.js PAGE...
 //
-// Each page is opened at three widths, light and dark, with scripts, then without scripts and for print. PRAGMARK_CHROMIUM names the
-// browser.
-import { existsSync } from "node:fs";
+// Each page is opened at three widths, light and dark, with scripts, then without scripts and for print.
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import puppeteer from "puppeteer-core";
+import { launch, open, SCHEMES } from "./browser.js";
 import { problemsOfLayout, visibleHeadings } from "./inspect.js";
 
-const BROWSERS = [process.env.PRAGMARK_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const WIDTHS = [400, 800, 1280];
-const SCHEMES = ["light", "dark"];
 // A4 at 96 dots per inch, less the margins.
 const PRINT_WIDTH = 718;
-
-/** Opens a page and returns it with what it says on the console and requests besides itself. */
-async function open(browser, url, { width, scheme = "light", scripts = true }) {
-  const page = await browser.newPage();
-  const noise = [];
-  page.on("console", (message) => noise.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => noise.push(`error: ${error.message}`));
-  page.on("request", (request) => {
-    if (request.url() !== url && !request.url().startsWith("data:")) noise.push(`request: ${request.url()}`);
-  });
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-  await page.setJavaScriptEnabled(scripts);
-  await page.goto(url, { waitUntil: "load" });
-  return { page, noise };
-}
 
 async function checkScreens(browser, url, report) {
   for (const width of WIDTHS) {
@@ -64,12 +44,7 @@ async function checkPrint(browser, url, report) {
 }
 
 async function main() {
-  const executablePath = BROWSERS.find((path) => path && existsSync(path));
-  if (!executablePath) {
-    console.error("there is no Chromium; PRAGMARK_CHROMIUM names one");
-    process.exit(process.env.CI ? 1 : 0);
-  }
-  const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  const browser = await launch();
   let problems = 0;
   for (const path of process.argv.slice(2)) {
     const url = pathToFileURL(resolve(path)).href;

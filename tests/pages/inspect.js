@@ -78,7 +78,9 @@ export function problemsOfLayout() {
   const pictures = () => {
     const pictures = document.querySelectorAll("img:not([alt]), svg:not(svg svg, [aria-label], [aria-labelledby], [aria-hidden])");
     const isEmpty = (picture) => picture.tagName === "svg" && picture.childElementCount === 0;
-    for (const picture of [...pictures].filter((picture) => isVisible(picture) && !isEmpty(picture))) {
+    // The icon of a button, link or label that has a name is decoration.
+    const isNamed = (picture) => picture.closest(":is(a, button, label):is([aria-label], [title])") !== null;
+    for (const picture of [...pictures].filter((picture) => isVisible(picture) && !isEmpty(picture) && !isNamed(picture))) {
       if (!picture.querySelector("title, text")) problems.push("a picture has no words for those who do not see it");
     }
   };
