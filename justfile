@@ -23,10 +23,12 @@ generate:
     PRAGMARK_WRITE_DOCS=1 cargo test -p pragmark-lab
     PRAGMARK_WRITE_DOCS=1 cargo test -p pragmark --test docs
     INSTA_UPDATE=always cargo test -p pragmark-report
+    docs/charts/draw
 
 # Build the documentation site, and check its links and its pages in a browser.
 book:
-    bash .ci/book
+    cargo build -p pragmark
+    bash .ci/book target/debug/pragmark
 
 # Each fuzz target for so many seconds.
 fuzz seconds="30":
