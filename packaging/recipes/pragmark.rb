@@ -1,4 +1,4 @@
-# A formula for Homebrew on Linux. packaging/README.md says how @URL@ and @SHA256@ are filled in.
+# A formula for Homebrew on Linux. packaging/recipes/fill puts in the version, the address and the checksum of the sources.
 class Pragmark < Formula
   desc "Performance laboratory for SQLite"
   url "@URL@/v@VERSION@.tar.gz"
