@@ -13,7 +13,8 @@ use crate::trial::Outcome;
 /// Seconds of a trial of the current settings: much more than what is allowed for preparing one.
 const CURRENT_S: f64 = 100.0;
 
-fn plan(surface: &Surface) -> RunPlan {
+/// A run that searches a surface.
+pub(super) fn plan(surface: &Surface) -> RunPlan {
     let tuning = TuningPlan {
         space: surface.space().clone(),
         current: surface.current(),

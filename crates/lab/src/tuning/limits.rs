@@ -221,6 +221,24 @@ impl Confirmed {
         judged.collect()
     }
 
+    /// Whether the figures of a variant exceed a constraint: their mean, since trials of a search are too few for an interval.
+    pub(super) fn exceeds(
+        &self,
+        constraints: &[Constraint],
+        [variant, current]: &[String; 2],
+    ) -> bool {
+        let mut constraints = constraints.iter();
+        constraints.any(|constraint| {
+            let pairs = self.pairs(&constraint.metric, [variant, current]);
+            let [own, now] = [
+                mean(&pairs.iter().map(|it| it.0).collect::<Vec<_>>()),
+                mean(&pairs.iter().map(|it| it.1).collect::<Vec<_>>()),
+            ];
+            let means = own.zip(now);
+            means.and_then(|means| constraint.holds(means)) == Some(false)
+        })
+    }
+
     /// The variants that were measured.
     pub(super) fn variants(&self) -> BTreeSet<&String> {
         self.figures.keys().map(|(_, variant)| variant).collect()

@@ -18,6 +18,8 @@ mod limits;
 mod matrix;
 mod model;
 mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod plan;
 mod screen;
 mod search;

@@ -1,12 +1,15 @@
 //! What comes after the search: what each setting of the winner contributes, and rounds of their own for what is
 //! recommended.
 
+use std::collections::HashSet;
+
 use super::advice::{Advice, Advised};
 use super::compared::compared;
 use super::contribution::Contribution;
 use super::course::{CONFIRMATION, SearchCourse};
 use super::limits::{Confirmed, Constrained, Moved};
-use super::settled::{Interaction, Settled, Unchanged};
+use super::search::Seen;
+use super::settled::{Interaction, Settled, Unchanged, interactions};
 use super::space::Configuration;
 use super::trade_off::TradeOff;
 use crate::analysis::observation;
@@ -97,18 +100,36 @@ impl Tuning {
         winner.unwrap_or_else(|| self.course.tuning().current.clone())
     }
 
-    /// Settings of the choice whose gains depend on each other.
+    /// Recommended settings whose gains depend on each other.
     pub fn interactions(&mut self) -> Vec<Interaction> {
-        let settled = self.settled();
-        settled.map_or_else(Vec::new, |settled| settled.interactions.clone())
+        let recommended = self.recommended();
+        let model = self.course.choice().and_then(|_| self.course.expectation());
+        model.map_or_else(Vec::new, |model| {
+            interactions(&recommended, self.course.tuning(), &model)
+        })
     }
 
-    /// What is better than the current settings in one metric and worse in another.
+    /// What is better than the current settings in one metric and worse in another, of what answers like them and may keep the
+    /// constraints.
     pub fn trade_off(&self) -> TradeOff {
         let experiment = &self.course.planned().experiment;
         let tuning = self.course.tuning();
         let current = tuning.space.label(&tuning.current);
-        TradeOff::of(experiment, &current, [&self.confirmed, &self.searched])
+        let tried = self.course.tried();
+        let failed = tried.iter().filter(|it| it.seen == Seen::Unusable);
+        let failed = failed.map(|it| tuning.space.label(&it.configuration));
+        let failed: HashSet<String> = failed.collect();
+        let is_usable = |variant: &str, by_rounds: bool| {
+            let labels = [variant.to_owned(), current.clone()];
+            let exceeds = |part: &Confirmed| part.exceeds(&tuning.constraints, &labels);
+            !failed.contains(variant)
+                && match by_rounds {
+                    true => self.broken(variant).is_empty(),
+                    false => !exceeds(&self.searched),
+                }
+        };
+        let parts = [&self.confirmed, &self.searched];
+        TradeOff::of(experiment, &current, parts, is_usable)
     }
 
     /// The experiment that measures what each setting of the winner contributes: the winner is its baseline. None where

@@ -31,8 +31,6 @@ pub(super) struct Settled {
     pub(super) measured: Vec<(String, Configuration)>,
     /// The settings that stay as they are.
     pub(super) unchanged: Vec<Unchanged>,
-    /// Settings of the winner that bring more or less together than by themselves.
-    pub(super) interactions: Vec<Interaction>,
 }
 
 /// Two recommended settings whose gains depend on each other.
@@ -68,10 +66,18 @@ impl Settled {
         Settled {
             measured: judge.measured(&winner),
             unchanged: judge.unchanged(&winner),
-            interactions: judge.interactions(&winner),
             winner,
         }
     }
+}
+
+/// The changed settings of a configuration that bring more or less together than by themselves.
+pub(super) fn interactions(
+    configuration: &[usize],
+    tuning: &TuningPlan,
+    model: &Expectation,
+) -> Vec<Interaction> {
+    Judge { tuning, model }.interactions(configuration)
 }
 
 /// The plan of a search, and what its trials say.
@@ -282,7 +288,7 @@ mod tests {
         tried.collect()
     }
 
-    fn interactions(together: f64) -> Vec<Interaction> {
+    fn expected_of(of: [usize; 3], together: f64) -> Vec<Interaction> {
         let lever = |name: &str| Lever {
             name: name.to_owned(),
             levels: vec![0.into(), 1.into()],
@@ -294,19 +300,17 @@ mod tests {
         let (space, current) = (tuning.space.clone(), tuning.current.clone());
         let mut search = Search::new(space, current, tuning.good.clone(), Seed(1)).unwrap();
         let model = search.expectation(&tried(together)).unwrap();
-        let judge = Judge {
-            tuning: &tuning,
-            model: &model,
-        };
-        judge.interactions(&[1, 1, 1])
+        interactions(&of, &tuning, &model)
     }
 
     #[test]
     fn an_interaction_is_named_where_the_trials_show_it() {
-        let found = interactions(0.4);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].settings, ["a", "b"]);
-        assert!(found[0].range.contains(0.4_f64.exp()), "{found:?}");
-        assert_eq!(interactions(0.0), []);
+        let known = expected_of([1, 1, 1], 0.4);
+        assert_eq!(known.len(), 1, "{known:?}");
+        assert_eq!(known[0].settings, ["a", "b"]);
+        assert!(known[0].range.contains(0.4_f64.exp()), "{known:?}");
+        assert_eq!(expected_of([1, 1, 1], 0.0), []);
+        // A setting that stays as it is brings nothing with another one.
+        assert_eq!(expected_of([1, 0, 1], 0.4), []);
     }
 }

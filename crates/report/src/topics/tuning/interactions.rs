@@ -20,7 +20,7 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
     let row = |it: &Interaction| {
         let [one, other] = &it.settings;
         let named = |name: &String| {
-            let level = level_words(tuning.chosen.get(name));
+            let level = level_words(tuning.recommended.get(name));
             Cell::code(format!("{name}={level}"))
         };
         let ratio = figures::ratio(it.ratio, it.range);

@@ -1,0 +1,51 @@
+//! What is said of the trials of a search that are fast and of no use.
+
+use super::course_tests::plan;
+use super::limits::Constraint;
+use super::parts::Tuning;
+use super::simulation::Surface;
+use crate::design::Role;
+use crate::record::TrialRecord;
+use crate::seed::Seed;
+
+/// The record of a trial in the only block: its rate, its p99 and what it answered.
+fn record(variant: &str, role: Role, (rate, p99): (f64, f64), answer: &str) -> TrialRecord {
+    let measured = serde_json::json!({
+        "metrics": { "txns_per_s": rate, "p99_us": p99 }, "asked": "all", "checksum": answer,
+        "engine": { "version": "3", "source_id": "x", "threadsafe": 1 }
+    });
+    let record = serde_json::json!({
+        "purpose": "search", "experiment": "x", "round": 0, "block": 0, "position": 0,
+        "variant": variant, "role": role, "started": "", "wall_s": 1.0,
+        "covariates": { "duration_ns": 1 }, "outcome": { "measured": measured }
+    });
+    serde_json::from_value(record).unwrap()
+}
+
+#[test]
+fn a_trade_off_names_nothing_that_answers_differently_or_breaks_a_constraint() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    let search = plan.experiments[0].tuning.as_mut().unwrap();
+    search.constraints = vec![Constraint::parsed("p99 <= 1.05").unwrap()];
+    let (space, current) = (search.space.clone(), search.current.clone());
+    let with = |factor: usize| {
+        let mut other = current.clone();
+        other[factor] = 1;
+        space.label(&other)
+    };
+    let now = space.label(&current);
+    let mut tuning = Tuning::of(&plan).unwrap();
+    let variant = Role::Variant;
+    for record in [
+        record(&now, Role::Baseline, (100.0, 50.0), "right"),
+        record(&with(2), variant, (150.0, 52.0), "right"),
+        record(&with(3), variant, (300.0, 40.0), "wrong"),
+        record(&with(4), variant, (200.0, 80.0), "right"),
+    ] {
+        tuning.add(&record);
+    }
+    let compromises = tuning.trade_off().compromises;
+    let named: Vec<&str> = compromises.iter().map(|it| it.settings.as_str()).collect();
+    assert_eq!(named, [with(2), now]);
+}
