@@ -238,6 +238,21 @@ fn the_glossary_defines_each_word_once_in_one_sentence() {
 }
 
 #[test]
+fn the_charts_of_the_articles_are_those_of_the_tables() {
+    if !testing::has_python() {
+        return;
+    }
+    let draw = root().join("docs/charts/draw");
+    let drawn = Command::new("python3")
+        .arg(draw)
+        .arg("--check")
+        .output()
+        .unwrap();
+    let problems = String::from_utf8_lossy(&drawn.stderr);
+    assert!(drawn.status.success(), "{problems}");
+}
+
+#[test]
 fn documents_link_the_glossary() {
     let without_its_words = ["glossary.md", "columns.md", "SECURITY.md"];
     for (document, text) in documents() {
