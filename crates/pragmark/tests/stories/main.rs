@@ -7,6 +7,7 @@ mod comparing;
 mod contention;
 mod crashes;
 mod crossed;
+mod documented;
 mod engines;
 mod everyday;
 mod examination;

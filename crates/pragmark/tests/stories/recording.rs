@@ -68,6 +68,34 @@ fn a_python_program_is_recorded_and_its_work_shown() {
     assert!(!laboratory.path().join("app.trace.recording").exists());
 }
 
+/// On a kernel older than the call that says when a file was made, or where a container forbids it.
+#[test]
+fn a_database_is_copied_where_the_kernel_has_no_statx() {
+    let Some(laboratory) = with_program(SHOP) else {
+        return;
+    };
+    let without = "strace -f -o /dev/null -e trace=statx -e inject=statx:error=ENOSYS";
+    let can = Command::new("sh")
+        .args(["-c", &format!("{without} true")])
+        .output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        return testing::skip("this test needs strace(1) and the right to trace a child");
+    }
+    let script = format!("{without} python3 app.py");
+    let command = ["record", "--out", "app.trace", "--", "sh", "-c", &script];
+    laboratory.pragmark(&command).exits(0);
+    laboratory
+        .pragmark(&[
+            "measure",
+            "--trace",
+            "app.trace",
+            "--rounds",
+            "2",
+            "--no-tiers",
+        ])
+        .exits(0);
+}
+
 #[test]
 fn the_exit_code_is_that_of_the_program() {
     let Some(laboratory) = with_program(SHOP) else {
