@@ -3,7 +3,7 @@
 
 mod made_up;
 
-use lab::analysis::{Analysis, Finding, SteadinessCounts, Summary, findings};
+use lab::analysis::{Analysis, Finding, MayLose, SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
 use report::export::{Columns, TrialsCsv, claims_csv, json, metrics_csv, variants_csv};
@@ -470,4 +470,29 @@ fn rounded(csv: &str) -> String {
     };
     let line = |line: &str| line.split(',').map(cell).collect::<Vec<_>>().join(",");
     csv.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_search_says_first_what_to_paste_and_what_a_power_cut_then_takes() {
+    let tuned = made_up::tuned(MayLose::Recent);
+    let text = report::markdown(&tuned);
+    let (_, section) = text.split_once("journal-and-sync").unwrap();
+    let at = |words: &str| {
+        section
+            .find(words)
+            .unwrap_or_else(|| panic!("{words}:\n{section}"))
+    };
+    let sentence = at("If a power cut may take recent transactions: ");
+    assert!(
+        section[sentence..]
+            .lines()
+            .next()
+            .unwrap()
+            .contains("power cut")
+    );
+    let paste = at("-- on every connection");
+    assert!(sentence < paste && paste < at("What each setting contributes"));
+    // It is said once.
+    let again = section[paste..].find("If a power cut may take recent transactions: ");
+    assert_eq!(again, None, "{section}");
 }

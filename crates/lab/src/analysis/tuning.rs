@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::MayLose;
 use crate::level::{Settings, distinct};
 use crate::metric::higher_is_better;
 use crate::stats::median;
@@ -15,6 +16,8 @@ use crate::tuning::{
 pub struct TuningAnalysis {
     /// Key of the experiment.
     pub experiment: String,
+    /// What was accepted to be lost.
+    pub may_lose: MayLose,
     /// The settings before.
     pub current: Settings,
     /// What is recommended; the current settings where nothing better was found, or nothing was chosen.
@@ -89,6 +92,7 @@ impl TuningAnalysis {
         TuningAnalysis {
             experiment: course.planned().key.clone(),
             needed_s: course.needed_s(),
+            may_lose: plan.may_lose,
             current: settings(&plan.current),
             recommended: settings(&recommended),
             chosen: settings(&chosen),

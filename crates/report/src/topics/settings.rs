@@ -137,13 +137,57 @@ fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
     remark.into_iter().chain(binding.cannot(chosen)).collect()
 }
 
-/// The rungs of an experiment, as SQL, and in full forms for every binding. What may lose anything is not
-/// among them.
-pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+/// What a search for settings was for, on the first screen: those to use with what was accepted to be lost, what they bring
+/// and what a power cut then takes, to paste as they stand.
+pub(super) fn sought(subject: &Subject<'_>) -> Vec<Block> {
+    let Some(rung) = sought_rung(subject) else {
+        return Vec::new();
+    };
+    let sentence = Block::paragraph(sentence(rung, subject.experiment, &subject.names));
+    let chosen = rung.advice.as_ref().ok().map(chosen);
+    let to_paste = match chosen {
+        None => Vec::new(),
+        Some(Err(problem)) => vec![Block::small(format!("{problem}."))],
+        Some(Ok(chosen)) => to_paste(&chosen),
+    };
+    led(sentence, to_paste).collect()
+}
+
+fn to_paste(chosen: &Chosen) -> Vec<Block> {
+    let once = of_file(chosen).into_iter().flatten();
+    let connections = Binding::Shell.text(chosen);
+    // The first line says when.
+    let each = (connections.lines().count() > 1).then(|| code("sql", connections));
+    let both: Vec<Block> = once.chain(each).collect();
+    match both.is_empty() {
+        true => both,
+        false => {
+            let others = forms_of_bindings(chosen);
+            let others = Block::unprinted("Ready to paste into a program", others);
+            both.into_iter().chain([others]).collect()
+        }
+    }
+}
+
+/// The rung that a search for settings was for; none where the experiment was not tuned.
+fn sought_rung<'a>(subject: &'a Subject<'_>) -> Option<&'a Rung> {
+    let tuning = subject.analysis.tuning.as_ref();
+    let tuning = tuning.filter(|it| it.experiment == subject.experiment.key)?;
+    ladder(subject)?.rung(tuning.may_lose)
+}
+
+fn ladder<'a>(subject: &'a Subject<'_>) -> Option<&'a Ladder> {
     let mut ladders = subject.analysis.ladders.iter();
-    let own = ladders.find(|ladder| ladder.experiment == subject.experiment.key);
-    let rungs = own.into_iter().flat_map(|ladder| &ladder.rungs);
-    let rungs = rungs.filter(|rung| rung.may_lose < MayLose::Anything);
+    ladders.find(|ladder| ladder.experiment == subject.experiment.key)
+}
+
+/// The rungs of an experiment, as SQL, and in full forms for every binding. What may lose anything is not
+/// among them, nor what a search was for, which comes first.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let sought = sought_rung(subject).map(|rung| rung.may_lose);
+    let rungs = ladder(subject).into_iter().flat_map(|ladder| &ladder.rungs);
+    let rungs =
+        rungs.filter(|rung| rung.may_lose < MayLose::Anything && sought != Some(rung.may_lose));
     let own: Vec<Block> = rungs.flat_map(|rung| blocks_of(subject, rung)).collect();
     let heading = Block::Heading("Settings to use".to_owned());
     match own.is_empty() {
@@ -173,19 +217,28 @@ fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
 }
 
 fn forms(chosen: &Chosen) -> Vec<Block> {
+    let once = of_file(chosen).into_iter().flat_map(|once| {
+        let then = Block::small("And on every connection:");
+        once.into_iter().chain([then])
+    });
+    once.chain(forms_of_bindings(chosen)).collect()
+}
+
+/// What is set once for each file.
+fn of_file(chosen: &Chosen) -> Option<[Block; 2]> {
     let how = Sentence::from("Once for each database file, with ")
         .and_code("sqlite3 app.db")
         .words(" while nothing else has it open; VACUUM rewrites a file that has content:");
-    let once = once(chosen).into_iter().flat_map(|once| {
-        let then = Block::small("And on every connection:");
-        [Block::small(how.clone()), code("sql", once), then]
-    });
+    Some([Block::small(how), code("sql", once(chosen)?)])
+}
+
+fn forms_of_bindings(chosen: &Chosen) -> Vec<Block> {
     let form = |binding: Binding| {
         let text = code(binding.language(), binding.text(chosen));
         let remarks = remarks(binding, chosen).into_iter().map(Block::small);
         Block::unprinted(binding.title(), [text].into_iter().chain(remarks).collect())
     };
-    once.chain(Binding::ALL.map(form)).collect()
+    Binding::ALL.map(form).into()
 }
 
 fn code(language: &'static str, text: String) -> Block {

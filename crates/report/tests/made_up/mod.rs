@@ -9,14 +9,16 @@ mod tiers;
 
 use std::sync::OnceLock;
 
-use lab::analysis::{Analysis, Collector, observation};
+use lab::analysis::{Analysis, Collector, MayLose, TuningAnalysis, observation};
 use lab::catalogue::Catalogue;
 use lab::design::{History, Next, Role, Variant, next, upper_bounds, variants};
 use lab::environment::Covariates;
 use lab::experiment::{Experiment, Scale};
+use lab::level::Settings;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
 use lab::seed::Seed;
 use lab::trial::{EngineMark, Measured, Outcome, ReadBack};
+use lab::tuning::TradeOff;
 
 #[allow(unused_imports)] // The example shows the page and looks for nothing.
 pub use experiments::HOSTILE;
@@ -93,6 +95,36 @@ pub fn with_text_everywhere(text: &str) -> Analysis {
     let trials = trials.into_iter().chain(records.into_iter().flatten());
     trials.for_each(|trial| collector.add(changed(&trial, text)));
     collector.finish()
+}
+
+/// The analysis of the same run as if a search had come to its experiment on durability.
+#[allow(dead_code)] // Used by one of the tests only.
+pub fn tuned(may_lose: MayLose) -> Analysis {
+    let mut tuned = analysis().clone();
+    let wal = Settings::from([("journal_mode".to_owned(), "wal".into())]);
+    tuned.tuning = Some(TuningAnalysis {
+        experiment: "journal-and-sync".to_owned(),
+        may_lose,
+        current: Settings::new(),
+        recommended: wal.clone(),
+        chosen: wal,
+        is_screened: true,
+        needed_s: None,
+        contributions: Vec::new(),
+        not_measured: Vec::new(),
+        moved: None,
+        constraints: Vec::new(),
+        advised: Vec::new(),
+        noise: None,
+        unchanged: Vec::new(),
+        interactions: Vec::new(),
+        trade_off: TradeOff::default(),
+        configurations: 96.0,
+        excluded: Vec::new(),
+        steps: Vec::new(),
+        unusable: Vec::new(),
+    });
+    tuned
 }
 
 /// The analysis of a run of which nothing was measured yet.

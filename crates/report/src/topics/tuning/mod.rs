@@ -11,7 +11,7 @@ use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
 use lab::tuning::{Contribution, Unchanged};
 
-use super::Subject;
+use super::{Subject, settings};
 use crate::document::{
     Block, Cell, Chart, Column, Curve, Item, Line, Plot, Point, Row, Sentence, Table,
 };
@@ -25,6 +25,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     };
     let parts = [
+        settings::sought(subject),
         changes::brief(tuning),
         moved(tuning),
         constraints::blocks(tuning),
@@ -101,7 +102,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         .max()
         .unwrap_or(0);
     let how = format!(
-        "The recommended settings compared with the same without one of them, in {} of their own; intervals are \
+        "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
         plural(rounds, "round", "rounds")
     );
@@ -293,6 +294,7 @@ fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
 mod tests {
     use super::*;
     use crate::document::{Document, Kind, Section};
+    use lab::analysis::MayLose;
     use lab::design::Variant;
     use lab::tuning::{Advice, Advised, Gain};
 
@@ -322,6 +324,7 @@ mod tests {
         TuningAnalysis {
             needed_s: None,
             experiment: "tune".to_owned(),
+            may_lose: MayLose::Recent,
             current: Settings::new(),
             recommended: wal.into(),
             chosen: [("journal_mode".to_owned(), Level::from("wal"))].into(),
