@@ -12,7 +12,7 @@ use engine::pragma::{self, Pragma, PragmaError, Timing, Values};
 use engine::vfs::CountingVfs;
 use engine::{Connection, EngineError, Library, OpenFlags};
 use lab::catalogue::{Accepts, Parameter, Scope};
-use lab::level::{Level, Settings};
+use lab::level::{Level, Settings, picked};
 use lab::trial::ReadBack;
 
 use crate::error::TrialError;
@@ -154,6 +154,8 @@ pub(crate) struct Opening {
     flags: OpenFlags,
     /// The PRAGMAs of the settings, for connections whose opening is timed.
     script: String,
+    /// Those without the ones that only a new file takes.
+    script_of_existing: String,
     /// The counters of a counting trial.
     pub(crate) counter: Option<Arc<CountingVfs>>,
 }
@@ -168,7 +170,8 @@ impl Opening {
             library: Arc::clone(&trial.library),
             settings: trial.settings.clone(),
             flags: open_flags(trial.settings),
-            script: pragma_script(trial.settings)?,
+            script: pragma_script(trial.settings, |_| true)?,
+            script_of_existing: pragma_script(trial.settings, |it| !is_of_new_file(it))?,
             counter: trial.counter.clone(),
         })
     }
@@ -185,12 +188,17 @@ impl Opening {
 
     /// As an application opens a connection: its settings are applied and not looked at. It is for
     /// connections whose opening is timed; what they became is to be given to [`Opening::prove`] when
-    /// the clock has stopped.
+    /// the clock has stopped. An existing file has got what shapes it: an application says that once, and
+    /// `PRAGMA auto_vacuum` would write a transaction each time.
     pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
         let vfs = self.counter.as_deref().map(CountingVfs::name);
         let connection = Connection::open(&self.library, path, self.flags, vfs)?;
-        if !self.script.is_empty() {
-            connection.execute(&self.script)?;
+        let script = match size(path)? > 0.0 {
+            true => &self.script_of_existing,
+            false => &self.script,
+        };
+        if !script.is_empty() {
+            connection.execute(script)?;
         }
         Ok(connection)
     }
@@ -263,14 +271,26 @@ pub(crate) fn pragma_statements(settings: &Settings) -> Result<Vec<String>, Engi
     in_order(settings).into_iter().map(statement).collect()
 }
 
-/// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
+/// The PRAGMAs of the settings that are wanted as one script: for connections whose opening is timed, and whose
 /// settings are proved afterwards.
 ///
 /// # Errors
 /// As for [`pragma_statements`].
-fn pragma_script(settings: &Settings) -> Result<String, EngineError> {
-    let statements = pragma_statements(settings)?;
+fn pragma_script(
+    settings: &Settings,
+    is_wanted: impl Fn(&Pragma) -> bool,
+) -> Result<String, EngineError> {
+    let is_wanted = |name: &String| pragma::find(name).is_some_and(&is_wanted);
+    let statements = pragma_statements(&picked(settings, is_wanted))?;
     Ok(statements.iter().map(|it| format!("{it};")).collect())
+}
+
+/// Whether only a file that has not been written takes the PRAGMA, without VACUUM.
+fn is_of_new_file(entry: &Pragma) -> bool {
+    matches!(
+        entry.timing,
+        Timing::BeforeCreation | Timing::BeforeFirstWrite
+    )
 }
 
 /// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another
@@ -281,7 +301,7 @@ fn order(entry: &Pragma) -> u8 {
     match (entry.timing, entry.name) {
         (_, "busy_timeout") => 0,
         (_, "auto_vacuum") => 2,
-        (Timing::BeforeCreation | Timing::BeforeFirstWrite, _) => 1,
+        _ if is_of_new_file(entry) => 1,
         (_, "locking_mode") => 3,
         (_, "journal_mode") => 4,
         _ => 5,
@@ -357,6 +377,8 @@ fn open_flags(settings: &Settings) -> OpenFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::Source;
+    use lab::seed::Seed;
 
     fn statements(level: impl Into<Level>) -> Result<Vec<String>, EngineError> {
         pragma_statements(&Settings::from([("journal_mode".to_owned(), level.into())]))
@@ -370,5 +392,31 @@ mod tests {
             let error = statements(level).unwrap_err().to_string();
             assert!(error.contains("journal_mode"), "{error}");
         }
+    }
+
+    #[test]
+    fn opening_an_existing_file_writes_nothing_though_a_setting_shapes_it() {
+        let settings = Settings::from([("auto_vacuum".to_owned(), "full".into())]);
+        let directory = tempfile::tempdir().unwrap();
+        let opening = Opening::of(&Trial {
+            settings: &settings,
+            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
+            directory: directory.path(),
+            seed: Seed(0),
+            counter: None,
+            postgres: None,
+            artifacts: None,
+            phase: &mut |_| {},
+        })
+        .unwrap();
+        let path = directory.path().join("x.db");
+        let new = opening.open_unproved(&path).unwrap();
+        new.execute("CREATE TABLE t(x)").unwrap();
+        new.close().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let again = opening.open_unproved(&path).unwrap();
+        assert_eq!(pragma::read(&again, "auto_vacuum").unwrap(), "full");
+        again.close().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 }
