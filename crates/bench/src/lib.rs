@@ -24,7 +24,7 @@ mod target;
 mod training;
 mod workload;
 
-pub use advice::{advice, schema_advice};
+pub use advice::{advice, idle_settings, idle_settings_of_pgbench, schema_advice};
 pub use bindings::{binding_spec, judge_binding, normalise_pragmas};
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};

@@ -1,11 +1,13 @@
 //! What `pragmark tune` measures apart from settings: changes of the application that a workload can carry out by itself.
 
+mod idle;
 mod indexes;
 mod tables;
 
 use lab::level::Level;
 use lab::tuning::Advice;
 
+pub use self::idle::{idle_settings, idle_settings_of_pgbench};
 pub use self::indexes::schema_advice;
 
 use crate::levers::Ground;

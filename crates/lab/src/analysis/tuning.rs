@@ -50,6 +50,8 @@ pub struct TuningAnalysis {
     pub trade_off: TradeOff,
     /// The number of configurations of the space.
     pub configurations: f64,
+    /// Settings that were not varied, because no statement of the workload uses what they are about.
+    pub idle: Vec<String>,
     /// Why levels were left out, each reason once with what it concerns.
     pub excluded: Vec<(String, Vec<Settings>)>,
     /// The blocks of the search.
@@ -107,6 +109,7 @@ impl TuningAnalysis {
             interactions,
             trade_off,
             configurations: plan.space.size(),
+            idle: plan.idle.clone(),
             excluded: plan.space.exclusions(),
             steps: steps(&tried, &plan.current, &course.planned().experiment.metric),
             unusable: distinct(unusable.map(|trial| settings(&trial.configuration))),

@@ -23,6 +23,7 @@ pub(super) fn plan(surface: &Surface) -> RunPlan {
         may_lose: MayLose::Anything,
         earlier: None,
         constraints: Vec::new(),
+        idle: Vec::new(),
         advice: Vec::new(),
     };
     let planned = PlannedExperiment {

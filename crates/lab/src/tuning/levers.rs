@@ -69,6 +69,7 @@ pub fn tuning_of(
         may_lose,
         earlier: None,
         constraints: Vec::new(),
+        idle: Vec::new(),
         advice: Vec::new(),
     }
 }

@@ -29,6 +29,9 @@ pub struct TuningPlan {
     /// What other metrics may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
+    /// Settings that are not varied, because no statement of the workload uses what they are about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<String>,
     /// Changes of the application that are measured apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,

@@ -77,6 +77,8 @@ struct Subject {
     database_bytes: Option<u64>,
     /// Changes of the indexes of its database.
     indexes: Vec<Advice>,
+    /// Settings that mean nothing for its statements.
+    idle: Vec<&'static str>,
 }
 
 impl Subject {
@@ -87,6 +89,7 @@ impl Subject {
             found: Settings::new(),
             database_bytes: None,
             indexes: Vec::new(),
+            idle: Vec::new(),
         }
     }
 
@@ -107,8 +110,10 @@ impl Subject {
         Ok(())
     }
 
-    /// Looks for indexes that would help the statements, on a copy of the only database, which is changed.
-    fn look_for_indexes(&mut self, copy: &Path, statements: &[String]) -> Result<(), Failure> {
+    /// Looks for settings that mean nothing for the statements and for indexes that would help them, on a copy of the only
+    /// database, which is changed.
+    fn look_at_plans(&mut self, copy: &Path, statements: &[String]) -> Result<(), Failure> {
+        self.idle = bench::idle_settings(copy, statements).map_err(Failure::unusable)?;
         let found = bench::schema_advice(copy, statements);
         self.indexes = found.map_err(Failure::unusable)?;
         Ok(())
@@ -134,9 +139,15 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
         lever.name != "page_size" || now.is_none_or(|now| lever.levels.contains(now))
     });
     levers.extend(engines(args)?);
+    let given = pairs(&args.current, "--current")?;
+    let idle =
+        |lever: &Lever| subject.idle.contains(&&lever.name[..]) && !given.contains_key(&lever.name);
+    let idle: Vec<String> = levers
+        .extract_if(.., |it| idle(it))
+        .map(|it| it.name)
+        .collect();
     let is_varied = |name: &String| levers.iter().any(|lever| lever.name == *name);
     let found = picked(&subject.found, is_varied);
-    let given = pairs(&args.current, "--current")?;
     let unknown = |name: &&String| !is_varied(name);
     if let Some(name) = given.keys().find(unknown) {
         let names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();
@@ -155,6 +166,7 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
     let all = bench::good_settings();
     let tuning = TuningPlan {
         constraints: args.limit.clone(),
+        idle,
         advice: [subject.indexes.clone(), bench::advice(&ground)].concat(),
         ..tuning_of(levers, &current, &all, may_lose)
     };
@@ -262,6 +274,11 @@ fn script(args: &TuneArgs, path: Option<&Path>) -> Result<Subject, Failure> {
     }
     let mut subject = Subject::new(with_goal(args, experiment, Some("p50_us")));
     subject.add_files(args.db.as_slice())?;
+    if path.is_none() && args.db.is_none() {
+        let statements = bench::statements(&subject.experiment.base).map_err(Failure::unusable)?;
+        let idle = bench::idle_settings_of_pgbench(&statements);
+        subject.idle = idle.map_err(Failure::unusable)?;
+    }
     if let Some(db) = args.db.as_ref().filter(|_| subject.may_be_written_anew()) {
         let statements = bench::statements(&subject.experiment.base).map_err(Failure::unusable)?;
         let folder = tempfile::tempdir().map_err(Failure::unusable)?;
@@ -269,7 +286,7 @@ fn script(args: &TuneArgs, path: Option<&Path>) -> Result<Subject, Failure> {
         let library = Library::load(&Source::Embedded).map_err(Failure::unusable)?;
         let copied = bench::copy_database(&Arc::new(library), db, &copy);
         copied.map_err(Failure::unusable)?;
-        subject.look_for_indexes(&copy, &statements)?;
+        subject.look_at_plans(&copy, &statements)?;
     }
     Ok(subject)
 }
@@ -296,7 +313,7 @@ fn trace(args: &TuneArgs, path: &Path) -> Result<Subject, Failure> {
     if let [only] = &databases[..]
         && subject.may_be_written_anew()
     {
-        subject.look_for_indexes(only, &texts(&trace)?)?;
+        subject.look_at_plans(only, &texts(&trace)?)?;
     }
     Ok(subject)
 }

@@ -47,10 +47,10 @@ fn assert_only_safe_settings(laboratory: &Laboratory, run: &str) {
 }
 
 #[test]
-fn the_fastest_settings_are_searched_among_the_safe_ones_and_measured_afresh() {
+fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes_on_from_them() {
     let laboratory = bank();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
-    let answer = tune(&laboratory, "run", "20s", &["--limit", "size <= 50"]).says(&[
+    let answer = tune(&laboratory, "run", "15s", &["--limit", "size <= 50"]).says(&[
         "The search",
         "combinations of levels",
         "the current settings",
@@ -61,22 +61,18 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_measured_afresh() {
     // Tiers of what is recommended and of what is set now, whose page size no setting names, are known ahead.
     assert!(!answer.stdout().contains("What a crash"));
     let plan: Value = serde_json::from_str(&laboratory.read("run/run.json")).unwrap();
-    let excluded = &plan["experiments"][0]["tuning"]["space"]["excluded"];
-    assert!(!excluded.as_array().unwrap().is_empty());
+    let search = &plan["experiments"][0]["tuning"];
+    assert!(!search["space"]["excluded"].as_array().unwrap().is_empty());
+    let idle = search["idle"].as_array().unwrap();
+    assert_eq!(*idle, ["threads", "automatic_index"]);
     assert_only_safe_settings(&laboratory, "run");
     assert!(laboratory.trials_for("search", "run").len() >= 21);
     assert!(laboratory.trials_for("rounds", "run").len() >= 4);
     let after = std::fs::read(laboratory.path().join("app.db")).unwrap();
     assert_eq!(after, before);
-}
-
-#[test]
-fn a_search_continues_from_what_an_earlier_one_recommends_and_that_can_be_measured_again() {
-    let laboratory = bank();
-    tune(&laboratory, "run", "15s", &[]);
     laboratory.pragmark(&["show", "run/tuned.toml"]).exits(0);
-    tune(&laboratory, "next", "15s", &["--continue", "run"])
-        .says(&["The earlier search recommended"]);
+    let next = ["--continue", "run"];
+    tune(&laboratory, "next", "6s", &next).says(&["The earlier search recommended"]);
 }
 
 #[test]
@@ -94,12 +90,14 @@ fn what_a_search_has_measured_is_kept_though_its_rounds_fail() {
         "--seconds",
         "20ms",
     ]);
-    wait_until(|| laboratory.trials_for("search", "run").len() > 3);
+    // The first trial measures the current settings. Without the database, all others fail at once, so that rounds are tried
+    // however slow the machine is.
+    wait_until(|| !laboratory.trials_for("search", "run").is_empty());
     std::fs::remove_file(laboratory.path().join("app.db")).unwrap();
     let answer = Answer(run.wait_with_output().unwrap());
     let answer = answer.complains(&["what was measured is kept: run"]);
     assert!(!answer.stderr().contains("nothing was measured"));
-    assert!(laboratory.trials_for("search", "run").len() > 3);
+    assert!(!laboratory.trials_for("search", "run").is_empty());
     assert!(!laboratory.trials("run").is_empty(), "rounds were tried");
 }
 

@@ -120,6 +120,7 @@ pub fn tuned(may_lose: MayLose) -> Analysis {
         interactions: Vec::new(),
         trade_off: TradeOff::default(),
         configurations: 96.0,
+        idle: Vec::new(),
         excluded: Vec::new(),
         steps: Vec::new(),
         unusable: Vec::new(),

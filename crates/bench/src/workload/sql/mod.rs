@@ -17,6 +17,8 @@ mod stage;
 mod suite;
 pub(super) mod unroll;
 
+pub(crate) use self::pgbench::TABLES as PGBENCH_TABLES;
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -10,7 +10,8 @@ use crate::parameters::Choice;
 const TELLERS: usize = 10;
 const ACCOUNTS: usize = 100_000;
 
-const TABLES: &str = "CREATE TABLE pgbench_branches(bid INTEGER NOT NULL PRIMARY KEY, bbalance INTEGER, filler CHAR(88));
+/// The tables, without their rows.
+pub(crate) const TABLES: &str = "CREATE TABLE pgbench_branches(bid INTEGER NOT NULL PRIMARY KEY, bbalance INTEGER, filler CHAR(88));
 CREATE TABLE pgbench_tellers(tid INTEGER NOT NULL PRIMARY KEY, bid INTEGER, tbalance INTEGER, filler CHAR(84));
 CREATE TABLE pgbench_accounts(aid INTEGER NOT NULL PRIMARY KEY, bid INTEGER, abalance INTEGER, filler CHAR(84));
 CREATE TABLE pgbench_history(tid INTEGER, bid INTEGER, aid INTEGER, delta INTEGER, mtime TIMESTAMP, filler CHAR(22));";

@@ -215,10 +215,20 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
             crate::document::Role::Body,
         )
     });
+    let idle = (!tuning.idle.is_empty()).then(|| {
+        let names = tuning.idle.iter().map(Sentence::code);
+        let lead = Sentence::from(
+            "Not varied, because by SQLite's plans no statement uses what they are about: ",
+        );
+        Block::Paragraph(
+            lead.and(crate::document::joined(names, ", ")),
+            crate::document::Role::Body,
+        )
+    });
     // Dozens of combinations that nobody needs to see first.
     let title = "Never tried, because it may lose more than is accepted";
     let excluded = excluded.map(|list| Block::fold(title, vec![list]));
-    let blocks: Vec<Block> = excluded.into_iter().chain(unusable).collect();
+    let blocks: Vec<Block> = excluded.into_iter().chain(unusable).chain(idle).collect();
     vec![Block::full(blocks)]
 }
 
@@ -339,6 +349,7 @@ mod tests {
             interactions: Vec::new(),
             trade_off: Default::default(),
             configurations: 96.0,
+            idle: Vec::new(),
             excluded: Vec::new(),
             steps: Vec::new(),
             unusable: Vec::new(),
