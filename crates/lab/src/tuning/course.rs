@@ -120,7 +120,8 @@ impl SearchCourse {
         let (space, current) = (tuning.space.clone(), tuning.current.clone());
         Some(SearchCourse {
             search: Search::new(space, current, tuning.good.clone(), seed)?
-                .within(tuning.constraints.clone()),
+                .within(tuning.constraints.clone())
+                .after(tuning.earlier_trials.clone()),
             planned: planned.clone(),
             tuning,
             budget_s: plan.rounds_budget_s().map(|limit_s| MEASURING * limit_s),

@@ -22,6 +22,7 @@ pub(super) fn plan(surface: &Surface) -> RunPlan {
         good: surface.good(),
         may_lose: MayLose::Anything,
         earlier: None,
+        earlier_trials: Vec::new(),
         constraints: Vec::new(),
         idle: Vec::new(),
         advice: Vec::new(),

@@ -68,6 +68,7 @@ pub fn tuning_of(
         defaults,
         may_lose,
         earlier: None,
+        earlier_trials: Vec::new(),
         constraints: Vec::new(),
         idle: Vec::new(),
         advice: Vec::new(),

@@ -12,6 +12,7 @@ mod contribution;
 mod course;
 #[cfg(test)]
 mod course_tests;
+mod data;
 mod hopeless;
 mod levers;
 mod limits;

@@ -4,11 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::advice::Advice;
 use super::limits::Constraint;
+use super::search::Tried;
 use super::space::{Configuration, Space};
 use crate::analysis::MayLose;
 use crate::design::Variant;
-use crate::level::overlaid;
+use crate::level::{Settings, overlaid, picked};
 use crate::record::PlannedExperiment;
+
+/// Trials of an earlier search at most: more take long at each choice.
+const EARLIER_TRIALS: usize = 150;
 
 /// The search of an experiment that is tuned. The experiment's baseline holds the current settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +30,9 @@ pub struct TuningPlan {
     /// What an earlier search has recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Configuration>,
+    /// The trials of that search, as far as they are of this space.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_trials: Vec<Tried>,
     /// What other metrics may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
@@ -38,11 +45,49 @@ pub struct TuningPlan {
 }
 
 impl TuningPlan {
-    /// With the recommendation of an earlier search, which is among the first configurations tried.
-    pub fn after(mut self, earlier: Configuration) -> TuningPlan {
+    /// With the recommendation of an earlier search, which is among the first configurations tried, and with its trials, in
+    /// the space of that search. `fixed` are settings that all trials have now.
+    pub fn after(
+        mut self,
+        earlier: Configuration,
+        (space, trials): (&Space, &[Tried]),
+        fixed: &Settings,
+    ) -> TuningPlan {
+        let every = trials.len().div_ceil(EARLIER_TRIALS).max(1) as u32;
+        let trials = trials.iter().filter(|it| it.block.is_multiple_of(every));
+        let of_this = trials.filter_map(|it| {
+            Some(Tried {
+                configuration: self.moved_here(space, &it.configuration, fixed)?,
+                constrained: Vec::new(),
+                ..it.clone()
+            })
+        });
+        self.earlier_trials = of_this.collect();
         self.good.insert(0, earlier.clone());
         self.earlier = Some(earlier);
         self
+    }
+
+    /// A configuration of another space in this one; none where a setting that is not varied here has not the level that all
+    /// trials have here.
+    fn moved_here(
+        &self,
+        space: &Space,
+        configuration: &[usize],
+        fixed: &Settings,
+    ) -> Option<Configuration> {
+        let is_varied = |name: &String| self.space.factors.iter().any(|it| it.name == *name);
+        let factors = space.factors.iter().zip(configuration);
+        let mut others = factors.filter(|(factor, _)| !is_varied(&factor.name));
+        let is_as_here = others.all(|(factor, index)| {
+            let default = factor.levels.first();
+            let here = fixed.get(&factor.name).or(default);
+            *index >= factor.levels.len()
+                || factor.levels.get(*index) == here
+                || self.idle.contains(&factor.name)
+        });
+        let settings = picked(&space.settings(configuration), is_varied);
+        is_as_here.then(|| self.space.configuration(&settings))?
     }
 
     /// The variant of an experiment with these levels.

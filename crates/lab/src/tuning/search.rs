@@ -1,9 +1,11 @@
 //! The next block of a search, and what is recommended in the end.
 
+use serde::{Deserialize, Serialize};
+
 use super::climb::lowest;
-use super::hopeless::STOP_AT;
+use super::data::{data, data_of_constraint, mean};
 use super::limits::{Bounded, Constraint, Landscape};
-use super::model::{Data, Model, Tables, Weights};
+use super::model::{Model, Tables, Weights};
 use super::screen::screen;
 use super::space::{Configuration, Space};
 use crate::seed::{Seed, SplitMix64};
@@ -31,7 +33,8 @@ const STARTS: usize = 6;
 const DRAWS: usize = 3;
 
 /// How a trial ended, as the search sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Seen {
     /// What it cost: a time, a size, or 1 ÷ a rate; above zero.
     Cost(f64),
@@ -42,7 +45,7 @@ pub enum Seen {
 }
 
 /// A trial of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// Its block, from 0.
     pub block: u32,
@@ -51,6 +54,7 @@ pub struct Tried {
     /// How it ended.
     pub seen: Seen,
     /// The logarithm of the figure of each constraint of which less is better; none where it was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constrained: Vec<Option<f64>>,
 }
 
@@ -74,6 +78,8 @@ pub struct Search {
     good: Vec<Configuration>,
     /// What other metrics may be.
     constraints: Vec<Constraint>,
+    /// The trials of an earlier search, as far as they are of this space.
+    earlier: Vec<Tried>,
     seed: Seed,
     /// The last weights of each surface and the number of trials that they were fitted to, so that they are not fitted
     /// twice: of the cost, then of each constraint.
@@ -143,6 +149,7 @@ impl Search {
             current,
             good: admissible,
             constraints: Vec::new(),
+            earlier: Vec::new(),
             seed,
             fitted: vec![None],
         })
@@ -155,6 +162,11 @@ impl Search {
             constraints,
             ..self
         }
+    }
+
+    /// The search after an earlier one, whose trials say something of this one's.
+    pub fn after(self, earlier: Vec<Tried>) -> Search {
+        Search { earlier, ..self }
     }
 
     /// The configurations of the block of this number in the order of their trials, the current settings first
@@ -229,7 +241,11 @@ impl Search {
     /// The models of the trials before a block.
     fn model(&mut self, block: u32, tried: &[&Tried]) -> Option<Expectation> {
         let weights = self.weights(block, tried, 0);
-        let cost = Model::new(&self.space, data(tried, &self.current), weights)?;
+        let cost = Model::new(
+            &self.space,
+            data(tried, &self.current, &self.earlier),
+            weights,
+        )?;
         let constraints = 0..self.constraints.len();
         let limited = constraints.filter_map(|index| self.limited(block, tried, index));
         Some(Expectation {
@@ -288,7 +304,7 @@ impl Search {
             _ => {
                 let factors = self.space.factors.len();
                 let data = match surface.checked_sub(1) {
-                    None => data(&trials, &self.current),
+                    None => data(&trials, &self.current, &self.earlier),
                     Some(constraint) => data_of_constraint(&trials, constraint),
                 };
                 let weights = Weights::fitted(factors, &data);
@@ -315,51 +331,6 @@ impl Search {
 fn failed(tried: &[&Tried], configuration: &Configuration) -> bool {
     let mut of_it = tried.iter().filter(|it| it.configuration == *configuration);
     of_it.any(|trial| trial.seen == Seen::Unusable)
-}
-
-/// The logarithms of the costs, less their mean. A trial that failed counts as [`STOP_AT`] times the usual cost of the
-/// current settings.
-fn data(tried: &[&Tried], current: &Configuration) -> Data {
-    let of_current = tried.iter().filter(|trial| trial.configuration == *current);
-    let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
-    let failed = mean(&of_current) + STOP_AT.ln();
-    let costs = tried.iter().map(|trial| match trial.seen {
-        Seen::Cost(cost) | Seen::Hopeless(cost) => cost.ln(),
-        Seen::Unusable => failed,
-    });
-    let costs: Vec<f64> = costs.collect();
-    let is_least = tried.iter();
-    let is_least = is_least.map(|it| matches!(it.seen, Seen::Hopeless(_)));
-    data_of(tried, &costs, is_least.collect())
-}
-
-/// The figures of a constraint, less their mean, of the trials that have one.
-fn data_of_constraint(tried: &[&Tried], index: usize) -> Data {
-    let measured = tried.iter().filter(|it| it.constrained[index].is_some());
-    let measured: Vec<&Tried> = measured.copied().collect();
-    let figures = measured.iter().filter_map(|it| it.constrained[index]);
-    let figures: Vec<f64> = figures.collect();
-    data_of(&measured, &figures, vec![false; figures.len()])
-}
-
-fn data_of(tried: &[&Tried], figures: &[f64], is_least: Vec<bool>) -> Data {
-    let middle = mean(figures);
-    let trials = tried.iter();
-    Data {
-        configurations: trials.clone().map(|it| it.configuration.clone()).collect(),
-        blocks: trials.map(|it| it.block).collect(),
-        costs: figures.iter().map(|figure| figure - middle).collect(),
-        is_least,
-    }
-}
-
-fn log_cost(trial: &Tried) -> Option<f64> {
-    trial.cost().map(f64::ln)
-}
-
-/// The mean; zero of none.
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -431,6 +402,26 @@ mod tests {
                 .filter(|it| **it == surface.current());
             assert!(current.count() >= 1 && configurations.count() == PER_BLOCK + 1);
         }
+    }
+
+    #[test]
+    fn a_search_after_an_earlier_one_needs_fewer_trials_to_come_as_close() {
+        let log_distance = |seed: u64, goes_on: bool| {
+            let before = Surface::new(6, Seed(seed));
+            let surface = before.moved(0.95, Seed(seed));
+            let (_, earlier) = searched(&before, seed, 50.0);
+            let (space, current) = (surface.space().clone(), surface.current());
+            let mut search = Search::new(space, current, surface.good(), Seed(seed)).unwrap();
+            if goes_on {
+                search = search.after(earlier);
+            }
+            let (mut trials, mut tried) = (Trials::new(&surface, Seed(seed)), Vec::new());
+            (0..4).for_each(|block| trials.of_block(&mut search, block, &mut tried));
+            (surface.cost(&search.choice(&tried)) / surface.lowest()).ln()
+        };
+        let sum = |goes_on: bool| -> f64 { (0..6).map(|seed| log_distance(seed, goes_on)).sum() };
+        let (alone, after) = (sum(false), sum(true));
+        assert!(after < alone, "{after} {alone}");
     }
 
     #[test]

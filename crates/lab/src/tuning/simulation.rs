@@ -66,6 +66,17 @@ impl Surface {
         Surface { space, effects }
     }
 
+    /// The surface that this one has become, for example with more data: its effects are those of this one so far as the
+    /// likeness says, from 0 to 1, and for the rest others of the same size.
+    pub fn moved(&self, likeness: f64, seed: Seed) -> Surface {
+        let mut generator = seed.child("moved").generator();
+        let mut moved = self.clone();
+        for effect in &mut moved.effects {
+            effect.move_to(likeness, &mut generator);
+        }
+        moved
+    }
+
     /// What may be tried.
     pub fn space(&self) -> &Space {
         &self.space
@@ -162,6 +173,15 @@ impl Effect {
         let size = factors.iter().map(|factor| space.values(*factor)).product();
         let effects = (0..size).map(|_| sd * generator.normal()).collect();
         Effect { factors, effects }
+    }
+
+    fn move_to(&mut self, likeness: f64, generator: &mut SplitMix64) {
+        let squares: f64 = self.effects.iter().map(|it| it * it).sum();
+        let sd = (squares / self.effects.len() as f64).sqrt();
+        let other = sd * (1.0 - likeness * likeness).sqrt();
+        for effect in &mut self.effects {
+            *effect = likeness * *effect + other * generator.normal();
+        }
     }
 
     /// Excluded levels save time.

@@ -55,8 +55,8 @@ pub struct TuneArgs {
     /// (3.46.0+recommended). Repeat it to search among several, the one that your application has now first.
     #[arg(long, value_name = "ENGINE", default_value = "default")]
     pub engine: Vec<String>,
-    /// The folder of an earlier search whose recommendation is tried first and measured again at the end, for another data
-    /// size, version or machine.
+    /// The folder of an earlier search, for another data size, version or machine: what it recommends is tried first and
+    /// measured again at the end, and its trials count as those of a similar workload.
     #[arg(long = "continue", value_name = "FOLDER")]
     pub earlier: Option<PathBuf>,
     /// Time of a trial of a script [default: a five-hundredth of the time limit, from 0.2 s to 10 s].

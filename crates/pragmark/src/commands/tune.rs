@@ -16,7 +16,7 @@ use lab::engine_name::ENGINE;
 use lab::experiment::{DesignKind, Experiment};
 use lab::level::{Level, Settings, overlaid, picked};
 use lab::plan::ad_hoc;
-use lab::tuning::{Advice, Configuration, Lever, Tuning, TuningPlan, tuning_of};
+use lab::tuning::{Advice, Lever, Tuning, TuningPlan, tuning_of};
 use runner::RunFolder;
 
 use super::engine::name_in_plan;
@@ -171,7 +171,7 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
         ..tuning_of(levers, &current, &all, may_lose)
     };
     match &args.earlier {
-        Some(folder) => Ok(tuning.clone().after(earlier(folder, &tuning)?)),
+        Some(folder) => after(folder, tuning, &subject.experiment.base),
         None => Ok(tuning),
     }
 }
@@ -207,8 +207,8 @@ fn engines(args: &TuneArgs) -> Result<Option<Lever>, Failure> {
     }))
 }
 
-/// What the earlier search recommends, as far as this one varies it.
-fn earlier(folder: &Path, tuning: &TuningPlan) -> Result<Configuration, Failure> {
+/// A search after the one of this folder: with what that one recommends, as far as this one varies it, and with its trials.
+fn after(folder: &Path, tuning: TuningPlan, fixed: &Settings) -> Result<TuningPlan, Failure> {
     let unusable = |why: &str| Failure::usage(format!("--continue {}: {why}", folder.display()));
     let run = RunFolder::open(folder).map_err(Failure::unusable)?;
     let plan = run.plan().map_err(Failure::unusable)?;
@@ -217,10 +217,13 @@ fn earlier(folder: &Path, tuning: &TuningPlan) -> Result<Configuration, Failure>
     run.each_trial(|record| search.add(&record))
         .map_err(Failure::unusable)?;
     let recommended = search.recommended();
-    let settings = search.course().tuning().space.settings(&recommended);
+    let space = search.course().tuning().space.clone();
+    let settings = space.settings(&recommended);
     let is_varied = |name: &String| tuning.space.factors.iter().any(|it| it.name == *name);
     let configuration = tuning.space.configuration(&picked(&settings, is_varied));
-    configuration.ok_or_else(|| unusable("it recommends a level that this search does not vary"))
+    let none = || unusable("it recommends a level that this search does not vary");
+    let configuration = configuration.ok_or_else(none)?;
+    Ok(tuning.after(configuration, (&space, &search.course().tried()), fixed))
 }
 
 /// The experiment as a file that can be checked: the current settings, and those known to be good elsewhere.

@@ -32,14 +32,31 @@ pub(super) struct Data {
     pub(super) blocks: Vec<u32>,
     /// The logarithm of the cost of each, less the mean of all.
     pub(super) costs: Vec<f64>,
+    /// How many of them, the first ones, are trials of an earlier search.
+    pub(super) earlier: usize,
     /// Whether the trial was stopped, so that its cost is the least that it can have been.
     pub(super) is_least: Vec<bool>,
 }
+
+/// How far the surface of an earlier search is expected to be that of this one: the correlation of their effects.
+const LIKENESS: f64 = 0.9;
 
 /// Rounds in which the costs of stopped trials are estimated from one another.
 const COMPLETIONS: usize = 2;
 
 impl Data {
+    /// How far what is true of the search of one trial is true of that of another.
+    fn relation(&self, one: usize, other: usize) -> f64 {
+        match self.are_of_one_search(one, other) {
+            true => 1.0,
+            false => LIKENESS,
+        }
+    }
+
+    fn are_of_one_search(&self, one: usize, other: usize) -> bool {
+        (one < self.earlier) == (other < self.earlier)
+    }
+
     /// With the cost that is expected of each stopped trial by all others, whose covariance is factored, given that it is at
     /// least the one at which the trial was stopped.
     fn completed(mut self, factored: &Cholesky) -> Data {
@@ -112,9 +129,13 @@ impl Model {
         let block_sd = self.weights.block().sqrt();
         let blocks: Vec<f64> = (0..blocks).map(|_| block_sd * generator.normal()).collect();
         let noise_sd = self.weights.noise().sqrt();
+        let surface = |trial: usize| tables.at(&self.data.configurations[trial]) + constant;
+        let earlier = self.draw_earlier(space, &tables, generator);
         let differences = (0..self.data.costs.len()).map(|trial| {
-            let drawn = tables.at(&self.data.configurations[trial])
-                + constant
+            let drawn = earlier
+                .get(trial)
+                .copied()
+                .unwrap_or_else(|| surface(trial))
                 + blocks[self.data.blocks[trial] as usize]
                 + noise_sd * generator.normal();
             self.data.costs[trial] - drawn
@@ -123,10 +144,29 @@ impl Model {
         self.conditioned(tables, &differences)
     }
 
+    /// What the trials of an earlier search would cost on a surface of its own that goes with a drawn one.
+    fn draw_earlier(&self, space: &Space, drawn: &Tables, generator: &mut SplitMix64) -> Vec<f64> {
+        if self.data.earlier == 0 {
+            return Vec::new();
+        }
+        let constant = CONSTANT.sqrt() * generator.normal();
+        let own = Tables::draw(space, &self.weights, generator);
+        let own_share = (1.0 - LIKENESS * LIKENESS).sqrt();
+        let trials = self.data.configurations[..self.data.earlier].iter();
+        let cost = |it: &Vec<usize>| constant + LIKENESS * drawn.at(it) + own_share * own.at(it);
+        trials.map(cost).collect()
+    }
+
+    /// How far what a trial says is true of this search.
+    fn to_this_search(&self, trial: usize) -> f64 {
+        self.data.relation(trial, self.data.earlier)
+    }
+
     fn conditioned(&self, mut tables: Tables, differences: &[f64]) -> Tables {
         let solved = self.factored.solve(differences);
-        for (configuration, amount) in self.data.configurations.iter().zip(solved) {
-            tables.add(configuration, amount);
+        let trials = self.data.configurations.iter().zip(solved);
+        for (trial, (configuration, amount)) in trials.enumerate() {
+            tables.add(configuration, amount * self.to_this_search(trial));
         }
         tables
     }
@@ -151,8 +191,9 @@ impl Model {
             each.sum()
         };
         let ahead: f64 = terms.iter().map(|(by, it)| by * with(it)).sum();
-        let trials = self.data.configurations.iter();
-        let shared: Vec<f64> = trials.map(|it| with(it)).collect();
+        let trials = self.data.configurations.iter().enumerate();
+        let shared = trials.map(|(trial, it)| self.to_this_search(trial) * with(it));
+        let shared: Vec<f64> = shared.collect();
         let known: f64 = self
             .factored
             .solve(&shared)
@@ -184,6 +225,7 @@ mod tests {
             blocks: vec![0; 4],
             costs: vec![0.5, 0.4, 0.1, -0.5],
             is_least: vec![false, false, true, false],
+            earlier: 0,
         };
         let agreements = Agreements::of(&data.configurations);
         let covariance = Weights::expected(2).covariance(&data, &agreements);

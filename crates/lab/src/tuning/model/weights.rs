@@ -87,13 +87,15 @@ impl Weights {
     pub(super) fn covariance(&self, data: &Data, agreements: &Agreements) -> Vec<Vec<f64>> {
         let relative = self.relative();
         let sets = agreements.sets.iter();
-        let of_set: Vec<f64> = sets
-            .map(|set| CONSTANT + self.effects(&relative, *set))
-            .collect();
+        let of_set: Vec<f64> = sets.map(|set| self.effects(&relative, *set)).collect();
         let (block, noise) = (self.block(), self.noise());
         let row = |(i, sets): (usize, &Vec<u32>)| {
             let same_block = |j: usize| f64::from(u8::from(data.blocks[i] == data.blocks[j]));
-            let entry = |(j, set): (usize, &u32)| of_set[*set as usize] + block * same_block(j);
+            let entry = |(j, set): (usize, &u32)| {
+                let constant = CONSTANT * f64::from(u8::from(data.are_of_one_search(i, j)));
+                let effects = data.relation(i, j) * of_set[*set as usize];
+                constant + effects + block * same_block(j)
+            };
             let mut row: Vec<f64> = sets.iter().enumerate().map(entry).collect();
             row[i] += noise;
             row
@@ -163,7 +165,7 @@ impl Weights {
             for (j, (set, inverse)) in sets.iter().zip(inverse).enumerate() {
                 let twice = if i == j { 0.5 } else { 1.0 };
                 let share = twice * (solved[i] * solved[j] - inverse);
-                shares[*set as usize] += share;
+                shares[*set as usize] += share * data.relation(i, j);
                 if data.blocks[i] == data.blocks[j] {
                     gradient[3] += share * self.block();
                 }
@@ -292,6 +294,7 @@ mod tests {
             blocks: (0..30).map(|trial| trial / 7).collect(),
             costs,
             is_least: vec![false; 30],
+            earlier: 10,
         }
     }
 

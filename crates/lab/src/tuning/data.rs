@@ -1,0 +1,67 @@
+//! The trials of a search as a model is fitted to them.
+
+use super::hopeless::STOP_AT;
+use super::model::Data;
+use super::search::{Seen, Tried};
+use super::space::Configuration;
+
+/// The logarithms of the costs, less their mean, those of an earlier search first. A trial that failed counts as [`STOP_AT`]
+/// times the usual cost of the current settings.
+pub(super) fn data(tried: &[&Tried], current: &Configuration, earlier: &[Tried]) -> Data {
+    let earlier: Vec<&Tried> = earlier.iter().collect();
+    let of_earlier = costs_of(&earlier, current);
+    let own = costs_of(tried, current);
+    let first = earlier.iter().map(|it| it.block + 1).max().unwrap_or(0);
+    let blocks = tried.iter().map(|it| first + it.block);
+    let all = || earlier.iter().chain(tried);
+    Data {
+        configurations: all().map(|it| it.configuration.clone()).collect(),
+        blocks: earlier.iter().map(|it| it.block).chain(blocks).collect(),
+        costs: of_earlier.into_iter().chain(own).collect(),
+        is_least: all()
+            .map(|it| matches!(it.seen, Seen::Hopeless(_)))
+            .collect(),
+        earlier: earlier.len(),
+    }
+}
+
+/// The logarithms of the costs of a search, less their mean.
+fn costs_of(tried: &[&Tried], current: &Configuration) -> Vec<f64> {
+    let of_current = tried.iter().filter(|trial| trial.configuration == *current);
+    let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
+    let failed = mean(&of_current) + STOP_AT.ln();
+    let costs = tried.iter().map(|trial| match trial.seen {
+        Seen::Cost(cost) | Seen::Hopeless(cost) => cost.ln(),
+        Seen::Unusable => failed,
+    });
+    less_their_mean(costs.collect())
+}
+
+/// The figures of a constraint, less their mean, of the trials that have one.
+pub(super) fn data_of_constraint(tried: &[&Tried], index: usize) -> Data {
+    let measured = tried.iter().filter(|it| it.constrained[index].is_some());
+    let measured: Vec<&Tried> = measured.copied().collect();
+    let figures = measured.iter().filter_map(|it| it.constrained[index]);
+    let trials = measured.iter();
+    Data {
+        costs: less_their_mean(figures.collect()),
+        configurations: trials.clone().map(|it| it.configuration.clone()).collect(),
+        blocks: trials.map(|it| it.block).collect(),
+        is_least: vec![false; measured.len()],
+        earlier: 0,
+    }
+}
+
+fn less_their_mean(figures: Vec<f64>) -> Vec<f64> {
+    let middle = mean(&figures);
+    figures.into_iter().map(|figure| figure - middle).collect()
+}
+
+fn log_cost(trial: &Tried) -> Option<f64> {
+    trial.cost().map(f64::ln)
+}
+
+/// The mean; zero of none.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
