@@ -3,9 +3,11 @@
 use std::ffi::c_void;
 
 use crate::arrow::{ArrowArray, ArrowSchema, count};
+use crate::calendar::Clock;
+use crate::decimal;
 
-/// A value where it lies.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A value: where it lies, or as a text that was made of it.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value<'v> {
     Null,
     Integer(i64),
@@ -13,6 +15,7 @@ pub(crate) enum Value<'v> {
     /// UTF-8, as Arrow promises.
     Text(&'v [u8]),
     Blob(&'v [u8]),
+    Written(String),
 }
 
 /// How values are laid out (<https://arrow.apache.org/docs/format/Columnar.html>).
@@ -28,8 +31,15 @@ enum Layout {
     Uint16,
     Uint32,
     Uint64,
+    Float16,
     Float32,
     Float64,
+    /// Dates and times of 32 bits.
+    Clock32(Clock),
+    /// Dates and times of 64 bits.
+    Clock64(Clock),
+    /// Integers of so many bytes, with so many digits after the decimal point.
+    Decimal(usize, i32),
     /// Offsets of 32 bits and bytes.
     Bytes(Kind),
     /// Offsets of 64 bits and bytes.
@@ -165,8 +175,17 @@ impl Column {
                         fits.map_err(|_| format!("{value} exceeds a signed 64-bit integer"))?,
                     )
                 }
+                Layout::Float16 => Value::Real(decimal::half(read::<u16>(self.first, row))),
                 Layout::Float32 => Value::Real(read::<f32>(self.first, row).into()),
                 Layout::Float64 => Value::Real(read::<f64>(self.first, row)),
+                Layout::Clock32(clock) => {
+                    Value::Written(clock.text(read::<i32>(self.first, row).into())?)
+                }
+                Layout::Clock64(clock) => Value::Written(clock.text(read(self.first, row))?),
+                Layout::Decimal(width, scale) => {
+                    let bytes = slice(self.first, row * width, width);
+                    Value::Written(decimal::text(bytes, scale))
+                }
                 Layout::Bytes(kind) => {
                     let start = read::<i32>(self.first, row) as usize;
                     let end = read::<i32>(self.first, row + 1) as usize;
@@ -224,6 +243,7 @@ fn layout(format: &str) -> Result<Layout, String> {
         "S" => Layout::Uint16,
         "I" => Layout::Uint32,
         "L" => Layout::Uint64,
+        "e" => Layout::Float16,
         "f" => Layout::Float32,
         "g" => Layout::Float64,
         "u" => Layout::Bytes(Kind::Text),
@@ -233,10 +253,7 @@ fn layout(format: &str) -> Result<Layout, String> {
         "vu" => Layout::Views(Kind::Text),
         "vz" => Layout::Views(Kind::Blob),
         _ => {
-            let width = format
-                .strip_prefix("w:")
-                .and_then(|width| width.parse().ok());
-            return width.map(Layout::FixedBytes).ok_or_else(|| {
+            return layout_with_parameters(format).ok_or_else(|| {
                 format!(
                     "SQLite has no equivalent of the Arrow format {format}; cast it to text, an integer \
                      or a floating point number"
@@ -244,6 +261,29 @@ fn layout(format: &str) -> Result<Layout, String> {
             });
         }
     })
+}
+
+/// The layout of a format that says more than a type.
+fn layout_with_parameters(format: &str) -> Option<Layout> {
+    if let Some((clock, is_short)) = Clock::of(format) {
+        return Some(match is_short {
+            true => Layout::Clock32(clock),
+            false => Layout::Clock64(clock),
+        });
+    }
+    if let Some(parameters) = format.strip_prefix("d:") {
+        let mut parameters = parameters.split(',').skip(1);
+        let scale = parameters.next()?.parse().ok()?;
+        let bits = parameters
+            .next()
+            .map_or(Ok(128), str::parse::<usize>)
+            .ok()?;
+        return [32, 64, 128, 256]
+            .contains(&bits)
+            .then_some(Layout::Decimal(bits / 8, scale));
+    }
+    let width = format.strip_prefix("w:")?.parse().ok()?;
+    Some(Layout::FixedBytes(width))
 }
 
 /// # Safety

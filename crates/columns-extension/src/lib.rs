@@ -17,7 +17,9 @@
 
 mod api;
 mod arrow;
+mod calendar;
 mod column;
+mod decimal;
 mod table;
 
 use std::ffi::{c_char, c_int};

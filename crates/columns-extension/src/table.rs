@@ -408,7 +408,8 @@ unsafe extern "C" fn column(cursor: *mut Cursor, context: *mut Context, number: 
     } else {
         api::STATIC
     };
-    // SAFETY: SQLite gives a valid context, and the bytes live as long as the lifetime says.
+    // SAFETY: SQLite gives a valid context, and the bytes live as long as the lifetime says; those written
+    // for it are copied.
     unsafe {
         match value {
             Ok(Value::Null) => (api.result_null)(context),
@@ -417,6 +418,10 @@ unsafe extern "C" fn column(cursor: *mut Cursor, context: *mut Context, number: 
             Ok(Value::Text(text)) => {
                 let length = text.len() as u64;
                 (api.result_text)(context, text.as_ptr().cast(), length, lifetime, api::UTF_8);
+            }
+            Ok(Value::Written(text)) => {
+                let (bytes, length) = (text.as_ptr().cast(), text.len() as u64);
+                (api.result_text)(context, bytes, length, api::TRANSIENT, api::UTF_8);
             }
             Ok(Value::Blob(bytes)) => {
                 let length = bytes.len() as u64;
