@@ -92,6 +92,9 @@ pub(crate) struct PageFile {
     allocating: Mutex<()>,
 }
 
+/// Bytes at the beginning that go through the page cache: a few of them are on the disk sooner with the sync at the
+/// end than by writing each time, and without room to give back.
+const FEW_BYTES: u64 = 1 << 20;
 /// The most bytes that are allocated ahead.
 const MOST_AHEAD: u64 = 256 << 20;
 
@@ -210,10 +213,12 @@ impl PageFile {
             return Ok(());
         }
         let offset = (u64::from(first) - 1) * self.page_size as u64;
+        let end = offset + bytes.len() as u64;
         if let Some(direct) = &self.direct
+            && end > self.length + FEW_BYTES
             && !self.refused.load(Ordering::Relaxed)
         {
-            self.allocate(offset + bytes.len() as u64);
+            self.allocate(end);
             match direct.write_all_at(bytes, offset) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     self.refused.store(true, Ordering::Relaxed);
