@@ -31,15 +31,18 @@ pub fn load(
     let begin = Instant::now();
     let request = &request.resolved()?;
     let again = source.again();
-    let mut summary = match attempt(library, source, request, observer) {
+    let before = again.clone();
+    let as_before = before.map(|again| move |_: &mut Observer<'_>| again.open_as_before());
+    let mut summary = match skipping(library, source, request, observer, as_before) {
         Err(error) if error.is_of_type() => {
             let Some(again) = again else {
                 return Err(error);
             };
-            let mut source = reopen(again, observer)?;
+            let mut source = reopen(again.clone(), observer)?;
+            let from_all = |observer: &mut Observer<'_>| reopen(again, observer);
             Summary {
                 why_reread: Some(error.to_string()),
-                ..attempt(library, &mut *source, request, observer)?
+                ..skipping(library, &mut *source, request, observer, Some(from_all))?
             }
         }
         loaded => loaded?,
@@ -48,7 +51,26 @@ pub fn load(
     Ok(summary)
 }
 
-/// Loads every row unless one does not go with the types.
+/// Loads every row unless one does not go with the types. Rows that are to be skipped because of their keys are few
+/// or none, as a rule; so the load begins as if there were none, and again where there is one.
+fn skipping(
+    library: &Arc<Library>,
+    source: &mut dyn Source,
+    request: &Request,
+    observer: &mut Observer<'_>,
+    again: Option<impl FnOnce(&mut Observer<'_>) -> Result<Box<dyn Source>, LoadError>>,
+) -> Result<Summary, LoadError> {
+    let hopeful = request.expecting_unique(again.is_some());
+    let loaded = attempt(library, source, &hopeful, observer);
+    match (loaded, again) {
+        (Err(error), Some(again)) if hopeful.expects_unique && error.is_of_uniqueness() => {
+            let mut source = again(observer)?;
+            attempt(library, &mut *source, request, observer)
+        }
+        (loaded, _) => loaded,
+    }
+}
+
 fn attempt(
     library: &Arc<Library>,
     source: &mut dyn Source,

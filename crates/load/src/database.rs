@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::{Connection, Library, OpenFlags};
 
 use crate::error::LoadError;
-use crate::request::Request;
+use crate::request::{LoadStrategy, Request, StrategyChoice};
 use crate::staging::journal;
 
 /// How long another connection's lock is waited for.
@@ -32,6 +32,7 @@ pub(crate) fn open_new(
         "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE",
     )?;
     set_cache(&connection, CACHE_OF_NEW)?;
+    set_foreign_keys(&connection, request)?;
     Ok(connection)
 }
 
@@ -43,7 +44,40 @@ pub(crate) fn open(library: &Arc<Library>, request: &Request) -> Result<Connecti
     connection.busy_timeout(PATIENCE)?;
     let most = available_memory().map_or(CACHE_OF_NEW, |bytes| bytes / SHARE);
     set_cache(&connection, request.index_memory.min(most))?;
+    set_foreign_keys(&connection, request)?;
     Ok(connection)
+}
+
+/// How long readers that keep the write-ahead log in use are waited for; without an empty log, rows go through SQL.
+const PATIENCE_WITH_LOG: Duration = Duration::from_secs(1);
+
+/// Moves what a write-ahead log holds into the database, before a transaction begins. Pages can be added behind the
+/// end of the database only while the log is empty: whoever moves frames from it cuts the file where the last of them
+/// says that the database ends.
+pub(crate) fn empty_log(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+    let is_wanted = request.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
+    if is_wanted && connection.query_text("PRAGMA main.journal_mode")? == "wal" {
+        connection.busy_timeout(PATIENCE_WITH_LOG)?;
+        // Whether this has emptied it is seen when nobody can write to it any more.
+        let _ = connection.query_all("PRAGMA main.wal_checkpoint(TRUNCATE)");
+        connection.busy_timeout(PATIENCE)?;
+    }
+    Ok(())
+}
+
+/// Whether a write-ahead log holds anything. Within a transaction that writes, nobody else adds to it.
+pub(crate) fn has_log(request: &Request) -> bool {
+    let log = journal(&request.database, "-wal");
+    log.metadata().is_ok_and(|log| log.len() > 0)
+}
+
+/// Enforces foreign keys or not, whatever the library does by itself; within a transaction it could not be said.
+pub(crate) fn set_foreign_keys(
+    connection: &Connection,
+    request: &Request,
+) -> Result<(), LoadError> {
+    let enforced = i32::from(request.foreign_keys);
+    Ok(connection.execute(&format!("PRAGMA foreign_keys = {enforced}"))?)
 }
 
 /// Sets how much memory pages may take, in bytes; SQLite takes it as it needs it.

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{During, EngineError, SqliteError};
+use engine::{During, EngineError, ErrorKind, SqliteError};
 use thiserror::Error;
 
 use crate::batch::Fault;
@@ -103,6 +103,16 @@ pub enum LoadError {
         column: String,
         /// Its type.
         found: String,
+    },
+    /// The dates of a column may begin with the day or with the month, as far as its first values show.
+    #[error(
+        "the dates of column {column}, such as {value}, may begin with the day or with the month"
+    )]
+    AmbiguousDates {
+        /// The column.
+        column: String,
+        /// Its first value.
+        value: String,
     },
     /// The definition of the table does not hold together.
     #[error("{0}")]
@@ -216,6 +226,19 @@ impl LoadError {
     /// Whether a type that was chosen from the first rows does not go with a later one.
     pub(crate) fn is_of_type(&self) -> bool {
         matches!(self, LoadError::Row { fault, .. } if fault.is_of_type())
+    }
+
+    /// Whether rows have keys of which there may be one.
+    pub(crate) fn is_of_uniqueness(&self) -> bool {
+        let is_constraint = |error: &EngineError| {
+            let sqlite = error.as_sqlite();
+            sqlite.is_some_and(|error| error.kind() == ErrorKind::Constraint)
+        };
+        match self {
+            LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => true,
+            LoadError::Database { source, .. } | LoadError::Engine(source) => is_constraint(source),
+            _ => false,
+        }
     }
 
     /// Whether rows were skipped until that was too much: they are kept to be looked at.

@@ -65,8 +65,8 @@ pub use outline::{Outline, OutlinedColumn, outline};
 pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 pub use rows::{Row, RowReader};
 pub use source::{
-    Again, BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Deciding, Encoding,
-    Format, Input, JsonLinesSource, Locations, Opening, RowLocation, Sample, Selection, Source,
-    SourceColumn, SourceInfo, Typing, Unit, expand, open,
+    Again, BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateOrder, Dates,
+    Deciding, Encoding, Format, Input, JsonLinesSource, Locations, Opening, RowLocation, Sample,
+    Selection, Source, SourceColumn, SourceInfo, Typing, Unit, expand, open,
 };
 pub use table::{Column, Index, Table};

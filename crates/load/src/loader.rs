@@ -16,7 +16,7 @@ use crate::full_text::{self, FullText, Kept};
 use crate::indexes;
 use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
-use crate::request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
+use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
 use crate::same_file::refuse_own_input;
 use crate::source::Source;
 use crate::staging::Staging;
@@ -81,6 +81,7 @@ pub(crate) fn load_once(
         rejected: rejects.count(),
         why_reread: None,
         decimals: source.info().decimals.clone(),
+        dates: source.info().dates.clone(),
         rebuilt: load.kept.rebuilt,
         stale: load.kept.stale,
         bytes_read,
@@ -99,7 +100,7 @@ fn size(path: &Path) -> Result<u64, LoadError> {
 /// Refuses what the page writer cannot do of a request.
 pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), NoLayout> {
     let table = &request.table;
-    let skips = request.on_error == OnError::Skip;
+    let skips = request.skips_duplicates();
     let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
     if request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
         refused("as requested")
@@ -115,10 +116,10 @@ pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), No
 impl Layout {
     /// Refuses a table whose indexes may reject rows that are to be skipped.
     pub(crate) fn checked(self, request: &Request) -> Result<Layout, NoLayout> {
-        match request.on_error {
-            OnError::Skip if self.is_unique() => refused(SKIPS_DUPLICATES),
-            OnError::Skip => Ok(self.without_sorting()),
-            OnError::Fail => Ok(self),
+        match request.skips_duplicates() {
+            true if self.is_unique() => refused(SKIPS_DUPLICATES),
+            true => Ok(self.without_sorting()),
+            false => Ok(self),
         }
     }
 }
@@ -203,6 +204,9 @@ impl Load<'_> {
         }
         if is_new {
             return Layout::of_new(connection, target)?.checked(self.request);
+        }
+        if database::has_log(self.request) {
+            return refused("another connection uses the write-ahead log");
         }
         Layout::of_existing(connection, target)?.checked(self.request)
     }
@@ -289,6 +293,7 @@ impl Load<'_> {
         // Before the connection, because it has to outlive it: closing it would give up SQLite's locks.
         let mut file: Option<PageFile> = None;
         let connection = database::open(self.library, self.request)?;
+        database::empty_log(&connection, self.request)?;
         connection.execute("BEGIN IMMEDIATE")?;
         let changed = self
             .change(&connection, &mut file, source, rejects, observer)

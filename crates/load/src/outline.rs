@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
 
 use crate::cells::{Rows, sifted};
-use crate::database::check_page_size;
+use crate::database::{check_page_size, set_foreign_keys};
 use crate::error::LoadError;
 use crate::indexes;
 use crate::loader::check_request;
@@ -53,7 +53,8 @@ pub fn outline(
     request: &Request,
     rows: usize,
 ) -> Result<Outline, LoadError> {
-    let request = &request.resolved()?;
+    let is_reopenable = source.again().is_some();
+    let request = &request.resolved()?.expecting_unique(is_reopenable);
     refuse_own_input(&*source, request)?;
     examine(library, source, request, rows).map_err(|error| error.in_database(&request.database))
 }
@@ -93,6 +94,7 @@ fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connecti
     }
     let vfs = request.vfs.as_deref();
     let connection = Connection::open(library, &request.database, OpenFlags::READ_ONLY, vfs)?;
+    set_foreign_keys(&connection, request)?;
     connection.execute("BEGIN")?;
     Ok(Some(connection))
 }

@@ -41,6 +41,11 @@ pub struct Request {
     /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
     /// it.
     pub vfs: Option<String>,
+    /// Whether no row is expected to be skipped because of its keys, so that rows may be written before it is known:
+    /// where one has to be, the load fails, to be done again without this.
+    pub(crate) expects_unique: bool,
+    /// Whether foreign keys are enforced, as by `PRAGMA foreign_keys`.
+    pub foreign_keys: bool,
     /// Whether the finished table is checked before it is kept (`PRAGMA integrity_check` and the number
     /// of rows), which reads all of it.
     pub check: bool,
@@ -63,7 +68,21 @@ impl Request {
             workers: None,
             index_memory: 512 << 20,
             vfs: None,
+            expects_unique: false,
+            foreign_keys: false,
             check: false,
+        }
+    }
+
+    /// The same request, expecting no row to be skipped because of its keys. It makes a difference where such rows
+    /// are to be skipped, and is possible only if the input can be read again.
+    pub(crate) fn expecting_unique(&self, is_reopenable: bool) -> Request {
+        let is_possible =
+            is_reopenable && self.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
+        let is_useful = self.on_error == OnError::Skip && self.duplicates == Duplicates::Refuse;
+        Request {
+            expects_unique: is_possible && is_useful,
+            ..self.clone()
         }
     }
 
@@ -94,9 +113,14 @@ impl Request {
         }
     }
 
+    /// Whether rows are skipped because of their keys.
+    pub(crate) fn skips_duplicates(&self) -> bool {
+        self.on_error == OnError::Skip && !self.expects_unique
+    }
+
     /// Whether an index has to be there before the rows: a unique one that decides what becomes of them.
     pub(crate) fn is_made_before(&self, index: &Index) -> bool {
-        let decides = self.on_error == OnError::Skip || self.duplicates != Duplicates::Refuse;
+        let decides = self.skips_duplicates() || self.duplicates != Duplicates::Refuse;
         index.unique && decides
     }
 }
@@ -182,6 +206,8 @@ pub struct Summary {
     pub stale: Vec<String>,
     /// The columns of decimals, by name, with the number of digits after the point.
     pub decimals: Vec<(String, i8)>,
+    /// The columns whose texts are dates, by name, with the first value of each and what became of it.
+    pub dates: Vec<(String, String, String)>,
     /// Rows skipped.
     pub rejected: u64,
     /// Bytes of the input, as they lie on the disk.

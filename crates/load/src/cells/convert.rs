@@ -231,7 +231,7 @@ fn converted_columns(
 }
 
 /// A value in an array of its own as it is shown; one that cannot be converted as the number that it is.
-fn field_text(value: &ArrayRef) -> String {
+pub(crate) fn field_text(value: &ArrayRef) -> String {
     let Ok(cells) = Cells::new(value, "") else {
         return number_text(value);
     };

@@ -6,7 +6,7 @@ mod decimal;
 mod dictionary;
 mod nested;
 
-pub(crate) use convert::sifted;
+pub(crate) use convert::{field_text, sifted};
 pub use decimal::Decimals;
 pub(crate) use decimal::scale;
 

@@ -150,7 +150,7 @@ fn check_form(connection: &Connection) -> Result<(), NoLayout> {
 /// (<https://sqlite.org/fileformat2.html#the_database_header>).
 fn reserved_bytes(connection: &Connection) -> Result<u8, NoLayout> {
     let mode = connection.query_text("PRAGMA main.journal_mode")?;
-    if !["delete", "truncate", "persist"].contains(&&*mode) {
+    if !["delete", "truncate", "persist", "wal"].contains(&&*mode) {
         return refused(format!("the journal mode is {mode}"));
     }
     let page = match spine::read_page(connection, 1) {

@@ -18,6 +18,14 @@ pub struct Again {
 }
 
 impl Again {
+    /// Opens the inputs again, with types from the same rows as before.
+    ///
+    /// # Errors
+    /// See [`open`].
+    pub(crate) fn open_as_before(self) -> Result<Box<dyn Source>, LoadError> {
+        open(&self.paths, &self.opening)
+    }
+
     /// Opens the inputs again and chooses types from all rows, which reads all of them, until `stop`.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema};
 
 use super::divide::Parts;
 use super::{Source, SourceColumn, SourceInfo};
@@ -15,18 +15,37 @@ use crate::error::LoadError;
 use crate::table::Column;
 
 /// Record batches as a source: the interface for programs that have or make their data in memory.
-pub struct BatchSource<I> {
+pub struct BatchSource<'b> {
     info: SourceInfo,
-    batches: I,
+    batches: Batches<'b>,
     parts: Parts,
 }
 
-impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
+type Batches<'b> = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'b>;
+
+impl<'b> BatchSource<'b> {
     /// A source of these batches, all of which must have the schema's columns.
-    pub fn new(name: impl Into<String>, schema: &Schema, batches: I) -> BatchSource<I> {
+    pub fn new(
+        name: impl Into<String>,
+        schema: &Schema,
+        batches: impl Iterator<Item = RecordBatch> + Send + 'b,
+    ) -> BatchSource<'b> {
+        BatchSource::reading(name, schema, Decimals::Text, batches.map(Ok))
+    }
+
+    /// A source of batches that come from elsewhere, which may fail, with what decimals are stored as.
+    pub fn reading(
+        name: impl Into<String>,
+        schema: &Schema,
+        decimals: Decimals,
+        batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'b,
+    ) -> BatchSource<'b> {
+        let mut info = SourceInfo::of_schema(name, schema, decimals);
+        // Its name is not that of a file.
+        info.files.clear();
         BatchSource {
-            info: SourceInfo::of_schema(name, schema, Decimals::Text),
-            batches,
+            info,
+            batches: Box::new(batches),
             parts: Parts::default(),
         }
     }
@@ -60,7 +79,7 @@ fn declared(data_type: &DataType, decimals: Decimals) -> &'static str {
     }
 }
 
-impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
+impl Source for BatchSource<'_> {
     fn info(&self) -> &SourceInfo {
         &self.info
     }
@@ -68,7 +87,12 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(batch) = self.parts.next(|_| Ok(self.batches.next()))? else {
+        let name = &self.info.name;
+        let more = |_| {
+            let batch = self.batches.next().transpose();
+            batch.map_err(|error| LoadError::form(name, error))
+        };
+        let Some(batch) = self.parts.next(more)? else {
             return Ok(None);
         };
         let (found, expected) = (batch.rows.num_columns(), self.info.columns.len());

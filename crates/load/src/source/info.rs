@@ -52,6 +52,8 @@ pub struct SourceInfo {
     pub decimals: Vec<(String, i8)>,
     /// What decimals are stored as.
     pub decimals_as: Decimals,
+    /// The columns of dates, by name, with the first value of each and what became of it.
+    pub dates: Vec<(String, String, String)>,
     /// The bytes to read, as they lie on the disk, where known.
     pub total_bytes: Option<u64>,
     /// The files that it reads, which must not be written meanwhile.
@@ -91,6 +93,7 @@ impl SourceInfo {
             columns,
             decimals: Vec::new(),
             decimals_as: Decimals::Text,
+            dates: Vec::new(),
             total_bytes: None,
             files: vec![PathBuf::from(&name)],
             locations: Locations::new(&name, Unit::Row),

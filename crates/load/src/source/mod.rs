@@ -9,6 +9,7 @@ mod blocks;
 mod columnar;
 mod csv;
 mod database;
+mod dates;
 pub(crate) mod decimal;
 mod divide;
 mod elements;
@@ -31,6 +32,7 @@ pub use arrow::BatchSource;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
+pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
 pub use info::{Deciding, SourceInfo, Typing};
 pub use input::Input;
@@ -52,6 +54,7 @@ use crate::cells::Decimals;
 use crate::error::LoadError;
 use crate::table::Column;
 use again::{Reopenable, is_reopenable};
+use dates::Dated;
 use renamed::Renamed;
 use selected::Selected;
 use several::SeveralSource;
@@ -176,6 +179,8 @@ pub struct Opening {
     pub names: Vec<(String, String)>,
     /// The name of a column for the file that each row comes from; no such column where there is none.
     pub file_column: Option<String>,
+    /// Which dates among the texts get the form of SQLite's date functions; none by default.
+    pub dates: Option<Dates>,
     /// What decimals of Parquet and Arrow are stored as.
     pub decimals: Decimals,
     /// What of a database is read.
@@ -196,6 +201,7 @@ impl Opening {
             columns: Vec::new(),
             names: Vec::new(),
             file_column: None,
+            dates: None,
             decimals: Decimals::Text,
             selection: Selection::default(),
             library: Arc::clone(library),
@@ -214,7 +220,10 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
         [path] => open_one(path, opening)?,
         paths => Box::new(SeveralSource::open(paths, opening)?),
     };
-    let source = renamed(source, opening)?;
+    let mut source = renamed(source, opening)?;
+    if let Some(dates) = &opening.dates {
+        source = Box::new(Dated::new(source, dates.clone()));
+    }
     Ok(match opening.sample {
         Sample::First if paths.iter().all(|path| is_reopenable(path)) => {
             Box::new(Reopenable::new(source, paths, opening))

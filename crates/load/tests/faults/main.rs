@@ -2,6 +2,8 @@
 
 mod columnar;
 mod conflicts;
+mod dates;
+mod foreign_keys;
 mod formats;
 mod full_text;
 mod names;

@@ -149,10 +149,6 @@ fn tables_that_ask_for_more_than_storing_go_through_sql() {
             "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(c0, c1)",
             "UTF-8",
         ),
-        (
-            "PRAGMA journal_mode = WAL; CREATE TABLE t(c0, c1)",
-            "journal mode is wal",
-        ),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("db");
@@ -285,6 +281,71 @@ fn readers_see_the_old_database_until_the_load_is_committed() {
 }
 
 #[test]
+fn readers_of_a_write_ahead_log_see_the_old_database_as_long_as_they_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let writer = open(&database);
+    writer
+        .execute("PRAGMA journal_mode = WAL; CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c1)")
+        .unwrap();
+    let mut request = Request::new(&database, two_columns(false));
+    request.mode = Mode::Append;
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    let reader = open(&database);
+    let count = "SELECT count(*) FROM t";
+    for part in 0..4 {
+        writer
+            .execute("CREATE TABLE IF NOT EXISTS o(a); INSERT INTO o VALUES (1)")
+            .unwrap();
+        let rows = part * 5_000..(part + 1) * 5_000;
+        let (first, last) = (rows.start, rows.end);
+        let batches = [first..first + 2_500, first + 2_500..last].map(|rows| many(rows, 900));
+        let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
+        let schema = Schema::new(fields.to_vec());
+        let mut source = BatchSource::new("test", &schema, batches.into_iter());
+        let summary = load(&library(), &mut source, &request, &mut |_| {
+            if !reader.in_transaction() {
+                reader.execute("BEGIN").unwrap();
+            }
+            // What others move from the log must not cut off the pages that are being added.
+            writer.query_all("PRAGMA wal_checkpoint(PASSIVE)").unwrap();
+            assert_eq!(reader.query_i64(count).unwrap(), first);
+            true
+        });
+        assert_eq!(summary.unwrap().rows_by_pages, 5_000);
+        assert_eq!(reader.query_i64(count).unwrap(), first);
+        assert_eq!(reader.query_text("PRAGMA integrity_check").unwrap(), "ok");
+        reader.execute("COMMIT").unwrap();
+        assert_eq!(reader.query_i64(count).unwrap(), last);
+        writer.query_all("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        assert_eq!(writer.query_text("PRAGMA integrity_check").unwrap(), "ok");
+    }
+    drop((reader, writer));
+    let connection = open(&database);
+    assert_eq!(connection.query_i64(count).unwrap(), 20_000);
+    assert_eq!(connection.query_text("PRAGMA journal_mode").unwrap(), "wal");
+}
+
+#[test]
+fn rows_go_through_sql_while_a_reader_keeps_a_log_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let reader = open(&database);
+    reader
+        .execute("PRAGMA journal_mode = WAL; CREATE TABLE t(c0, c1); BEGIN; SELECT * FROM t")
+        .unwrap();
+    assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), 0);
+    let mut request = Request::new(&database, two_columns(false));
+    request.mode = Mode::Append;
+    request.check = true;
+    let summary = run(vec![many(0..2_000, 4)], &request).unwrap();
+    assert_eq!((summary.rows, summary.rows_by_pages), (2_000, 0));
+    let why = summary.why_arrays.unwrap();
+    assert!(why.contains("write-ahead log"), "{why}");
+    assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), 0);
+}
+
+#[test]
 fn a_commit_that_a_reader_keeps_waiting_leaves_the_database_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("db");
@@ -341,7 +402,7 @@ fn where_pages_cannot_be_added_the_indexes_of_a_new_table_are_made_after_its_row
     let database = folder.path().join("db");
     let connection = open(&database);
     connection
-        .execute("PRAGMA journal_mode = WAL; CREATE TABLE other(a)")
+        .execute("PRAGMA auto_vacuum = FULL; CREATE TABLE other(a)")
         .unwrap();
     drop(connection);
     let mut table = two_columns(true);

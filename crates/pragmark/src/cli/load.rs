@@ -50,6 +50,17 @@ pub enum DecimalsArg {
     ScaledInteger,
 }
 
+/// What dates that end with the year begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DatesArg {
+    /// As the values of each column show.
+    Auto,
+    /// 31/12/2024.
+    DayFirst,
+    /// 12/31/2024.
+    MonthFirst,
+}
+
 /// Options of `load`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -143,6 +154,18 @@ pub struct LoadArgs {
     /// thousand rows, and from all rows if a later one does not fit.
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
     pub types: Vec<(String, String)>,
+    /// Store texts that are dates, such as 31.12.2024 or 12/31/2024 5:30 PM, as SQLite's date functions read them:
+    /// 2024-12-31, 2024-12-31T17:30:00. If a column does not show whether the day or the month comes first, say
+    /// which: --dates=day-first.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ORDER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto"
+    )]
+    pub dates: Option<DatesArg>,
     /// What decimals of Parquet and Arrow files are stored as.
     #[arg(long, value_enum, default_value = "text")]
     pub decimals: DecimalsArg,
@@ -204,6 +227,9 @@ pub struct LoadArgs {
     /// directory].
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
+    /// Enforce the foreign keys of the tables: a row without the row that it refers to is an error.
+    #[arg(long)]
+    pub foreign_keys: bool,
     /// Run ANALYZE on the table, so that SQLite chooses the better index.
     #[arg(long)]
     pub analyze: bool,

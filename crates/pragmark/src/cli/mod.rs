@@ -39,7 +39,7 @@ pub use engine::{BuildArgs, EngineCommand};
 pub use fleet::{AccessArgs, AgentArgs, FleetCommand, FleetRunArgs};
 pub use guard::{GuardArgs, UndecidedArg};
 pub use history::HistoryArgs;
-pub use load::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
+pub use load::{DatesArg, DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use measure::{MeasureArgs, ModeArg};
 pub use new::{NewCommand, NewDriverArgs};
 pub use reading::{

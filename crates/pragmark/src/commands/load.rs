@@ -9,13 +9,13 @@ use std::time::Instant;
 use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount};
 use load::{
-    Column, CsvOptions, Decimals, Duplicates, Fault, Format, FullText, Index, LoadError,
-    LoadStrategy, Mode, OnError, Opening, Phase, Progress, RawWrite, Request, Selection,
+    Column, CsvOptions, DateOrder, Dates, Decimals, Duplicates, Fault, Format, FullText, Index,
+    LoadError, LoadStrategy, Mode, OnError, Opening, Phase, Progress, RawWrite, Request, Selection,
     StrategyChoice, Summary, Table,
 };
 
 use super::{outline, output};
-use crate::cli::{DecimalsArg, FormatArg, LoadArgs, Names, OnErrorArg, StrategyArg};
+use crate::cli::{DatesArg, DecimalsArg, FormatArg, LoadArgs, Names, OnErrorArg, StrategyArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::{Task, is_bar_wanted};
@@ -73,6 +73,7 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
     opening.names.clone_from(&args.rename);
     opening.file_column.clone_from(&args.filename_column);
     opening.decimals = decimals(args.decimals);
+    opening.dates = args.dates.map(|order| dates(args, order));
     opening.selection = match (&args.from_table, &args.query) {
         (Some(table), _) => Selection::Table(table.clone()),
         (_, Some(query)) => Selection::Query(query.clone()),
@@ -112,6 +113,18 @@ fn decimals(argument: DecimalsArg) -> Decimals {
     }
 }
 
+/// The dates to look for: a column with a type of its own stays as it is.
+fn dates(args: &LoadArgs, order: DatesArg) -> Dates {
+    Dates {
+        order: match order {
+            DatesArg::Auto => DateOrder::Auto,
+            DatesArg::DayFirst => DateOrder::DayFirst,
+            DatesArg::MonthFirst => DateOrder::MonthFirst,
+        },
+        except: args.types.iter().map(|(name, _)| name.clone()).collect(),
+    }
+}
+
 fn request(args: &LoadArgs) -> Result<Request, Failure> {
     let mut request = Request::new(&args.database, table(args));
     request.mode = match (args.append, args.replace) {
@@ -144,6 +157,7 @@ fn request(args: &LoadArgs) -> Result<Request, Failure> {
         None if args.ignore => Duplicates::Ignore,
         None => Duplicates::Refuse,
     };
+    request.foreign_keys = args.foreign_keys;
     request.analyze = args.analyze;
     request.page_size = args.page_size;
     request.check = args.check;
@@ -224,6 +238,7 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
             rows(summary.rows_by_pages)
         ),
     };
+    text += &dates_stored(summary);
     text += &decimals_stored(summary, stored);
     if let Some(why) = &summary.why_reread {
         text += &format!("types: from all rows, read a second time ({why})\n");
@@ -243,6 +258,18 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What the first date of each column has become.
+fn dates_stored(summary: &Summary) -> String {
+    let columns = summary.dates.iter();
+    let columns: Vec<String> = columns
+        .map(|(name, first, written)| format!("{name} ({first} is {written})"))
+        .collect();
+    match columns.is_empty() {
+        true => String::new(),
+        false => format!("dates: {}\n", columns.join(", ")),
+    }
 }
 
 /// What decimals are stored as, where there are any.
@@ -394,6 +421,9 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::Strategy { .. } => "omit --strategy to use the fastest one possible",
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
             "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
+        }
+        LoadError::AmbiguousDates { .. } => {
+            "choose with --dates=day-first or --dates=month-first; nothing was loaded"
         }
         LoadError::Type { .. } => "convert the column before loading",
         LoadError::Read { .. } => "it may be damaged or truncated; nothing was loaded",

@@ -1,0 +1,275 @@
+//! Columns whose texts are dates get them in the form of SQLite's date functions.
+
+mod form;
+mod moment;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
+use arrow_schema::DataType;
+use arrow_select::filter::filter;
+
+use super::{Source, SourceInfo, Typing};
+use crate::affinity::Affinity;
+use crate::batch::{Batch, Fault, Malformed, record_batch};
+use crate::cells::field_text;
+use crate::error::LoadError;
+use crate::table::same;
+use form::{Form, Seen, Verdict};
+
+pub use form::DateOrder;
+
+/// Rows from which the form of a column is chosen, at least.
+const SAMPLE: usize = 10_000;
+
+/// Which dates are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Dates {
+    /// What comes first in dates that end with the year.
+    pub order: DateOrder,
+    /// Columns that stay as they are.
+    pub except: Vec<String>,
+}
+
+/// A source some of whose columns of texts are dates.
+pub(super) struct Dated {
+    source: Box<dyn Source>,
+    info: SourceInfo,
+    dates: Dates,
+    columns: Vec<Decision>,
+    /// Batches that were read to choose the forms; none before that.
+    sample: Option<VecDeque<Batch>>,
+}
+
+/// What is known of a column.
+#[derive(Debug, Clone)]
+enum Decision {
+    /// It stays as it is.
+    Other,
+    /// It has had no value yet.
+    Unknown,
+    /// Its dates have this form, such as this one.
+    Dates(Form, String),
+}
+
+/// A value of a column.
+enum Field<'f> {
+    Null,
+    Text(&'f str),
+    Other,
+}
+
+impl Dated {
+    pub(super) fn new(source: Box<dyn Source>, dates: Dates) -> Dated {
+        Dated {
+            info: source.info().clone(),
+            columns: Vec::new(),
+            sample: None,
+            source,
+            dates,
+        }
+    }
+
+    /// Reads the first rows and chooses the form of each column.
+    fn choose(&mut self) -> Result<VecDeque<Batch>, LoadError> {
+        let (mut sample, mut rows) = (VecDeque::new(), 0);
+        while rows < SAMPLE
+            && let Some(batch) = self.source.next()?
+        {
+            rows += batch.rows.num_rows();
+            sample.push_back(batch);
+        }
+        self.decide(&sample)?;
+        Ok(sample)
+    }
+
+    /// Chooses the form of each column of which nothing is known, as far as these rows have values in it.
+    fn decide<'b>(
+        &mut self,
+        batches: impl IntoIterator<Item = &'b Batch> + Clone,
+    ) -> Result<(), LoadError> {
+        for (number, decision) in self.columns.iter_mut().enumerate() {
+            if !matches!(decision, Decision::Unknown) {
+                continue;
+            }
+            let mut seen = Seen::default();
+            for batch in batches.clone() {
+                see(&mut seen, batch.rows.column(number));
+            }
+            let name = &self.info.columns[number].name;
+            *decision = match seen.verdict(self.dates.order) {
+                Verdict::Unknown => Decision::Unknown,
+                Verdict::Other => Decision::Other,
+                Verdict::Ambiguous(value) => {
+                    let column = name.clone();
+                    return Err(LoadError::AmbiguousDates { column, value });
+                }
+                Verdict::Dates(form, first) => {
+                    let written = form.written(&first).unwrap_or_default();
+                    self.info.dates.push((name.clone(), first.clone(), written));
+                    Decision::Dates(form, first)
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// The rows of a batch with their dates; those whose text is none of the column's form are malformed.
+    fn converted(&self, mut batch: Batch) -> Result<Batch, LoadError> {
+        let mut columns = batch.rows.columns().to_vec();
+        let mut refused = Vec::new();
+        for (number, decision) in self.columns.iter().enumerate() {
+            if let Decision::Dates(form, first) = decision {
+                let name = &self.info.columns[number].name;
+                let wrong = |row, value: String| {
+                    let reason =
+                        format!("`{value}` is no date of the form of `{first}`, the first value");
+                    refused.push((row, name.clone(), reason));
+                };
+                columns[number] = written(&columns[number], form, wrong);
+            }
+        }
+        let names = self.info.columns.iter().map(|column| &column.name);
+        let rows = batch.rows.num_rows();
+        let changed = record_batch(self.name(), names, columns, rows)?;
+        let before = std::mem::replace(&mut batch.rows, changed);
+        if !refused.is_empty() {
+            refused.sort_by_key(|(row, ..)| *row);
+            refused.dedup_by_key(|(row, ..)| *row);
+            leave_out(self.name(), &mut batch, &before, refused)?;
+        }
+        Ok(batch)
+    }
+}
+
+/// Takes rows out of a batch, each with a column and a reason; `before` are the rows as they were read.
+fn leave_out(
+    input: &str,
+    batch: &mut Batch,
+    before: &arrow_array::RecordBatch,
+    refused: Vec<(usize, String, String)>,
+) -> Result<(), LoadError> {
+    let mut is_kept = vec![true; before.num_rows()];
+    let mut numbers = Vec::new();
+    for (row, column, reason) in refused {
+        is_kept[row] = false;
+        let number = batch.numbers.number(row);
+        numbers.push(number);
+        let fields = before.columns().iter();
+        batch.malformed.push(Malformed {
+            row: number,
+            column: Some(column),
+            fault: Fault::Form(reason),
+            fields: fields
+                .map(|field| field_text(&field.slice(row, 1)))
+                .collect(),
+        });
+    }
+    batch.malformed.sort_by_key(|row| row.row);
+    batch.numbers.left_out.extend(numbers);
+    batch.numbers.left_out.sort_unstable();
+    let kept = is_kept.iter().filter(|is_kept| **is_kept).count();
+    let mask = BooleanArray::from(is_kept);
+    let columns = batch.rows.columns().iter();
+    let columns: Result<Vec<ArrayRef>, _> = columns.map(|column| filter(column, &mask)).collect();
+    let columns = columns.map_err(|error| LoadError::form(input, error))?;
+    let schema = batch.rows.schema();
+    let names = schema.fields().iter().map(|field| field.name());
+    batch.rows = record_batch(input, names, columns, kept)?;
+    Ok(())
+}
+
+/// The values of a column.
+fn fields(array: &ArrayRef) -> Box<dyn Iterator<Item = Field<'_>> + '_> {
+    fn texts<'t>(
+        texts: impl Iterator<Item = Option<&'t str>> + 't,
+    ) -> Box<dyn Iterator<Item = Field<'t>> + 't> {
+        Box::new(texts.map(|text| text.map_or(Field::Null, Field::Text)))
+    }
+    match array.data_type() {
+        DataType::Utf8 => texts(array.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter()),
+        DataType::Utf8View => texts(array.as_string_view().iter()),
+        DataType::Null => Box::new((0..array.len()).map(|_| Field::Null)),
+        _ => Box::new((0..array.len()).map(|row| match array.is_null(row) {
+            true => Field::Null,
+            false => Field::Other,
+        })),
+    }
+}
+
+fn see(seen: &mut Seen, array: &ArrayRef) {
+    for field in fields(array) {
+        match field {
+            Field::Null => {}
+            Field::Text(text) => seen.see(text),
+            Field::Other => seen.see_other(),
+        }
+    }
+}
+
+/// A column with its dates in SQLite's form; `wrong` gets the rows of values that have not the form.
+fn written(array: &ArrayRef, form: &Form, mut wrong: impl FnMut(usize, String)) -> ArrayRef {
+    let texts = fields(array).enumerate().map(|(row, field)| {
+        let text = match field {
+            Field::Null => return None,
+            Field::Text(text) => form.written(text),
+            Field::Other => None,
+        };
+        if text.is_none() {
+            wrong(row, field_text(&array.slice(row, 1)));
+        }
+        text
+    });
+    Arc::new(texts.collect::<StringArray>())
+}
+
+impl Source for Dated {
+    fn info(&self) -> &SourceInfo {
+        &self.info
+    }
+
+    fn read_on_demand(&mut self) {
+        self.source.read_on_demand();
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        self.source.set_typing(typing);
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        let columns = self.info.columns.iter().zip(affinities);
+        let of = |(column, affinity): (&super::SourceColumn, &Affinity)| {
+            let is_left = self
+                .dates
+                .except
+                .iter()
+                .any(|name| same(name, &column.name));
+            match affinity {
+                Affinity::Text | Affinity::Blob if !is_left => Decision::Unknown,
+                _ => Decision::Other,
+            }
+        };
+        self.columns = columns.map(of).collect();
+        self.source.begin(affinities, stop);
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        if self.sample.is_none() {
+            self.sample = Some(self.choose()?);
+        }
+        let ahead = self.sample.as_mut().and_then(VecDeque::pop_front);
+        let batch = match ahead {
+            Some(batch) => Some(batch),
+            None => self.source.next()?,
+        };
+        let Some(batch) = batch else {
+            return Ok(None);
+        };
+        self.decide([&batch])?;
+        self.converted(batch).map(Some)
+    }
+}

@@ -1,0 +1,65 @@
+//! Foreign keys, which SQLite enforces only where that is switched on.
+
+use pragmark_load::{Mode, OnError, Request};
+
+use crate::{Desk, refused, run};
+
+const TABLES: &str = "CREATE TABLE town(id INTEGER PRIMARY KEY);
+    INSERT INTO town VALUES (1), (2);
+    CREATE TABLE street(id INTEGER PRIMARY KEY, town INTEGER REFERENCES town);
+    INSERT INTO street VALUES (1, 1)";
+
+fn request(desk: &Desk, table: &str, mode: Mode) -> Request {
+    let mut request = desk.request();
+    request.table.name = table.to_owned();
+    request.mode = mode;
+    request.foreign_keys = true;
+    request
+}
+
+/// More rows than SQL is given where pages are possible; the last one refers to a town that is not there.
+fn streets() -> String {
+    let rows: String = (2..3_000)
+        .map(|id| format!("{id},{}\n", id % 2 + 1))
+        .collect();
+    format!("id,town\n{rows}3000,7\n")
+}
+
+#[test]
+fn a_row_without_the_row_it_refers_to_is_refused_or_skipped() {
+    let desk = Desk::new();
+    desk.connection().execute(TABLES).unwrap();
+    let input = desk.write("a.csv", streets());
+    let mut request = request(&desk, "street", Mode::Append);
+    let message = refused(&input, &request);
+    assert!(message.contains("row 2999"), "{message}");
+    assert!(message.contains("FOREIGN KEY"), "{message}");
+    assert_eq!(desk.rows("SELECT count(*) FROM street"), ["1"]);
+
+    request.on_error = OnError::Skip;
+    let summary = run(&input, &request).unwrap();
+    assert_eq!((summary.rows, summary.rejected), (2_998, 1));
+    let why = summary.why_arrays.unwrap();
+    assert!(why.contains("foreign keys"), "{why}");
+    assert_eq!(desk.rows("PRAGMA foreign_key_check"), [""; 0]);
+}
+
+#[test]
+fn rows_to_which_others_refer_cannot_be_replaced_by_fewer() {
+    let desk = Desk::new();
+    desk.connection().execute(TABLES).unwrap();
+    let request = request(&desk, "town", Mode::Replace);
+    let message = refused(&desk.write("a.csv", "id\n2\n3\n"), &request);
+    assert!(message.contains("FOREIGN KEY"), "{message}");
+    assert_eq!(desk.rows("SELECT id FROM town"), ["1", "2"]);
+}
+
+#[test]
+fn without_the_option_they_are_not_enforced() {
+    let desk = Desk::new();
+    desk.connection().execute(TABLES).unwrap();
+    let mut request = request(&desk, "street", Mode::Append);
+    request.foreign_keys = false;
+    let summary = run(&desk.write("a.csv", streets()), &request).unwrap();
+    assert_eq!((summary.rows, summary.why_arrays), (2_999, None));
+}
