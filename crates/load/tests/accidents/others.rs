@@ -1,0 +1,111 @@
+//! Other processes that read and write a database while rows are loaded into it.
+
+use std::path::Path;
+use std::process::Command;
+
+use engine::{Connection, EngineError};
+
+use crate::{DATABASE, Prepared, child, open, rounds};
+
+/// The file whose existence ends those processes.
+const STOP: &str = "stop";
+
+/// Not a test of its own: it reads until it is stopped. In a transaction everything stays as it is.
+#[test]
+fn child_that_reads() {
+    let Some(database) = std::env::var_os(DATABASE) else {
+        return;
+    };
+    let database = Path::new(&database);
+    let connection = open(database);
+    while !database.with_file_name(STOP).exists() {
+        if read(&connection).is_err() {
+            let _ = connection.execute("ROLLBACK");
+        }
+    }
+    std::process::exit(0);
+}
+
+fn read(connection: &Connection) -> Result<(), EngineError> {
+    connection.execute("BEGIN")?;
+    let rows = connection.query_i64("SELECT count(*) FROM t")?;
+    assert_eq!(connection.query_text("PRAGMA integrity_check")?, "ok");
+    assert_eq!(connection.query_i64("SELECT count(*) FROM t")?, rows);
+    connection.execute("COMMIT")
+}
+
+/// Not a test of its own: it writes until it is stopped, and says how many rows.
+#[test]
+fn child_that_writes() {
+    let Some(database) = std::env::var_os(DATABASE) else {
+        return;
+    };
+    let database = Path::new(&database);
+    let connection = open(database);
+    let mut rows = 0;
+    while !database.with_file_name(STOP).exists() {
+        let insert = "INSERT INTO written VALUES (zeroblob(3000))";
+        rows += i64::from(connection.execute(insert).is_ok());
+    }
+    eprintln!("rows {rows}");
+    std::process::exit(0);
+}
+
+#[test]
+fn loads_go_with_other_processes_that_read_and_write() {
+    let mut loads = 0;
+    for prepared in Prepared::all().filter(|prepared| prepared.before.is_some()) {
+        for _ in 0..rounds(1) {
+            next_to_others(&prepared);
+            loads += 1;
+        }
+    }
+    println!("{loads} loads next to a process that reads and one that writes");
+}
+
+fn next_to_others(prepared: &Prepared) {
+    let database = prepared.fresh();
+    let connection = open(&database);
+    connection.execute("CREATE TABLE written(a)").unwrap();
+    drop(connection);
+    let others = ["others::child_that_reads", "others::child_that_writes"].map(|test| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        child(&mut command, test, prepared.number, &database);
+        command.spawn().unwrap()
+    });
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    child(&mut command, "child_that_loads", prepared.number, &database);
+    let output = command.output().unwrap();
+    std::fs::write(database.with_file_name(STOP), "").unwrap();
+    let mut written = None;
+    for other in others {
+        let ended = other.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{}: {said}", prepared.scene.name);
+        written = said
+            .lines()
+            .find_map(|line| line.strip_prefix("rows ")?.parse().ok())
+            .or(written);
+    }
+    let connection = open(&database);
+    let rows: i64 = written.expect("the number of rows written");
+    assert_eq!(
+        connection
+            .query_i64("SELECT count(*) FROM written")
+            .unwrap(),
+        rows
+    );
+    connection.execute("DROP TABLE written").unwrap();
+    drop(connection);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    // A reader may keep the lock longer than a load waits for it.
+    assert!(
+        output.status.success() || complaint.contains("locked"),
+        "{complaint}"
+    );
+    assert_eq!(
+        prepared.is_loaded(&database),
+        output.status.success(),
+        "{complaint}"
+    );
+}

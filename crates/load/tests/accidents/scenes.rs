@@ -1,0 +1,237 @@
+//! Loads of every kind: into new files and old ones, as pages and through SQL.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use engine::Value;
+use pragmark_load::{
+    BatchSource, Column, Duplicates, Index, LoadError, Mode, OnError, Request, Summary, Table, load,
+};
+
+use crate::{Contents, library, open};
+
+/// A load and the database before it.
+pub(crate) struct Scene {
+    pub(crate) name: &'static str,
+    /// The statements that make the database; none of a new one.
+    pub(crate) before: &'static str,
+    mode: Mode,
+    change: fn(&mut Request),
+    /// The keys of the rows.
+    keys: fn(i64) -> i64,
+}
+
+const ROWS: i64 = 6_000;
+
+macro_rules! filled {
+    ($($sql:literal),+) => {
+        concat!($($sql),+, "; WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+            INSERT INTO t SELECT i, printf('%060d', i * 7919 % 100003) FROM n;")
+    };
+}
+
+fn in_order(row: i64) -> i64 {
+    10_000 + row
+}
+
+fn shuffled(row: i64) -> i64 {
+    10_000 + row * 7_919 % ROWS
+}
+
+/// Every other one is in the table before.
+fn partly_known(row: i64) -> i64 {
+    if row % 2 == 0 {
+        1 + row / 2
+    } else {
+        in_order(row)
+    }
+}
+
+fn indexes(request: &mut Request) {
+    request.table.indexes = vec![
+        Index {
+            columns: vec!["b".to_owned()],
+            unique: false,
+        },
+        Index {
+            columns: vec!["a".to_owned(), "b".to_owned()],
+            unique: true,
+        },
+    ];
+}
+
+fn skipping(request: &mut Request) {
+    request.on_error = OnError::Skip;
+    request.rejects = Some(request.database.with_extension("rejected.csv"));
+}
+
+pub(crate) fn scenes() -> Vec<Scene> {
+    let scene = |name, before, mode, change, keys| Scene {
+        name,
+        before,
+        mode,
+        change,
+        keys,
+    };
+    let indexed = filled!(
+        "CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC)"
+    );
+    let keyed = filled!("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)");
+    let with_log = filled!(
+        "PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)"
+    );
+    let vacuumed = filled!(
+        "PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)"
+    );
+    let triggered = filled!(
+        "CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE o(a);
+         CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO o VALUES (new.a); END"
+    );
+    let nothing: fn(&mut Request) = |_| ();
+    vec![
+        scene("a new database", "", Mode::Create, indexes, in_order),
+        scene(
+            "a new table",
+            keyed,
+            Mode::Create,
+            |request| {
+                request.table.name = "new".to_owned();
+                indexes(request);
+            },
+            in_order,
+        ),
+        scene(
+            "rows merged into indexes",
+            indexed,
+            Mode::Append,
+            nothing,
+            in_order,
+        ),
+        scene(
+            "a replaced table",
+            indexed,
+            Mode::Replace,
+            indexes,
+            in_order,
+        ),
+        scene(
+            "a write-ahead log",
+            with_log,
+            Mode::Append,
+            nothing,
+            in_order,
+        ),
+        scene("auto_vacuum", vacuumed, Mode::Append, nothing, in_order),
+        scene("a trigger", triggered, Mode::Append, nothing, in_order),
+        scene(
+            "keys out of order",
+            "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)",
+            Mode::Append,
+            nothing,
+            shuffled,
+        ),
+        scene(
+            "known keys ignored",
+            keyed,
+            Mode::Append,
+            |request| {
+                request.duplicates = Duplicates::Ignore;
+            },
+            partly_known,
+        ),
+        scene(
+            "known keys updated",
+            keyed,
+            Mode::Append,
+            |request| {
+                request.duplicates = Duplicates::Update(vec!["a".to_owned()]);
+            },
+            partly_known,
+        ),
+        scene(
+            "known keys skipped",
+            indexed,
+            Mode::Append,
+            skipping,
+            partly_known,
+        ),
+        scene(
+            "WITHOUT ROWID",
+            keyed,
+            Mode::Replace,
+            |request| {
+                request.table.primary_key = vec!["b".to_owned(), "a".to_owned()];
+                request.table.without_rowid = true;
+            },
+            shuffled,
+        ),
+    ]
+}
+
+impl Scene {
+    /// Loads in this process.
+    pub(crate) fn load(&self, database: &Path) -> Result<Summary, LoadError> {
+        let mut table = Table::new("t");
+        table.types = vec![Column::new("a", "INTEGER"), Column::new("b", "TEXT")];
+        let mut request = Request::new(database, table);
+        request.mode = self.mode;
+        (self.change)(&mut request);
+        if request.mode == Mode::Append {
+            request.table.types.clear();
+        }
+        let schema = Schema::new(vec![
+            Field::new("a", DataType::Int64, true),
+            Field::new("b", DataType::Utf8, true),
+        ]);
+        let batches = (0..ROWS)
+            .step_by(1_500)
+            .map(|first| self.batch(first..first + 1_500));
+        let mut source = BatchSource::new("test", &schema, batches);
+        load(&library(), &mut source, &request, &mut |_| true)
+    }
+
+    /// Rows whose texts now and then need pages of their own.
+    fn batch(&self, rows: std::ops::Range<i64>) -> RecordBatch {
+        let keys = rows.clone().map(|row| (self.keys)(row));
+        let texts = rows.map(|row| {
+            let length = if row % 500 == 0 { 9_000 } else { 30 };
+            format!("{:0length$}", row * 7_919 % 100_003)
+        });
+        let arrays: [(&str, ArrayRef); 2] = [
+            ("a", Arc::new(Int64Array::from_iter_values(keys))),
+            ("b", Arc::new(StringArray::from_iter_values(texts))),
+        ];
+        RecordBatch::try_from_iter(arrays).unwrap()
+    }
+
+    /// All rows of all tables of a sound database; none where there is no file.
+    pub(crate) fn contents(&self, database: &Path) -> Option<Contents> {
+        if !database.exists() {
+            return None;
+        }
+        let connection = open(database);
+        let check = connection.query_text("PRAGMA integrity_check").unwrap();
+        assert_eq!(check, "ok", "{}", self.name);
+        let tables = "SELECT name, sql FROM sqlite_schema ORDER BY type DESC, name";
+        let mut contents = Contents::new();
+        for object in connection.query_all(tables).unwrap() {
+            contents.push(format!("{object:?}"));
+            let Value::Text(name) = &object[0] else {
+                continue;
+            };
+            let is_table = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ";
+            if connection
+                .query_i64(&format!("{is_table}'{name}'"))
+                .unwrap()
+                == 1
+            {
+                let rows = connection.query_all(&format!("SELECT * FROM {name} ORDER BY 1, 2"));
+                let rows = rows.or_else(|_| connection.query_all(&format!("SELECT * FROM {name}")));
+                contents.extend(rows.unwrap().iter().map(|row| format!("{row:?}")));
+            }
+        }
+        Some(contents)
+    }
+}
