@@ -1,0 +1,124 @@
+//! The options of a load, as Python gives them.
+
+use std::path::{Path, PathBuf};
+
+use load::{
+    Column, Decimals, Duplicates, FullText, Index, LoadStrategy, Mode, OnError, Request,
+    StrategyChoice, Table,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The options of a load: the items of a dictionary, all of which are there.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    mode: String,
+    types: Vec<(String, String)>,
+    primary_key: Vec<String>,
+    indexes: Vec<Vec<String>>,
+    unique: Vec<Vec<String>>,
+    not_null: Vec<String>,
+    fts: Vec<String>,
+    strict: bool,
+    without_rowid: bool,
+    decimals: String,
+    ignore: bool,
+    upsert: Vec<String>,
+    on_error: String,
+    rejects: Option<PathBuf>,
+    max_errors: Option<u64>,
+    strategy: String,
+    page_size: Option<u32>,
+    foreign_keys: bool,
+    analyze: bool,
+    check: bool,
+}
+
+/// The value of an option with few values.
+fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T> {
+    let found = known.iter().find(|(name, _)| *name == value);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<String> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
+        PyValueError::new_err(format!(
+            "{option} is '{value}', but must be {}",
+            names.join(" or ")
+        ))
+    })
+}
+
+impl Options {
+    /// What they say of decimals.
+    pub(crate) fn decimals(&self) -> PyResult<Decimals> {
+        let known = [
+            ("text", Decimals::Text),
+            ("real", Decimals::Real),
+            ("scaled-integer", Decimals::ScaledInteger),
+        ];
+        one_of("decimals", &self.decimals, &known)
+    }
+
+    /// The load of a table that they ask for.
+    pub(crate) fn request(&self, path: &Path, table: &str) -> PyResult<Request> {
+        let mut request = Request::new(path, self.table(table));
+        let modes = [
+            ("create", Mode::Create),
+            ("append", Mode::Append),
+            ("replace", Mode::Replace),
+        ];
+        request.mode = one_of("mode", &self.mode, &modes)?;
+        let strategies = [
+            ("auto", StrategyChoice::Auto),
+            ("pages", StrategyChoice::Only(LoadStrategy::Pages)),
+            ("arrays", StrategyChoice::Only(LoadStrategy::Arrays)),
+        ];
+        request.strategy = one_of("strategy", &self.strategy, &strategies)?;
+        let known = [("fail", OnError::Fail), ("skip", OnError::Skip)];
+        request.on_error = one_of("on_error", &self.on_error, &known)?;
+        if request.on_error == OnError::Fail
+            && (self.rejects.is_some() || self.max_errors.is_some())
+        {
+            let message = "rejects and max_errors need on_error='skip'";
+            return Err(PyValueError::new_err(message));
+        }
+        request.duplicates = match (self.ignore, self.upsert.is_empty()) {
+            (true, false) => return Err(PyValueError::new_err("choose one of ignore and upsert")),
+            (true, true) => Duplicates::Ignore,
+            (false, true) => Duplicates::Refuse,
+            (false, false) => Duplicates::Update(self.upsert.clone()),
+        };
+        request.rejects.clone_from(&self.rejects);
+        request.max_errors = self.max_errors;
+        request.page_size = self.page_size;
+        request.foreign_keys = self.foreign_keys;
+        request.analyze = self.analyze;
+        request.check = self.check;
+        Ok(request)
+    }
+
+    fn table(&self, name: &str) -> Table {
+        let index = |unique| {
+            move |columns: &Vec<String>| Index {
+                columns: columns.clone(),
+                unique,
+            }
+        };
+        let indexes = self.indexes.iter().map(index(false));
+        let types = self.types.iter();
+        Table {
+            types: types
+                .map(|(name, declared)| Column::new(name, declared))
+                .collect(),
+            not_null: self.not_null.clone(),
+            primary_key: self.primary_key.clone(),
+            strict: self.strict,
+            without_rowid: self.without_rowid,
+            indexes: indexes.chain(self.unique.iter().map(index(true))).collect(),
+            full_text: (!self.fts.is_empty()).then(|| FullText {
+                columns: self.fts.clone(),
+                name: None,
+            }),
+            ..Table::new(name)
+        }
+    }
+}

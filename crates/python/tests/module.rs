@@ -1,0 +1,84 @@
+//! The module in Python, with the libraries that are installed there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The shared library, which cargo builds next to the test program.
+fn library() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let directory = program.parent().unwrap();
+    let name = format!(
+        "{}_pragmark{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    [directory, directory.parent().unwrap()]
+        .iter()
+        .map(|directory| directory.join(&name))
+        .find(|path| path.exists())
+        .unwrap_or_else(|| panic!("{name} is not next to {}", program.display()))
+}
+
+/// A folder with the module as a wheel would install it.
+fn installed() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let package = folder.path().join("pragmark");
+    std::fs::create_dir(&package).unwrap();
+    let sources =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/python/module/pragmark");
+    for name in ["__init__.py", "_pragmark.pyi", "py.typed"] {
+        std::fs::copy(sources.join(name), package.join(name)).unwrap();
+    }
+    std::fs::copy(library(), package.join("_pragmark.abi3.so")).unwrap();
+    folder
+}
+
+fn python() -> String {
+    std::env::var("PRAGMARK_PYTHON").unwrap_or_else(|_| "python3".to_owned())
+}
+
+/// Runs the tests of the module that belong to a library.
+fn test(library: &str) {
+    let has_it = Command::new(python())
+        .args(["-c", &format!("import {library}")])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !has_it {
+        testing::skip(format!(
+            "{} has no {library} (pip install {library})",
+            python()
+        ));
+        return;
+    }
+    let folder = installed();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/module.py");
+    let output = Command::new(python())
+        .arg(tests)
+        .arg(format!("With_{library}"))
+        .env("PYTHONPATH", folder.path())
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
+
+#[test]
+fn tables_of_pyarrow_are_loaded() {
+    test("pyarrow");
+}
+
+#[test]
+fn frames_of_polars_are_loaded() {
+    test("polars");
+}
+
+#[test]
+fn frames_of_pandas_are_loaded() {
+    test("pandas");
+}
+
+#[test]
+fn relations_of_duckdb_are_loaded() {
+    test("duckdb");
+}
