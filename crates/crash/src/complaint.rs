@@ -4,7 +4,7 @@
 use crate::content::Content;
 use crate::error::CrashError;
 use crate::sandbox::{STEPS, message};
-use crate::script::{Execution, Script};
+use crate::script::{Act, Execution, Script};
 use engine::{Connection, EngineError, ErrorKind, SqliteError};
 use std::path::Path;
 
@@ -51,6 +51,28 @@ fn damaged(reason: String, place: &str) -> CrashError {
     CrashError::Damaged {
         reason,
         place: place.to_owned(),
+    }
+}
+
+/// Checks that an act of the built-in workload has left what it says: each transaction a new content, rolling back, closing and
+/// opening the old one.
+pub(crate) fn check_kept(act: &Act, is_new: bool) -> Result<(), CrashError> {
+    match act {
+        Act::Reopen if is_new => Err(damaged(
+            "the content is another one".to_owned(),
+            "after the connection was closed and opened again",
+        )),
+        Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("COMMIT") && !is_new => Err(damaged(
+            "the content is as it was before".to_owned(),
+            &format!("after: {sql}"),
+        )),
+        Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("ROLLBACK") && is_new => {
+            Err(damaged(
+                "what was rolled back is there".to_owned(),
+                &format!("after: {sql}"),
+            ))
+        }
+        _ => Ok(()),
     }
 }
 

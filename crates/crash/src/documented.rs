@@ -104,8 +104,8 @@ pub fn cause_of_breach(settings: &CrashSettings, occasion: Occasion) -> Option<&
              journal is then rolled back over a file that has lost pages which the journal does not hold",
         ),
         (JournalMode::Wal, Synchronous::Normal, Occasion::ModeChange) => Some(
-            "leaving WAL mode writes the first page under a rollback journal, for which NORMAL syncs no \
-             more than it does in DELETE mode",
+            "entering and leaving WAL mode writes the first page under a rollback journal, for which NORMAL syncs no \
+             more than it does in DELETE mode; set the journal mode while synchronous is FULL",
         ),
         _ => None,
     }

@@ -1,11 +1,18 @@
 //! Which settings were in force when something was committed: a script may change them, and an attached database has
 //! its own.
 
+use crate::documented::documented;
 use crate::error::CrashError;
+use crate::judge::is_of;
+use crate::model::Model;
 use crate::script::Act;
 use crate::settings::{CrashSettings, Synchronous};
+use crate::trace::{Step, Trace};
 use engine::Connection;
 use lab::level::distinct;
+use lab::tier::Promise;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Settings that were in force for a database when a script committed to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +36,110 @@ impl InForce {
         let words = format!("{settings} instead of {variant} for {database} from {since} on");
         (settings != variant).then_some(words)
     }
+}
+
+/// The settings in force while some steps were taken: of the databases that they write to, before and after the act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The steps.
+    pub steps: Range<usize>,
+    /// The settings; those of the variant where an act is not in any span.
+    pub settings: Vec<CrashSettings>,
+}
+
+/// By file of a database, the settings in force.
+pub(crate) type Now = BTreeMap<String, CrashSettings>;
+
+impl Span {
+    /// The span of an act that began and ended under these settings; none if it writes to no database.
+    pub(crate) fn of(
+        trace: &Trace,
+        steps: Range<usize>,
+        before: &Now,
+        after: &Now,
+    ) -> Option<Span> {
+        let files: Vec<&str> = files(trace, &steps);
+        let is_written = |database: &str| files.iter().any(|file| is_of(database, file));
+        let both = before.iter().chain(after);
+        let written = both.filter(|(database, _)| is_written(database));
+        let settings = distinct(written.map(|(_, settings)| *settings).collect::<Vec<_>>());
+        (!settings.is_empty()).then_some(Span { steps, settings })
+    }
+}
+
+/// The files that steps change.
+fn files<'t>(trace: &'t Trace, steps: &Range<usize>) -> Vec<&'t str> {
+    let mut names: Vec<_> = trace.named.iter().copied().zip(&trace.names).collect();
+    names.extend(trace.steps.iter().filter_map(|step| match step {
+        Step::Create { name, inode } => Some((*inode, &trace.names[name.0])),
+        _ => None,
+    }));
+    let changed = trace.steps[steps.clone()].iter().flat_map(|step| {
+        let inode = match step {
+            Step::Create { inode, .. } | Step::Write { inode, .. } => Some(*inode),
+            Step::Truncate { inode, .. } => Some(*inode),
+            Step::Unlink { .. } | Step::Sync { .. } | Step::SyncDirectory { .. } => None,
+        };
+        let of_inode = names.iter().filter(move |(it, _)| Some(*it) == inode);
+        of_inode.map(|(_, name)| name.as_str())
+    });
+    let mut files: Vec<&str> = changed.collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
+/// What is documented of the settings in force at each step, under one storage model.
+#[derive(Debug, Clone)]
+pub(crate) struct Promises {
+    spans: Vec<(Range<usize>, Promise)>,
+    /// Of the variant: where no act is.
+    otherwise: Promise,
+}
+
+impl Promises {
+    pub(crate) fn of(spans: &[Span], variant: &CrashSettings, model: Model) -> Promises {
+        let promise = |settings: &CrashSettings| {
+            documented(settings, model).map_or(Promise::Silent, |it| it.promise)
+        };
+        let least = |span: &Span| span.settings.iter().map(promise).max();
+        let all = spans.iter();
+        Promises {
+            spans: all
+                .filter_map(|span| Some((span.steps.clone(), least(span)?)))
+                .collect(),
+            otherwise: promise(variant),
+        }
+    }
+
+    /// The least that is promised of a crash: by the settings in force from the first step that is missing until the
+    /// last one that was begun. Without a missing step those of the act under way, or else of the last one.
+    pub(crate) fn of_crash(&self, first_missing: Option<usize>, cut: usize) -> Promise {
+        let from = first_missing.map_or(cut, |step| step.min(cut));
+        let overlaps = |steps: &Range<usize>| from < steps.end && steps.start < cut;
+        let touched = self.spans.iter().filter(|(steps, _)| overlaps(steps));
+        let first = self.spans.first().map_or(0, |(steps, _)| steps.start);
+        let before = (from < first).then_some(self.otherwise);
+        let least = touched.map(|(_, promise)| *promise).chain(before).max();
+        let mut earlier = self.spans.iter().rev();
+        let mut last = || earlier.find(|(steps, _)| steps.start < cut);
+        least
+            .or_else(|| last().map(|(_, promise)| *promise))
+            .unwrap_or(self.otherwise)
+    }
+}
+
+/// Reads the settings of all databases with these schemas and files.
+pub(crate) fn read_all(
+    connection: &Connection,
+    databases: &[(String, String)],
+    variant: &CrashSettings,
+) -> Result<Now, CrashError> {
+    let one = |(schema, file): &(String, String)| {
+        let settings = read(connection, schema, variant)?;
+        Ok((file.clone(), settings))
+    };
+    databases.iter().map(one).collect()
 }
 
 /// Reads the settings of a database that decide what a crash takes; the rest is that of the variant.
@@ -81,9 +192,54 @@ impl Watch {
 }
 
 /// The distinct settings by which a recording is judged: those that were in force, or else those of the variant.
-pub(crate) fn judged_by(in_force: &[InForce], variant: &CrashSettings) -> Vec<CrashSettings> {
-    match in_force {
+pub(crate) fn judged_by(spans: &[Span], variant: &CrashSettings) -> Vec<CrashSettings> {
+    match spans {
         [] => vec![*variant],
-        all => distinct(all.iter().map(|it| it.settings).collect::<Vec<_>>()),
+        all => {
+            let all = all.iter().flat_map(|span| &span.settings);
+            distinct(all.copied().collect::<Vec<_>>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{JournalMode, LockingMode};
+
+    fn settings(synchronous: Synchronous) -> CrashSettings {
+        CrashSettings {
+            journal_mode: JournalMode::Wal,
+            synchronous,
+            locking_mode: LockingMode::Normal,
+            page_size: 4096,
+            powersafe_overwrite: true,
+        }
+    }
+
+    #[test]
+    fn a_crash_is_judged_by_the_settings_between_its_first_loss_and_itself() {
+        let [full, normal, off] =
+            [Synchronous::Full, Synchronous::Normal, Synchronous::Off].map(settings);
+        let span = |steps, settings: &[CrashSettings]| Span {
+            steps,
+            settings: settings.to_vec(),
+        };
+        let spans = [
+            span(10..20, &[full]),
+            span(20..30, &[off]),
+            span(40..50, &[full]),
+            span(50..60, &[full, normal]),
+        ];
+        let promises = Promises::of(&spans, &normal, Model::Torn);
+        let of = |missing, cut| promises.of_crash(missing, cut);
+        assert_eq!(of(None, 5), Promise::MayLose, "before the first act");
+        assert_eq!(of(None, 15), Promise::Safe);
+        assert_eq!(of(Some(12), 20), Promise::Safe);
+        assert_eq!(of(Some(12), 21), Promise::MayCorrupt);
+        assert_eq!(of(None, 35), Promise::MayCorrupt, "after the last act");
+        assert_eq!(of(Some(25), 45), Promise::MayCorrupt, "lost before");
+        assert_eq!(of(None, 45), Promise::Safe, "nothing is missing");
+        assert_eq!(of(Some(41), 55), Promise::MayLose, "changed by the act");
     }
 }

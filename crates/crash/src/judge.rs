@@ -196,7 +196,7 @@ impl<'b> Judge<'b> {
 }
 
 /// Whether a file is a database, its journal or its log.
-fn is_of(database: &str, file: &str) -> bool {
+pub(crate) fn is_of(database: &str, file: &str) -> bool {
     file.strip_prefix(database)
         .is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
 }

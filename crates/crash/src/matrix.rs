@@ -6,7 +6,7 @@
 use crate::beginning::Beginning;
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
-use crate::in_force::{InForce, judged_by};
+use crate::in_force::{InForce, Promises, judged_by};
 use crate::isolation::Isolation;
 use crate::judge::Judge;
 use crate::model::Model;
@@ -21,7 +21,7 @@ use crate::tally::{Tally, Witness, Witnesses};
 use crate::witness::describe_witness;
 use engine::Source;
 use lab::seed::Seed;
-use lab::tier::{Counts, Loss, ModelSafety, OnOccasion};
+use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Promise, UnderSettings};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -40,6 +40,8 @@ pub struct Plan {
     pub image_bytes: Option<u64>,
     /// Of every so many images the recovery is crashed as well; 0 for none.
     pub second_crash_every: u64,
+    /// How often a recovery is crashed one after another: 1 crashes it once, 2 the recovery from that as well.
+    pub interruptions: u32,
     /// All random choices derive from it.
     pub seed: Seed,
     /// The engine.
@@ -75,6 +77,9 @@ pub struct Cell {
     /// The settings whose documentation it is compared with: those of the variant, unless the script changes them.
     #[serde(skip)]
     pub judged_as: CrashSettings,
+    /// All settings that were in force.
+    #[serde(skip)]
+    in_force: Vec<CrashSettings>,
     /// The storage model.
     #[serde(skip)]
     pub model: Model,
@@ -209,6 +214,7 @@ impl Cell {
         Cell {
             variant: *settings,
             judged_as,
+            in_force: in_force.to_vec(),
             model,
             safety: ModelSafety {
                 documented: documented(&judged_as, model),
@@ -233,6 +239,7 @@ impl Cell {
         };
         self.safety.occasions = tally.on_occasions().into_iter().map(on_occasion).collect();
         self.safety.ordinary = tally.losses();
+        self.safety.in_force = self.under_settings(&tally, &witnesses);
         self.safety.all_states = tally.all_states;
         self.safety.witness = described(None);
         let cause = cause_of_more_safety(&self.judged_as, self.model, &self.safety);
@@ -247,6 +254,27 @@ impl Cell {
         self.witnesses
             .retain(|place, _| place.as_ref().is_none_or(damages));
         self
+    }
+
+    /// What was found by the settings in force, where not the same is promised of all of them.
+    fn under_settings(&self, tally: &Tally, witnesses: &Witnesses) -> Vec<UnderSettings> {
+        let known = |it: &CrashSettings| Some((*it, documented(it, self.model)?));
+        let all: Vec<_> = self.in_force.iter().filter_map(known).collect();
+        let under = |(promise, counts): (&Promise, &Counts)| {
+            let same = || all.iter().filter(|(_, it)| it.promise == *promise);
+            let names: Vec<String> = same().map(|(settings, _)| settings.to_string()).collect();
+            let mut shown = witnesses.values().filter(|it| it.promise == *promise);
+            Some(UnderSettings {
+                witness: shown.next().map(describe_witness),
+                settings: names.join(", "),
+                documented: same().next()?.1.clone(),
+                counts: *counts,
+            })
+        };
+        match tally.by_promise.len() {
+            0 | 1 => Vec::new(),
+            _ => tally.by_promise.iter().filter_map(under).collect(),
+        }
     }
 
     /// The best of the witnesses: of a violation before a loss, of ordinary commits before an occasion.
@@ -314,7 +342,7 @@ fn run(
         let cell = match &recording {
             Err(NotMeasured(why)) => Cell::not_measured(settings, &[], *model, why),
             Ok(recording) => {
-                let in_force = judged_by(&recording.in_force, settings);
+                let in_force = judged_by(&recording.spans, settings);
                 let cell = Cell::not_measured(settings, &in_force, *model, "stopped");
                 match measure_cell(plan, cell, recording, &mut judge, seed, progress)? {
                     Some(cell) => cell,
@@ -363,10 +391,12 @@ fn measure_cell(
         recording,
         judge,
         model: cell.model,
-        splits_count: judged_by(&recording.in_force, &cell.variant)
+        splits_count: judged_by(&recording.spans, &cell.variant)
             .iter()
             .all(CrashSettings::has_super_journal),
+        promises: Promises::of(&recording.spans, &cell.variant, cell.model),
         second_crash_every: plan.second_crash_every,
+        interruptions: plan.interruptions,
         random: seed.child("second crash").generator(),
         images: &progress.images,
         findings: Findings::default(),
@@ -394,10 +424,7 @@ fn measure_cell(
             Ok(Some(cell.measured(tally, witnesses)))
         }
         Err(Ended::Engine) => {
-            let (tally, witnesses) = survey.finish(Visited {
-                states: 0,
-                all: false,
-            });
+            let (tally, witnesses) = survey.finish(Visited::default());
             match tally.violations() {
                 0 => Err(CrashError::Defect(
                     "the engine ended its process in a recovery that it had done before".to_owned(),

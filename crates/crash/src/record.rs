@@ -2,12 +2,12 @@
 
 use crate::beginning::{Beginning, MOST_WRITTEN};
 use crate::complaint::{
-    check_readable, check_undamaged, failed, not_plain, read_content, unlike_recorded,
+    check_kept, check_readable, check_undamaged, failed, not_plain, read_content, unlike_recorded,
 };
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
-use crate::in_force::{InForce, Watch};
+use crate::in_force::{InForce, Now, Span, Watch, read_all};
 use crate::model::Model;
 use crate::occasion::{MarkedAct, Occasion, shrinking};
 use crate::pages;
@@ -51,6 +51,8 @@ pub struct Recording {
     pub performed: Performed,
     /// The settings that were in force at the commits of a script of the user's.
     pub in_force: Vec<InForce>,
+    /// Those in force while it was done, act by act; none of the built-in workload, which keeps those of the variant.
+    pub spans: Vec<Span>,
     /// Where the transaction began that the script never ended, if there is one.
     pub left_open: Option<String>,
 }
@@ -97,6 +99,7 @@ impl Recording {
             ..Recorder::default()
         };
         recorder.note(sandbox, &connection, None)?;
+        recorder.read_settings(sandbox, &connection, script, settings)?;
         recorder.begin_act(sandbox, &connection)?;
         for act in &script.acts {
             if recorder.is_enough(sandbox, script, connection.in_transaction())? {
@@ -113,11 +116,13 @@ impl Recording {
                 act => recorder.differing += usize::from(!perform(act, &connection, script)?),
             }
             recorder.end_act(sandbox, &connection)?;
+            recorder.read_settings(sandbox, &connection, script, settings)?;
             match connection.in_transaction() {
                 true => drop(recorder.open_since.get_or_insert_with(|| act.location())),
                 false => {
                     recorder.open_since = None;
-                    recorder.note(sandbox, &connection, Some((act, settings)))?;
+                    let is_new = recorder.note(sandbox, &connection, Some((act, settings)))?;
+                    check_kept(act, is_new)?;
                 }
             }
             recorder.begin_act(sandbox, &connection)?;
@@ -220,6 +225,8 @@ struct Recorder<'b> {
     commits: Vec<(usize, HashMap<String, Content>)>,
     /// The acts, and the closing of the connection after them.
     acts: Vec<ActRecord>,
+    /// The settings in force now.
+    now: Now,
 }
 
 /// An act, in calls recorded, and the journal modes around it.
@@ -230,6 +237,9 @@ struct ActRecord {
     /// The journal modes of databases that had content, by file.
     modes_before: BTreeMap<String, String>,
     changes_mode: bool,
+    /// The settings in force around it.
+    before: Now,
+    after: Now,
 }
 
 /// The journal modes of the databases that have content, by file.
@@ -282,13 +292,13 @@ impl Recorder<'_> {
 
     /// Reads what the attached databases hold, and notes a commit if that is new. Reading comes after
     /// the position is taken, because it may itself open and close files.
-    /// `done` is what was done, under which settings; nothing at the beginning.
+    /// `done` is what was done, under which settings; nothing at the beginning. Whether it is new.
     fn note(
         &mut self,
         sandbox: &Sandbox,
         connection: &Connection,
         done: Option<(&Act, &CrashSettings)>,
-    ) -> Result<(), CrashError> {
+    ) -> Result<bool, CrashError> {
         let position = sandbox.position();
         for (schema, file) in databases(connection)? {
             let content = match self.beginning {
@@ -315,13 +325,15 @@ impl Recorder<'_> {
         if changed {
             self.commits.push((position, self.contents.clone()));
         }
-        Ok(())
+        Ok(changed)
     }
 
     fn begin_act(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
         self.acts.push(ActRecord {
             modes_before: journal_modes(sandbox, connection)?,
             begin: sandbox.position(),
+            before: self.now.clone(),
+            after: self.now.clone(),
             ..ActRecord::default()
         });
         Ok(())
@@ -337,6 +349,33 @@ impl Recorder<'_> {
             act.changes_mode = act.modes_before.iter().any(changed);
         }
         Ok(())
+    }
+
+    /// Reads the settings in force after the last act. The built-in workload is known to keep its own.
+    fn read_settings(
+        &mut self,
+        sandbox: &Sandbox,
+        connection: &Connection,
+        script: &Script,
+        variant: &CrashSettings,
+    ) -> Result<(), CrashError> {
+        if script.path.is_some() {
+            let mut with_content = databases(connection)?;
+            with_content.retain(|(_, file)| sandbox.size(file) > 0);
+            self.now = read_all(connection, &with_content, variant)?;
+            if let Some(act) = self.acts.last_mut() {
+                act.after = self.now.clone();
+            }
+        }
+        Ok(())
+    }
+
+    fn spans(&self, trace: &Trace) -> Vec<Span> {
+        let span = |act: &ActRecord| {
+            let steps = trace.cut_after(act.begin)..trace.cut_after(act.end);
+            Span::of(trace, steps, &act.before, &act.after)
+        };
+        self.acts.iter().filter_map(span).collect()
     }
 
     /// The steps of the acts at which there was an occasion.
@@ -387,6 +426,7 @@ impl Recorder<'_> {
             return Err(CrashError::NothingCommitted { path: path.clone() });
         }
         let marked = self.marked(&trace);
+        let spans = self.spans(&trace);
         let largest = largest(&trace, &databases);
         let performed = Performed {
             transactions: commits.len() - 1,
@@ -404,6 +444,7 @@ impl Recorder<'_> {
             by_pages: self.beginning.is_some(),
             performed,
             in_force: self.watch.seen(),
+            spans,
             left_open: self.open_since,
         })
     }

@@ -41,7 +41,7 @@ pub struct Source<'a> {
 }
 
 /// How far a visit went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Visited {
     /// States visited, equal ones included.
     pub states: usize,

@@ -2,15 +2,17 @@
 
 use crate::disk::State;
 use crate::error::CrashError;
+use crate::in_force::Promises;
 use crate::judge::{Judge, Judgement, Violation, hash};
 use crate::model::Model;
 use crate::occasion::{Occasion, Occasions, touched};
 use crate::record::Recording;
+use crate::seen::{Seen, attribute};
 use crate::states::{Candidate, Source, Visited, draw_one, minimise, prefix_files};
 use crate::tally::{Tally, Witness, Witnesses};
 use crate::trace::{File, Trace};
 use lab::seed::SplitMix64;
-use lab::tier::Counts;
+use lab::tier::Promise;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,56 +22,13 @@ const MINIMISED: u32 = 3;
 /// How many crashes are sampled within one recovery.
 const SECOND_CRASHES: usize = 2;
 
-/// What is known of an image, over all the crashes that leave it.
-struct Seen {
-    /// The most commits that had been acknowledged.
-    acknowledged: usize,
-    /// A commit that left what it holds; `None` for a violation.
-    committed: Option<usize>,
-    /// The occasions that it takes: none if one of these crashes touches none.
-    touched: Occasions,
-    /// The most acknowledged commits that are missing, by the occasions that the crash touches.
-    lost: BTreeMap<Occasions, u64>,
-}
-
-impl Seen {
-    fn note(&mut self, recording: &Recording, acknowledged: usize, touched: Occasions) {
-        self.acknowledged = self.acknowledged.max(acknowledged);
-        self.touched = self.touched.of_either(touched);
-        let lost = |number| acknowledged.saturating_sub(recording.held(number, acknowledged));
-        let lost = self.committed.map_or(0, lost) as u64;
-        if lost > 0 {
-            let most = self.lost.entry(touched).or_default();
-            *most = lost.max(*most);
-        }
-    }
-
-    /// The most commits that are missing after a crash that touches no occasion.
-    fn lost_in_ordinary(&self) -> u64 {
-        let nothing = Occasions::default();
-        self.lost.get(&nothing).copied().unwrap_or_default()
-    }
-
-    /// The most commits that are missing after any crash.
-    fn most_lost(&self) -> u64 {
-        self.lost.values().copied().max().unwrap_or_default()
-    }
-
-    /// The occasions that it takes to lose more than ordinary crashes do.
-    fn losing_more(&self) -> Occasions {
-        let ordinary = self.lost_in_ordinary();
-        let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);
-        let more = more.map(|(touched, _)| *touched);
-        more.reduce(Occasions::of_either).unwrap_or_default()
-    }
-}
-
 /// A crash: when, and what of it is missing.
-struct Crash<'a> {
+pub(crate) struct Crash<'a> {
     cut: usize,
-    acknowledged: usize,
+    pub(crate) acknowledged: usize,
     faults: usize,
-    touched: Occasions,
+    pub(crate) touched: Occasions,
+    pub(crate) promise: Promise,
     /// Where the image was drawn from; `None` for prefixes.
     source: Option<Source<'a>>,
 }
@@ -94,6 +53,7 @@ impl Crash<'_> {
             violation: None,
             second_crash: false,
             occasions: self.touched,
+            promise: self.promise,
             committed: Vec::new(),
         }
     }
@@ -106,8 +66,12 @@ pub(crate) struct Survey<'a, 'b> {
     pub(crate) model: Model,
     /// Whether commits are promised to be atomic over attached databases.
     pub(crate) splits_count: bool,
+    /// What is documented of the settings in force.
+    pub(crate) promises: Promises,
     /// Of every so many images the recovery is crashed as well, chosen at random.
     pub(crate) second_crash_every: u64,
+    /// How often recoveries are crashed one after another.
+    pub(crate) interruptions: u32,
     pub(crate) random: SplitMix64,
     /// Counts images for the progress display.
     pub(crate) images: &'a AtomicU64,
@@ -135,11 +99,12 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// Whether a violation would make a better witness than the known one: one crash is better than
-    /// two, then few faults better than many.
-    fn lacks(&self, second_crash: bool, faults: usize) -> bool {
+    /// Whether a violation would make a better witness than the known one: settings of which much is promised are better
+    /// than others, then one crash better than two, then few faults better than many.
+    fn lacks(&self, promise: Promise, second_crash: bool, faults: usize) -> bool {
         let known = self.violation.as_ref();
-        known.is_none_or(|known| (second_crash, faults) < (known.second_crash, known.faults))
+        let better = (promise, second_crash, faults);
+        known.is_none_or(|it| better < (it.promise, it.second_crash, it.faults))
     }
 }
 
@@ -158,7 +123,7 @@ impl Findings {
     /// Keeps a violation where it makes a better witness than the known one.
     fn keep(&mut self, witness: &Witness) {
         for evidence in self.evidence(witness.occasions) {
-            if evidence.lacks(witness.second_crash, witness.faults) {
+            if evidence.lacks(witness.promise, witness.second_crash, witness.faults) {
                 evidence.violation = Some(witness.clone());
             }
         }
@@ -193,12 +158,15 @@ impl Survey<'_, '_> {
                 candidate.first_missing,
                 candidate.cut,
             ),
+            promise: self
+                .promises
+                .of_crash(candidate.first_missing, candidate.cut),
             source: candidate.source,
         };
         let key = hash(&candidate.files);
         let is_new = match self.findings.seen.get_mut(&key) {
             Some(seen) if seen.acknowledged >= crash.acknowledged => {
-                seen.note(self.recording, crash.acknowledged, crash.touched);
+                seen.note(self.recording, &crash);
                 let violates = seen.committed.is_none();
                 return match violates {
                     true => self.keep_known_violation(&crash, candidate.files),
@@ -215,7 +183,7 @@ impl Survey<'_, '_> {
                 let held = self.recording.held(committed, crash.acknowledged);
                 self.keep_loss(&crash, held);
                 match copy {
-                    Some(files) => self.crash_again(&crash, &files),
+                    Some(files) => self.crash_again(&crash, &files, self.interruptions),
                     None => Ok(()),
                 }
             }
@@ -254,15 +222,11 @@ impl Survey<'_, '_> {
                 self.findings.tally.count(violation);
             }
         }
-        let seen = self.findings.seen.entry(key).or_insert(Seen {
-            acknowledged: crash.acknowledged,
-            committed,
-            touched: crash.touched,
-            lost: BTreeMap::new(),
-        });
+        let first = || Seen::first(crash, committed);
+        let seen = self.findings.seen.entry(key).or_insert_with(first);
         // What databases that are apart hold of the transactions depends on the crash: the latest decides.
         seen.committed = committed;
-        seen.note(self.recording, crash.acknowledged, crash.touched);
+        seen.note(self.recording, crash);
         Ok(judged)
     }
 
@@ -272,7 +236,8 @@ impl Survey<'_, '_> {
         violation: Violation,
     ) -> Result<(), CrashError> {
         let evidence = self.findings.evidence(crash.touched);
-        if !evidence.iter().any(|it| it.lacks(false, crash.faults)) {
+        let lacks = |it: &Evidence| it.lacks(crash.promise, false, crash.faults);
+        if !evidence.iter().any(|it| lacks(it)) {
             return Ok(());
         }
         if matches!(violation, Violation::Ended { .. }) {
@@ -324,11 +289,12 @@ impl Survey<'_, '_> {
 
     /// The image with as few faults as still violate, and the crash that leaves it.
     fn smallest(&mut self, crash: &Crash<'_>) -> Result<(Vec<File>, Crash<'static>), CrashError> {
-        let with = |faults, touched| Crash {
+        let with = |faults, touched, promise| Crash {
             cut: crash.cut,
             acknowledged: crash.acknowledged,
             faults,
             touched,
+            promise,
             source: None,
         };
         match &crash.source {
@@ -337,11 +303,13 @@ impl Survey<'_, '_> {
                 let files = source.disk.files(source.units, &state);
                 let missing = source.disk.first_missing(source.units, &state);
                 let touched = touched(&self.recording.marked, missing, crash.cut);
-                Ok((files, with(state.faults(source.units), touched)))
+                let promise = self.promises.of_crash(missing, crash.cut);
+                let faults = state.faults(source.units);
+                Ok((files, with(faults, touched, promise)))
             }
             _ => {
                 let files = crash.files(&self.recording.trace);
-                Ok((files, with(crash.faults, crash.touched)))
+                Ok((files, with(crash.faults, crash.touched, crash.promise)))
             }
         }
     }
@@ -385,7 +353,15 @@ impl Survey<'_, '_> {
     }
 
     /// Crashes the recovery of these files too, and judges what that leaves.
-    fn crash_again(&mut self, crash: &Crash<'_>, files: &[File]) -> Result<(), CrashError> {
+    fn crash_again(
+        &mut self,
+        crash: &Crash<'_>,
+        files: &[File],
+        interruptions: u32,
+    ) -> Result<(), CrashError> {
+        if interruptions == 0 {
+            return Ok(());
+        }
         let trace = self.judge.trace_recovery(self.recording, files)?;
         if trace.steps.is_empty() {
             return Ok(());
@@ -398,13 +374,14 @@ impl Survey<'_, '_> {
             }
             self.findings.tally.second_crashes += 1;
             let kept = files.clone();
-            if let Err(violation) = self.judged(key, files, crash)? {
-                self.findings.keep(&Witness {
+            match self.judged(key, files, crash)? {
+                Ok(_) => self.crash_again(crash, &kept, interruptions - 1)?,
+                Err(violation) => self.findings.keep(&Witness {
                     faults: crash.faults + faults,
                     violation: Some(violation),
                     second_crash: true,
                     ..crash.witness(kept)
-                });
+                }),
             }
         }
         Ok(())
@@ -422,6 +399,7 @@ impl Survey<'_, '_> {
         tally.all_states = visited.all;
         for seen in seen.values() {
             attribute(&mut tally, seen);
+            seen.count_by_promise(&mut tally.by_promise);
         }
         let best = evidence.into_iter().filter_map(|(place, evidence)| {
             let mut witness = evidence.violation.or(evidence.known).or(evidence.loss)?;
@@ -429,34 +407,6 @@ impl Survey<'_, '_> {
             Some((place, witness))
         });
         (tally, best.collect())
-    }
-}
-
-/// Counts an image, and attributes it to ordinary commits or to the occasions that it takes.
-fn attribute(tally: &mut Tally, seen: &Seen) {
-    let violates = u64::from(seen.committed.is_none());
-    let (lost, in_ordinary, losing_more) = (
-        seen.most_lost(),
-        seen.lost_in_ordinary(),
-        seen.losing_more(),
-    );
-    tally.losing += u64::from(lost > 0);
-    tally.most_lost = tally.most_lost.max(lost);
-    if seen.touched.is_empty() {
-        let losing = u64::from(in_ordinary > 0);
-        tally.ordinary = tally
-            .ordinary
-            .plus(Counts::of(1, violates, losing, in_ordinary));
-    }
-    tally.losing_on_occasions += u64::from(!losing_more.is_empty());
-    for occasion in Occasion::ALL {
-        let loses = losing_more.contains(occasion);
-        let violates = violates * u64::from(seen.touched.contains(occasion));
-        if loses || seen.touched.contains(occasion) {
-            let most = lost * u64::from(loses);
-            let counts = tally.occasions.entry(occasion).or_default();
-            *counts = counts.plus(Counts::of(1, violates, u64::from(loses), most));
-        }
     }
 }
 

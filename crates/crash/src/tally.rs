@@ -3,7 +3,7 @@
 use crate::judge::Violation;
 use crate::occasion::{Occasion, Occasions};
 use crate::trace::File;
-use lab::tier::{Counts, Losses};
+use lab::tier::{Counts, Losses, Promise};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,6 +41,9 @@ pub struct Tally {
     pub occasions: BTreeMap<Occasion, Counts>,
     /// Images that lack more commits after a crash that touches an occasion than after any other.
     pub losing_on_occasions: u64,
+    /// All images, by the most that is promised of a crash that leaves them; those of which crashes that less is promised
+    /// of lose more count for these as well.
+    pub by_promise: BTreeMap<Promise, Counts>,
 }
 
 impl Tally {
@@ -120,6 +123,8 @@ pub struct Witness {
     pub second_crash: bool,
     /// The occasions that its crash touches.
     pub occasions: Occasions,
+    /// What is documented of the settings in force.
+    pub promise: Promise,
     /// What a crash at that moment may leave: the files right after the last acknowledged commit and
     /// after the next one, with the numbers of those commits.
     pub committed: Vec<(usize, Vec<File>)>,

@@ -27,6 +27,7 @@ fn crashed(text: &str, journal_mode: JournalMode, synchronous: Synchronous) -> M
         images: 1_000,
         image_bytes: None,
         second_crash_every: 16,
+        interruptions: 1,
         seed: Seed(1),
         engine: Source::Embedded,
         script: Some(Script::parse(&library, Path::new("mine.sql"), text).unwrap()),

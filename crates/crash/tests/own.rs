@@ -2,10 +2,10 @@
 
 use engine::{Connection, Library, OpenFlags, Source, Value};
 use lab::seed::Seed;
-use lab::tier::Loss;
+use lab::tier::{Loss, Promise};
 use pragmark_crash::{
     Act, Beginning, Cell, CrashError, CrashSettings, Execution, FEWEST, JournalMode, LockingMode,
-    Matrix, Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
+    Matrix, Model, Plan, Progress, Script, Synchronous, Witness, measure, write_witnesses,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +77,7 @@ fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSett
         images: 400,
         image_bytes: None,
         second_crash_every: 16,
+        interruptions: 1,
         seed: Seed(1),
         engine: Source::Embedded,
         script,
@@ -432,6 +433,56 @@ fn what_is_lost_is_compared_with_the_documentation_of_the_settings_in_force() {
         });
         assert_eq!(broken.count(), 0, "{text}");
     }
+}
+
+/// What is promised of a commit holds for it, whatever is in force at others.
+#[test]
+fn each_crash_is_judged_by_the_settings_in_force_between_its_first_loss_and_itself() {
+    let full = settings(JournalMode::Wal, Synchronous::Full);
+    let turns: String = ["OFF", "FULL", "OFF", "FULL"]
+        .iter()
+        .enumerate()
+        .map(|(number, synchronous)| {
+            format!(
+                "PRAGMA synchronous = {synchronous}; INSERT INTO t VALUES ({number}); UPDATE t SET x = x + 10; PRAGMA wal_checkpoint;"
+            )
+        })
+        .collect();
+    let plan = plan(
+        Some(script(&format!("CREATE TABLE t(x); {turns}"))),
+        None,
+        full,
+    );
+    let matrix = measured(&plan).unwrap();
+    let cell = |model| matrix.cells.iter().find(|it| it.model == model).unwrap();
+    let safety = &cell(Model::Reorder).safety;
+    let losses: Vec<_> = safety.in_force.iter().collect();
+    assert_eq!(losses.len(), 2, "{losses:?}");
+    assert_eq!(losses[0].settings, "wal/full/normal");
+    assert_eq!(losses[0].counts.loss(), Loss::Nothing);
+    assert!(losses[0].counts.images > 10, "{losses:?}");
+    assert_eq!(losses[1].settings, "wal/off/normal");
+    assert_eq!(losses[1].counts.loss(), Loss::Corruption);
+    assert_eq!(safety.broken_in_force().count(), 0);
+}
+
+/// A promise that is broken while it holds is seen, although other commits of the same script had no promise.
+#[test]
+fn a_broken_promise_of_some_commits_is_not_excused_by_the_settings_of_others() {
+    let full = settings(JournalMode::Delete, Synchronous::Full);
+    let text = "CREATE TABLE t(x); PRAGMA synchronous = OFF; INSERT INTO t VALUES (1); PRAGMA synchronous = FULL; INSERT INTO t VALUES (2);
+        INSERT INTO t SELECT randomblob(900) FROM t, t, t, t, t; DELETE FROM t WHERE typeof(x) = 'blob'; VACUUM; INSERT INTO t VALUES (3);";
+    let matrix = measured(&plan(Some(script(text)), None, full)).unwrap();
+    let cell = matrix.cells.iter().find(|it| it.model == Model::Reorder);
+    let cell = cell.unwrap();
+    let broken: Vec<_> = cell.safety.broken_in_force().collect();
+    assert_eq!(broken.len(), 1, "{:?}", cell.safety);
+    assert_eq!(broken[0].settings, "delete/full/normal");
+    assert!(broken[0].counts.corrupt > 0);
+    assert!(broken[0].witness.is_some(), "{:?}", broken[0]);
+    let mut witnesses = cell.witnesses.values();
+    let shows = |it: &Witness| it.violation.is_some() && it.promise == Promise::MayLose;
+    assert!(witnesses.any(shows));
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
         images,
         image_bytes: None,
         second_crash_every: 16,
+        interruptions: 1,
         seed: Seed(1),
         engine: Source::Embedded,
         script: None,

@@ -238,6 +238,7 @@ impl Crashes {
             images: self.images,
             image_bytes: None,
             second_crash_every: SECOND_CRASH_EVERY,
+            interruptions: 2,
             seed: self.seed,
             engine: engine.clone(),
             script: match workload {

@@ -48,6 +48,7 @@ pub fn look_for_alarms(
             images: (share as usize).clamp(100, IMAGES_OF_A_ROUND),
             image_bytes: None,
             second_crash_every: 8,
+            interruptions: 2,
             seed: Seed(seed).child("no false alarm").nth(seen.rounds),
             engine: engine.clone(),
             script: None,

@@ -24,7 +24,7 @@ mod trail;
 pub use class::Class;
 pub use known::{EngineIdentity, Findings, KnownTier, Origin, TierKey, TierTable};
 pub use loss::{Accident, Counts, Loss, Losses};
-pub use model::{Documented, ModelSafety, OnOccasion, Promise, merged};
+pub use model::{Documented, ModelSafety, OnOccasion, Promise, UnderSettings, merged};
 pub use plan::{
     EXPECTED_S, IMAGES, METHOD, SCHEDULES_EACH, SCHEDULES_IN_FULL, SEED, TierPlan, TierSet,
 };

@@ -25,7 +25,11 @@ pub struct ModelSafety {
     /// Whether each trial judges images of its own, so that the counts of several add up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adds_up: bool,
-    /// What SQLite's documentation says.
+    /// What was found by the settings in force, where a script changes them and not the same is promised of all; the most
+    /// promised first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_force: Vec<UnderSettings>,
+    /// What SQLite's documentation says: of settings in force of which the least is promised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documented: Option<Documented>,
     /// What is wrong with one image of ordinary commits and how a crash left it: of a corrupt one
@@ -56,6 +60,20 @@ pub struct OnOccasion {
     /// Why it is less safe than documented, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+}
+
+/// What was found after crashes that met these settings, and none of which less is promised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnderSettings {
+    /// The settings: one set, or several of which the same is promised.
+    pub settings: String,
+    /// What SQLite's documentation says of them.
+    pub documented: Documented,
+    /// The images, rare occasions included.
+    pub counts: Counts,
+    /// What is wrong with one of them and how a crash left it, where one was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<String>,
 }
 
 /// What SQLite's documentation says of settings under a model.
@@ -116,6 +134,7 @@ impl ModelSafety {
             ordinary: Losses::not_measured(why),
             occasions: Vec::new(),
             all_states: false,
+            in_force: Vec::new(),
             adds_up: false,
             documented: None,
             witness: None,
@@ -154,6 +173,15 @@ impl ModelSafety {
         matches!((loss, allowed), (Some(found), Some(allowed)) if found > allowed)
     }
 
+    /// The settings in force of which a promise is broken, although the weakest of them may break none.
+    pub fn broken_in_force(&self) -> impl Iterator<Item = &UnderSettings> {
+        let all = self.in_force.iter();
+        all.filter(|it| {
+            let allowed = it.documented.promise.allows();
+            allowed.is_some_and(|allowed| it.counts.loss() > allowed)
+        })
+    }
+
     /// Whether what was found is safer than what is documented, in the images that were looked at: the
     /// documentation allows more to happen.
     pub fn is_safer_than_documented(&self) -> bool {
@@ -181,6 +209,7 @@ impl ModelSafety {
         }
         if weight(found.ordinary.counts()) > weight(self.ordinary.counts()) {
             self.ordinary = found.ordinary;
+            self.in_force = found.in_force;
             self.witness = found.witness;
             self.again = found.again;
             self.cause = found.cause;

@@ -6,7 +6,7 @@ use lab::engine_name::ENGINE;
 use lab::tier::{KILL, SCHEDULES, Schedules};
 
 use super::storage_models::model_words;
-use super::{Subject, crash_answer};
+use super::{Subject, crash_answer, versions};
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
 use crate::words::count;
 
@@ -19,7 +19,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if !experiment.tries_crashes() {
         return Vec::new();
     }
-    let mut blocks: Vec<Block> = Block::list(differences(experiment)).into_iter().collect();
+    // Of many engines the table says enough.
+    let differences = match versions::engines(experiment).len() > versions::FEW {
+        true => Vec::new(),
+        false => differences(experiment),
+    };
+    let mut blocks: Vec<Block> = Block::list(differences).into_iter().collect();
     match experiment.workload.as_str() {
         KILL => blocks.extend(kills(subject)),
         SCHEDULES => blocks.extend(schedules(experiment)),

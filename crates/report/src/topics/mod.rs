@@ -29,6 +29,7 @@ mod statements;
 mod storage_models;
 mod tiers;
 mod tuning;
+mod versions;
 
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::record::PlannedExperiment;
@@ -62,7 +63,7 @@ pub fn answers(analysis: &Analysis) -> Vec<QuestionAnswered> {
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 22] = [
+const OF_EXPERIMENT: [OfExperiment; 23] = [
     crash_answer::blocks,
     answers::answer,
     tuning::blocks,
@@ -80,6 +81,7 @@ const OF_EXPERIMENT: [OfExperiment; 22] = [
     durability::blocks,
     claims::blocks,
     settings::blocks,
+    versions::blocks,
     storage_models::blocks,
     accidents::blocks,
     evidence::blocks,

@@ -3,11 +3,12 @@
 
 use lab::level::distinct;
 use lab::tier::{
-    CRASHED, Counts, Loss, Losses, ModelSafety, OnOccasion, Promise, Safety, Schedules, Tier,
+    CRASHED, Counts, Documented, Loss, Losses, ModelSafety, OnOccasion, Promise, Safety, Schedules,
+    Tier, UnderSettings,
 };
 use lab::trial::DataTable;
 
-use super::{Subject, crash_answer, tiers};
+use super::{Subject, crash_answer, tiers, versions};
 use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
 use crate::glossary::explained;
 use crate::names::listed;
@@ -49,9 +50,11 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         tier_legend()
     ));
     let has_answer = crash_answer::current(subject.experiment).is_some();
-    let brief = match has_answer {
-        true => crashed(subject).into_iter().chain(broken).collect(),
-        false => [heading]
+    let has_many_engines = versions::engines(subject.experiment).len() > versions::FEW;
+    let brief = match (has_many_engines, has_answer) {
+        (true, _) => Vec::new(),
+        (false, true) => crashed(subject).into_iter().chain(broken).collect(),
+        (false, false) => [heading]
             .into_iter()
             .chain(crashed(subject))
             .chain([matrix, legend])
@@ -170,7 +173,8 @@ fn model_cell(model: &ModelSafety) -> Cell {
     let words = Some(model_words(model));
     let title: Vec<String> = [words, witness, cause].into_iter().flatten().collect();
     let promise = model.documented.as_ref().map(|it| it.promise.words());
-    let is_broken = model.breaks_a_promise(model.worst());
+    let is_broken =
+        model.breaks_a_promise(model.worst()) || model.broken_in_force().next().is_some();
     let cell = Cell {
         strong: is_broken,
         title: Some(title.join("; ")),
@@ -185,8 +189,17 @@ fn model_cell(model: &ModelSafety) -> Cell {
 /// What was found under a model, in ordinary commits and on rare occasions.
 pub(super) fn model_words(model: &ModelSafety) -> String {
     let rare = model.worse_occasions().map(|on| occasion_words(on, model));
+    let in_force = model.in_force.iter().map(under_settings_words);
     let all = std::iter::once(model.ordinary.words(count)).chain(rare);
+    let all = all.chain(in_force);
     all.collect::<Vec<_>>().join("; ")
+}
+
+/// What was found while some settings were in force.
+fn under_settings_words(under: &UnderSettings) -> String {
+    let promise = under.documented.promise.words();
+    let counts = under.counts.words(count);
+    format!("under {}: {counts}, promised: {promise}", under.settings)
 }
 
 /// What was seen on an occasion, and how often it may happen without: no image of a sample shows that it never does.
@@ -279,7 +292,10 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
     let Some(documented) = &model.documented else {
         return Vec::new();
     };
-    let words = |shown: String, cause: Option<&String>, witness: Option<&String>| {
+    let words_of = |documented: &Documented,
+                    shown: String,
+                    cause: Option<&String>,
+                    witness: Option<&String>| {
         format!(
             ", {}: {shown}; documented: {} ({}, {}); cause: {}; witness: {}.",
             model.model,
@@ -290,7 +306,14 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
             witness.map_or("none was kept", String::as_str),
         )
     };
-    let ordinary = model.breaks_a_promise(model.ordinary.loss()).then(|| {
+    let words = |shown, cause, witness| words_of(documented, shown, cause, witness);
+    let of_settings = model.broken_in_force().map(|it| {
+        let shown = format!("under {}: {}", it.settings, it.counts.words(count));
+        let words = words_of(&it.documented, shown, None, it.witness.as_ref());
+        (words, model.again.as_deref())
+    });
+    let is_broken = model.in_force.is_empty() && model.breaks_a_promise(model.ordinary.loss());
+    let ordinary = is_broken.then(|| {
         let shown = model.ordinary.words(count);
         let words = words(shown, None, model.witness.as_ref());
         (words, model.again.as_deref())
@@ -305,7 +328,11 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
         );
         (words, on.again.as_deref())
     });
-    ordinary.into_iter().chain(rare).collect()
+    ordinary
+        .into_iter()
+        .chain(of_settings)
+        .chain(rare)
+        .collect()
 }
 
 /// A schedule that went wrong: nothing is documented to go wrong without a crash.

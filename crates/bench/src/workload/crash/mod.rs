@@ -51,6 +51,7 @@ impl Declared for Crash {
             images: parameters.images,
             image_bytes: (parameters.image_mb > 0).then_some((parameters.image_mb as u64) << 20),
             second_crash_every: parameters.second_crash_every as u64,
+            interruptions: 1,
             seed: trial.seed,
             engine: source(&trial.library.identity().origin),
             script: own.as_ref().map(|own| own.script.clone()),

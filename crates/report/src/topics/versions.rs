@@ -1,0 +1,192 @@
+//! What each engine could lose, where several were crashed with the same settings: engines of which all settings lose the
+//! same stand together.
+
+use std::cmp::Reverse;
+
+use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
+use lab::engine_name::{ENGINE, engine_of, without_engine};
+use lab::level::{Settings, distinct, label};
+use lab::tier::{Accident, Class, Loss};
+
+use super::Subject;
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
+use crate::words::{NOT_MEASURED, UNCRASHED, class_mark, loss_short, tier_legend};
+
+/// More engines than these are compared by the table alone, and not pair by pair.
+pub(super) const FEW: usize = 4;
+
+/// What settings lose with an engine, without counts: versions write in another order, so counts differ where nothing is
+/// better or worse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Finding {
+    /// A tier was measured.
+    Measured {
+        class: Class,
+        /// What is lost on rare occasions alone.
+        rare: Vec<(Accident, String, Loss)>,
+    },
+    /// Why nothing is known.
+    Unknown(String),
+}
+
+/// Engines that lose the same with all settings, the newest first.
+struct Alike<'a> {
+    engines: Vec<&'a str>,
+    found: &'a [Finding],
+}
+
+/// The table; nothing where one engine was crashed.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let experiment = subject.experiment;
+    let engines = engines(experiment);
+    if !experiment.tries_crashes() || engines.len() < 2 {
+        return Vec::new();
+    }
+    let settings = distinct(experiment.variants.iter().map(settings_of));
+    let version = |engine: &str| version(subject, engine);
+    let mut found: Vec<(String, Vec<Finding>)> = engines
+        .into_iter()
+        .map(|engine| {
+            let of = |settings: &Settings| finding(experiment, &engine, settings);
+            let all = settings.iter().map(of).collect();
+            (engine, all)
+        })
+        .collect();
+    found.sort_by_key(|(engine, _)| Reverse(numbers(&version(engine))));
+    let alike = found.chunk_by(|one, other| one.1 == other.1);
+    let alike: Vec<Alike<'_>> = alike
+        .map(|same| Alike {
+            engines: same.iter().map(|(engine, _)| engine.as_str()).collect(),
+            found: &same[0].1,
+        })
+        .collect();
+    let legend = format!(
+        "Lost when the process dies, then in a power cut: {}. Engines with the same losses stand together; the newest first.",
+        tier_legend()
+    );
+    let table = table(&settings, &alike, &version);
+    let items = alike.iter().filter(|it| it.engines.len() > 2);
+    let items = items.map(|it| Item::new(members(it)));
+    [Block::table(table), Block::small(legend)]
+        .into_iter()
+        .chain(Block::list(items))
+        .collect()
+}
+
+/// The engines of an experiment, in the order of its variants.
+pub(super) fn engines(experiment: &ExperimentAnalysis) -> Vec<String> {
+    let variants = experiment.variants.iter();
+    let named = variants.filter(|it| it.levels.contains_key(ENGINE));
+    distinct(named.map(|it| engine_of(&it.levels, "default")))
+}
+
+fn settings_of(variant: &VariantAnalysis) -> Settings {
+    without_engine(&variant.levels)
+}
+
+/// The version of SQLite that an engine is.
+fn version(subject: &Subject<'_>, engine: &str) -> String {
+    let mut known = subject.analysis.environment.engines.iter();
+    let record = known.find(|record| record.name == engine);
+    record.map_or_else(|| engine.to_owned(), |record| record.version.clone())
+}
+
+/// The numbers of a version, by which it is ordered.
+fn numbers(version: &str) -> Vec<u32> {
+    let parts = version.split(|it: char| !it.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
+fn finding(experiment: &ExperimentAnalysis, engine: &str, settings: &Settings) -> Finding {
+    let mut variants = experiment.variants.iter();
+    let variant = variants
+        .find(|it| engine_of(&it.levels, "default") == engine && settings_of(it) == *settings);
+    let safety = variant.and_then(|it| it.safety.as_ref());
+    let Some(safety) = safety.filter(|it| it.tier.class() != Class::default()) else {
+        let why = variant.and_then(|it| it.problem.clone());
+        return Finding::Unknown(why.unwrap_or_else(|| NOT_MEASURED.to_owned()));
+    };
+    let rare = safety.tier.occasions.iter();
+    let rare = rare.map(|it| (it.accident, it.occasion.clone(), it.counts.loss()));
+    Finding::Measured {
+        class: safety.tier.class(),
+        rare: rare.collect(),
+    }
+}
+
+fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> String) -> Table {
+    let heading = |it: &Alike<'_>| Column::left(heading(&it.engines, version)).prose();
+    let columns = led(Column::left("settings").prose(), alike.iter().map(heading));
+    let row = |(number, settings): (usize, &Settings)| {
+        let cells = alike.iter().map(|it| cell(&it.found[number]));
+        Row::led(Cell::code(short(settings)), cells)
+    };
+    Table {
+        dense: true,
+        ..Table::new(
+            "What each version of SQLite could lose",
+            columns,
+            settings.iter().enumerate().map(row),
+        )
+    }
+}
+
+/// The settings without their names, as `wal/full`; with them where they are others.
+fn short(settings: &Settings) -> String {
+    let named = ["journal_mode", "synchronous", "locking_mode"];
+    let known = settings.keys().all(|name| named.contains(&name.as_str()));
+    match known {
+        true => {
+            let values = named.iter().filter_map(|name| settings.get(*name));
+            let values: Vec<String> = values.map(ToString::to_string).collect();
+            values.join("/")
+        }
+        false => label(settings),
+    }
+}
+
+/// `3.51.3 to 3.54.1`, or the engine itself where it is not known by its version.
+fn heading(engines: &[&str], version: &impl Fn(&str) -> String) -> String {
+    let name = |engine: &str| {
+        let version = version(engine);
+        match engine.contains(&version) {
+            true => engine.to_owned(),
+            false => format!("{engine} ({version})"),
+        }
+    };
+    match engines {
+        [] => String::new(),
+        [one] => name(one),
+        [newest, .., oldest] => format!("{} to {}", name(oldest), name(newest)),
+    }
+}
+
+/// All engines of a group, where its heading names the first and the last.
+fn members(alike: &Alike<'_>) -> Sentence {
+    let words = format!("{} engines lose the same: ", alike.engines.len());
+    Sentence::from(words).words(format!("{}.", alike.engines.join(", ")))
+}
+
+fn cell(found: &Finding) -> Cell {
+    match found {
+        Finding::Unknown(why) => Cell {
+            title: Some(why.clone()),
+            ..Cell::new(NOT_MEASURED)
+        },
+        Finding::Measured { class, rare } => {
+            let (signs, tone) = class_mark(*class);
+            let words = match class.uncrashed {
+                true => format!("{signs} {UNCRASHED}"),
+                false => format!("{signs} {}", loss_short(class.power)),
+            };
+            let cell = Cell {
+                tone,
+                ..Cell::new(words)
+            };
+            let rare = rare.iter().map(|(_, occasion, loss)| {
+                format!("seen only on {occasion}: {}", loss_short(Some(*loss)))
+            });
+            rare.fold(cell, Cell::with_below)
+        }
+    }
+}
