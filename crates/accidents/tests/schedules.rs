@@ -3,7 +3,7 @@
 
 use engine::{Library, Source};
 use pragmark_accidents::schedule::{
-    Extent, SCENARIOS, Schedule, Stage, all, explore, explore_all, scenario,
+    Extent, RARE, SCENARIOS, Schedule, Stage, all, explore, explore_all, scenario,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -98,9 +98,10 @@ fn a_stage_leaves_nothing_behind() {
 
 #[test]
 fn scenarios_have_names_of_their_own_and_places_for_what_the_second_does() {
-    let names: HashSet<&str> = SCENARIOS.iter().map(|scenario| scenario.id).collect();
-    assert_eq!(names.len(), SCENARIOS.len());
-    for scenario in SCENARIOS {
+    let scenarios = || SCENARIOS.iter().chain(RARE);
+    let names: HashSet<&str> = scenarios().map(|scenario| scenario.id).collect();
+    assert_eq!(names.len(), SCENARIOS.len() + RARE.len());
+    for scenario in scenarios() {
         assert!(!scenario.second.is_empty() && !scenario.first.is_empty());
         assert!(!scenario.journal_modes.is_empty());
     }

@@ -2,9 +2,10 @@
 //! engine.
 
 use crate::patch::Mutation;
+use crate::workload::Workload;
 use crash::{
-    Act, Cell, CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Script,
-    Synchronous, measure,
+    Cell, CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Synchronous,
+    measure,
 };
 use engine::Source;
 use lab::seed::Seed;
@@ -78,88 +79,6 @@ pub struct Crashes {
     known: HashMap<(CrashSettings, Workload), Vec<Cell>>,
 }
 
-/// What is crashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Workload {
-    /// The built-in workload.
-    BuiltIn,
-    /// [`passes`].
-    Passes,
-    /// [`turns`].
-    Turns,
-}
-
-/// A workload for safeguards of which the built-in one has no need: transactions that change the same
-/// pages several times with a cache of far fewer, so that what was spilled into the log is overwritten
-/// there; and a log that starts over on top of shorter transactions.
-fn passes() -> Script {
-    let sql = |sql: &str| Act::Sql {
-        sql: sql.to_owned(),
-        line: 0,
-    };
-    let mut acts = vec![
-        sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"),
-        sql(
-            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120)
-             INSERT INTO t SELECT i, printf('%0300d', i) FROM n",
-        ),
-        sql("PRAGMA cache_size = 2"),
-    ];
-    for pass in 1..4 {
-        acts.push(sql(&format!(
-            "BEGIN; UPDATE t SET v = v || 'a'; UPDATE t SET v = v || 'b{pass}'; \
-             UPDATE t SET v = v || 'c' WHERE id % 3 = 0; COMMIT"
-        )));
-        acts.push(sql(&format!("UPDATE t SET v = 'alone' WHERE id = {pass}")));
-    }
-    // A log of short transactions, and one of a long transaction that starts over on top of it.
-    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
-    for (number, id) in [5, 60, 5, 110].iter().enumerate() {
-        acts.push(sql(&format!(
-            "UPDATE t SET v = 'short {number}' WHERE id = {id}"
-        )));
-    }
-    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
-    acts.push(sql("PRAGMA cache_size = 100"));
-    acts.push(sql("UPDATE t SET v = v || 'long'"));
-    Script { path: None, acts }
-}
-
-/// A workload of transactions that spill, are rolled back and then overwritten by shorter ones, of savepoints that spill,
-/// and of pages that are freed and used again, with a cache of two pages.
-fn turns() -> Script {
-    let mut acts = Vec::new();
-    let mut sql = |sql: String| acts.push(Act::Sql { sql, line: 0 });
-    sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v)".to_owned());
-    sql(
-        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)
-         INSERT INTO t SELECT i, printf('%0250d', i) FROM n"
-            .to_owned(),
-    );
-    sql("PRAGMA cache_size = 2".to_owned());
-    for turn in 1..5 {
-        sql("BEGIN; UPDATE t SET v = v || 'never'; INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK".to_owned());
-        sql(format!("UPDATE t SET v = 'alone {turn}' WHERE id = {turn}"));
-        sql(format!(
-            "BEGIN; UPDATE t SET v = v || 'a{turn}' WHERE id % 5 = 0; SAVEPOINT s; UPDATE t SET v = v || 'back'; \
-             INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK TO s; UPDATE t SET v = v || 'kept{turn}' WHERE id % 7 = 0; COMMIT"
-        ));
-        sql(format!(
-            "DELETE FROM t WHERE id BETWEEN {0} AND {0} + 9",
-            10 * turn + 30
-        ));
-        sql(format!(
-            "INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000 + {turn})))"
-        ));
-    }
-    acts.push(Act::Reopen);
-    acts.push(Act::Sql {
-        sql: "UPDATE t SET v = v || 'end'".to_owned(),
-        line: 0,
-    });
-    Script { path: None, acts }
-}
-
 impl Crashes {
     /// With the path of the sound engine, built as the mutants are, and the images of each cell.
     pub fn new(sound: Source, images: usize, seed: u64, threads: usize) -> Crashes {
@@ -183,7 +102,7 @@ impl Crashes {
         mutant: &Source,
     ) -> Result<Vec<Worse>, CrashError> {
         let mut worse = Vec::new();
-        for workload in [Workload::BuiltIn, Workload::Passes, Workload::Turns] {
+        for workload in Workload::ALL {
             self.compare(mutation, mutant, workload, &mut worse)?;
             if !worse.is_empty() {
                 break;
@@ -241,11 +160,7 @@ impl Crashes {
             interruptions: 2,
             seed: self.seed,
             engine: engine.clone(),
-            script: match workload {
-                Workload::BuiltIn => None,
-                Workload::Passes => Some(passes()),
-                Workload::Turns => Some(turns()),
-            },
+            script: workload.script(),
             beginning: None,
             threads: self.threads,
             isolation: crash::Isolation::default(),

@@ -11,12 +11,14 @@ mod mutant;
 pub mod patch;
 mod schedules;
 mod sound;
+mod workload;
 
 pub use crashes::{Crashes, MODELS, Worse, settings};
 pub use mutant::{MutantError, Mutants};
 pub use patch::{Instrument, Mutation};
 pub use schedules::noticed_by;
 pub use sound::{SAFE, Seen, look_for_alarms};
+pub use workload::Workload;
 
 /// The mutations, in the order of their numbers.
 ///

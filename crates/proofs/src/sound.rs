@@ -1,6 +1,7 @@
 //! No false alarm: settings under which SQLite promises that nothing is lost, over many images.
 
 use crate::crashes::{MODELS, settings};
+use crate::workload::Workload;
 use crash::{Cell, CrashError, CrashSettings, Plan, Progress, measure};
 use engine::Source;
 use lab::seed::Seed;
@@ -41,6 +42,11 @@ pub fn look_for_alarms(
     let cells = (variants.len() * MODELS.len()) as u64;
     let mut seen = Seen::default();
     while seen.images < wanted && seen.alarms.is_empty() && !stop.load(Ordering::Relaxed) {
+        // Four of five rounds have the built-in workload.
+        let workload = match seen.rounds % 5 {
+            4 => Workload::ALL[1 + (seen.rounds as usize / 5) % (Workload::ALL.len() - 1)],
+            _ => Workload::BuiltIn,
+        };
         let share = (wanted - seen.images).div_ceil(cells);
         let plan = Plan {
             variants: variants.clone(),
@@ -51,7 +57,7 @@ pub fn look_for_alarms(
             interruptions: 2,
             seed: Seed(seed).child("no false alarm").nth(seen.rounds),
             engine: engine.clone(),
-            script: None,
+            script: workload.script(),
             beginning: None,
             threads,
             isolation: crash::Isolation::default(),

@@ -34,6 +34,14 @@ pub(super) fn schema(journal_mode: &str) -> String {
     )
 }
 
+/// Gives the log of transactions another tree, without a change of what it holds.
+const REBUILD: &str = "BEGIN IMMEDIATE;
+     CREATE TABLE moved(who TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (who, n)) WITHOUT ROWID;
+     INSERT INTO moved SELECT who, n FROM log;
+     DROP TABLE log;
+     ALTER TABLE moved RENAME TO log;
+     COMMIT";
+
 /// What a transaction does: every row counts the transactions there have been, and the log names them.
 pub(super) fn changes(who: &str, number: u32) -> String {
     format!("UPDATE data SET v = v + 1; INSERT INTO log VALUES ('{who}', {number})")
@@ -175,6 +183,7 @@ impl Client {
             Act::BeginWrite => self.begin_write(ledger),
             Act::Commit => self.commit(ledger),
             Act::Rollback => self.rollback(ledger),
+            Act::Rebuild => self.rebuild(),
             Act::Checkpoint(mode) => self.run(|connection| connection.checkpoint(mode).map(drop)),
         };
         match outcome {
@@ -238,6 +247,17 @@ impl Client {
     /// The version lies on the first page, of which the data are no part.
     fn touch(&self) -> Result<(), Trouble> {
         self.run(|connection| connection.execute("PRAGMA user_version = 1"))
+    }
+
+    /// The log of transactions moves to another tree.
+    fn rebuild(&self) -> Result<(), Trouble> {
+        let rebuilt = self.run(|connection| connection.execute(REBUILD));
+        rebuilt.inspect_err(|_| {
+            let _ = self.run(|connection| match connection.in_transaction() {
+                true => connection.execute("ROLLBACK"),
+                false => Ok(()),
+            });
+        })
     }
 
     fn begin_write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {

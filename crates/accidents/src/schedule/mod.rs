@@ -17,7 +17,7 @@ mod scenario;
 mod stage;
 
 pub use plan::{Schedule, all};
-pub use scenario::{Act, Files, SCENARIOS, Scenario, Who, scenario};
+pub use scenario::{Act, Files, RARE, SCENARIOS, Scenario, Who, scenario};
 pub use stage::{Played, Stage};
 
 use crate::AccidentError;

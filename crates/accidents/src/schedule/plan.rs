@@ -1,7 +1,7 @@
 //! Schedules as data, how they are written down, and which comes next. Pure logic, so that it can be
 //! tested without a database.
 
-use super::scenario::{SCENARIOS, Scenario, scenario};
+use super::scenario::{RARE, SCENARIOS, Scenario, scenario};
 use crate::AccidentError;
 use lab::seed::{Seed, SplitMix64};
 use std::collections::HashSet;
@@ -89,7 +89,7 @@ fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str
 
 /// Every scenario in every journal mode in which it makes sense.
 pub fn all() -> impl Iterator<Item = (&'static Scenario, &'static str)> {
-    SCENARIOS.iter().flat_map(|scenario| {
+    SCENARIOS.iter().chain(RARE).flat_map(|scenario| {
         scenario
             .journal_modes
             .iter()

@@ -27,6 +27,8 @@ pub enum Act {
     Rollback,
     /// Copies the log into the database.
     Checkpoint(CheckpointMode),
+    /// A transaction that changes no data, but the tree that holds some of them.
+    Rebuild,
 }
 
 /// Who does it.
@@ -68,12 +70,20 @@ pub struct Scenario {
     pub second: &'static [Act],
 }
 
+impl Scenario {
+    /// Whether it is part of a safety tier.
+    pub fn is_of_tiers(&self) -> bool {
+        SCENARIOS.iter().any(|scenario| scenario.id == self.id)
+    }
+}
+
 const ROLLBACK: &[&str] = &["delete", "truncate", "persist"];
 const WAL: &[&str] = &["wal"];
+const ALL: &[&str] = &["delete", "truncate", "persist", "wal"];
 
 use Act::{
-    BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rollback, Touch, Write,
-    WriteAfterRead,
+    BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rebuild, Rollback, Touch,
+    Write, WriteAfterRead,
 };
 use CheckpointMode::{Passive, Restart, Truncate};
 use Who::{First, Second};
@@ -97,7 +107,7 @@ macro_rules! scenarios {
     };
 }
 
-/// The scenarios.
+/// The scenarios that are part of a safety tier.
 pub const SCENARIOS: &[Scenario] = scenarios! {
     "writer-and-writer", ROLLBACK, Sound: "two connections that write";
         before: First Open, First Read, Second Open, Second Read;
@@ -170,7 +180,20 @@ pub const SCENARIOS: &[Scenario] = scenarios! {
         second: Open, Write;
 };
 
+/// Scenarios that are part of no tier, because few applications do at work what they are about.
+pub const RARE: &[Scenario] = scenarios! {
+    "writer-and-schema", ALL, Sound: "a writer, and a connection that changes the schema";
+        before: First Open, First Read, Second Open, Second Read;
+        first: Write, Read, Write;
+        second: Rebuild, Write;
+    "reader-and-schema", ALL, Sound: "a reader whose transaction stays open, and a connection that changes the schema and writes";
+        before: First Open, First Read, Second Open, Second Read;
+        first: BeginRead, Read, EndRead, Read, Write;
+        second: Rebuild, Write;
+};
+
 /// The scenario of a name.
 pub fn scenario(id: &str) -> Option<&'static Scenario> {
-    SCENARIOS.iter().find(|scenario| scenario.id == id)
+    let mut all = SCENARIOS.iter().chain(RARE);
+    all.find(|scenario| scenario.id == id)
 }

@@ -36,7 +36,7 @@ pub(super) fn play(
         return summary.schedules(library);
     }
     let stop = AtomicBool::new(false);
-    let is_of_mode = |_: &Scenario, of: &str| of == mode;
+    let is_of_mode = |scenario: &Scenario, of: &str| scenario.is_of_tiers() && of == mode;
     match explore_all(library, folder, extent, is_of_mode, &stop, |_| {}) {
         Ok(explored) if explored.is_empty() => {
             not_measured(&format!("there is no scenario for journal_mode={mode}"))

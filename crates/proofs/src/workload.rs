@@ -1,0 +1,219 @@
+//! What mutants and the sound engine are crashed with, besides the built-in workload.
+
+use crash::{Act, Script};
+
+/// What is crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Workload {
+    /// The built-in workload.
+    BuiltIn,
+    /// The same pages several times in a transaction, with a cache of far fewer.
+    Passes,
+    /// Transactions that spill, are rolled back and overwritten.
+    Turns,
+    /// Savepoints within savepoints that spill, and pages that auto-vacuum moves.
+    Nested,
+    /// Pages that a transaction frees and uses again.
+    Reuse,
+}
+
+impl Workload {
+    /// All of them.
+    pub const ALL: [Workload; 5] = [
+        Workload::BuiltIn,
+        Workload::Passes,
+        Workload::Turns,
+        Workload::Nested,
+        Workload::Reuse,
+    ];
+
+    /// What is done; none for the built-in one, which depends on the settings.
+    pub fn script(self) -> Option<Script> {
+        match self {
+            Workload::BuiltIn => None,
+            Workload::Passes => Some(passes()),
+            Workload::Turns => Some(turns()),
+            Workload::Nested => Some(nested()),
+            Workload::Reuse => Some(reuse()),
+        }
+    }
+}
+
+fn act(sql: impl Into<String>) -> Act {
+    let sql = sql.into();
+    Act::Sql { sql, line: 0 }
+}
+
+/// Rows of a table with an index, in so many pages that a cache of two of them spills.
+fn filled(rows: usize) -> [Act; 2] {
+    [
+        act(
+            "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT",
+        ),
+        act(format!(
+            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+             INSERT INTO t SELECT i, printf('%0250d', i) FROM n"
+        )),
+    ]
+}
+
+/// A workload of savepoints within savepoints, each of which changes the same pages again before the outer one is rolled
+/// back, in a database that gives back its free pages at once where its journal mode allows to ask for that.
+fn nested() -> Script {
+    let mut acts = vec![act("PRAGMA auto_vacuum = FULL")];
+    acts.extend(filled(80));
+    acts.push(act("PRAGMA cache_size = 2"));
+    for turn in 1..4 {
+        acts.push(act(format!(
+            "BEGIN; UPDATE t SET v = v || 'a{turn}' WHERE id % 3 = 0; SAVEPOINT outside; UPDATE t SET v = v || 'b'; \
+             SAVEPOINT inside; UPDATE t SET v = 'c' || v; INSERT INTO t SELECT id + 500, v FROM t; RELEASE inside; \
+             DELETE FROM t WHERE id % 2 = 0; ROLLBACK TO outside; UPDATE t SET v = v || 'd{turn}' WHERE id % 5 = 0; COMMIT"
+        )));
+        acts.push(act(format!(
+            "INSERT INTO t VALUES (2000 + {turn}, hex(zeroblob(5000 + {turn})))"
+        )));
+        acts.push(act(format!(
+            "BEGIN; DELETE FROM t WHERE id BETWEEN {0} AND {0} + 8; UPDATE t SET v = v || 'e' WHERE id = {turn}; COMMIT",
+            12 * turn
+        )));
+    }
+    acts.push(Act::Reopen);
+    acts.push(act(
+        "BEGIN; DELETE FROM t WHERE id > 1000; UPDATE t SET v = v || 'end' WHERE id < 30; COMMIT",
+    ));
+    Script { path: None, acts }
+}
+
+/// A workload of transactions that free pages and use them again for something else, and are committed or rolled back.
+fn reuse() -> Script {
+    let mut acts = Vec::from(filled(100));
+    acts.push(act("PRAGMA cache_size = 2"));
+    for turn in 1..5 {
+        let first = 20 * turn;
+        acts.push(act(format!(
+            "BEGIN; DELETE FROM t WHERE id BETWEEN {first} AND {first} + 12; CREATE TABLE u{turn}(v TEXT); \
+             INSERT INTO u{turn} SELECT printf('%0900d', id) FROM t WHERE id < 20; COMMIT"
+        )));
+        acts.push(act(format!(
+            "BEGIN; DROP TABLE u{turn}; INSERT INTO t SELECT id + 500000, v FROM t WHERE id < 40; ROLLBACK"
+        )));
+        acts.push(act(format!(
+            "BEGIN; DROP TABLE u{turn}; INSERT INTO t SELECT id + {turn} * 1000, 'again' || v FROM t WHERE id < 18; COMMIT"
+        )));
+    }
+    acts.push(Act::Reopen);
+    acts.push(act("BEGIN; DELETE FROM t WHERE id > 2000; COMMIT"));
+    Script { path: None, acts }
+}
+
+/// A workload for safeguards of which the built-in one has no need: transactions that change the same
+/// pages several times with a cache of far fewer, so that what was spilled into the log is overwritten
+/// there; and a log that starts over on top of shorter transactions.
+fn passes() -> Script {
+    let sql = |sql: &str| Act::Sql {
+        sql: sql.to_owned(),
+        line: 0,
+    };
+    let mut acts = vec![
+        sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"),
+        sql(
+            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+             INSERT INTO t SELECT i, printf('%0300d', i) FROM n",
+        ),
+        sql("PRAGMA cache_size = 2"),
+    ];
+    for pass in 1..4 {
+        acts.push(sql(&format!(
+            "BEGIN; UPDATE t SET v = v || 'a'; UPDATE t SET v = v || 'b{pass}'; \
+             UPDATE t SET v = v || 'c' WHERE id % 3 = 0; COMMIT"
+        )));
+        acts.push(sql(&format!("UPDATE t SET v = 'alone' WHERE id = {pass}")));
+    }
+    // A log of short transactions, and one of a long transaction that starts over on top of it.
+    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+    for (number, id) in [5, 60, 5, 110].iter().enumerate() {
+        acts.push(sql(&format!(
+            "UPDATE t SET v = 'short {number}' WHERE id = {id}"
+        )));
+    }
+    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+    acts.push(sql("PRAGMA cache_size = 100"));
+    acts.push(sql("UPDATE t SET v = v || 'long'"));
+    Script { path: None, acts }
+}
+
+/// A workload of transactions that spill, are rolled back and then overwritten by shorter ones, of savepoints that spill,
+/// and of pages that are freed and used again, with a cache of two pages.
+fn turns() -> Script {
+    let mut acts = Vec::new();
+    let mut sql = |sql: String| acts.push(Act::Sql { sql, line: 0 });
+    sql(
+        "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT"
+            .to_owned(),
+    );
+    sql(
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)
+         INSERT INTO t SELECT i, printf('%0250d', i) FROM n"
+            .to_owned(),
+    );
+    sql("PRAGMA cache_size = 2".to_owned());
+    for turn in 1..5 {
+        sql("BEGIN; UPDATE t SET v = v || 'never'; INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK".to_owned());
+        sql(format!("UPDATE t SET v = 'alone {turn}' WHERE id = {turn}"));
+        sql(format!(
+            "BEGIN; UPDATE t SET v = v || 'a{turn}' WHERE id % 5 = 0; SAVEPOINT s; UPDATE t SET v = v || 'back'; \
+             INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK TO s; UPDATE t SET v = v || 'kept{turn}' WHERE id % 7 = 0; COMMIT"
+        ));
+        sql(format!(
+            "DELETE FROM t WHERE id BETWEEN {0} AND {0} + 9",
+            10 * turn + 30
+        ));
+        sql(format!(
+            "INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000 + {turn})))"
+        ));
+    }
+    acts.push(Act::Reopen);
+    acts.push(Act::Sql {
+        sql: "UPDATE t SET v = v || 'end'".to_owned(),
+        line: 0,
+    });
+    Script { path: None, acts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crashes::{MODELS, settings};
+    use crash::{Isolation, Plan, Progress, measure};
+    use engine::Source;
+    use lab::seed::Seed;
+    use lab::tier::Loss;
+
+    /// A workload that corrupts with the sound engine could not show that a mutant does; one whose act is two transactions
+    /// would.
+    #[test]
+    fn no_workload_is_damaged_with_a_sound_engine() {
+        for workload in Workload::ALL {
+            let safe = ["delete/extra", "wal/full"];
+            let plan = Plan {
+                variants: safe.into_iter().filter_map(settings).collect(),
+                models: MODELS.to_vec(),
+                images: 150,
+                image_bytes: None,
+                second_crash_every: 16,
+                interruptions: 2,
+                seed: Seed(3),
+                engine: Source::Embedded,
+                script: workload.script(),
+                beginning: None,
+                threads: 2,
+                isolation: Isolation::default(),
+            };
+            for cell in measure(&plan, &Progress::default()).unwrap().cells {
+                let losses = cell.safety.whole();
+                let what = format!("{workload:?}, {}, {}", cell.variant, cell.model);
+                assert_eq!(losses.loss(), Some(Loss::Nothing), "{what}: {losses}");
+            }
+        }
+    }
+}
