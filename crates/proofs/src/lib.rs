@@ -6,6 +6,8 @@
 //! has to be detected, unless the table says why it cannot be. It stands apart from the crate
 //! `crash` because that one judges any engine and must not know these.
 
+#[cfg(target_os = "linux")]
+pub mod blocks;
 mod crashes;
 mod mutant;
 pub mod patch;

@@ -1,6 +1,8 @@
 #![forbid(unsafe_code)]
 //! The proofs as commands, for the runs that are too long for tests.
 
+mod real;
+
 use accidents::schedule::Extent;
 use accidents::syncs;
 use clap::{Parser, Subcommand};
@@ -67,6 +69,22 @@ enum Do {
         #[arg(long, default_value_t = threads())]
         threads: usize,
     },
+    /// Cut the power of real file systems under SQLite, and compare what is left with what the storage models say; needs
+    /// root, FUSE and loop devices.
+    BlockDevices {
+        /// File systems [default: all].
+        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        fs: Vec<String>,
+        /// Settings, as journal mode / synchronous.
+        #[arg(long, value_delimiter = ',', default_values = ["delete/normal", "delete/full", "delete/extra", "persist/full", "wal/normal", "wal/full", "delete/off", "wal/off"])]
+        settings: Vec<String>,
+        /// Power cuts of each file system under each settings.
+        #[arg(long, default_value_t = 400)]
+        cuts: usize,
+        /// Seed of all random choices.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Recover crash images with a mutant that may end the process.
     #[command(hide = true)]
     Recover {
@@ -121,6 +139,12 @@ fn main() -> ExitCode {
             seed,
             threads,
         } => no_false_alarm(images, &engine, seed, threads),
+        Do::BlockDevices {
+            fs,
+            settings,
+            cuts,
+            seed,
+        } => real::compare(&fs, &settings, cuts, seed),
         Do::Recover { mutation, engine } => recover(&mutation, &engine),
         Do::MakeSyncedCommits { engine } => make_synced_commits(&engine),
     };
