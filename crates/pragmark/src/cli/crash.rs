@@ -41,6 +41,7 @@ Examples:
   pragmark crash --trace app.trace --transactions 500   what your application wrote
   pragmark crash --engine system            the SQLite that your application loads
   pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
+  pragmark crash --every-version --quick    what each version of SQLite could lose
   pragmark crash mine.toml                  the settings of an experiment's variants
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
@@ -101,6 +102,9 @@ pub struct CrashArgs {
     /// be given several times to see what differs.
     #[arg(long, default_value = "default", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engine: Vec<String>,
+    /// Crash every version of SQLite that can be built, and show what each of them could lose.
+    #[arg(long, conflicts_with_all = ["engine", "write_known"])]
+    pub every_version: bool,
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

@@ -42,6 +42,8 @@ fn a_bad_build_is_caught_beside_a_sound_one() {
             "- Engines differ with `journal_mode=wal locking_mode=normal synchronous=normal` under reorder: ",
             "sound.so: can lose recent transactions",
             "wal-sync-before-checkpoint.so: can corrupt",
+            "What each version of SQLite could lose",
+            "wal/normal/normal",
         ]);
     let json = laboratory
         .pragmark(&["export", "crashes", "--format", "json"])

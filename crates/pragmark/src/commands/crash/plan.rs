@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::crash::{JournalMode, LockingMode, Synchronous};
+use ::engine::build::RELEASES;
 use lab::design::{Variant, variants};
 use lab::engine_name::ENGINE;
 use lab::experiment::Scale;
@@ -41,8 +42,13 @@ const TRIAL_LIMIT_S: f64 = 7.0 * 86_400.0;
 
 /// What the options ask for.
 pub(super) fn of(args: &CrashArgs) -> Result<RunPlan, Failure> {
-    let engines = args.engine.iter().map(|engine| name_in_plan(engine));
-    let mut engines = distinct(engines.collect::<Result<Vec<_>, _>>()?);
+    let mut engines = match args.every_version {
+        true => RELEASES.iter().map(|it| it.version.to_owned()).collect(),
+        false => {
+            let engines = args.engine.iter().map(|engine| name_in_plan(engine));
+            distinct(engines.collect::<Result<Vec<_>, _>>()?)
+        }
+    };
     if args.accidents.any() && engines.len() > 1 {
         return Err(
             Failure::usage("accidents are made to happen with one engine at a time")
@@ -412,5 +418,10 @@ mod tests {
         let labels = plan_of(&two).variants.into_iter().map(|it| it.label);
         let labels: Vec<String> = labels.collect();
         assert!(labels[0].starts_with("engine=default") && labels[1].starts_with("engine=system"));
+        let every = [&one[..], &["--every-version"]].concat();
+        let labels = plan_of(&every).variants.into_iter().map(|it| it.label);
+        let labels: Vec<String> = labels.collect();
+        assert_eq!(labels.len(), RELEASES.len());
+        assert!(labels[0].starts_with(&format!("engine={}", RELEASES[0].version)));
     }
 }
