@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One connection at a time is set up: a library is examined once. */
-static pthread_mutex_t setting_up = PTHREAD_MUTEX_INITIALIZER;
-
 static void attach_with(sqlite3 *db, struct library *library) {
   if (library && library->usable) attach(db, library);
 }
@@ -20,11 +17,9 @@ static void attach_with(sqlite3 *db, struct library *library) {
 int entry(sqlite3 *db, char **error, const sqlite3_api_routines *table) {
   (void)error;
   if (!process.active || is_own_work() || !table) return SQLITE_OK;
-  pthread_mutex_lock(&setting_up);
   set_own_work(true);
   struct library *library = library_of_table(table, DOOR_TABLE);
   set_own_work(false);
-  pthread_mutex_unlock(&setting_up);
   attach_with(db, library);
   return SQLITE_OK;
 }
@@ -35,11 +30,9 @@ void enter_by_symbols(sqlite3 *db, const void *function) {
   if (!process.active || is_own_work() || !dladdr(function, &info)) return;
   void *handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!handle && !(handle = real_dlopen(NULL, RTLD_LAZY))) return;
-  pthread_mutex_lock(&setting_up);
   set_own_work(true);
   struct library *library = library_of_symbols(handle, DOOR_INTERPOSE);
   set_own_work(false);
-  pthread_mutex_unlock(&setting_up);
   dlclose(handle);
   attach_with(db, library);
 }
@@ -49,21 +42,18 @@ void enter_by_symbols(sqlite3 *db, const void *function) {
 EXPORTED int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *table) {
   (void)error;
   if (!process.active || !table) return SQLITE_OK_LOAD_PERMANENTLY;
-  pthread_mutex_lock(&setting_up);
   set_own_work(true);
   struct library *library = library_of_table(table, DOOR_EXTENSION);
   if (library && library->usable) library->auto_extension((void (*)(void))entry);
   set_own_work(false);
-  pthread_mutex_unlock(&setting_up);
   attach_with(db, library);
   return SQLITE_OK_LOAD_PERMANENTLY;
 }
 
 static void in_child(void) {
   if (!process.header) return;
-  pthread_mutex_init(&setting_up, NULL);
   unlock_libraries();
-  end_fork();
+  forked();
   after_fork();
 }
 

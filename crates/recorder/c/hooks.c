@@ -326,14 +326,38 @@ static void read_setting(struct connection *it, const char *name) {
   it->library->finalize(statement);
 }
 
+/* Takes a callback out of a connection, or puts it back; it has none where its library has no such callbacks. */
+static void exchange(struct connection *it, int offset, void **callback) {
+  if (offset < 0) return;
+  void *former = pointer_at(it->db, offset);
+  memcpy((char *)it->db + offset, callback, sizeof former);
+  *callback = former;
+}
+
+/* The same for those that see each statement of a connection. Python frees what its own ones need before it closes the
+** connection. */
+static void exchange_guards(struct connection *it, void *guards[2]) {
+  exchange(it, it->library->shape.authorizer, &guards[0]);
+  exchange(it, it->library->shape.progress, &guards[1]);
+}
+
+/* Whether the recorder can execute a statement that the program's callbacks do not see. */
+static bool is_unguarded(const struct library *library) {
+  return (!library->set_authorizer || library->shape.authorizer >= 0) &&
+         (!library->progress_handler || library->shape.progress >= 0);
+}
+
 /* Reads back settings, of a connection that has used its database: reading them would otherwise open it. */
 static void read_settings(struct connection *it) {
   static const char *const names[] = {"busy_timeout", "synchronous",  "journal_mode", "cache_size",
                                       "foreign_keys", "temp_store",   "mmap_size",    "wal_autocheckpoint",
                                       "page_size",    "auto_vacuum",  "locking_mode", "encoding"};
-  if (!it->ran || it->secret || it->writer.generation != process.generation) return;
+  void *guards[2] = {NULL, NULL};
+  if (!it->ran || it->secret || it->writer.generation != process.generation || !is_unguarded(it->library)) return;
   set_own_work(true);
+  exchange_guards(it, guards);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) read_setting(it, names[i]);
+  exchange_guards(it, guards);
   set_own_work(false);
 }
 

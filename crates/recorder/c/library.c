@@ -9,8 +9,9 @@
 /* The first version with sqlite3_trace_v2. */
 #define OLDEST 3014000
 
-/* The latest first. Those of modules that are gone stay, because connections refer to them. The lock is for adding one;
-** while one is examined, it calls functions that look at the others. */
+/* The latest first. Those of modules that are gone stay, because connections refer to them. The lock is for adding one.
+** Nothing is called while it is held: examining a library and asking the loader wait for locks of others, and a thread
+** that has the loader's, in the constructor of a module, may be waiting here. */
 static struct library *libraries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -45,14 +46,34 @@ static bool is_complete(struct library *library, int version) {
   return true;
 }
 
-/* Works out what remains to be known of a library once its functions are, and adds it to those that are known. */
+static struct library *latest(void) { return __atomic_load_n(&libraries, __ATOMIC_ACQUIRE); }
+
+/* The known library that is the same; a function and not a table stands for one that has no table. */
+static struct library *same_as(const struct library *wanted) {
+  struct library *library = latest();
+  while (library && !(library->table == wanted->table && library->libversion_number == wanted->libversion_number &&
+                      strcmp(library->path, wanted->path) == 0))
+    library = library->next;
+  return library;
+}
+
+/* Works out what remains to be known of a library once its functions are, and adds it to those that are known. Another
+** thread may have done so meanwhile: then its one counts. */
 static struct library *added(struct library *library, int version) {
   library->usable = is_complete(library, version);
   if (library->usable) examine(library);
-  library->number = libraries ? libraries->number + 1 : 1;
-  library->next = libraries;
-  __atomic_store_n(&libraries, library, __ATOMIC_RELEASE);
-  return library;
+  pthread_mutex_lock(&lock);
+  struct library *other = same_as(library);
+  if (!other) {
+    library->number = libraries ? libraries->number + 1 : 1;
+    library->next = libraries;
+    __atomic_store_n(&libraries, library, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&lock);
+  if (!other) return library;
+  free((void *)library->path);
+  free(library);
+  return other;
 }
 
 static struct library *new_of_table(const sqlite3_api_routines *table, enum door door) {
@@ -63,6 +84,7 @@ static struct library *new_of_table(const sqlite3_api_routines *table, enum door
   /* A table of an older version is shorter: its end must not be read. */
 #define TAKE(name, since) if (version >= since) library->name = table->name;
   FUNCTIONS(TAKE)
+  OPTIONAL_FUNCTIONS(TAKE)
 #undef TAKE
   return added(library, version);
 }
@@ -76,11 +98,10 @@ static struct library *new_of_symbols(void *handle, enum door door) {
 #define TAKE(name, since) \
   if (version >= since) library->name = (__typeof__(library->name))dlsym(handle, "sqlite3_" #name);
   FUNCTIONS(TAKE)
+  OPTIONAL_FUNCTIONS(TAKE)
 #undef TAKE
   return added(library, version);
 }
-
-static struct library *latest(void) { return __atomic_load_n(&libraries, __ATOMIC_ACQUIRE); }
 
 /* The library that a function belongs to, if it is known. Another module may be where one was that is gone. */
 struct library *library_of_function(const void *function) {
@@ -98,18 +119,12 @@ static bool has_table(const struct library *library, const sqlite3_api_routines 
 }
 
 struct library *library_of_table(const sqlite3_api_routines *table, enum door door) {
-  pthread_mutex_lock(&lock);
   struct library *library = latest();
   while (library && !has_table(library, table)) library = library->next;
-  if (!library) library = new_of_table(table, door);
-  pthread_mutex_unlock(&lock);
-  return library;
+  return library ? library : new_of_table(table, door);
 }
 
 struct library *library_of_symbols(void *handle, enum door door) {
-  pthread_mutex_lock(&lock);
   struct library *library = library_of_function(dlsym(handle, "sqlite3_libversion_number"));
-  if (!library) library = new_of_symbols(handle, door);
-  pthread_mutex_unlock(&lock);
-  return library;
+  return library ? library : new_of_symbols(handle, door);
 }

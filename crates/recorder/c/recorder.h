@@ -34,6 +34,9 @@
   F(extended_result_codes, 0) F(busy_timeout, 0) F(collation_needed, 0) \
   F(bind_pointer, 3020000) F(txn_state, 3034000) F(db_name, 3039000)
 
+/* Those that a library may have been built without. */
+#define OPTIONAL_FUNCTIONS(F) F(set_authorizer, 0) F(progress_handler, 0)
+
 /* Where SQLite keeps what it has no function for, as found by experiments on statements and connections of
 ** the recorder's own (shape.c); all offsets are in bytes, and -1 where an experiment had no clear result. */
 struct shape {
@@ -42,6 +45,7 @@ struct shape {
   uint16_t zero_flag, pointer_flags;
   int result;                  /* in a statement: its result code */
   int trace, trace_argument, trace_mask, commit, commit_argument; /* in a connection */
+  int authorizer, progress;    /* in a connection: the program's callbacks */
   int parser;                  /* in a connection: the parser of the statement that is being prepared */
 };
 
@@ -57,6 +61,7 @@ struct library {
   const char *path;            /* of the module that contains it */
 #define FIELD(name, since) __typeof__(((sqlite3_api_routines *)0)->name) name;
   FUNCTIONS(FIELD)
+  OPTIONAL_FUNCTIONS(FIELD)
 #undef FIELD
 };
 
@@ -173,6 +178,7 @@ INTERNAL void snapshot_attached(struct connection *);
 INTERNAL void scan_modules(void);
 INTERNAL void begin_fork(void);
 INTERNAL void end_fork(void);
+INTERNAL void forked(void);
 INTERNAL void *real_dlopen(const char *, int);
 INTERNAL void *real_function(const void *caller, const char *name, const void *own);
 INTERNAL void enter_by_symbols(sqlite3 *, const void *function);

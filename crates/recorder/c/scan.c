@@ -13,9 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MODULES 1024
 #define SEGMENTS 12
+
+/* Nanoseconds that a thread waits for another one's search. */
+#define PATIENCE 200000000
 
 struct segment { uintptr_t begin, end; unsigned flags; };
 
@@ -34,9 +38,27 @@ struct modules {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Whether modules have come that the thread with the lock may have missed. */
+static bool again;
+
+/* Whether the lock could be had. A search asks the loader, whose lock a thread has that runs the constructor of a module;
+** that thread comes here, too, when it loads another module or forks, and must not wait for ever. */
+static bool can_lock(void) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += PATIENCE;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  return pthread_mutex_timedlock(&lock, &until) == 0;
+}
+
 /* Around a fork: no thread may be walking the loader's list, whose lock the child would never get. */
-void begin_fork(void) { pthread_mutex_lock(&lock); }
-void end_fork(void) { pthread_mutex_unlock(&lock); }
+THREAD_LOCAL bool forks_alone;
+void begin_fork(void) { forks_alone = can_lock(); }
+void end_fork(void) { if (forks_alone) pthread_mutex_unlock(&lock); }
+
+/* In the child of a fork: a thread of the parent may have had the lock. */
+void forked(void) { pthread_mutex_init(&lock, NULL); }
 
 /* Modules that have been searched. */
 static uintptr_t seen[MODULES];
@@ -181,18 +203,26 @@ static void search(const struct module *module) {
   if (symbol && tables == 0) search_symbols(module);
 }
 
-/* Searches the modules that have come since the last time. */
-void scan_modules(void) {
-  struct modules *modules = calloc(1, sizeof *modules);
-  if (!modules) return;
-  pthread_mutex_lock(&lock);
-  set_own_work(true);
+/* Searches the modules that have come since the last time, with the lock. */
+static void search_new(struct modules *modules) {
+  modules->count = 0;
   dl_iterate_phdr(add_module, modules);
   /* Another module may be loaded where one has been unloaded. */
   if (modules->unloaded != seen_unloaded) seen_count = 0;
   seen_unloaded = modules->unloaded;
   for (int i = 0; i < modules->count; i++)
     if (is_new(&modules->all[i])) search(&modules->all[i]);
+}
+
+/* Searches the modules that have come since the last time. */
+void scan_modules(void) {
+  struct modules *modules = calloc(1, sizeof *modules);
+  if (!modules) return;
+  __atomic_store_n(&again, true, __ATOMIC_RELEASE);
+  /* Whoever has the lock meanwhile looks once more. */
+  if (!can_lock()) return free(modules);
+  set_own_work(true);
+  while (__atomic_exchange_n(&again, false, __ATOMIC_ACQ_REL)) search_new(modules);
   set_own_work(false);
   pthread_mutex_unlock(&lock);
   free(modules);

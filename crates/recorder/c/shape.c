@@ -200,6 +200,12 @@ static int mark_of_trace(unsigned event, void *context, void *p, void *x) {
 }
 static int mark_of_commit(void *context) { (void)context; return 0; }
 
+static int mark_of_authorizer(void *context, int action, const char *a, const char *b, const char *c, const char *d) {
+  (void)context, (void)action, (void)a, (void)b, (void)c, (void)d;
+  return SQLITE_OK;
+}
+static int mark_of_progress(void *context) { (void)context; return 0; }
+
 /* The byte that has the mask of the trace callback: another one with each of four masks. */
 static int mask_offset(struct library *library, sqlite3 *db, void *argument) {
   static const uint8_t masks[4] = {1, 2, 7, 13};
@@ -234,6 +240,18 @@ static void examine_callbacks(struct library *library, sqlite3 *db) {
   shape->commit_argument = offset_of(memory, length, &commit_mark);
   library->trace_v2(db, 0, NULL, NULL);
   library->commit_hook(db, NULL, NULL);
+}
+
+/* Where a connection has the callbacks that could stop the recorder's own statements. */
+static void examine_guards(struct library *library, sqlite3 *db) {
+  uint8_t memory[CONNECTION_BYTES];
+  if (library->set_authorizer) library->set_authorizer(db, mark_of_authorizer, NULL);
+  if (library->progress_handler) library->progress_handler(db, 1000000, mark_of_progress, NULL);
+  size_t length = peek(db, memory, sizeof memory);
+  library->shape.authorizer = offset_of(memory, length, (const void *)mark_of_authorizer);
+  library->shape.progress = offset_of(memory, length, (const void *)mark_of_progress);
+  if (library->set_authorizer) library->set_authorizer(db, NULL, NULL);
+  if (library->progress_handler) library->progress_handler(db, 0, NULL, NULL);
 }
 
 /* A connection while it prepares a statement, and where the stack is meanwhile. */
@@ -281,7 +299,8 @@ static void examine_parser(struct library *library, sqlite3 *db) {
 void examine(struct library *library) {
   struct shape *shape = &library->shape;
   *shape = (struct shape){.parameters = -1, .result = -1, .trace = -1, .trace_argument = -1,
-                          .trace_mask = -1, .commit = -1, .commit_argument = -1, .parser = -1};
+                          .trace_mask = -1, .commit = -1, .commit_argument = -1, .authorizer = -1,
+                          .progress = -1, .parser = -1};
   sqlite3 *db = NULL;
   int saved = errno;
   if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
@@ -289,6 +308,7 @@ void examine(struct library *library) {
     examine_values(library, db);
     examine_results(library, db);
     examine_callbacks(library, db);
+    examine_guards(library, db);
     examine_parser(library, db);
   }
   library->close(db);

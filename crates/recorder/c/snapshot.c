@@ -56,13 +56,16 @@ static bool has_ended(pid_t pid) {
   return name_end && (strncmp(name_end, ") Z", 3) == 0 || strncmp(name_end, ") X", 3) == 0);
 }
 
+/* From this wait on, a process that has not said which one it is counts as ended: it was killed in between. */
+#define UNNAMED 200
+
 /* Waits until a snapshot is taken; whether this process has to take it because the one that began has ended. */
 static bool takes_over(uint64_t *entry) {
   struct timespec pause = {0, 5000000};
   int32_t *taker = taker_of(entry);
   for (int i = 0; i < PATIENCE && (__atomic_load_n(entry, __ATOMIC_ACQUIRE) & 3) == TAKING; i++) {
     int32_t pid = __atomic_load_n(taker, __ATOMIC_ACQUIRE);
-    if (has_ended(pid) &&
+    if ((has_ended(pid) || (pid == 0 && i >= UNNAMED)) &&
         __atomic_compare_exchange_n(taker, &pid, (int32_t)getpid(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
       return true;
     nanosleep(&pause, NULL);
@@ -75,8 +78,11 @@ static uint64_t *claimed(uint64_t key) {
   for (size_t i = 0; i < SNAPSHOT_ENTRIES; i++) {
     uint64_t *entry = &entries()[(key / 4 + i) % SNAPSHOT_ENTRIES], free = FREE;
     if (__atomic_compare_exchange_n(entry, &free, key | TAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      __atomic_store_n(taker_of(entry), (int32_t)getpid(), __ATOMIC_RELEASE);
-      return entry;
+      int32_t nobody = 0;
+      /* Another process may have taken over because this one was stopped for a second. */
+      bool is_taker = __atomic_compare_exchange_n(taker_of(entry), &nobody, (int32_t)getpid(), false, __ATOMIC_ACQ_REL,
+                                                  __ATOMIC_ACQUIRE);
+      return is_taker || takes_over(entry) ? entry : NULL;
     }
     if ((free & ~(uint64_t)3) == key) return takes_over(entry) ? entry : NULL;
   }

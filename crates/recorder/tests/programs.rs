@@ -292,3 +292,56 @@ fn a_program_without_sqlite_leaves_an_empty_recording() {
     let it = desk.recorded();
     assert_eq!((it.processes, it.statements.len()), (0, 0));
 }
+
+/// Callbacks that see statements: Python frees what they need before it closes the connection.
+const GUARDS: &str = r#"
+import sqlite3
+c = sqlite3.connect("a.db")
+c.execute("PRAGMA busy_timeout = 1234")
+c.set_authorizer(lambda *a: sqlite3.SQLITE_OK)
+c.set_progress_handler(lambda: 0, 1)
+c.execute("CREATE TABLE t(a)")
+c.close()
+"#;
+
+#[test]
+fn settings_are_read_without_the_programs_authorizer_and_progress_handler() {
+    let desk = Desk::new(&Options::default());
+    let Some(it) = desk.python(GUARDS) else {
+        return;
+    };
+    let timeout = ("busy_timeout".to_owned(), "1234".to_owned());
+    assert!(it.settings.contains(&timeout), "{:?}", it.settings);
+}
+
+/// SQLite refuses to close a connection with a statement in use; a program then goes on with it.
+const STAYS: &str = r#"
+import ctypes, sqlite3
+sqlite3.connect(":memory:")
+path = next(line.split()[-1] for line in open("/proc/self/maps") if "libsqlite3" in line)
+lib = ctypes.CDLL(path)
+db, statement = ctypes.c_void_p(), ctypes.c_void_p()
+lib.sqlite3_open(b"a.db", ctypes.byref(db))
+lib.sqlite3_prepare_v2(db, b"SELECT 1", -1, ctypes.byref(statement), None)
+lib.sqlite3_step(statement)
+kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_char_p] * 4)
+denies = kind(lambda *a: 1)
+lib.sqlite3_set_authorizer(db, denies, None)
+refused = lib.sqlite3_close(db)
+denied = lib.sqlite3_exec(db, b"SELECT 2", None, None, None)
+c = sqlite3.connect(":memory:")
+c.execute("SELECT ? AS refused, ? AS denied", (refused, denied))
+"#;
+
+#[test]
+fn a_connection_that_cannot_be_closed_keeps_its_authorizer() {
+    let desk = Desk::new(&Options::default());
+    let Some(it) = desk.python(STAYS) else {
+        return;
+    };
+    assert_eq!(
+        it.values_of("SELECT ? AS refused, ? AS denied"),
+        ["Integer(5), Integer(23)"]
+    );
+    assert!(!it.settings.is_empty());
+}
