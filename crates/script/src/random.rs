@@ -69,8 +69,17 @@ impl Prng {
 
     /// `random(min, max)`: all numbers equally likely.
     pub(crate) fn uniform(&mut self, min: i64, max: i64) -> Result<i64, EvaluationError> {
-        let numbers = numbers(min, max)?;
-        Ok(min + self.up_to(numbers as u64 - 1) as i64)
+        numbers(min, max)?;
+        Ok(self.between(min, max).unwrap_or(min))
+    }
+
+    /// As [`Prng::uniform`]; none where the range is empty or too large.
+    #[inline]
+    pub(crate) fn between(&mut self, min: i64, max: i64) -> Option<i64> {
+        let most = max
+            .checked_sub(min)
+            .filter(|most| (0..i64::MAX).contains(most))?;
+        Some(min + self.up_to(most as u64) as i64)
     }
 
     /// `random_exponential(min, max, parameter)`: the larger the parameter, the more likely are numbers near `min`.

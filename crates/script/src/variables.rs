@@ -87,6 +87,8 @@ pub struct Variables {
     values: Vec<Value>,
     /// For each slot the memory of its text or bytes, which is kept and filled again.
     bytes: Vec<Vec<u8>>,
+    /// Whether one ever held text or bytes: copies of numbers alone are made for each transaction.
+    any_bytes: bool,
 }
 
 impl Clone for Variables {
@@ -94,12 +96,23 @@ impl Clone for Variables {
         Variables {
             values: self.values.clone(),
             bytes: self.bytes.clone(),
+            any_bytes: self.any_bytes,
         }
     }
 
     /// Allocates nothing where this already held as much.
+    #[inline]
     fn clone_from(&mut self, source: &Variables) {
         self.values.clone_from(&source.values);
+        if source.any_bytes || self.bytes.len() != source.bytes.len() {
+            self.copy_bytes(source);
+        }
+    }
+}
+
+impl Variables {
+    fn copy_bytes(&mut self, source: &Variables) {
+        self.any_bytes = source.any_bytes;
         self.bytes.resize_with(source.bytes.len(), Vec::new);
         for (value, (own, other)) in source
             .values
@@ -111,14 +124,13 @@ impl Clone for Variables {
             }
         }
     }
-}
 
-impl Variables {
     /// Variables without values, one for each name.
     pub fn new(names: &Names) -> Variables {
         Variables {
             values: vec![Value::Unset; names.count()],
             bytes: vec![Vec::new(); names.count()],
+            any_bytes: false,
         }
     }
 
@@ -146,6 +158,7 @@ impl Variables {
 
     fn set_bytes(&mut self, slot: Slot, value: Value, bytes: &[u8]) {
         self.values[slot.0] = value;
+        self.any_bytes = true;
         let memory = &mut self.bytes[slot.0];
         memory.clear();
         memory.extend_from_slice(bytes);

@@ -81,6 +81,36 @@ impl Function {
             Function::HashFnv1a | Function::HashMurmur2 | Function::Permute
         )
     }
+
+    /// Whether it makes a whole number of two whole numbers, and is so common that this has a way of its own.
+    pub(super) fn is_integral(self) -> bool {
+        matches!(
+            self,
+            Function::Add
+                | Function::Subtract
+                | Function::Multiply
+                | Function::Divide
+                | Function::Random
+        )
+    }
+}
+
+/// What [`Function::is_integral`] computes of two whole numbers; none where it has no such result.
+#[inline]
+pub(super) fn of_integers(
+    function: Function,
+    left: i64,
+    right: i64,
+    prng: &mut Prng,
+) -> Option<i64> {
+    match function {
+        Function::Add => left.checked_add(right),
+        Function::Subtract => left.checked_sub(right),
+        Function::Multiply => left.checked_mul(right),
+        Function::Divide => left.checked_div(right),
+        Function::Random => prng.between(left, right),
+        _ => None,
+    }
 }
 
 /// The value of a function of these arguments.

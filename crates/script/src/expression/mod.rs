@@ -13,7 +13,11 @@ pub(crate) use parse::parse;
 
 /// An expression, ready to be evaluated without allocation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expression(Node);
+pub struct Expression {
+    node: Node,
+    /// Whether whole numbers are all it needs, if its variables hold such.
+    integral: bool,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
@@ -29,7 +33,19 @@ enum Node {
 impl Expression {
     /// An expression that always has this value.
     pub fn constant(value: Value) -> Expression {
-        Expression(Node::Constant(value))
+        Expression::of(Node::Constant(value))
+    }
+
+    fn of(node: Node) -> Expression {
+        Expression {
+            integral: node.is_integral(),
+            node,
+        }
+    }
+
+    /// Whether evaluating it takes less time than reading a clock: sums, products and uniform draws of whole numbers.
+    pub fn is_quick(&self) -> bool {
+        self.integral
     }
 
     /// The value now. Random functions draw from `prng`.
@@ -42,7 +58,14 @@ impl Expression {
         variables: &Variables,
         prng: &mut Prng,
     ) -> Result<Value, EvaluationError> {
-        self.0.value(variables, prng)
+        if self.integral {
+            let before = prng.clone();
+            if let Some(value) = self.node.integer(variables, prng) {
+                return Ok(Value::Int(value));
+            }
+            *prng = before;
+        }
+        self.node.value(variables, prng)
     }
 
     /// Whether the value counts as true: NULL and zero do not.
@@ -63,6 +86,40 @@ impl Expression {
 }
 
 impl Node {
+    /// Whether it consists of what [`Node::integer`] can compute.
+    fn is_integral(&self) -> bool {
+        match self {
+            Node::Constant(value) => matches!(value, Value::Int(_)),
+            Node::Variable(_) => true,
+            Node::Call(function, arguments) => {
+                function.is_integral() && arguments.iter().all(Node::is_integral)
+            }
+            _ => false,
+        }
+    }
+
+    /// The value, where it is made of whole numbers alone: most expressions of scripts are, and the result fits into
+    /// registers, which a [`Value`] with its possible error does not. None leaves everything to [`Node::value`], which
+    /// knows what is wrong.
+    fn integer(&self, variables: &Variables, prng: &mut Prng) -> Option<i64> {
+        match self {
+            Node::Constant(Value::Int(value)) => Some(*value),
+            Node::Variable(slot) => match variables.get(*slot) {
+                Value::Int(value) => Some(value),
+                _ => None,
+            },
+            Node::Call(function, arguments) => {
+                let [left, right] = &**arguments else {
+                    return None;
+                };
+                let left = left.integer(variables, prng)?;
+                let right = right.integer(variables, prng)?;
+                function::of_integers(*function, left, right, prng)
+            }
+            _ => None,
+        }
+    }
+
     fn value(&self, variables: &Variables, prng: &mut Prng) -> Result<Value, EvaluationError> {
         match self {
             Node::Constant(value) => Ok(*value),

@@ -61,7 +61,7 @@ pub(crate) fn parse(
     };
     let node = parser.expression(OR)?;
     match parser.tokens.first() {
-        None => Ok(Expression(node)),
+        None => Ok(Expression::of(node)),
         Some(token) => Err(unexpected(Some(token))),
     }
 }

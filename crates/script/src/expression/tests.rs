@@ -116,7 +116,37 @@ fn nesting_without_end_is_refused() {
     }
 }
 
+/// Sums, products and draws of small and large numbers and of a variable.
+fn arithmetic() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        (-20..20_i64).prop_map(|number| format!("({number})")),
+        Just("9223372036854775807".to_owned()),
+        Just(":default_seed".to_owned()),
+        Just("2.5".to_owned()),
+    ];
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        let signs = prop_oneof![Just("+"), Just("-"), Just("*"), Just("/")];
+        prop_oneof![
+            (inner.clone(), signs, inner.clone())
+                .prop_map(|(left, sign, right)| format!("({left} {sign} {right})")),
+            (inner.clone(), inner).prop_map(|(min, max)| format!("random({min}, {max})")),
+        ]
+    })
+}
+
 proptest! {
+    #[test]
+    fn the_short_way_over_whole_numbers_computes_the_same(text in arithmetic(), variable: i64) {
+        let mut names = Names::default();
+        let expression = parse(&text, &mut names, &mut Vec::new()).unwrap();
+        let mut variables = Variables::new(&names);
+        variables.set(names.slot("default_seed"), Value::Int(variable));
+        let (mut short, mut long) = (Prng::new(1), Prng::new(1));
+        let wanted = expression.node.value(&variables, &mut long);
+        prop_assert_eq!(expression.evaluate(&variables, &mut short), wanted);
+        prop_assert_eq!(short, long);
+    }
+
     #[test]
     fn no_text_makes_it_panic(text in "[-+*/%<>=&|#~(),:a-z0-9. e]{0,60}|\\PC{0,40}") {
         let _ = evaluated(&text);

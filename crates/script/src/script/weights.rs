@@ -15,9 +15,17 @@ pub fn weighted(text: &str) -> Result<(&str, u32), String> {
 }
 
 /// The number of a script, chosen by its weight; the first where all weights are zero.
+#[inline]
 pub fn choose(weights: &[u32], prng: &mut Prng) -> usize {
+    match weights {
+        [] | [_] => 0,
+        several => choose_of_several(several, prng),
+    }
+}
+
+fn choose_of_several(weights: &[u32], prng: &mut Prng) -> usize {
     let all: u64 = weights.iter().copied().map(u64::from).sum();
-    if weights.len() < 2 || all == 0 {
+    if all == 0 {
         return 0;
     }
     let mut left = prng.up_to(all - 1);
