@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -201,10 +202,17 @@ impl Folder {
     /// The process that uses the recording.
     pub fn holder(&self) -> Option<u32> {
         let file = File::open(self.mark()).ok()?;
-        match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => fs::read_to_string(self.mark()).ok()?.parse().ok(),
-            _ => None,
+        // A process writes its number just after it has the lock.
+        for _ in 0..100 {
+            if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+                return None;
+            }
+            match fs::read_to_string(self.mark()).ok()?.parse() {
+                Ok(process) => return Some(process),
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
         }
+        None
     }
 
     fn mark(&self) -> PathBuf {

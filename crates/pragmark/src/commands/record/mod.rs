@@ -127,8 +127,11 @@ fn hold(folder: &Folder) -> Result<Held, Failure> {
     })?;
     held.ok_or_else(|| {
         let path = folder.path().display();
-        let process = folder.holder().unwrap_or_default();
-        Failure::unusable(format!("{path} is being recorded by process {process}"))
+        let by = folder.holder().map_or_else(
+            || "another process".to_owned(),
+            |process| format!("process {process}"),
+        );
+        Failure::unusable(format!("{path} is being recorded by {by}"))
             .hint("the trace is written when that process has ended")
     })
 }
