@@ -99,17 +99,17 @@ def fresh(application, folder):
 
 
 def recorded(application, folder, pragmark):
-    """CPU seconds without and with the recorder, in turns, and failed requests; the last recording is left."""
+    """CPU seconds without and with the recorder, in turns, and the same for failed requests; the last recording is left."""
     work_through = run_script if application.drive is None else serve
     trace = os.path.join(folder, "app.trace")
-    times, failed = ([], []), 0
+    times, failed = ([], []), [0, 0]
     for _ in range(ROUNDS):
-        for command, seconds in zip([[], [pragmark, "record", "--out", trace, "--"]], times):
+        for side, command in enumerate([[], [pragmark, "record", "--out", trace, "--"]]):
             for old in glob.glob(trace + "*") if command else []:
                 shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
             taken, failures = work_through(application, folder, fresh(application, folder), command)
-            seconds.append(taken)
-            failed += failures
+            times[side].append(taken)
+            failed[side] += failures
     return *times, failed
 
 
@@ -166,7 +166,7 @@ def row(application, folder, pragmark):
         f"{statistics.median(ratios):.2f}",
         f"×{float(wal['ratio']):.2f} [{float(wal['low']):.2f}, {float(wal['high']):.2f}]" if wal["ratio"] else "not compared",
     ]
-    return "| " + " | ".join(cells) + " |" + (f" {failed} requests failed" if failed else "")
+    return "| " + " | ".join(cells) + " |" + (f" requests that failed: {failed[0]} without the recorder, {failed[1]} with it" if any(failed) else "")
 
 
 def main():
