@@ -1,4 +1,4 @@
-// Measures your own code. Replace work; the rest is the protocol between pragmark and a driver.
+// The protocol between pragmark and a driver. Your own code is in work.go.
 package main
 
 import (
@@ -8,23 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"time"
 
 	_ "modernc.org/sqlite"
 )
 
 type object = map[string]any
-
-func work(database *sql.DB, orders int) (latencies []float64) {
-	for number := range orders {
-		start := time.Now()
-		_, err := database.Exec("INSERT INTO orders(customer, cents) VALUES (?, ?)", number%100, number)
-		check(err)
-		latencies = append(latencies, float64(time.Since(start).Nanoseconds())/1e3)
-	}
-	return latencies
-}
 
 func check(err error) {
 	if err != nil {
@@ -62,7 +50,7 @@ func describe(database *sql.DB) object {
 func trial() object {
 	var spec struct {
 		Directory string
-		Settings  struct{ Orders int }
+		Settings  settings
 		Binding   struct {
 			Pragmas  []string
 			ReadBack []string `json:"read_back"`
@@ -73,24 +61,13 @@ func trial() object {
 	for _, pragma := range spec.Binding.Pragmas {
 		column(database, pragma)
 	}
-	_, err := database.Exec("CREATE TABLE orders(id INTEGER PRIMARY KEY, customer INTEGER, cents INTEGER)")
-	check(err)
-	start := time.Now()
-	latencies := work(database, spec.Settings.Orders)
-	seconds := time.Since(start).Seconds()
-	result := column(database, "SELECT count(*) || ' ' || sum(customer) || ' ' || sum(cents) FROM orders")[0]
-	if stored := column(database, "SELECT count(*) FROM orders")[0]; stored != fmt.Sprint(spec.Settings.Orders) {
-		return object{"failed": object{"why": stored + " orders were stored"}}
-	}
+	metrics, result := work(database, spec.Settings)
 	pragmas := object{}
 	for _, name := range spec.Binding.ReadBack {
 		if values := column(database, "PRAGMA main."+name); len(values) > 0 {
 			pragmas[name] = values[0]
 		}
 	}
-	slices.Sort(latencies)
-	metrics := object{"orders_per_s": float64(spec.Settings.Orders) / seconds, "seconds": seconds,
-		"p50_us": latencies[len(latencies)/2]}
 	return object{"measured": object{"metrics": metrics, "engine": describe(database), "binding": describe(database),
 		"checksum": result, "connections": []object{{"connection": "main", "pragmas": pragmas}}}}
 }

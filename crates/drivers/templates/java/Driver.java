@@ -1,22 +1,10 @@
-// Measures your own code. Replace work; the rest is the protocol between pragmark and a driver.
+// The protocol between pragmark and a driver. Your own code is in Work.java.
 import java.nio.charset.StandardCharsets;
 import java.sql.*;
 import java.util.*;
 import org.json.*;
 
 public final class Driver {
-    static void work(Connection connection, int orders, double[] latencies) throws SQLException {
-        try (var insert = connection.prepareStatement("INSERT INTO orders(customer, cents) VALUES (?, ?)")) {
-            for (int number = 0; number < orders; number++) {
-                long start = System.nanoTime();
-                insert.setInt(1, number % 100);
-                insert.setInt(2, number);
-                insert.executeUpdate();
-                latencies[number] = (System.nanoTime() - start) / 1e3;
-            }
-        }
-    }
-
     static Connection open(String path) throws SQLException {
         return DriverManager.getConnection("jdbc:sqlite:" + path);
     }
@@ -42,28 +30,17 @@ public final class Driver {
         var connection = open(spec.getString("directory") + "/app.db");
         var binding = spec.getJSONObject("binding");
         for (Object pragma : binding.getJSONArray("pragmas")) column(connection, (String) pragma);
-        column(connection, "CREATE TABLE orders(id INTEGER PRIMARY KEY, customer INTEGER, cents INTEGER)");
-        int orders = spec.getJSONObject("settings").getInt("orders");
-        double[] latencies = new double[orders];
-        long start = System.nanoTime();
-        work(connection, orders, latencies);
-        double seconds = (System.nanoTime() - start) / 1e9;
-        String stored = column(connection, "SELECT count(*) FROM orders").get(0);
-        if (!stored.equals("" + orders)) {
-            return new JSONObject(Map.of("failed", Map.of("why", stored + " orders were stored")));
-        }
-        var result = column(connection, "SELECT count(*) || ' ' || sum(customer) || ' ' || sum(cents) FROM orders");
+        var result = new StringBuilder();
+        var metrics = Work.work(connection, spec.getJSONObject("settings"), result);
         var pragmas = new JSONObject();
         for (Object name : binding.getJSONArray("read_back")) {
             var values = column(connection, "PRAGMA main." + name);
             if (!values.isEmpty()) pragmas.put((String) name, values.get(0));
         }
-        Arrays.sort(latencies);
-        var metrics = Map.of("orders_per_s", orders / seconds, "seconds", seconds, "p50_us", latencies[orders / 2]);
         var connections = List.of(Map.of("connection", "main", "pragmas", pragmas));
         return new JSONObject().put("measured", new JSONObject().put("metrics", metrics)
                 .put("engine", describe(connection)).put("binding", describe(connection))
-                .put("checksum", result.get(0)).put("connections", connections));
+                .put("checksum", result.toString()).put("connections", connections));
     }
 
     public static void main(String[] arguments) throws Exception {
