@@ -31,8 +31,7 @@ impl Progress {
     }
 
     fn trial_begins(&mut self, round: u32, variant: &str, left_s: Option<f64>) {
-        let variant = one_line(variant);
-        let message = format!("{}, round {}: {variant}", self.experiment, round + 1);
+        let message = beginning(&self.experiment, round, variant);
         let to_go = left_s.map(|left_s| format!(", {} to go", humanly(left_s)));
         self.task
             .now_and_then(&format!("  {message}{}", to_go.unwrap_or_default()));
@@ -59,6 +58,15 @@ impl Progress {
     /// Whether a problem is displayed for the first time; from now on it is not.
     fn is_new(&mut self, problem: String) -> bool {
         self.problems.insert(problem)
+    }
+}
+
+/// What is being measured; the only variant there is has no name.
+fn beginning(experiment: &str, round: u32, variant: &str) -> String {
+    let round = round + 1;
+    match &*one_line(variant) {
+        "" => format!("{experiment}, round {round}"),
+        name => format!("{experiment}, round {round}: {name}"),
     }
 }
 
@@ -140,6 +148,12 @@ mod tests {
         );
         assert!(line(7, 0.3).contains("warning: trials differ by 4.0 %"));
         assert!(line(1, f64::INFINITY).contains("too few rounds"));
+    }
+
+    #[test]
+    fn a_variant_without_a_name_leaves_no_colon() {
+        assert_eq!(beginning("measure", 0, ""), "measure, round 1");
+        assert_eq!(beginning("measure", 1, "a=1"), "measure, round 2: a=1");
     }
 
     #[test]
