@@ -32,7 +32,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Block::small(
             missing
                 .words(": no trial has this metric")
-                .and(longer(experiment))
+                .and(longer(subject))
                 .words("."),
         )
     });
@@ -45,10 +45,14 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 /// How trials have more operations, where an option does it.
-fn longer(experiment: &ExperimentAnalysis) -> Sentence {
-    match experiment.is_measured_by_command() {
-        true => Sentence::from("; longer trials may: ").and_code("--seconds 5s"),
-        false => Sentence::default(),
+fn longer(subject: &Subject<'_>) -> Sentence {
+    if !subject.experiment.is_measured_by_command() {
+        return Sentence::default();
+    }
+    match subject.planned.experiment.workload == "replay" {
+        // Each trial executes what was recorded, once.
+        true => Sentence::from("; the replay of a longer recording may"),
+        false => Sentence::from("; longer trials may: ").and_code("--seconds 5s"),
     }
 }
 
