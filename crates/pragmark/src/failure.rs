@@ -10,7 +10,7 @@ pub enum Exit {
     Success,
     /// The run finished, but some trials failed or timed out.
     TrialsFailed,
-    /// The command line or an experiment file is invalid; nothing was started.
+    /// The command line, an experiment file or SQL is invalid; nothing was measured.
     Usage,
     /// A file, directory, engine or driver could not be used; also when every trial was skipped.
     Unusable,
@@ -29,7 +29,7 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0    the command succeeded
   1    the run finished, but some trials failed or timed out
-  2    the command line or an experiment file is invalid; nothing was started
+  2    the command line, an experiment file or SQL is invalid; nothing was measured
   3    a file, directory, engine or driver could not be used; also when every trial was skipped
   4    `guard`: a check failed: a budget, a limit, a plan, an answer or safety
   5    `guard`: no check failed, but one could not be decided within the time limit

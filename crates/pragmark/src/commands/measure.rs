@@ -87,7 +87,33 @@ pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
         let mut ends = ["failed: ", "skipped: "].iter();
         let why = ends.find_map(|end| problem.strip_prefix(end));
         let problem = why.unwrap_or(problem);
-        Err(Failure::unusable(problem).hint_if(hint(variant, problem)))
+        let failure = match is_mistake(problem) {
+            true => Failure::usage(problem),
+            false => Failure::unusable(problem),
+        };
+        Err(failure.hint_if(hint(variant, problem)))
+    })
+}
+
+/// What SQLite says of a statement that is right, on a database or a machine that is not.
+const NO_MISTAKES: [&str; 7] = [
+    "database disk image is malformed",
+    "database is locked",
+    "database or disk is full",
+    "disk I/O error",
+    "file is not a database",
+    "out of memory",
+    "unable to open database file",
+];
+
+/// Whether a problem is a mistake in the user's SQL, which is named with its file and line.
+fn is_mistake(problem: &str) -> bool {
+    let mut starts = problem.match_indices(": ");
+    starts.any(|(end, _)| {
+        let line = problem[..end].rsplit_once(':').map(|(_, line)| line);
+        let is_place = line.is_some_and(|line| line.parse::<u64>().is_ok());
+        let why = &problem[end + 2..];
+        is_place && !NO_MISTAKES.iter().any(|it| why.starts_with(it))
     })
 }
 
@@ -439,6 +465,20 @@ pub(super) fn run_args_of(
 #[cfg(test)]
 mod tests {
     use super::joined;
+
+    #[test]
+    fn what_sqlite_says_of_a_statement_tells_a_mistake_in_it_from_trouble_with_the_database() {
+        for (problem, mistake) in [
+            ("sql:1: no such table: users", true),
+            ("/a b/c:d/q.sql:12: near \"SELEC\": syntax error", true),
+            ("q.sql:1: database disk image is malformed", false),
+            ("q.sql:3: database is locked", false),
+            ("cannot copy app.db: File too large", false),
+            ("app.db: the file is empty", false),
+        ] {
+            assert_eq!(is_mistake(problem), mistake, "{problem}");
+        }
+    }
 
     #[test]
     fn statements_that_end_with_a_comment_stay_apart() {
