@@ -157,7 +157,7 @@ impl Crashes {
             images: self.images,
             image_bytes: None,
             second_crash_every: SECOND_CRASH_EVERY,
-            interruptions: 2,
+            interruptions: 1,
             seed: self.seed,
             engine: engine.clone(),
             script: workload.script(),
