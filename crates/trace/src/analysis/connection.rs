@@ -18,6 +18,8 @@ pub struct Connection {
     prepared: HashSet<i64>,
     /// When the statement before that did more than read ended, if it was a write in autocommit.
     wrote_until_us: Option<i64>,
+    /// When the commit before ended, if it was that of a transaction of a single statement.
+    single_until_us: Option<i64>,
 }
 
 /// A transaction, and the number of the text of its slowest statement.
@@ -45,6 +47,8 @@ pub struct Finished {
     pub autocommit_write: bool,
     /// Whether it is one right after another one.
     pub in_a_row: bool,
+    /// Whether it ends a transaction of `BEGIN`, one statement that writes and `COMMIT`, right after another one.
+    pub single_in_a_row: bool,
 }
 
 impl Connection {
@@ -60,14 +64,35 @@ impl Connection {
         if autocommit_write || kind != Kind::Read {
             self.wrote_until_us = autocommit_write.then(|| event.end_us());
         }
+        let transaction = self.take_transaction(event, text);
         Finished {
+            single_in_a_row: self.follows_a_single(event, autocommit_write, transaction.as_ref()),
             autocommit_write,
             in_a_row: autocommit_write && before.is_some_and(|end| event.start_us - end < PAUSE_US),
             prepared_again: event.prepared && !self.prepared.insert(text),
             reads: self.reads.take(event, text, kind == Kind::Read),
             inserts: self.inserts.take(event, text, kind == Kind::Insert),
-            transaction: self.take_transaction(event, text),
+            transaction,
         }
+    }
+
+    /// Whether a transaction of a single statement has ended that began right after another one.
+    fn follows_a_single(
+        &mut self,
+        event: &Event,
+        autocommit_write: bool,
+        ended: Option<&Transaction>,
+    ) -> bool {
+        let Some(ended) = ended else {
+            if autocommit_write {
+                self.single_until_us = None;
+            }
+            return false;
+        };
+        let is_single = event.committed && ended.usage.wrote && ended.usage.statements == 3;
+        let before = self.single_until_us;
+        self.single_until_us = is_single.then(|| event.end_us());
+        is_single && before.is_some_and(|end| ended.usage.start_us - end < PAUSE_US)
     }
 
     /// What is unfinished at the end of the trace counts until its last statement.

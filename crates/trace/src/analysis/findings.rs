@@ -41,6 +41,13 @@ pub enum Finding<'a> {
         /// All commits.
         commits: u64,
     },
+    /// Most commits are those of `BEGIN`, one statement and `COMMIT`, soon after another such transaction.
+    SingleStatement {
+        /// Such transactions in a row.
+        transactions: u64,
+        /// All commits.
+        commits: u64,
+    },
     /// Most connections were opened for few statements.
     ShortConnections {
         /// Connections with few statements.
@@ -62,7 +69,9 @@ impl Finding<'_> {
         match self {
             Finding::Runs(_) | Finding::Cycles(_) => Some("orm-activerecord"),
             Finding::SingleRows(_) => Some("insert-unroll"),
-            Finding::Prepared(_) | Finding::Autocommit { .. } => Some("txn-basics"),
+            Finding::Prepared(_) | Finding::Autocommit { .. } | Finding::SingleStatement { .. } => {
+                Some("txn-basics")
+            }
             Finding::ShortConnections { .. } => Some("databases-open-close"),
             Finding::ReadBeforeWrite(_) => Some("contention-begin-mode"),
             Finding::Busy(_) => Some("contention-busy-timeout"),
@@ -107,7 +116,9 @@ impl Analysis {
 
     fn of_transactions(&self) -> Vec<Finding<'_>> {
         let (writes, commits) = (self.autocommit_in_a_row, self.commits);
-        let is_much = writes >= MANY && writes as f64 >= AUTOCOMMIT_SHARE * commits as f64;
+        let is_much =
+            |count: u64| count >= MANY && count as f64 >= AUTOCOMMIT_SHARE * commits as f64;
+        let transactions = self.single_in_a_row;
         let (short, connections) = (self.short_connections, self.connections);
         let is_short = short >= MANY && short as f64 >= SHORT_SHARE * connections as f64;
         let busy = self
@@ -118,7 +129,11 @@ impl Analysis {
             .sum();
         let mixed = self.read_before_write.unwrap_or(0);
         [
-            is_much.then_some(Finding::Autocommit { writes, commits }),
+            is_much(writes).then_some(Finding::Autocommit { writes, commits }),
+            is_much(transactions).then_some(Finding::SingleStatement {
+                transactions,
+                commits,
+            }),
             is_short.then_some(Finding::ShortConnections { short, connections }),
             (mixed > 0).then_some(Finding::ReadBeforeWrite(mixed)),
             (busy > 0).then_some(Finding::Busy(busy)),
@@ -226,6 +241,16 @@ mod tests {
                 Finding::Idle(1_000_000),
             ]
         );
+        let single = Analysis {
+            commits: 40,
+            single_in_a_row: 20,
+            ..Analysis::default()
+        };
+        let named = Finding::SingleStatement {
+            transactions: 20,
+            commits: 40,
+        };
+        assert_eq!(single.findings(), [named]);
         let few = Analysis {
             commits: 41,
             connections: 41,

@@ -3,6 +3,7 @@
 //! Definitions that the text for users relies on:
 //! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own; it is one *in a row*
 //!   if the statement before it on its connection, reads aside, was one, too, less than [`PAUSE_US`] ago;
+//! - a *transaction of a single statement* is `BEGIN`, one statement that writes and `COMMIT`; *in a row* is as above;
 //! - a *short* connection executed fewer than [`FEW`] statements;
 //! - a *run* is the same reading statement at least [`READS`] times in a row on a connection, with pauses below
 //!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1); a *cycle* is the same with two to
@@ -254,6 +255,8 @@ pub struct Analysis {
     pub autocommit_writes: u64,
     /// Those of them in a row.
     pub autocommit_in_a_row: u64,
+    /// Commits of transactions of one statement between `BEGIN` and `COMMIT`, in a row.
+    pub single_in_a_row: u64,
     /// Connections that executed statements.
     pub connections: u64,
     /// The short ones of them.
@@ -338,6 +341,7 @@ impl Analyser {
         analysis.commits += u64::from(event.committed);
         analysis.autocommit_writes += u64::from(finished.autocommit_write);
         analysis.autocommit_in_a_row += u64::from(finished.in_a_row);
+        analysis.single_in_a_row += u64::from(finished.single_in_a_row);
         self.unknown_locks |= event.transaction == 3;
     }
 

@@ -167,6 +167,31 @@ fn writes_in_autocommit_are_in_a_row_where_nothing_but_reads_comes_between() {
 }
 
 #[test]
+fn transactions_of_one_statement_are_in_a_row_where_nothing_but_reads_comes_between() {
+    let transaction = |start_ms: i64, inner: &[i64]| {
+        let begin = within(3, start_ms, 0);
+        let writes = inner.iter().map(|after| within(2, start_ms + after, 2));
+        let commit = Event {
+            committed: true,
+            ..event(4, start_ms + 10)
+        };
+        [begin].into_iter().chain(writes).chain([commit]).collect()
+    };
+    let events: [Vec<Event>; 6] = [
+        transaction(0, &[2]),
+        transaction(20, &[2]),
+        vec![event(1, 35)],
+        transaction(40, &[2]),
+        // Two statements, and then a single one behind them; and one after a pause.
+        [transaction(60, &[2, 4]), transaction(80, &[2])].concat(),
+        transaction(200, &[2]),
+    ];
+    let analysis = analysed(&events.concat());
+    assert_eq!((analysis.commits, analysis.single_in_a_row), (6, 2));
+    assert_eq!(analysis.autocommit_in_a_row, 0);
+}
+
+#[test]
 fn a_statement_is_prepared_again_on_a_connection_that_had_prepared_it() {
     let prepared = |connection| Event {
         prepared: true,

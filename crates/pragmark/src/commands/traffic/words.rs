@@ -20,6 +20,10 @@ pub fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
         Finding::SingleRows(it) => single_rows(it),
         Finding::Prepared(it) => prepared(it),
         Finding::Autocommit { writes, commits } => autocommit(*writes, *commits),
+        Finding::SingleStatement {
+            transactions,
+            commits,
+        } => single_statement(*transactions, *commits),
         Finding::ShortConnections { short, connections } => short_connections(*short, *connections),
         Finding::ReadBeforeWrite(count) => read_before_write(*count),
         Finding::Busy(count) => busy(*count),
@@ -107,6 +111,16 @@ fn autocommit(writes: u64, commits: u64) -> Sentence {
         "{} of {} commits were writes in autocommit, each soon after another one on its connection with at most reads \
          between them. Several writes in one transaction share its cost.",
         HumanCount(writes),
+        HumanCount(commits)
+    )
+    .into()
+}
+
+fn single_statement(transactions: u64, commits: u64) -> Sentence {
+    format!(
+        "{} of {} commits ended transactions of one statement that writes, each soon after another one on its connection \
+         with at most reads between them. Several writes in one transaction share its cost.",
+        HumanCount(transactions),
         HumanCount(commits)
     )
     .into()
