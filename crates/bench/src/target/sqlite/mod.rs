@@ -176,6 +176,11 @@ impl Opening {
         })
     }
 
+    /// A setting of the trial.
+    pub(crate) fn setting(&self, name: &str) -> Option<&Level> {
+        self.settings.get(name)
+    }
+
     /// The library of the trial.
     pub(crate) fn library(&self) -> &Arc<Library> {
         &self.library

@@ -183,7 +183,7 @@ fn work(
     parameters: &Parameters,
     data: &mut [i64],
 ) -> Result<Work, TrialError> {
-    let mut histogram = LatencyHistogram::new()?;
+    let mut histogram = LatencyHistogram::new();
     let piece = parameters.rows_per_statement();
     let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
     let begin = sqlite::begin_statement(trial.settings);

@@ -117,7 +117,7 @@ pub(super) fn work(
 ) -> Result<Work, TrialError> {
     let request = request(parameters, trial.settings, path);
     let mut source = BatchSource::new("the rows", &schema(), batches.into_iter());
-    let histogram = LatencyHistogram::new()?;
+    let histogram = LatencyHistogram::new();
     let mut windows = Windows::new(parameters.rows, parameters.rows, None);
     let cpu_before = CpuTime::now()?;
     let start = Instant::now();

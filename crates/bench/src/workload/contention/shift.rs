@@ -193,9 +193,9 @@ impl Shift {
         if offered > 0.0 {
             set(measured, "served_percent", 100.0 * achieved / offered);
         }
-        let mut late = LatencyHistogram::new()?;
+        let mut late = LatencyHistogram::new();
         for report in &self.reports {
-            late.add(&LatencyHistogram::read(&report.late)?)?;
+            late.add(&LatencyHistogram::read(&report.late)?);
         }
         if late.count() > 0 {
             set(measured, "timer_late_us", late.quantile_us(0.99));
@@ -217,9 +217,9 @@ pub(in crate::workload) fn done(reports: &[Report]) -> u64 {
 }
 
 pub(in crate::workload) fn latencies(reports: &[Report]) -> Result<LatencyHistogram, TrialError> {
-    let mut all = LatencyHistogram::new()?;
+    let mut all = LatencyHistogram::new();
     for report in reports {
-        all.add(&LatencyHistogram::read(&report.latency)?)?;
+        all.add(&LatencyHistogram::read(&report.latency)?);
     }
     Ok(all)
 }

@@ -256,8 +256,8 @@ struct Latencies {
 impl Latencies {
     fn new() -> Result<Latencies, TrialError> {
         Ok(Latencies {
-            unweighed: LatencyHistogram::new()?,
-            weighed: LatencyHistogram::new()?,
+            unweighed: LatencyHistogram::new(),
+            weighed: LatencyHistogram::new(),
         })
     }
 

@@ -41,10 +41,10 @@ impl Stage {
             opener,
             proof,
             ledger: Ledger {
-                open: Latencies::new()?,
-                close: Latencies::new()?,
-                write: Latencies::new()?,
-                read: Latencies::new()?,
+                open: Latencies::new(),
+                close: Latencies::new(),
+                write: Latencies::new(),
+                read: Latencies::new(),
                 course: Course::new(parameters.stop_after.unwrap_or_default(), SLOTS),
             },
         })
@@ -268,8 +268,8 @@ impl Stage {
 
     pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<(), TrialError> {
         let ledger = self.ledger;
-        let (open, write) = (ledger.open.collect()?, ledger.write.collect()?);
-        let (close, read) = (ledger.close.collect()?, ledger.read.collect()?);
+        let (open, write) = (ledger.open.collect(), ledger.write.collect());
+        let (close, read) = (ledger.close.collect(), ledger.read.collect());
         let phases = ["open", "close", "write", "read"];
         for (phase, histogram) in phases.into_iter().zip([&open, &close, &write, &read]) {
             measured.metrics.extend(histogram.metrics_of_phase(phase));

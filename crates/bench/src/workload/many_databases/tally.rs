@@ -4,7 +4,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
 use crate::measure::LatencyHistogram;
 
@@ -16,9 +15,9 @@ const SHARES: usize = 16;
 pub(super) struct Latencies(Vec<Mutex<LatencyHistogram>>);
 
 impl Latencies {
-    pub(super) fn new() -> Result<Latencies, TrialError> {
-        let shares = (0..SHARES).map(|_| Ok(Mutex::new(LatencyHistogram::new()?)));
-        Ok(Latencies(shares.collect::<Result<_, TrialError>>()?))
+    pub(super) fn new() -> Latencies {
+        let shares = (0..SHARES).map(|_| Mutex::new(LatencyHistogram::new()));
+        Latencies(shares.collect())
     }
 
     /// Notes a latency seen by the thread of this number.
@@ -28,12 +27,12 @@ impl Latencies {
     }
 
     /// All of them together.
-    pub(super) fn collect(self) -> Result<LatencyHistogram, TrialError> {
-        let mut all = LatencyHistogram::new()?;
+    pub(super) fn collect(self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
         for share in self.0 {
-            all.add(&unlocked(share))?;
+            all.add(&unlocked(share));
         }
-        Ok(all)
+        all
     }
 }
 
@@ -76,7 +75,7 @@ mod tests {
 
     #[test]
     fn what_threads_note_is_all_there_in_the_end() {
-        let latencies = Latencies::new().unwrap();
+        let latencies = Latencies::new();
         let course = Course::new(Duration::from_secs(1), 10);
         std::thread::scope(|scope| {
             for thread in 0..40 {
@@ -89,7 +88,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(latencies.collect().unwrap().count(), 4_000);
+        assert_eq!(latencies.collect().count(), 4_000);
         let rates = course.rates();
         // 10 ms × 11 = 110 ms: ten numbers in the first tenth; those after the end are left out.
         assert_eq!(rates[0], 40.0 * 10.0 / 0.1);

@@ -87,13 +87,13 @@ impl Course {
     /// Notes latencies, of each kind of operation and of all changes together, and throughput over
     /// time.
     pub(super) fn note(&self, measured: &mut Measured) -> Result<(), TrialError> {
-        let mut all = LatencyHistogram::new()?;
+        let mut all = LatencyHistogram::new();
         for (op, phase, _) in Op::ALL {
-            let of_kind = self.latencies(*op)?;
+            let of_kind = self.latencies(*op);
             if of_kind.count() == 0 {
                 continue;
             }
-            all.add(&of_kind)?;
+            all.add(&of_kind);
             measured.metrics.extend(of_kind.metrics_of_phase(phase));
         }
         set_latency(measured, &all)?;
@@ -101,8 +101,8 @@ impl Course {
         Ok(())
     }
 
-    fn latencies(&self, wanted: Op) -> Result<LatencyHistogram, TrialError> {
-        let mut histogram = LatencyHistogram::new()?;
+    fn latencies(&self, wanted: Op) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
         for (_, marks) in &self.marks {
             let mut before = marks.woke;
             for (op, end, _) in &marks.ends {
@@ -112,7 +112,7 @@ impl Course {
                 before = *end;
             }
         }
-        Ok(histogram)
+        histogram
     }
 
     /// Operations a second in each hundredth of the time.

@@ -113,9 +113,8 @@ struct Opened {
 fn open(call: &Call, shared: &Shared<'_>) -> Result<Opened, TrialError> {
     let recording = shared.recording;
     let Some(database) = recording.database_of(call.connection) else {
-        let library = shared.opening.library();
         return Ok(Opened {
-            connection: memory::open(library, recording, call.connection)?,
+            connection: memory::open(shared.opening, recording, call.connection)?,
             ending: Arc::default(),
             pages: None,
             has_settings: false,

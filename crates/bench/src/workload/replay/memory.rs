@@ -1,11 +1,11 @@
 //! Databases in memory: one for each connection, or one that several connections share under a name.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags};
 
 use super::source::Recording;
+use crate::target::sqlite::Opening;
 
 /// SQLite's VFS for databases in memory, which shares those whose names begin with a slash within a process.
 const VFS: &str = "memdb";
@@ -18,19 +18,23 @@ const SHARES_SINCE: (u32, u32) = (3, 36);
 /// # Errors
 /// SQLite's.
 pub(super) fn open(
-    library: &Arc<Library>,
+    opening: &Opening,
     recording: &Recording,
     connection: i64,
 ) -> Result<Connection, EngineError> {
+    let library = opening.library();
     match recording.shared_memory(connection) {
-        Some(name) if shares(library) => open_shared(library, &name),
+        Some(name) if shares(library) => open_shared(opening, &name),
         _ => Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None),
     }
 }
 
-fn open_shared(library: &Arc<Library>, name: &Path) -> Result<Connection, EngineError> {
-    let connection = Connection::open(library, name, OpenFlags::default(), Some(VFS))?;
-    connection.execute("PRAGMA busy_timeout = 60000")?;
+/// It waits as long as a connection to a file: an open read keeps commits waiting that the application's did not.
+fn open_shared(opening: &Opening, name: &Path) -> Result<Connection, EngineError> {
+    let connection = Connection::open(opening.library(), name, OpenFlags::default(), Some(VFS))?;
+    if let Some(patience) = opening.setting("busy_timeout") {
+        connection.execute(&format!("PRAGMA busy_timeout = {patience}"))?;
+    }
     Ok(connection)
 }
 
@@ -39,12 +43,12 @@ fn open_shared(library: &Arc<Library>, name: &Path) -> Result<Connection, Engine
 /// # Errors
 /// SQLite's.
 pub(super) fn hold(
-    library: &Arc<Library>,
+    opening: &Opening,
     recording: &Recording,
 ) -> Result<Vec<Connection>, EngineError> {
     let names = recording.shared_memories();
-    let names = names.iter().filter(|_| shares(library));
-    names.map(|name| open_shared(library, name)).collect()
+    let names = names.iter().filter(|_| shares(opening.library()));
+    names.map(|name| open_shared(opening, name)).collect()
 }
 
 fn shares(library: &Library) -> bool {

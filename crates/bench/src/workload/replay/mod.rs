@@ -296,7 +296,7 @@ fn by_threads(
         refuse_single_threaded(trial)?;
     }
     let opening = Opening::of(trial)?;
-    let _held = memory::hold(opening.library(), &script.recording)?;
+    let _held = memory::hold(&opening, &script.recording)?;
     let shared = Shared {
         recording: &script.recording,
         take: &script.take,
@@ -306,7 +306,7 @@ fn by_threads(
         ends_early: !script.recording.sets("wal_autocheckpoint"),
         speed: cast.speed,
         counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
-        times: Mutex::new(Times::of(cast.timed.into_iter())?),
+        times: Mutex::new(Times::of(cast.timed.into_iter())),
     };
     let (reports, elapsed) = processes::perform(&shared, (0..lanes).collect(), |gate| {
         let watch = gate.start_clock()?;

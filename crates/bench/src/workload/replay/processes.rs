@@ -55,7 +55,7 @@ pub(super) fn execute(
         note_use(&done, measured);
         let times = done.times.read()?;
         match &mut all {
-            Some(all) => all.add(&times)?,
+            Some(all) => all.add(&times),
             None => all = Some(times),
         }
         summary.add(done.report);
@@ -249,7 +249,7 @@ where
     let turns = part.turns.as_deref().map(Turns::open).transpose();
     let turns = turns.map_err(|error| TrialError::Measuring(error.to_string()))?;
     let opening = Opening::of(&trial)?;
-    let _held = memory::hold(opening.library(), &recording)?;
+    let _held = memory::hold(&opening, &recording)?;
     let shared = Shared {
         recording: &recording,
         take: &take,
@@ -259,7 +259,7 @@ where
         ends_early: !recording.sets("wal_autocheckpoint"),
         speed: part.speed,
         counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
-        times: Mutex::new(Times::of(part.timed.into_iter())?),
+        times: Mutex::new(Times::of(part.timed.into_iter())),
     };
     let reports = perform(&shared, part.lanes, |gate| act(gate, &shared, talk));
     if let (Err(_), Some(turns)) = (&reports, &shared.turns) {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::error::TrialError;
 use crate::locks::locked;
 use crate::measure::LatencyHistogram;
 
@@ -30,33 +29,25 @@ pub(super) struct Times {
 
 impl Times {
     /// Of nothing yet, with these normalised statements apart.
-    ///
-    /// # Errors
-    /// A histogram cannot be made.
-    pub(super) fn of(forms: impl Iterator<Item = i64>) -> Result<Times, TrialError> {
-        let of_forms = forms.map(|form| Ok((form, LatencyHistogram::new()?)));
-        Ok(Times {
+    pub(super) fn of(forms: impl Iterator<Item = i64>) -> Times {
+        Times {
             statements: 0,
             transactions: 0,
-            latency: LatencyHistogram::new()?,
-            of_forms: of_forms.collect::<Result<_, TrialError>>()?,
-        })
+            latency: LatencyHistogram::new(),
+            of_forms: forms.map(|it| (it, LatencyHistogram::new())).collect(),
+        }
     }
 
     /// Adds those of another process.
-    ///
-    /// # Errors
-    /// Histograms cannot be added.
-    pub(super) fn add(&mut self, other: &Times) -> Result<(), TrialError> {
+    pub(super) fn add(&mut self, other: &Times) {
         self.statements += other.statements;
         self.transactions += other.transactions;
-        self.latency.add(&other.latency)?;
+        self.latency.add(&other.latency);
         for (form, latency) in &mut self.of_forms {
             if let Some(other) = other.of_forms.get(form) {
-                latency.add(other)?;
+                latency.add(other);
             }
         }
-        Ok(())
     }
 
     fn note(&mut self, timed: Timed) {

@@ -69,7 +69,7 @@ fn run_queries(
     sets: &[Set],
 ) -> Result<(Vec<Answer>, Measured), TrialError> {
     let mut query = Query::prepare(connection, parameters)?;
-    let mut histogram = LatencyHistogram::new()?;
+    let mut histogram = LatencyHistogram::new();
     let mut windows = Windows::new(parameters.queries, 1, parameters.stop_after);
     let mut answers = Vec::new();
     let watch = Stopwatch::start()?;

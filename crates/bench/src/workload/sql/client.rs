@@ -234,10 +234,21 @@ impl<'c> Client<'c> {
             })
         };
         match &script.operations[at] {
-            Op::Run(statement) => return self.run(number, *statement).map(|()| None),
+            Op::Run(statement) => {
+                let statement = *statement;
+                return match self.journal {
+                    None => self.run(number, statement),
+                    Some(_) => self.run_noted(number, statement),
+                }
+                .map(|()| None);
+            }
             Op::Set(slot, value) => {
-                let value = value.evaluate(variables, prng).map_err(failed)?;
-                variables.set(*slot, value);
+                let evaluated = value.evaluate(variables, prng).map_err(failed)?;
+                variables.set(*slot, evaluated);
+                // The time is then a part of the next statement's: reading the clock would take longer.
+                if value.is_quick() {
+                    return Ok(None);
+                }
             }
             Op::Unless(condition, to) => {
                 if !condition.is_true(variables, prng).map_err(failed)? {
@@ -257,25 +268,33 @@ impl<'c> Client<'c> {
         Ok(None)
     }
 
+    /// Executes a statement and notes it in the journal.
+    #[cold]
+    fn run_noted(&mut self, script: usize, number: usize) -> Result<(), Hindered> {
+        let (text, prompt) = (
+            &self.job.suite.scripts[script],
+            &self.scripts[script].statements[number],
+        );
+        let statement = &text.statements[number];
+        let noted = Executed {
+            sql: statement.sql.clone(),
+            values: prompt.values(&self.variables),
+            location: format!("{}:{}", text.file, statement.line),
+            changes: -self.connection.total_changes(),
+        };
+        let outcome = self.run(script, number);
+        let changes = noted.changes + self.connection.total_changes();
+        let journal = self.journal.get_or_insert_default();
+        journal.push(Executed { changes, ..noted });
+        outcome
+    }
+
     /// Executes a statement.
+    #[inline]
     fn run(&mut self, script: usize, number: usize) -> Result<(), Hindered> {
         let prompt = &mut self.scripts[script].statements[number];
-        let noted = self.journal.as_ref().map(|_| {
-            let statement = &self.job.suite.scripts[script].statements[number];
-            let file = &self.job.suite.scripts[script].file;
-            Executed {
-                sql: statement.sql.clone(),
-                values: prompt.values(&self.variables),
-                location: format!("{file}:{}", statement.line),
-                changes: -self.connection.total_changes(),
-            }
-        });
         let start = self.last.unwrap_or_else(|| Monotonic.now());
         let executed = prompt.execute(self.connection, &mut self.variables, self.tallies);
-        if let Some((journal, noted)) = self.journal.as_mut().zip(noted) {
-            let changes = noted.changes + self.connection.total_changes();
-            journal.push(Executed { changes, ..noted });
-        }
         if self.job.parameters.prepare == Preparing::Each {
             prompt.finalize();
         }
@@ -325,7 +344,7 @@ impl Operator for Client<'_> {
     fn take_parts(&mut self) -> Result<Vec<PartReport>, TrialError> {
         let mut parts = Vec::new();
         for (script, prepared) in self.job.suite.scripts.iter().zip(&mut self.scripts) {
-            let latency = std::mem::replace(&mut prepared.latency, LatencyHistogram::new()?);
+            let latency = std::mem::replace(&mut prepared.latency, LatencyHistogram::new());
             parts.push(PartReport {
                 name: script.name.clone(),
                 latency: latency.latency()?,
@@ -357,7 +376,7 @@ impl<'c> Prepared<'c> {
         }
         Ok(Prepared {
             statements,
-            latency: LatencyHistogram::new()?,
+            latency: LatencyHistogram::new(),
         })
     }
 }

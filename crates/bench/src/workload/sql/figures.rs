@@ -80,12 +80,12 @@ impl Part {
         report: &'r PartReport,
     ) -> Result<&'m mut Part, TrialError> {
         let empty = Part {
-            latency: LatencyHistogram::new()?,
+            latency: LatencyHistogram::new(),
             counters: None,
         };
         let part = parts.entry(&report.name).or_insert(empty);
         if part.counters.is_none() && report.counters.is_some() {
-            part.latency = LatencyHistogram::new()?;
+            part.latency = LatencyHistogram::new();
         }
         Ok(part)
     }
@@ -97,6 +97,7 @@ impl Part {
         if let Some(counters) = report.counters {
             self.counters.get_or_insert_default().add(counters);
         }
-        self.latency.add(&LatencyHistogram::read(&report.latency)?)
+        self.latency.add(&LatencyHistogram::read(&report.latency)?);
+        Ok(())
     }
 }

@@ -32,15 +32,12 @@ pub(super) enum Wrong {
     Rows(u64),
     /// A parameter of the statement is none of the script.
     Parameter(String),
-    /// The measuring itself failed.
-    Trial(TrialError),
 }
 
 impl Wrong {
     /// As the error of a file and line.
     pub(super) fn at(self, file: &str, line: usize) -> TrialError {
         let why = match self {
-            Wrong::Trial(error) => return error,
             Wrong::Engine(error) => said(&error),
             Wrong::Rows(rows) => format!("\\gset needs one row, but the query returned {rows}"),
             Wrong::Parameter(name) => format!("the parameter {name} has no value"),
@@ -75,7 +72,7 @@ impl<'c> Prompt<'c> {
             statement: None,
             bindings: None,
             gset: gset.to_vec(),
-            latency: LatencyHistogram::new().map_err(Wrong::Trial)?,
+            latency: LatencyHistogram::new(),
             counters: Counters::default(),
             tally: Tally::of(statement),
         };
@@ -162,7 +159,7 @@ impl<'c> Prompt<'c> {
     /// What became of it since this was asked last.
     pub(super) fn report(&mut self, name: &str) -> Result<PartReport, TrialError> {
         self.finalize();
-        let latency = std::mem::replace(&mut self.latency, LatencyHistogram::new()?);
+        let latency = std::mem::replace(&mut self.latency, LatencyHistogram::new());
         Ok(PartReport {
             name: name.to_owned(),
             latency: latency.latency()?,

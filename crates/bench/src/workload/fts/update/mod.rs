@@ -195,7 +195,7 @@ impl Work {
         Ok(Work {
             active: Duration::ZERO,
             cpu: CpuTime::default(),
-            histogram: LatencyHistogram::new()?,
+            histogram: LatencyHistogram::new(),
         })
     }
 
