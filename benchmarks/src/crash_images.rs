@@ -28,6 +28,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
             images,
             image_bytes: None,
             second_crash_every: 16,
+            interruptions: 1,
             seed: Seed(1),
             engine: Source::Embedded,
             script: None,

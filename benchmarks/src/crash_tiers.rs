@@ -59,6 +59,7 @@ fn plan(variants: &[CrashSettings], images: usize, seed: u64) -> Plan {
         images,
         image_bytes: None,
         second_crash_every: 16,
+        interruptions: 1,
         seed: Seed(seed),
         engine: Source::Embedded,
         script: None,

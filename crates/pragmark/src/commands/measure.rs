@@ -464,7 +464,7 @@ pub(super) fn run_args_of(
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::{is_mistake, joined};
 
     #[test]
     fn what_sqlite_says_of_a_statement_tells_a_mistake_in_it_from_trouble_with_the_database() {
