@@ -152,9 +152,11 @@ fn what_an_earlier_search_recommends_is_not_chosen_where_it_breaks_a_constraint(
     let mut plan = plan(parent.path(), 4.0);
     let tuning = plan.experiments[0].tuning.as_mut().unwrap();
     let earlier = vec![0, 1, 0, 0];
+    let space = tuning.space.clone();
+    let no_trials = (&space, &[][..]);
     **tuning = TuningPlan {
         constraints: vec![Constraint::parsed("size <= 1.1").unwrap()],
-        ..tuning.as_ref().clone().after(earlier)
+        ..(tuning.as_ref().clone()).after(earlier, no_trials, &Settings::new())
     };
     let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment()).unwrap();
     go(&folder);
