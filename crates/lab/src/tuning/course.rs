@@ -11,18 +11,11 @@ use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use crate::stats::{detectable_difference, median};
 use crate::trial::{Measured, Outcome};
 
-/// Trials of the current settings' length that are put aside for what comes after the search: ablation in seven
-/// rounds of up to six settings and two baselines, and as many rounds of the recommendation.
-const PUT_ASIDE: f64 = ROUNDS * 8.0 + CONFIRMATION;
-
-/// Those for the rounds of the recommendation alone.
-pub(super) const CONFIRMATION: f64 = ROUNDS * PER_ROUND;
+/// Trials of the search's length that are put aside for ablation: seven rounds of up to six settings and two baselines.
+const ABLATION: f64 = ROUNDS * 8.0;
 
 /// Rounds of each part after the search, if there is time.
 const ROUNDS: f64 = 7.0;
-
-/// Trials of a round of the recommendation: with SQLite's defaults and two baselines.
-const PER_ROUND: f64 = 4.0;
 
 /// The largest part of a time limit that is put aside.
 const LARGEST_SHARE: f64 = 0.45;
@@ -295,11 +288,11 @@ impl SearchCourse {
     /// The shortest time limit in which the screen and the fewest rounds of a recommendation can be measured, in seconds, where
     /// the limit of the run was too short for the screen.
     pub fn needed_s(&self) -> Option<f64> {
-        let trials = (SCREEN_BLOCKS * (PER_BLOCK + 1)) as f64 + CONFIRMATION;
+        let trials = (SCREEN_BLOCKS * (PER_BLOCK + 1)) as f64;
         let last = self.trials.iter().map(|trial| trial.place.0).max()?;
         let has_ended = self.of_block(last) > PER_BLOCK && !self.goes_on(last + 1);
         let is_too_short = has_ended && !self.is_screened() && self.current_cost().is_some();
-        is_too_short.then(|| trials * self.trial_s().unwrap_or(0.0))
+        is_too_short.then(|| trials * self.trial_s().unwrap_or(0.0) + self.confirmation_s())
     }
 
     /// What the trials so far say of all configurations.
@@ -358,7 +351,7 @@ impl SearchCourse {
         let trial_s = self.trial_s().filter(|_| screened)?;
         let noise = self.expectation()?.cost.noise();
         let put_aside_s = self.put_aside_s(trial_s);
-        let affordable = put_aside_s.map_or(ROUNDS, |it| ROUNDS.min(it / (PER_ROUND * trial_s)));
+        let affordable = put_aside_s.map_or(ROUNDS, |it| ROUNDS.min(it / self.round_s()));
         let rounds = affordable as usize;
         // A difference of two trials has the noise of both.
         let sd = std::f64::consts::SQRT_2 * noise;
@@ -375,7 +368,34 @@ impl SearchCourse {
             0 => 0.0,
             changes => ROUNDS * (changes + 2) as f64,
         };
-        Some(((PUT_ASIDE + advice) * trial_s).min(LARGEST_SHARE * self.budget_s?))
+        let put_aside_s = (ABLATION + advice) * trial_s + self.confirmation_s();
+        Some(put_aside_s.min(LARGEST_SHARE * self.budget_s?))
+    }
+
+    /// The time for the rounds of the recommendation, in seconds.
+    pub(super) fn confirmation_s(&self) -> f64 {
+        ROUNDS * self.round_s()
+    }
+
+    /// The time of a round of the recommendation, in seconds: with the current settings twice, SQLite's defaults and what an
+    /// earlier search recommends. The current settings and the defaults may take many times as long as most trials of a search.
+    fn round_s(&self) -> f64 {
+        let trial_s = self.trial_s().unwrap_or(0.0);
+        let current_s = self.current_s(u32::MAX).unwrap_or(trial_s);
+        let TuningPlan {
+            current, defaults, ..
+        } = &self.tuning;
+        let of_defaults = self
+            .trials
+            .iter()
+            .filter(|it| it.configuration == *defaults);
+        let of_defaults: Vec<f64> = of_defaults.map(|trial| trial.wall_s).collect();
+        let defaults_s = match defaults == current {
+            true => 0.0,
+            false => median(&of_defaults).unwrap_or(current_s),
+        };
+        let earlier_s = self.tuning.earlier.as_ref().map_or(0.0, |_| trial_s);
+        2.0 * current_s + defaults_s + earlier_s + trial_s
     }
 
     /// The time that is left for what comes after the search, in seconds; none where no limit was set.

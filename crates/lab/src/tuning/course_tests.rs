@@ -117,3 +117,23 @@ fn a_search_does_not_begin_where_its_record_could_not_be_read_again() {
     let Ambiguous(label) = course.next_block().unwrap_err();
     assert!(label.contains("f1=0"), "{label}");
 }
+
+#[test]
+fn time_is_left_for_rounds_of_current_settings_that_are_far_slower_than_what_is_tried() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    plan.budget_s = Some(45.0 * CURRENT_S);
+    let tuning = plan.experiments[0].tuning.clone().unwrap();
+    let mut course = SearchCourse::of(&plan).unwrap();
+    while let Some(block) = course.next_block().unwrap() {
+        for slot in &block.slots {
+            let label = &block.planned.variants[slot.variant].label;
+            let cost = surface.cost(&tuning.configuration(label).unwrap()).powi(4);
+            course.add(&record(&block, slot, cost * CURRENT_S));
+        }
+    }
+    assert!(course.trial_s().unwrap() < 0.5 * CURRENT_S);
+    // Seven rounds with two trials of the current settings each, which is what nothing else may use.
+    assert!(course.confirmation_s() > 7.0 * 2.0 * CURRENT_S);
+    assert!(course.left_s().unwrap() > course.confirmation_s());
+}

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::advice::{Advice, Advised};
 use super::compared::compared;
 use super::contribution::Contribution;
-use super::course::{CONFIRMATION, SearchCourse};
+use super::course::SearchCourse;
 use super::limits::{Confirmed, Constrained, Moved};
 use super::search::Seen;
 use super::settled::{Interaction, Settled, Unchanged, interactions};
@@ -176,8 +176,7 @@ impl Tuning {
 
     /// The time after the search for everything but the rounds of the recommendation, in seconds.
     fn left_besides_rounds_s(&self) -> Option<f64> {
-        let trial_s = self.course.trial_s().unwrap_or(0.0);
-        Some(self.course.left_s()? - CONFIRMATION * trial_s)
+        Some(self.course.left_s()? - self.course.confirmation_s())
     }
 
     /// A part of the run besides the search, with its first variants as far as there is time.
