@@ -85,29 +85,6 @@ fn rows(measured: &Measured, title: &str) -> Vec<String> {
     })
 }
 
-/// A transaction that has read one table of a database in memory, while another connection writes another table.
-const READ_IN_MEMORY: &str = r#"
-import sqlite3
-def connect():
-    return sqlite3.connect("file:cache?mode=memory&cache=shared", uri=True, isolation_level=None)
-a, b = connect(), connect()
-a.execute("CREATE TABLE one(x)"); a.execute("CREATE TABLE two(x)")
-a.execute("BEGIN"); a.execute("SELECT * FROM one").fetchall()
-b.execute("INSERT INTO two VALUES (1)")
-a.execute("COMMIT")
-for i in range(60): b.execute("SELECT ?", (i,)).fetchall()
-"#;
-
-#[test]
-fn a_commit_in_memory_that_an_open_read_keeps_waiting_fails_after_the_busy_timeout() {
-    let Some(recorded) = Recorded::python(READ_IN_MEMORY) else {
-        return;
-    };
-    let measured = recorded.replay(&[("busy_timeout", 50_i64.into())]).unwrap();
-    let agreeing = measured.metrics["agreement_percent"];
-    assert!((95.0..100.0).contains(&agreeing), "{agreeing}");
-}
-
 /// Four processes with reads, full-text search, transactions whose writes depend on what they read, rollbacks, and
 /// errors.
 const PROCESSES: &str = r#"
