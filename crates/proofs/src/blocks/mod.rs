@@ -1,7 +1,7 @@
 //! SQLite on a real file system, on a disk that loses power: whether the storage models say what really happens.
 //!
-//! A file system of the kernel is made on a disk in user space ([`device`]), which notes each write and each flush. SQLite
-//! works on it. Then the disk is cut off at many moments, with and without what its cache held ([`cache`]); what is left is
+//! A file system of the kernel is made on a disk in user space (`device`), which notes each write and each flush. SQLite
+//! works on it. Then the disk is cut off at many moments, with and without what its cache held (`cache`); what is left is
 //! mounted, so that the file system recovers; the engine recovers the database, and what it holds is compared with every
 //! commit, as with the images of storage models.
 
