@@ -15,6 +15,9 @@ use crate::words::{NOT_MEASURED, UNCRASHED, class_mark, loss_short, tier_legend}
 /// More engines than these are compared by the table alone, and not pair by pair.
 pub(super) const FEW: usize = 4;
 
+/// What the table says.
+const TITLE: &str = "What each version of SQLite could lose";
+
 /// What settings lose with an engine, without counts: versions write in another order, so counts differ where nothing is
 /// better or worse.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +70,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let table = table(&settings, &alike, &version);
     let items = alike.iter().filter(|it| it.engines.len() > 2);
     let items = items.map(|it| Item::new(members(it)));
-    [Block::table(table), Block::small(legend)]
+    let heading = Block::small(format!("{TITLE}:"));
+    [heading, Block::table(table), Block::small(legend)]
         .into_iter()
         .chain(Block::list(items))
         .collect()
@@ -123,11 +127,7 @@ fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> 
     };
     Table {
         dense: true,
-        ..Table::new(
-            "What each version of SQLite could lose",
-            columns,
-            settings.iter().enumerate().map(row),
-        )
+        ..Table::new(TITLE, columns, settings.iter().enumerate().map(row))
     }
 }
 

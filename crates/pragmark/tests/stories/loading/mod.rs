@@ -223,7 +223,6 @@ fn assert_nothing_was_left(laboratory: &Laboratory) {
 #[test]
 fn wrong_options_leave_nothing_behind() {
     let laboratory = towns_and_unusable_files();
-    let skip = ["--unique", "id", "--on-error", "skip"];
     for (options, exit, complaints) in [
         (
             &["--type", "nmae=TEXT"][..],
@@ -234,10 +233,10 @@ fn wrong_options_leave_nothing_behind() {
         (&["--page-size", "1000"], 2, &["power of two"]),
         (&["--not-null", "nothing"], 2, &["no column nothing"]),
         (
-            &[&skip[..], &["--strategy", "pages"]].concat(),
+            &["--upsert", "id", "--strategy", "pages"],
             3,
             &[
-                "the load strategy `pages` cannot do this: duplicate rows are to be skipped",
+                "the load strategy `pages` cannot do this: duplicate rows are to be ignored or to update others",
                 "--strategy",
             ],
         ),
