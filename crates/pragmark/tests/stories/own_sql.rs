@@ -219,12 +219,12 @@ fn mistakes_are_named_before_anything_is_measured() {
         ),
         (
             &["--db", "app.db", "-c", "SELEC 1"],
-            3,
+            2,
             "sql:1: near \"SELEC\": syntax error",
         ),
         (
             &["--db", "app.db", "-c", "SELECT :nothing"],
-            3,
+            2,
             "the parameter :nothing has no value",
         ),
     ] {

@@ -53,6 +53,10 @@ const WAYS: &[(&str, Way)] = &[
         Not("it needs an engine that was built: stories/engines"),
     ),
     (
+        "pragmark crash --every-version",
+        Not("it compiles every version of SQLite, which takes minutes"),
+    ),
+    (
         "libsqlite3.so",
         Not("it needs a library at that path: stories/crashes"),
     ),
