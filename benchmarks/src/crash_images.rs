@@ -1,8 +1,6 @@
 //! Crash images judged per second, by one thread.
 
-use crash::{CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Synchronous, measure};
-use engine::Source;
-use lab::seed::Seed;
+use crash::{CrashSettings, JournalMode, Model, Plan, Progress, Synchronous, measure};
 
 use crate::Failure;
 
@@ -15,27 +13,8 @@ pub fn run(images: usize) -> Result<(), Failure> {
         (JournalMode::Delete, Synchronous::Off),
         (JournalMode::Wal, Synchronous::Off),
     ] {
-        let variant = CrashSettings {
-            journal_mode,
-            synchronous,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        };
-        let plan = Plan {
-            variants: vec![variant],
-            models: Model::ALL.to_vec(),
-            images,
-            image_bytes: None,
-            second_crash_every: 16,
-            interruptions: 1,
-            seed: Seed(1),
-            engine: Source::Embedded,
-            script: None,
-            beginning: None,
-            threads: 1,
-            isolation: crash::Isolation::default(),
-        };
+        let variant = CrashSettings::new(journal_mode, synchronous);
+        let plan = Plan::new(vec![variant], Model::ALL.to_vec(), images);
         let matrix = measure(&plan, &Progress::default())?;
         println!(
             "{variant}: {:.0} images/s, {:.0} recoveries/s on one thread ({} images of databases up to {} \

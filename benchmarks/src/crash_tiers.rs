@@ -6,7 +6,6 @@ use crash::{
     Cell, CrashSettings, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Synchronous,
     measure,
 };
-use engine::Source;
 use lab::seed::Seed;
 use lab::tier::Loss;
 
@@ -54,18 +53,9 @@ fn settings(page_size: u32) -> Vec<CrashSettings> {
 
 fn plan(variants: &[CrashSettings], images: usize, seed: u64) -> Plan {
     Plan {
-        variants: variants.to_vec(),
-        models: Model::ALL.to_vec(),
-        images,
-        image_bytes: None,
-        second_crash_every: 16,
-        interruptions: 1,
         seed: Seed(seed),
-        engine: Source::Embedded,
-        script: None,
-        beginning: None,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        isolation: crash::Isolation::default(),
+        ..Plan::new(variants.to_vec(), Model::ALL.to_vec(), images)
     }
 }
 

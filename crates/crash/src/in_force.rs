@@ -205,16 +205,10 @@ pub(crate) fn judged_by(spans: &[Span], variant: &CrashSettings) -> Vec<CrashSet
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{JournalMode, LockingMode};
+    use crate::settings::JournalMode;
 
     fn settings(synchronous: Synchronous) -> CrashSettings {
-        CrashSettings {
-            journal_mode: JournalMode::Wal,
-            synchronous,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        }
+        CrashSettings::new(JournalMode::Wal, synchronous)
     }
 
     #[test]

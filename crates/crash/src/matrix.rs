@@ -60,6 +60,27 @@ pub struct Plan {
 pub const FEWEST: usize = 200;
 
 impl Plan {
+    /// How often a recovery is crashed as well, unless stated: of 16 images one.
+    pub const SECOND_CRASH_EVERY: u64 = 16;
+
+    /// So many images of the built-in workload with the built-in engine, on one thread.
+    pub fn new(variants: Vec<CrashSettings>, models: Vec<Model>, images: usize) -> Plan {
+        Plan {
+            variants,
+            models,
+            images,
+            image_bytes: None,
+            second_crash_every: Plan::SECOND_CRASH_EVERY,
+            interruptions: 1,
+            seed: Seed(1),
+            engine: Source::Embedded,
+            script: None,
+            beginning: None,
+            threads: 1,
+            isolation: Isolation::default(),
+        }
+    }
+
     /// How many images to sample of a recording. An image holds at most what was written, and judging it takes as long.
     fn images_of(&self, recording: &Recording) -> usize {
         let written = recording.trace.written().max(1);

@@ -65,6 +65,17 @@ pub struct CrashSettings {
 }
 
 impl CrashSettings {
+    /// These two, with SQLite's defaults for the others.
+    pub fn new(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings {
+        CrashSettings {
+            journal_mode,
+            synchronous,
+            locking_mode: LockingMode::Normal,
+            page_size: 4096,
+            powersafe_overwrite: true,
+        }
+    }
+
     /// Whether SQLite, with what these settings declare of the device, takes into account what a model
     /// lets happen (see [`Model::is_within_assumptions`]).
     pub fn assumes(&self, model: Model) -> bool {

@@ -4,11 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Library, Source};
-use lab::seed::Seed;
 use lab::tier::Loss;
 use pragmark_crash::{
-    CrashSettings, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Script, Synchronous,
-    measure,
+    CrashSettings, JournalMode, Matrix, Model, Plan, Progress, Script, Synchronous, measure,
 };
 
 /// What crashes do to a script with these settings; attached databases have the defaults, DELETE and FULL, which can lose
@@ -16,24 +14,13 @@ use pragmark_crash::{
 fn crashed(text: &str, journal_mode: JournalMode, synchronous: Synchronous) -> Matrix {
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());
     let plan = Plan {
-        variants: vec![CrashSettings {
-            journal_mode,
-            synchronous,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        }],
-        models: vec![Model::Kill, Model::Reorder],
-        images: 1_000,
-        image_bytes: None,
-        second_crash_every: 16,
-        interruptions: 1,
-        seed: Seed(1),
-        engine: Source::Embedded,
         script: Some(Script::parse(&library, Path::new("mine.sql"), text).unwrap()),
-        beginning: None,
         threads: 2,
-        isolation: Default::default(),
+        ..Plan::new(
+            vec![CrashSettings::new(journal_mode, synchronous)],
+            vec![Model::Kill, Model::Reorder],
+            1_000,
+        )
     };
     measure(&plan, &Progress::default()).unwrap()
 }

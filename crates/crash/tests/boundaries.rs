@@ -2,11 +2,10 @@
 //! keeps its promises there, and the laboratory must not say otherwise.
 
 use engine::{Connection, Library, OpenFlags, Source};
-use lab::seed::Seed;
 use lab::tier::Loss;
 use pragmark_crash::{
-    Beginning, CrashSettings, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Script,
-    Synchronous, measure,
+    Beginning, CrashSettings, JournalMode, Matrix, Model, Plan, Progress, Script, Synchronous,
+    measure,
 };
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -26,24 +25,15 @@ fn crashed(
 ) -> Matrix {
     let library = Library::load(&Source::Embedded).unwrap();
     let plan = Plan {
-        variants: vec![CrashSettings {
-            journal_mode,
-            synchronous,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        }],
-        models: vec![Model::Kill, Model::Ext4Ordered, Model::Reorder, Model::Torn],
-        images: 200,
-        image_bytes: None,
-        second_crash_every: 16,
         interruptions: 2,
-        seed: Seed(1),
-        engine: Source::Embedded,
         script: Some(Script::parse(&library, Path::new("mine.sql"), text).unwrap()),
         beginning: beginning.map(|path| Beginning::of(&[path], 50).unwrap()),
         threads: 2,
-        isolation: Default::default(),
+        ..Plan::new(
+            vec![CrashSettings::new(journal_mode, synchronous)],
+            vec![Model::Kill, Model::Ext4Ordered, Model::Reorder, Model::Torn],
+            200,
+        )
     };
     measure(&plan, &Progress::default()).unwrap()
 }

@@ -4,8 +4,8 @@ use engine::{Connection, Library, OpenFlags, Source, Value};
 use lab::seed::Seed;
 use lab::tier::{Loss, Promise};
 use pragmark_crash::{
-    Act, Beginning, Cell, CrashError, CrashSettings, Execution, FEWEST, JournalMode, LockingMode,
-    Matrix, Model, Plan, Progress, Script, Synchronous, Witness, measure, write_witnesses,
+    Act, Beginning, Cell, CrashError, CrashSettings, Execution, FEWEST, JournalMode, Matrix, Model,
+    Plan, Progress, Script, Synchronous, Witness, measure, write_witnesses,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,13 +19,7 @@ const MODELS: [Model; 5] = [
 ];
 
 fn settings(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings {
-    CrashSettings {
-        journal_mode,
-        synchronous,
-        locking_mode: LockingMode::Normal,
-        page_size: 4096,
-        powersafe_overwrite: true,
-    }
+    CrashSettings::new(journal_mode, synchronous)
 }
 
 fn library() -> Arc<Library> {
@@ -72,18 +66,10 @@ fn script(text: &str) -> Script {
 
 fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSettings) -> Plan {
     Plan {
-        variants: vec![variant],
-        models: MODELS.to_vec(),
-        images: 400,
-        image_bytes: None,
-        second_crash_every: 16,
-        interruptions: 1,
-        seed: Seed(1),
-        engine: Source::Embedded,
         script,
         beginning,
         threads: 2,
-        isolation: Default::default(),
+        ..Plan::new(vec![variant], MODELS.to_vec(), 400)
     }
 }
 

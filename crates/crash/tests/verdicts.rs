@@ -5,35 +5,19 @@ use engine::Source;
 use lab::seed::Seed;
 use lab::tier::{Counts, Loss};
 use pragmark_crash::{
-    Cell, CrashError, CrashSettings, JournalMode, LockingMode, Matrix, Model, Occasion, Plan,
-    Progress, Recording, Sandbox, Script, Synchronous, Violation, measure, write_witnesses,
+    Cell, CrashError, CrashSettings, JournalMode, Matrix, Model, Occasion, Plan, Progress,
+    Recording, Sandbox, Script, Synchronous, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
 fn variant(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings {
-    CrashSettings {
-        journal_mode,
-        synchronous,
-        locking_mode: LockingMode::Normal,
-        page_size: 4096,
-        powersafe_overwrite: true,
-    }
+    CrashSettings::new(journal_mode, synchronous)
 }
 
 fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
     Plan {
-        variants,
-        models: models.to_vec(),
-        images,
-        image_bytes: None,
-        second_crash_every: 16,
-        interruptions: 1,
-        seed: Seed(1),
-        engine: Source::Embedded,
-        script: None,
-        beginning: None,
         threads: 2,
-        isolation: Default::default(),
+        ..Plan::new(variants, models.to_vec(), images)
     }
 }
 

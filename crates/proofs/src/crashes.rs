@@ -152,18 +152,12 @@ impl Crashes {
         workload: Workload,
     ) -> Result<Vec<Cell>, CrashError> {
         let plan = Plan {
-            variants: vec![variant],
-            models: MODELS.to_vec(),
-            images: self.images,
-            image_bytes: None,
             second_crash_every: SECOND_CRASH_EVERY,
-            interruptions: 1,
             seed: self.seed,
             engine: engine.clone(),
             script: workload.script(),
-            beginning: None,
             threads: self.threads,
-            isolation: crash::Isolation::default(),
+            ..Plan::new(vec![variant], MODELS.to_vec(), self.images)
         };
         Ok(measure(&plan, &Progress::default())?.cells)
     }

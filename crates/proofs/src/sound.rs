@@ -49,18 +49,17 @@ pub fn look_for_alarms(
         };
         let share = (wanted - seen.images).div_ceil(cells);
         let plan = Plan {
-            variants: variants.clone(),
-            models: MODELS.to_vec(),
-            images: (share as usize).clamp(100, IMAGES_OF_A_ROUND),
-            image_bytes: None,
             second_crash_every: 8,
             interruptions: 2,
             seed: Seed(seed).child("no false alarm").nth(seen.rounds),
             engine: engine.clone(),
             script: workload.script(),
-            beginning: None,
             threads,
-            isolation: crash::Isolation::default(),
+            ..Plan::new(
+                variants.clone(),
+                MODELS.to_vec(),
+                (share as usize).clamp(100, IMAGES_OF_A_ROUND),
+            )
         };
         let matrix = measure(&plan, &Progress::default())?;
         seen.images += matrix.images;

@@ -184,8 +184,7 @@ fn turns() -> Script {
 mod tests {
     use super::*;
     use crate::crashes::{MODELS, settings};
-    use crash::{Isolation, Plan, Progress, measure};
-    use engine::Source;
+    use crash::{Plan, Progress, measure};
     use lab::seed::Seed;
     use lab::tier::Loss;
 
@@ -196,18 +195,15 @@ mod tests {
         for workload in Workload::ALL {
             let safe = ["delete/extra", "wal/full"];
             let plan = Plan {
-                variants: safe.into_iter().filter_map(settings).collect(),
-                models: MODELS.to_vec(),
-                images: 150,
-                image_bytes: None,
-                second_crash_every: 16,
                 interruptions: 2,
                 seed: Seed(3),
-                engine: Source::Embedded,
                 script: workload.script(),
-                beginning: None,
                 threads: 2,
-                isolation: Isolation::default(),
+                ..Plan::new(
+                    safe.into_iter().filter_map(settings).collect(),
+                    MODELS.to_vec(),
+                    150,
+                )
             };
             for cell in measure(&plan, &Progress::default()).unwrap().cells {
                 let losses = cell.safety.whole();

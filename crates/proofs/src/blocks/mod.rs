@@ -254,18 +254,11 @@ fn recovered(library: &Arc<Library>, database: &Path) -> Result<Content, String>
 /// Those of measuring.
 pub fn modelled(settings: &CrashSettings, seed: Seed) -> Result<Vec<(Model, Losses)>, CrashError> {
     let plan = Plan {
-        variants: vec![*settings],
-        models: COMPARED.to_vec(),
-        images: MODEL_IMAGES,
-        image_bytes: None,
         second_crash_every: 0,
         interruptions: 0,
         seed,
-        engine: Source::Embedded,
         script: Some(workload(settings)),
-        beginning: None,
-        threads: 1,
-        isolation: crash::Isolation::default(),
+        ..Plan::new(vec![*settings], COMPARED.to_vec(), MODEL_IMAGES)
     };
     let cells = measure(&plan, &Progress::default())?.cells;
     let all = cells.into_iter();

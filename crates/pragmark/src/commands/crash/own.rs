@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::crash::{
-    Beginning, CrashError, CrashSettings, JournalMode, LockingMode, Recording, Sandbox, Script,
-    Synchronous,
+    Beginning, CrashError, CrashSettings, JournalMode, Recording, Sandbox, Script, Synchronous,
 };
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::record::{EngineRecord, RunPlan, engine_to_load};
@@ -52,13 +51,7 @@ pub(super) fn check(
     let failure = |error| failure(error, args);
     let mut sandbox = Sandbox::new(&source).map_err(failure)?;
     for (journal_mode, synchronous) in CHECKED {
-        let settings = CrashSettings {
-            journal_mode,
-            synchronous,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        };
+        let settings = CrashSettings::new(journal_mode, synchronous);
         let beginning = beginning.as_ref();
         let recorded = Recording::make(&mut sandbox, &settings, &script, beginning, plan.seed);
         if let Ok(recording) = recorded.map_err(failure)? {
