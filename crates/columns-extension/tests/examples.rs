@@ -3,24 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn next_to_the_tests(name: &str) -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let directory = program.parent().unwrap();
-    [directory, directory.parent().unwrap()]
-        .iter()
-        .map(|directory| directory.join(name))
-        .find(|path| path.exists())
-        .unwrap_or_else(|| panic!("{name} is not next to {}", program.display()))
-}
-
-fn extension() -> PathBuf {
-    next_to_the_tests(&format!(
-        "{}pragmark_columns{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    ))
-}
-
 fn example(name: &str) -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     crates.parent().unwrap().join("examples/columns").join(name)
@@ -50,7 +32,10 @@ fn the_example_in_c_inserts_a_batch() {
         .output()
         .unwrap();
     printed(&compiled);
-    let output = Command::new(&program).arg(extension()).output().unwrap();
+    let output = Command::new(&program)
+        .arg(testing::shared_library("pragmark_columns"))
+        .output()
+        .unwrap();
     assert_eq!(printed(&output), "1|Ada\n2|NULL\n3|Grace\n");
 }
 
@@ -73,7 +58,7 @@ fn the_example_in_python_inserts_a_stream() {
     }
     let output = Command::new(&python)
         .arg(example("insert.py"))
-        .arg(extension())
+        .arg(testing::shared_library("pragmark_columns"))
         .output()
         .unwrap();
     assert_eq!(printed(&output), "1|Ada|0.5\n2|NULL|1.5\n3|Grace|NULL\n");
@@ -81,7 +66,10 @@ fn the_example_in_python_inserts_a_stream() {
 
 #[test]
 fn the_example_in_rust_inserts_a_batch() {
-    let program = next_to_the_tests("examples/insert");
-    let output = Command::new(program).arg(extension()).output().unwrap();
+    let program = testing::built("examples/insert");
+    let output = Command::new(program)
+        .arg(testing::shared_library("pragmark_columns"))
+        .output()
+        .unwrap();
     assert_eq!(printed(&output), "1|Ada\n2|NULL\n3|Grace\n");
 }

@@ -1,23 +1,7 @@
 //! The module in Python, with the libraries that are installed there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// The shared library, which cargo builds next to the test program.
-fn library() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let directory = program.parent().unwrap();
-    let name = format!(
-        "{}_pragmark{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    );
-    [directory, directory.parent().unwrap()]
-        .iter()
-        .map(|directory| directory.join(&name))
-        .find(|path| path.exists())
-        .unwrap_or_else(|| panic!("{name} is not next to {}", program.display()))
-}
 
 /// A folder with the module as a wheel would install it.
 fn installed() -> tempfile::TempDir {
@@ -29,7 +13,11 @@ fn installed() -> tempfile::TempDir {
     for name in ["__init__.py", "_pragmark.pyi", "py.typed"] {
         std::fs::copy(sources.join(name), package.join(name)).unwrap();
     }
-    std::fs::copy(library(), package.join("_pragmark.abi3.so")).unwrap();
+    std::fs::copy(
+        testing::shared_library("_pragmark"),
+        package.join("_pragmark.abi3.so"),
+    )
+    .unwrap();
     folder
 }
 

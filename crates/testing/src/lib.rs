@@ -1,8 +1,9 @@
 #![forbid(unsafe_code)]
-//! What the tests of several crates share: saying that one was not run, and finding programs.
+//! What the tests of several crates share: saying that one was not run, and finding programs and libraries.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Says that the calling test cannot run on this machine, which the test harness would count as passed.
@@ -38,6 +39,27 @@ pub fn python_with_extensions() -> Option<&'static str> {
         output.is_ok_and(|output| output.status.success())
     };
     ["python3", "/usr/bin/python3"].into_iter().find(can)
+}
+
+/// A file that cargo builds next to the calling test program, or one folder above, as `examples/NAME`.
+///
+/// # Panics
+/// Where it is not there.
+pub fn built(file: &str) -> PathBuf {
+    let program = std::env::current_exe().expect("a test knows its program");
+    let folders = program.ancestors().skip(1).take(2);
+    let mut paths = folders.map(|folder| folder.join(file));
+    let path = paths.find(|path| path.exists());
+    path.unwrap_or_else(|| panic!("{file} is not next to {}", program.display()))
+}
+
+/// A shared library that cargo builds next to the calling test program, by its name without what the system adds.
+///
+/// # Panics
+/// As [`built`].
+pub fn shared_library(name: &str) -> PathBuf {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    built(&format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
 }
 
 /// Whether this value of `CI` says that every test must run.

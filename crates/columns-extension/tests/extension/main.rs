@@ -3,7 +3,7 @@
 mod values;
 
 use std::ffi::{CStr, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
@@ -16,27 +16,13 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use engine::{Connection, Library, OpenFlags, Source, Statement, Step};
 
-/// The shared library, which cargo builds beside the test program.
-fn extension() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let directory = program.parent().unwrap();
-    let name = format!(
-        "{}pragmark_columns{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    );
-    [directory, directory.parent().unwrap()]
-        .iter()
-        .map(|directory| directory.join(&name))
-        .find(|path| path.exists())
-        .unwrap_or_else(|| panic!("{name} is not beside {}", program.display()))
-}
-
 fn connection() -> Connection {
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());
     let memory = Path::new(":memory:");
     let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
-    connection.load_extension(&extension()).unwrap();
+    connection
+        .load_extension(&testing::shared_library("pragmark_columns"))
+        .unwrap();
     connection
 }
 
@@ -186,7 +172,6 @@ fn tables_of_the_module_have_columns_with_names() {
 
 #[test]
 fn a_stream_gives_the_rows_of_all_its_batches_and_values_outlive_them() {
-    let connection = connection();
     let batches: Vec<RecordBatch> = ["b", "z", "a"]
         .iter()
         .flat_map(|text| {
@@ -199,36 +184,22 @@ fn a_stream_gives_the_rows_of_all_its_batches_and_values_outlive_them() {
     let schema = batches[0].schema();
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
-    let mut query = connection
-        .prepare("SELECT count(*), min(c0), max(c0), group_concat(c0) FROM pragmark_columns(?1)")
-        .unwrap();
-    bind(
-        &query,
-        &connection,
-        (&raw mut stream).cast(),
-        c"arrow_array_stream",
+    let sql = "SELECT count(*), min(c0), max(c0), group_concat(c0) FROM pragmark_columns(?1)";
+    assert_eq!(
+        read_stream(&mut stream, sql).unwrap(),
+        ["6|a|z|b,m,z,m,a,m"]
     );
-    assert_eq!(read(&mut query).unwrap(), ["6|a|z|b,m,z,m,a,m"]);
 }
 
 #[test]
 fn the_error_of_a_stream_is_told() {
-    let connection = connection();
     let good = one(Int64Array::from(vec![1]));
     let schema = good.schema();
     let failed = arrow_schema::ArrowError::ComputeError("the source dried up".to_owned());
     let reader = RecordBatchIterator::new([Ok(good), Err(failed)].into_iter(), schema);
     let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
-    let mut query = connection
-        .prepare("SELECT c0 FROM pragmark_columns(?1)")
-        .unwrap();
-    bind(
-        &query,
-        &connection,
-        (&raw mut stream).cast(),
-        c"arrow_array_stream",
-    );
-    let error = read(&mut query).unwrap_err();
+    let sql = "SELECT c0 FROM pragmark_columns(?1)";
+    let error = read_stream(&mut stream, sql).unwrap_err();
     assert!(error.contains("the source dried up"), "{error}");
 }
 
