@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, Source};
 
-use scenes::{Scene, scenes};
+use scenes::{SCENES, Scene};
 
 fn library() -> Arc<Library> {
     thread_local! {
@@ -73,7 +73,7 @@ fn child_that_loads() {
     };
     let number: usize = scene.to_str().unwrap().parse().unwrap();
     limit_files();
-    if let Err(error) = scenes()[number].load(Path::new(&database)) {
+    if let Err(error) = SCENES[number].load(Path::new(&database)) {
         eprintln!("{error}");
         std::process::exit(9);
     }
@@ -93,7 +93,7 @@ fn child(program: &mut Command, test: &str, scene: usize, database: &Path) {
 /// A scene with its database before the load, and the contents before and after it.
 struct Prepared {
     folder: tempfile::TempDir,
-    scene: Scene,
+    scene: &'static Scene,
     number: usize,
     before: Option<Contents>,
     after: Contents,
@@ -104,11 +104,11 @@ type Contents = Vec<String>;
 
 impl Prepared {
     fn all() -> impl Iterator<Item = Prepared> {
-        let scenes = scenes().into_iter().enumerate();
+        let scenes = SCENES.iter().enumerate();
         scenes.map(|(number, scene)| Prepared::new(number, scene))
     }
 
-    fn new(number: usize, scene: Scene) -> Prepared {
+    fn new(number: usize, scene: &'static Scene) -> Prepared {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("base.db");
         if !scene.before.is_empty() {

@@ -49,6 +49,8 @@ fn partly_known(row: i64) -> i64 {
     }
 }
 
+fn unchanged(_: &mut Request) {}
+
 fn indexes(request: &mut Request) {
     request.table.indexes = vec![
         Index {
@@ -67,110 +69,115 @@ fn skipping(request: &mut Request) {
     request.rejects = Some(request.database.with_extension("rejected.csv"));
 }
 
-pub(crate) fn scenes() -> Vec<Scene> {
-    let scene = |name, before, mode, change, keys| Scene {
-        name,
-        before,
-        mode,
-        change,
-        keys,
-    };
-    let indexed = filled!(
-        "CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC)"
-    );
-    let keyed = filled!("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)");
-    let with_log = filled!(
-        "PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)"
-    );
-    let vacuumed = filled!(
-        "PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)"
-    );
-    let triggered = filled!(
-        "CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE o(a);
+const INDEXED: &str = filled!(
+    "CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC)"
+);
+const KEYED: &str = filled!("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)");
+const WITH_LOG: &str =
+    filled!("PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)");
+const VACUUMED: &str =
+    filled!("PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)");
+const TRIGGERED: &str = filled!(
+    "CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE o(a);
          CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO o VALUES (new.a); END"
-    );
-    let nothing: fn(&mut Request) = |_| ();
-    vec![
-        scene("a new database", "", Mode::Create, indexes, in_order),
-        scene(
-            "a new table",
-            keyed,
-            Mode::Create,
-            |request| {
-                request.table.name = "new".to_owned();
-                indexes(request);
-            },
-            in_order,
-        ),
-        scene(
-            "rows merged into indexes",
-            indexed,
-            Mode::Append,
-            nothing,
-            in_order,
-        ),
-        scene(
-            "a replaced table",
-            indexed,
-            Mode::Replace,
-            indexes,
-            in_order,
-        ),
-        scene(
-            "a write-ahead log",
-            with_log,
-            Mode::Append,
-            nothing,
-            in_order,
-        ),
-        scene("auto_vacuum", vacuumed, Mode::Append, nothing, in_order),
-        scene("a trigger", triggered, Mode::Append, nothing, in_order),
-        scene(
-            "keys out of order",
-            "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)",
-            Mode::Append,
-            nothing,
-            shuffled,
-        ),
-        scene(
-            "known keys ignored",
-            keyed,
-            Mode::Append,
-            |request| {
-                request.duplicates = Duplicates::Ignore;
-            },
-            partly_known,
-        ),
-        scene(
-            "known keys updated",
-            keyed,
-            Mode::Append,
-            |request| {
-                request.duplicates = Duplicates::Update(vec!["a".to_owned()]);
-            },
-            partly_known,
-        ),
-        scene(
-            "known keys skipped",
-            indexed,
-            Mode::Append,
-            skipping,
-            partly_known,
-        ),
-        scene(
-            "WITHOUT ROWID",
-            keyed,
-            Mode::Replace,
-            |request| {
-                request.table.primary_key = vec!["b".to_owned(), "a".to_owned()];
-                request.table.without_rowid = true;
-            },
-            shuffled,
-        ),
-    ]
-}
+);
+
+pub(crate) const SCENES: &[Scene] = &[
+    Scene::new("a new database", "", Mode::Create, indexes, in_order),
+    Scene::new(
+        "a new table",
+        KEYED,
+        Mode::Create,
+        |request| {
+            request.table.name = "new".to_owned();
+            indexes(request);
+        },
+        in_order,
+    ),
+    Scene::new(
+        "rows merged into indexes",
+        INDEXED,
+        Mode::Append,
+        unchanged,
+        in_order,
+    ),
+    Scene::new(
+        "a replaced table",
+        INDEXED,
+        Mode::Replace,
+        indexes,
+        in_order,
+    ),
+    Scene::new(
+        "a write-ahead log",
+        WITH_LOG,
+        Mode::Append,
+        unchanged,
+        in_order,
+    ),
+    Scene::new("auto_vacuum", VACUUMED, Mode::Append, unchanged, in_order),
+    Scene::new("a trigger", TRIGGERED, Mode::Append, unchanged, in_order),
+    Scene::new(
+        "keys out of order",
+        "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)",
+        Mode::Append,
+        unchanged,
+        shuffled,
+    ),
+    Scene::new(
+        "known keys ignored",
+        KEYED,
+        Mode::Append,
+        |request| {
+            request.duplicates = Duplicates::Ignore;
+        },
+        partly_known,
+    ),
+    Scene::new(
+        "known keys updated",
+        KEYED,
+        Mode::Append,
+        |request| {
+            request.duplicates = Duplicates::Update(vec!["a".to_owned()]);
+        },
+        partly_known,
+    ),
+    Scene::new(
+        "known keys skipped",
+        INDEXED,
+        Mode::Append,
+        skipping,
+        partly_known,
+    ),
+    Scene::new(
+        "WITHOUT ROWID",
+        KEYED,
+        Mode::Replace,
+        |request| {
+            request.table.primary_key = vec!["b".to_owned(), "a".to_owned()];
+            request.table.without_rowid = true;
+        },
+        shuffled,
+    ),
+];
 
 impl Scene {
+    const fn new(
+        name: &'static str,
+        before: &'static str,
+        mode: Mode,
+        change: fn(&mut Request),
+        keys: fn(i64) -> i64,
+    ) -> Scene {
+        Scene {
+            name,
+            before,
+            mode,
+            change,
+            keys,
+        }
+    }
+
     /// Loads in this process.
     pub(crate) fn load(&self, database: &Path) -> Result<Summary, LoadError> {
         let mut table = Table::new("t");

@@ -101,55 +101,58 @@ fn what_pages_cannot_add_goes_on_through_sql_in_one_transaction() {
     assert_eq!(std::fs::read(&database).unwrap().len(), bytes.len());
 }
 
+/// Tables, and why their rows go through SQL.
+const THROUGH_SQL: &[(&str, &str)] = &[
+    ("CREATE TABLE t(c0, c1 CHECK (c1 <> ''))", "CHECK"),
+    ("CREATE TABLE t(c0, c1, c2 AS (c0))", "generated"),
+    ("CREATE TABLE t(c0, c1, c2 DEFAULT 5)", "no column c2"),
+    (
+        "CREATE TABLE t(c0 UNIQUE ON CONFLICT IGNORE, c1)",
+        "conflicts",
+    ),
+    (
+        "CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1)",
+        "AUTOINCREMENT",
+    ),
+    (
+        "CREATE TABLE t(c0 PRIMARY KEY, c1) WITHOUT ROWID",
+        "WITHOUT ROWID",
+    ),
+    (
+        "CREATE TABLE t(c0, c1 COLLATE NOCASE UNIQUE)",
+        "has expressions, a condition or a collation",
+    ),
+    (
+        "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0) WHERE c1 > ''",
+        "has expressions, a condition or a collation",
+    ),
+    (
+        "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0 + 1)",
+        "has expressions, a condition or a collation",
+    ),
+    (
+        "CREATE TABLE t(c0, c1); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END",
+        "a trigger",
+    ),
+    (
+        "CREATE VIEW t AS SELECT 1 AS c0, 2 AS c1;
+          CREATE TRIGGER r INSTEAD OF INSERT ON t BEGIN SELECT 1; END",
+        "view",
+    ),
+    ("CREATE VIRTUAL TABLE t USING fts5(c0, c1)", "virtual"),
+    (
+        "PRAGMA auto_vacuum = FULL; CREATE TABLE t(c0, c1)",
+        "auto_vacuum",
+    ),
+    (
+        "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(c0, c1)",
+        "UTF-8",
+    ),
+];
+
 #[test]
 fn tables_that_ask_for_more_than_storing_go_through_sql() {
-    for (sql, reason) in [
-        ("CREATE TABLE t(c0, c1 CHECK (c1 <> ''))", "CHECK"),
-        ("CREATE TABLE t(c0, c1, c2 AS (c0))", "generated"),
-        ("CREATE TABLE t(c0, c1, c2 DEFAULT 5)", "no column c2"),
-        (
-            "CREATE TABLE t(c0 UNIQUE ON CONFLICT IGNORE, c1)",
-            "conflicts",
-        ),
-        (
-            "CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1)",
-            "AUTOINCREMENT",
-        ),
-        (
-            "CREATE TABLE t(c0 PRIMARY KEY, c1) WITHOUT ROWID",
-            "WITHOUT ROWID",
-        ),
-        (
-            "CREATE TABLE t(c0, c1 COLLATE NOCASE UNIQUE)",
-            "has expressions, a condition or a collation",
-        ),
-        (
-            "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0) WHERE c1 > ''",
-            "has expressions, a condition or a collation",
-        ),
-        (
-            "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0 + 1)",
-            "has expressions, a condition or a collation",
-        ),
-        (
-            "CREATE TABLE t(c0, c1); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END",
-            "a trigger",
-        ),
-        (
-            "CREATE VIEW t AS SELECT 1 AS c0, 2 AS c1;
-          CREATE TRIGGER r INSTEAD OF INSERT ON t BEGIN SELECT 1; END",
-            "view",
-        ),
-        ("CREATE VIRTUAL TABLE t USING fts5(c0, c1)", "virtual"),
-        (
-            "PRAGMA auto_vacuum = FULL; CREATE TABLE t(c0, c1)",
-            "auto_vacuum",
-        ),
-        (
-            "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(c0, c1)",
-            "UTF-8",
-        ),
-    ] {
+    for (sql, reason) in THROUGH_SQL {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("db");
         open(&database).execute(sql).unwrap();
