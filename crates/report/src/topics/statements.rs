@@ -8,7 +8,7 @@ use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table, led
 use crate::figures;
 use crate::names::listed;
 use crate::sql::shortened;
-use crate::words::{grouped, mark, metric_heading};
+use crate::words::{grouped, mark, metric_heading, plural};
 
 /// Statements that one sentence names.
 const NAMED: usize = 4;
@@ -206,8 +206,9 @@ fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
                     .figure(figures::figure(scanned, "scan_steps"))
                     .words(" steps through full scans, one from each row to the next, and returns ")
                     .figure(figures::figure(returned, &rows))
+                    .words(if returned == 1.0 { " row" } else { " rows" })
                     .words(
-                        " rows. If a condition selects them, an index on its columns would read less.",
+                        ". If a condition selects them, an index on its columns would read less.",
                     ),
             )
         })
@@ -240,7 +241,8 @@ fn answers(subject: &Subject<'_>) -> Option<Block> {
     let compared: usize = equal.map(|variant| variant.answers_compared).sum();
     (compared > 0).then(|| {
         Block::small(format!(
-            "The answers of other variants were compared with the baseline's in {compared} trials, by the number of rows and a checksum of all rows. They are equal."
+            "The answers of other variants were compared with the baseline's in {}, by the number of rows and a checksum of all rows. They are equal.",
+            plural(compared, "trial", "trials")
         ))
     })
 }
