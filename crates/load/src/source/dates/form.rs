@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_several_forms_are_no_dates() {
+    fn values_of_several_forms_or_of_none_are_no_dates() {
         for values in [
             ["1/13/2024", "13/1/2024"],
             ["1/13/2024", "1-14-2024"],
@@ -198,8 +198,15 @@ mod tests {
             ["2024-01-01 12:00", "2024-01-01 12:00Z"],
             ["2024-01-01", "n/a"],
             ["x", "2024-01-01"],
+            ["2024-01-01", "2024-17-1"],
+            ["0000-00-00", "0000-00-00"],
+            ["2024-02-30", "2024-02-28"],
+            ["30/02/2024", "13/02/2024"],
+            ["31 Apr 2024", "1 Apr 2024"],
         ] {
-            assert!(written(DateOrder::Auto, &values).is_empty(), "{values:?}");
+            let mut seen = Seen::default();
+            values.iter().for_each(|value| seen.see(value));
+            assert_eq!(seen.verdict(DateOrder::Auto), Verdict::Other, "{values:?}");
         }
     }
 }

@@ -52,7 +52,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Moment {
-    /// The date of a text that is nothing else.
+    /// The date of a text that is nothing else, if the calendar has it.
     pub(super) fn of(text: &str) -> Option<Moment> {
         let mut rest = Rest(text.trim_ascii().as_bytes());
         let mut moment = rest.date()?;
@@ -60,27 +60,38 @@ impl Moment {
             rest.skip(b"T").or_else(|| rest.skip(b" "))?;
             moment.time = Some(rest.time()?);
         }
-        rest.0.is_empty().then_some(moment)
+        let is_possible = || {
+            [true, false]
+                .iter()
+                .any(|first| moment.when(*first).is_some())
+        };
+        (rest.0.is_empty() && is_possible()).then_some(moment)
     }
 
-    /// The same date in SQLite's form, with so many digits after the second; in UTC if there is a zone.
-    pub(super) fn written(&self, day_first: bool, digits: usize) -> Option<String> {
+    /// When it is, in UTC if there is a zone; no day of the calendar has the numbers of some.
+    fn when(&self, day_first: bool) -> Option<NaiveDateTime> {
         let (month, day) = match self.shape {
             Shape::YearLast(_) if day_first => (self.numbers.1, self.numbers.0),
             _ => self.numbers,
         };
         let date = NaiveDate::from_ymd_opt(self.year, month, day)?;
         let Some(time) = self.time else {
-            return Some(day_text(date));
+            return date.and_hms_opt(0, 0, 0);
         };
         let (hour, minute, second) = (time.hour, time.minute, time.second);
         let local = date.and_hms_nano_opt(hour, minute, second, time.nanosecond)?;
         let moment = local.checked_sub_signed(TimeDelta::minutes(time.zone.unwrap_or(0).into()))?;
-        if !(0..=9_999).contains(&moment.year()) {
-            return None;
-        }
+        (0..=9_999).contains(&moment.year()).then_some(moment)
+    }
+
+    /// The same date in SQLite's form, with so many digits after the second; in UTC if there is a zone.
+    pub(super) fn written(&self, day_first: bool, digits: usize) -> Option<String> {
+        let when = self.when(day_first)?;
+        let Some(time) = self.time else {
+            return Some(day_text(when.date()));
+        };
         let zone = if time.zone.is_some() { "Z" } else { "" };
-        Some(format!("{}{zone}", moment_text(moment, digits)))
+        Some(format!("{}{zone}", moment_text(when, digits)))
     }
 }
 
