@@ -1,6 +1,12 @@
 //! Texts that are dates, stored as SQLite's date functions read them.
 
-use pragmark_load::{DateOrder, Dates, LoadError, OnError, Opening, Request, Summary};
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, DictionaryArray, RecordBatch};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{Field, Schema};
+use pragmark_load::{DateOrder, Dates, LoadError, Mode, OnError, Opening, Request, Summary};
 
 use crate::{Desk, library, run_as};
 
@@ -53,6 +59,50 @@ fn a_column_with_a_declared_type_stays_as_it_is() {
     };
     dated(&desk, "day\n13/2/2024\n", &desk.request(), dates).unwrap();
     assert_eq!(desk.rows("SELECT * FROM t"), ["13/2/2024"]);
+}
+
+#[test]
+fn columns_that_a_table_declares_as_dates_are_looked_at_too() {
+    for rows in [3, 3_000] {
+        let desk = Desk::new();
+        let types = "day DATE, at DATETIME, stamp TIMESTAMP, price DECIMAL(10, 2), n INTEGER";
+        let table = format!("CREATE TABLE t({types})");
+        desk.connection().execute(&table).unwrap();
+        let row = "31.12.2024,31/12/2024 5:30 PM,2024/12/31 1:02:03,12.50,7\n";
+        let text = format!("day,at,stamp,price,n\n{}", row.repeat(rows));
+        let mut request = desk.request();
+        request.mode = Mode::Append;
+        let summary = dated(&desk, &text, &request, Dates::default()).unwrap();
+        assert_eq!(
+            desk.rows("SELECT DISTINCT * FROM t"),
+            ["2024-12-31|2024-12-31T17:30:00|2024-12-31T01:02:03|12.5|7"]
+        );
+        assert_eq!(summary.dates.len(), 3);
+    }
+}
+
+#[test]
+fn texts_that_the_input_names_once_each_are_looked_at_too() {
+    let desk = Desk::new();
+    let days = DictionaryArray::<Int32Type>::from_iter([
+        Some("31.12.2024"),
+        None,
+        Some("1.2.2024"),
+        Some("31.12.2024"),
+    ]);
+    let schema = Schema::new(vec![Field::new("day", days.data_type().clone(), true)]);
+    let rows = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(days)]).unwrap();
+    let file = std::fs::File::create(desk.path("a.arrow")).unwrap();
+    let mut writer = FileWriter::try_new(file, &rows.schema()).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    let mut opening = Opening::new(&library());
+    opening.dates = Some(Dates::default());
+    run_as(&desk.path("a.arrow"), &desk.request(), &opening).unwrap();
+    assert_eq!(
+        desk.rows("SELECT * FROM t"),
+        ["2024-12-31", "NULL", "2024-02-01", "2024-12-31"]
+    );
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter;
+use arrow_select::take::take;
 
 use super::{Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
@@ -77,13 +78,33 @@ impl Dated {
     fn choose(&mut self) -> Result<VecDeque<Batch>, LoadError> {
         let (mut sample, mut rows) = (VecDeque::new(), 0);
         while rows < SAMPLE
-            && let Some(batch) = self.source.next()?
+            && let Some(batch) = self.read()?
         {
             rows += batch.rows.num_rows();
             sample.push_back(batch);
         }
         self.decide(&sample)?;
         Ok(sample)
+    }
+
+    /// The next batch, with the texts of each row where Arrow names each distinct one once.
+    fn read(&mut self) -> Result<Option<Batch>, LoadError> {
+        let Some(mut batch) = self.source.next()? else {
+            return Ok(None);
+        };
+        let columns = batch.rows.columns().iter().zip(&self.columns);
+        if !columns.clone().any(is_gathered) {
+            return Ok(Some(batch));
+        }
+        let columns = columns.map(|(array, decision)| match is_gathered((array, decision)) {
+            true => gathered(array),
+            false => Ok(Arc::clone(array)),
+        });
+        let columns: Result<Vec<ArrayRef>, _> = columns.collect();
+        let columns = columns.map_err(|error| LoadError::form(self.name(), error))?;
+        let names = self.info.columns.iter().map(|column| &column.name);
+        batch.rows = record_batch(self.name(), names, columns, batch.rows.num_rows())?;
+        Ok(Some(batch))
     }
 
     /// Chooses the form of each column of which nothing is known, as far as these rows have values in it.
@@ -182,6 +203,24 @@ fn leave_out(
     Ok(())
 }
 
+/// Whether a column may be one of dates, each distinct text of which is there once.
+fn is_gathered((array, decision): (&ArrayRef, &Decision)) -> bool {
+    let is_text = |values: &DataType| {
+        matches!(
+            values,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+        )
+    };
+    !matches!(decision, Decision::Other)
+        && matches!(array.data_type(), DataType::Dictionary(_, values) if is_text(values))
+}
+
+/// The text of each row.
+fn gathered(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let dictionary = array.as_any_dictionary();
+    take(dictionary.values(), dictionary.keys(), None)
+}
+
 /// The values of a column.
 fn fields(array: &ArrayRef) -> Box<dyn Iterator<Item = Field<'_>> + '_> {
     fn texts<'t>(
@@ -249,7 +288,10 @@ impl Source for Dated {
                 .iter()
                 .any(|name| same(name, &column.name));
             match affinity {
-                Affinity::Text | Affinity::Blob if !is_left => Decision::Unknown,
+                // Types such as DATE and TIMESTAMP have the affinity of numbers.
+                Affinity::Text | Affinity::Blob | Affinity::Numeric if !is_left => {
+                    Decision::Unknown
+                }
                 _ => Decision::Other,
             }
         };
@@ -264,7 +306,7 @@ impl Source for Dated {
         let ahead = self.sample.as_mut().and_then(VecDeque::pop_front);
         let batch = match ahead {
             Some(batch) => Some(batch),
-            None => self.source.next()?,
+            None => self.read()?,
         };
         let Some(batch) = batch else {
             return Ok(None);
