@@ -4,12 +4,19 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{During, EngineError, ErrorKind, SqliteError};
+use engine::{During, EngineError, SqliteError, ffi};
 use thiserror::Error;
 
 use crate::batch::Fault;
 use crate::request::{Mode, Request};
 use crate::source::{RowLocation, SourceInfo, Unit};
+
+/// SQLite's result codes of keys of which there may be one.
+const UNIQUE: [i32; 3] = [
+    ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
+    ffi::SQLITE_CONSTRAINT_UNIQUE,
+    ffi::SQLITE_CONSTRAINT_ROWID,
+];
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -230,13 +237,13 @@ impl LoadError {
 
     /// Whether rows have keys of which there may be one.
     pub(crate) fn is_of_uniqueness(&self) -> bool {
-        let is_constraint = |error: &EngineError| {
-            let sqlite = error.as_sqlite();
-            sqlite.is_some_and(|error| error.kind() == ErrorKind::Constraint)
+        let is_unique = |error: &EngineError| {
+            let code = error.as_sqlite().map(SqliteError::extended);
+            code.is_some_and(|code| UNIQUE.contains(&code))
         };
         match self {
             LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => true,
-            LoadError::Database { source, .. } | LoadError::Engine(source) => is_constraint(source),
+            LoadError::Database { source, .. } | LoadError::Engine(source) => is_unique(source),
             _ => false,
         }
     }

@@ -45,6 +45,10 @@ impl Target {
             (Mode::Create, None) | (Mode::Replace, _) => {
                 let columns = table.columns(&info.columns)?;
                 if let Some(kind) = existing {
+                    if request.foreign_keys && is_referred_to(connection, &table.name)? {
+                        // Other rows' keys are checked at the end, when the new rows are there.
+                        connection.execute("PRAGMA defer_foreign_keys = ON")?;
+                    }
                     connection.execute(&format!("DROP {kind} {}", quoted(&table.name)))?;
                 }
                 if let Some(full_text) = &table.full_text {
@@ -81,6 +85,21 @@ impl Target {
     pub(crate) fn affinities(&self) -> Vec<Affinity> {
         self.columns.iter().map(|column| column.affinity).collect()
     }
+}
+
+/// Whether rows of other tables refer to those of a table that refers to none itself: then a missing row is one of
+/// this table, and no row of the input is to blame.
+fn is_referred_to(connection: &Connection, table: &str) -> Result<bool, EngineError> {
+    let own = format!("PRAGMA main.foreign_key_list({})", quoted(table));
+    if !connection.query_all(&own)?.is_empty() {
+        return Ok(false);
+    }
+    let mut query = connection.prepare(
+        "SELECT 1 FROM main.sqlite_schema AS other, pragma_foreign_key_list(other.name, 'main') AS key \
+         WHERE other.type = 'table' AND key.\"table\" = ?1 COLLATE NOCASE",
+    )?;
+    query.bind_text(1, table)?;
+    Ok(query.step()? == Step::Row)
 }
 
 /// The columns of a table that have the names of a source's.

@@ -204,6 +204,9 @@ fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout>
     if enforced && !connection.query_all(&foreign)?.is_empty() {
         return refused("foreign keys of the table are enforced");
     }
+    if connection.query_i64("PRAGMA defer_foreign_keys")? != 0 {
+        return refused("rows of other tables refer to those that are replaced");
+    }
     Ok(())
 }
 
