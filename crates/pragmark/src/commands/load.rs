@@ -423,7 +423,7 @@ fn hint(error: &LoadError) -> Option<String> {
             "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
         }
         LoadError::AmbiguousDates { .. } => {
-            "choose with --dates=day-first or --dates=month-first; nothing was loaded"
+            "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
         }
         LoadError::Type { .. } => "convert the column before loading",
         LoadError::Read { .. } => "it may be damaged or truncated; nothing was loaded",
