@@ -8,9 +8,7 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
@@ -285,61 +283,5 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
                 scene.name
             );
         }
-    }
-}
-
-/// Rows that the child process adds at once.
-const AT_ONCE: i64 = 4_000;
-const CHILD: &str = "PRAGMARK_TEST_LOADS_INTO";
-
-/// Not a test of its own: what the next one starts and kills. It loads without end.
-#[test]
-fn child_that_loads() {
-    let Some(database) = std::env::var_os(CHILD) else {
-        return;
-    };
-    let library = library();
-    let mut request = Request::new(PathBuf::from(database), table("t"));
-    request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
-    for number in 0.. {
-        run(&library, &request, number * AT_ONCE..(number + 1) * AT_ONCE);
-    }
-}
-
-#[test]
-fn a_killed_load_leaves_the_old_database_or_the_complete_new_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("db");
-    let library = library();
-    open(&library, &database)
-        .execute("CREATE TABLE t(a INTEGER, b TEXT); CREATE UNIQUE INDEX i ON t(b, a)")
-        .unwrap();
-    let mut random = Seed(3).generator();
-    let (mut kills, mut last) = (0, 0);
-    while kills < 12 || last == 0 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_that_loads"])
-            .env(CHILD, &database)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_micros(20_000 + random.below(80_000)));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        kills += 1;
-        let connection = open(&library, &database);
-        let check = connection.query_text("PRAGMA integrity_check").unwrap();
-        assert_eq!(check, "ok");
-        let rows = connection.query_i64("SELECT count(*) FROM t").unwrap();
-        assert!(
-            rows >= last && rows % AT_ONCE == 0,
-            "{rows} rows after {last}"
-        );
-        let sum = connection
-            .query_i64("SELECT count(*) FROM t WHERE CAST(b AS INTEGER) = a")
-            .unwrap();
-        assert_eq!(sum, rows);
-        last = rows;
     }
 }

@@ -47,6 +47,7 @@ fn on_disks(kind: &str, limited: Limited) {
             }
         }
         let name = prepared.scene.name;
+        assert!(failed > 0, "{name}: every load had enough room");
         println!("{name}, {kind}: {failed} of {rounds} loads failed, none changed the database");
     }
 }

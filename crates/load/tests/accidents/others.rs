@@ -1,7 +1,8 @@
 //! Other processes that read and write a database while rows are loaded into it.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::Duration;
 
 use engine::{Connection, EngineError};
 
@@ -9,6 +10,10 @@ use crate::{DATABASE, Prepared, child, open, rounds};
 
 /// The file whose existence ends those processes.
 const STOP: &str = "stop";
+
+/// The files with which they say that they have begun to read and to write.
+const READS: &str = "reads";
+const WRITES: &str = "writes";
 
 /// Not a test of its own: it reads until it is stopped. In a transaction everything stays as it is.
 #[test]
@@ -19,8 +24,9 @@ fn child_that_reads() {
     let database = Path::new(&database);
     let connection = open(database);
     while !database.with_file_name(STOP).exists() {
-        if read(&connection).is_err() {
-            let _ = connection.execute("ROLLBACK");
+        match read(&connection) {
+            Ok(()) => begun(database, READS),
+            Err(_) => drop(connection.execute("ROLLBACK")),
         }
     }
     std::process::exit(0);
@@ -45,10 +51,30 @@ fn child_that_writes() {
     let mut rows = 0;
     while !database.with_file_name(STOP).exists() {
         let insert = "INSERT INTO written VALUES (zeroblob(3000))";
-        rows += i64::from(connection.execute(insert).is_ok());
+        if connection.execute(insert).is_ok() {
+            rows += 1;
+            begun(database, WRITES);
+        }
     }
     eprintln!("rows {rows}");
     std::process::exit(0);
+}
+
+fn begun(database: &Path, what: &str) {
+    std::fs::write(database.with_file_name(what), "").unwrap();
+}
+
+/// Waits until both have begun; one that ends before that has failed.
+fn wait_for(others: &mut [Child], database: &Path) {
+    while ![READS, WRITES]
+        .iter()
+        .all(|what| database.with_file_name(what).exists())
+    {
+        for other in &mut *others {
+            assert_eq!(other.try_wait().unwrap(), None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
@@ -68,11 +94,12 @@ fn next_to_others(prepared: &Prepared) {
     let connection = open(&database);
     connection.execute("CREATE TABLE written(a)").unwrap();
     drop(connection);
-    let others = ["others::child_that_reads", "others::child_that_writes"].map(|test| {
+    let mut others = ["others::child_that_reads", "others::child_that_writes"].map(|test| {
         let mut command = Command::new(std::env::current_exe().unwrap());
         child(&mut command, test, prepared.number, &database);
         command.spawn().unwrap()
     });
+    wait_for(&mut others, &database);
     let mut command = Command::new(std::env::current_exe().unwrap());
     child(&mut command, "child_that_loads", prepared.number, &database);
     let output = command.output().unwrap();
@@ -89,6 +116,7 @@ fn next_to_others(prepared: &Prepared) {
     }
     let connection = open(&database);
     let rows: i64 = written.expect("the number of rows written");
+    assert!(rows > 0);
     assert_eq!(
         connection
             .query_i64("SELECT count(*) FROM written")
