@@ -21,7 +21,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 curl -fsSL -O "$release/SHA256SUMS"
-archive=$(grep -oE "pragmark-[0-9][^ ]*-$target\.tar\.xz" SHA256SUMS | head -n 1)
+archive=$(grep -oE "pragmark-[0-9][^ ]*-$target\.tar\.xz" SHA256SUMS || true)
+if [ "$(echo "$archive" | wc -w)" -ne 1 ]; then
+  echo "error: SHA256SUMS of $release must name one archive for $target; it names: ${archive:-none}" >&2
+  exit 3
+fi
 curl -fsSL -O "$release/$archive"
 grep " \*\{0,1\}$archive\$" SHA256SUMS | sha256sum -c --quiet -
 tar -xf "$archive"

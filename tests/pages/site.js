@@ -6,7 +6,7 @@ import { launch, open, SCHEMES } from "./browser.js";
 import { problemsOfLayout } from "./inspect.js";
 
 const WIDTHS = [400, 1280];
-// The first three are made by mdBook: all pages in one, the page of a server, and the list that pages without scripts embed.
+// mdBook makes these: all pages in one, the page of a server, and the list that pages without scripts embed.
 const NOT_PAGES = ["print.html", "404.html", "toc.html"];
 
 function pagesOf(site) {
