@@ -3,7 +3,7 @@
 
 use crate::content::Content;
 use crate::error::CrashError;
-use crate::sandbox::{STEPS, message};
+use crate::sandbox::{Problem, STEPS, Sandbox, message, quoted};
 use crate::script::{Act, Execution, Script};
 use engine::{Connection, EngineError, ErrorKind, SqliteError};
 use std::path::Path;
@@ -82,7 +82,7 @@ pub(crate) fn check_undamaged(
     databases: &[(String, String)],
 ) -> Result<(), CrashError> {
     for (schema, file) in databases {
-        let check = format!("PRAGMA \"{schema}\".integrity_check(1)");
+        let check = format!("PRAGMA {}.integrity_check(1)", quoted(schema));
         let reason = connection.query_text(&check)?;
         if reason != "ok" {
             return Err(damaged(reason, &format!("in {file} after the workload")));
@@ -102,6 +102,28 @@ pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that a script has left its databases in order: what is wrong without a crash would be taken for what a crash does.
+/// They are opened once more, because a connection keeps the schema that it has read.
+pub(crate) fn check_sound(
+    sandbox: &mut Sandbox,
+    databases: &[String],
+    script: &Path,
+) -> Result<(), CrashError> {
+    for database in databases {
+        let reason = match sandbox.examine(database)? {
+            Ok(_) => continue,
+            Err(Problem::Unopenable(reason) | Problem::Corrupt(reason)) => reason,
+            Err(Problem::Ended(how)) => how,
+        };
+        return Err(CrashError::Unsound {
+            path: script.to_owned(),
+            database: database.clone(),
+            reason,
+        });
+    }
+    Ok(())
 }
 
 /// A recorded statement that fails now.
@@ -125,7 +147,7 @@ pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Cont
     if reverses {
         connection.execute(&format!("{REVERSE} = OFF"))?;
     }
-    let content = Content::read(connection, &format!("\"{schema}\""));
+    let content = Content::read(connection, &quoted(schema));
     if reverses {
         connection.execute(&format!("{REVERSE} = ON"))?;
     }

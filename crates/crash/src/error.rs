@@ -75,6 +75,26 @@ pub enum CrashError {
         /// The script.
         path: PathBuf,
     },
+    /// A script leaves a database that is not in order, without any crash.
+    #[error("{}: when the script has ended, without any crash, {database} is not in order: {reason}", .path.display())]
+    Unsound {
+        /// The script.
+        path: PathBuf,
+        /// Which.
+        database: String,
+        /// What SQLite said.
+        reason: String,
+    },
+    /// A script attaches what VACUUM INTO has made.
+    #[error("{}: {location}: {database} was made by VACUUM INTO, which does not wait until it is on the disk (https://sqlite.org/lang_vacuum.html): nothing that a crash takes of it would break a promise. Leave out this statement and those that use {database}", .path.display())]
+    Unsynced {
+        /// The script.
+        path: PathBuf,
+        /// Where it is attached.
+        location: String,
+        /// Which.
+        database: String,
+    },
     /// The engine damages a database that never crashes.
     #[error("damage without a crash: {reason}, {place}")]
     Damaged {

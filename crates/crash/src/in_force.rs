@@ -5,10 +5,11 @@ use crate::documented::documented;
 use crate::error::CrashError;
 use crate::judge::is_of;
 use crate::model::Model;
+use crate::sandbox::{Sandbox, quoted};
 use crate::script::Act;
 use crate::settings::{CrashSettings, Synchronous};
 use crate::trace::{Step, Trace};
-use engine::Connection;
+use engine::{Connection, Value};
 use lab::level::distinct;
 use lab::tier::Promise;
 use std::collections::BTreeMap;
@@ -129,6 +130,34 @@ impl Promises {
     }
 }
 
+/// The journal modes of the databases that have content, by file.
+pub(crate) fn journal_modes(
+    sandbox: &Sandbox,
+    connection: &Connection,
+) -> Result<BTreeMap<String, String>, CrashError> {
+    let mut modes = BTreeMap::new();
+    for (schema, file) in databases(connection)? {
+        if sandbox.size(&file) > 0 {
+            let pragma = format!("PRAGMA {}.journal_mode", quoted(&schema));
+            let mode = connection.query_text(&pragma)?;
+            modes.insert(file, mode);
+        }
+    }
+    Ok(modes)
+}
+
+/// The databases with a file: their schemas and files.
+pub(crate) fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashError> {
+    let rows = connection.query_all("PRAGMA database_list")?;
+    let named = rows.into_iter().filter_map(|row| match row.as_slice() {
+        [_, Value::Text(schema), Value::Text(file)] if !file.is_empty() => {
+            Some((schema.clone(), file.clone()))
+        }
+        _ => None,
+    });
+    Ok(named.collect())
+}
+
 /// Reads the settings of all databases with these schemas and files.
 pub(crate) fn read_all(
     connection: &Connection,
@@ -148,10 +177,10 @@ fn read(
     schema: &str,
     variant: &CrashSettings,
 ) -> Result<CrashSettings, CrashError> {
-    let name = schema.replace('"', "\"\"");
-    let answer = |pragma: &str| connection.query_text(&format!("PRAGMA \"{name}\".{pragma}"));
+    let name = quoted(schema);
+    let answer = |pragma: &str| connection.query_text(&format!("PRAGMA {name}.{pragma}"));
     let unknown = |error| CrashError::Defect(format!("{error}"));
-    let number = connection.query_i64(&format!("PRAGMA \"{name}\".synchronous"))?;
+    let number = connection.query_i64(&format!("PRAGMA {name}.synchronous"))?;
     let synchronous = Synchronous::ALL.get(usize::try_from(number).unwrap_or(usize::MAX));
     Ok(CrashSettings {
         journal_mode: answer("journal_mode")?.parse().map_err(unknown)?,

@@ -2,12 +2,13 @@
 
 use crate::beginning::{Beginning, MOST_WRITTEN};
 use crate::complaint::{
-    check_kept, check_readable, check_undamaged, failed, not_plain, read_content, unlike_recorded,
+    check_kept, check_readable, check_sound, check_undamaged, failed, not_plain, read_content,
+    unlike_recorded,
 };
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
-use crate::in_force::{InForce, Now, Span, Watch, read_all};
+use crate::in_force::{InForce, Now, Span, Watch, databases, journal_modes, read_all};
 use crate::model::Model;
 use crate::occasion::{MarkedAct, Occasion, shrinking};
 use crate::pages;
@@ -15,9 +16,9 @@ use crate::sandbox::Sandbox;
 use crate::script::{Act, Script};
 use crate::settings::CrashSettings;
 use crate::trace::Trace;
-use engine::{Connection, Value, pragma};
+use engine::{Connection, pragma};
 use lab::seed::Seed;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path};
 
 /// The database that a workload opens.
@@ -99,7 +100,7 @@ impl Recording {
             ..Recorder::default()
         };
         recorder.note(sandbox, &connection, None)?;
-        recorder.read_settings(sandbox, &connection, script, settings)?;
+        recorder.read_settings(sandbox, &connection, script, (None, settings))?;
         recorder.begin_act(sandbox, &connection)?;
         for act in &script.acts {
             if recorder.is_enough(sandbox, script, connection.in_transaction())? {
@@ -116,7 +117,7 @@ impl Recording {
                 act => recorder.differing += usize::from(!perform(act, &connection, script)?),
             }
             recorder.end_act(sandbox, &connection)?;
-            recorder.read_settings(sandbox, &connection, script, settings)?;
+            recorder.read_settings(sandbox, &connection, script, (Some(act), settings))?;
             match connection.in_transaction() {
                 true => drop(recorder.open_since.get_or_insert_with(|| act.location())),
                 false => {
@@ -129,12 +130,16 @@ impl Recording {
         }
         match &script.path {
             None => check_undamaged(&connection, &databases(&connection)?)?,
-            // A script of the user's may damage what it likes, but each image is to be read within the limit.
+            // Each image is to be read within the limit.
             Some(path) if beginning.is_none() => check_readable(&connection, path)?,
             Some(_) => {}
         }
         connection.close()?;
-        recorder.finish(sandbox, script).map(Ok)
+        let recording = recorder.finish(sandbox, script)?;
+        if let (Some(path), None) = (&script.path, beginning) {
+            check_sound(sandbox, &recording.databases, path)?;
+        }
+        Ok(Ok(recording))
     }
 
     /// The latest commit that left what commit `number` left, among those that a crash can have reached
@@ -227,6 +232,8 @@ struct Recorder<'b> {
     acts: Vec<ActRecord>,
     /// The settings in force now.
     now: Now,
+    /// The files that were attached so far.
+    attached: BTreeSet<String>,
 }
 
 /// An act, in calls recorded, and the journal modes around it.
@@ -240,33 +247,6 @@ struct ActRecord {
     /// The settings in force around it.
     before: Now,
     after: Now,
-}
-
-/// The journal modes of the databases that have content, by file.
-fn journal_modes(
-    sandbox: &Sandbox,
-    connection: &Connection,
-) -> Result<BTreeMap<String, String>, CrashError> {
-    let mut modes = BTreeMap::new();
-    for (schema, file) in databases(connection)? {
-        if sandbox.size(&file) > 0 {
-            let mode = connection.query_text(&format!("PRAGMA \"{schema}\".journal_mode"))?;
-            modes.insert(file, mode);
-        }
-    }
-    Ok(modes)
-}
-
-/// The databases with a file: their schemas and files.
-fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashError> {
-    let rows = connection.query_all("PRAGMA database_list")?;
-    let named = rows.into_iter().filter_map(|row| match row.as_slice() {
-        [_, Value::Text(schema), Value::Text(file)] if !file.is_empty() => {
-            Some((schema.clone(), file.clone()))
-        }
-        _ => None,
-    });
-    Ok(named.collect())
 }
 
 impl Recorder<'_> {
@@ -351,16 +331,23 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Reads the settings in force after the last act. The built-in workload is known to keep its own.
+    /// Reads the settings in force after the last act, if there is one. The built-in workload is known to keep its own.
     fn read_settings(
         &mut self,
         sandbox: &Sandbox,
         connection: &Connection,
         script: &Script,
-        variant: &CrashSettings,
+        (last, variant): (Option<&Act>, &CrashSettings),
     ) -> Result<(), CrashError> {
-        if script.path.is_some() {
+        if let Some(path) = &script.path {
             let mut with_content = databases(connection)?;
+            if let (Some(database), Some(act)) = (self.unsynced(sandbox, &with_content), last) {
+                return Err(CrashError::Unsynced {
+                    path: path.clone(),
+                    location: act.location(),
+                    database,
+                });
+            }
             with_content.retain(|(_, file)| sandbox.size(file) > 0);
             self.now = read_all(connection, &with_content, variant)?;
             if let Some(act) = self.acts.last_mut() {
@@ -368,6 +355,20 @@ impl Recorder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A database that is attached for the first time and has content: the script has made it by VACUUM INTO.
+    fn unsynced(&mut self, sandbox: &Sandbox, databases: &[(String, String)]) -> Option<String> {
+        let of_beginning = |file: &str| {
+            let mut bases = self.beginning.into_iter().flat_map(Beginning::bases);
+            bases.any(|(name, _)| name == file)
+        };
+        let attached = &mut self.attached;
+        let mut new = databases.iter().map(|(_, file)| file);
+        let made = |file: &&String| {
+            attached.insert((*file).clone()) && sandbox.size(file) > 0 && !of_beginning(file)
+        };
+        new.find(made).cloned()
     }
 
     fn spans(&self, trace: &Trace) -> Vec<Span> {

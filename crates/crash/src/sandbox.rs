@@ -263,6 +263,11 @@ fn attach(connection: &Connection, name: &str, number: usize) -> Result<(), Engi
     connection.execute(&format!("ATTACH '{quoted}' AS d{number}"))
 }
 
+/// The name of a schema in SQL.
+pub(crate) fn quoted(schema: &str) -> String {
+    format!("\"{}\"", schema.replace('"', "\"\""))
+}
+
 fn unopenable(error: EngineError) -> Problem {
     Problem::Unopenable(message(&error))
 }

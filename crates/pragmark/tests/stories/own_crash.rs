@@ -129,6 +129,11 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
         "bad.sql",
         "UPDATE item SET v = 1;\nUPDATE itme SET v = 2;\n",
     );
+    laboratory.write(
+        "other.sql",
+        "\\set id 1\nATTACH 'other.db' AS o;\nCREATE TABLE o.t AS SELECT :id;\n",
+    );
+    laboratory.write("copy.sql", "\\set id 1\nVACUUM INTO'copied.db';\n");
     laboratory.write("empty.db", "");
     laboratory.write(
         "text.db",
@@ -139,6 +144,16 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
             &["--script", "bad.sql", "--db", "shop/app.db"][..],
             2,
             "bad.sql:2: no such table: itme",
+        ),
+        (
+            &["--script", "other.sql", "--db", "shop/app.db"],
+            2,
+            "other.sql:2: ATTACH and VACUUM INTO reach files that are no copies",
+        ),
+        (
+            &["--script", "copy.sql", "--db", "shop/app.db"],
+            2,
+            "copy.sql:2: ATTACH and VACUUM INTO reach files that are no copies",
         ),
         (
             &["--script", "mine.sql", "--db", "empty.db"],
@@ -172,7 +187,12 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
             .pragmark(&crash(options))
             .exits(code)
             .complains(&[words]);
-        assert!(!laboratory.path().join("crashes").exists(), "{options:?}");
+        for made in ["crashes", "other.db", "copied.db"] {
+            assert!(
+                !laboratory.path().join(made).exists(),
+                "{made}: {options:?}"
+            );
+        }
     }
     assert!(laboratory.left_over().is_empty());
     connection.close().unwrap();

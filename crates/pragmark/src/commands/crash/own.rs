@@ -21,7 +21,9 @@ const MOST_SCRIPT_BYTES: u64 = 16 << 20;
 /// What to do about a script that fails.
 fn hint(args: &CrashArgs) -> &'static str {
     match args.db {
-        Some(_) => "nothing was written",
+        Some(_) => {
+            "a database that the script attaches is a new one, as only that of --db is copied; nothing was written"
+        }
         None => "name your database with --db if the script needs its tables; nothing was written",
     }
 }
@@ -134,9 +136,12 @@ fn failure(error: CrashError, args: &CrashArgs) -> Failure {
         CrashError::Script { .. } | CrashError::Unfinished { .. } => {
             Failure::usage(&error).hint(hint(args))
         }
-        CrashError::NothingCommitted { .. } | CrashError::TooMuchWritten { .. } => {
-            Failure::usage(&error)
-        }
+        CrashError::NothingCommitted { .. }
+        | CrashError::TooMuchWritten { .. }
+        | CrashError::Unsynced { .. } => Failure::usage(&error),
+        CrashError::Unsound { .. } => Failure::unusable(&error).hint(
+            "images are judged by integrity_check, so a script may end with nothing that it reports",
+        ),
         CrashError::DamagedBeginning { .. } => Failure::unusable(&error)
             .hint("`pragmark doctor --db FILE --quick-check` looks for damage of a database"),
         _ => Failure::unusable(&error),
