@@ -10,8 +10,9 @@ use crash::CrashError;
 use engine::{Library, Source};
 use lab::record::SyncCheck;
 use pragmark_proofs::{Crashes, Instrument, Mutants, Mutation, look_for_alarms, noticed_by};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM};
 use std::error::Error;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -313,13 +314,21 @@ fn by_process(mutation: &Mutation, mutant: &Source) -> Result<Finding, Box<dyn E
     let own = std::env::current_exe()?;
     let mut command = Command::new(own);
     command.args(["recover", &mutation.id, &mutant.to_string()]);
-    let ended = command.output()?.status;
-    Ok(
-        match std::os::unix::process::ExitStatusExt::signal(&ended) {
-            Some(signal) => Finding::Noticed(format!("signal {signal} ended the process")),
-            None => Finding::Unnoticed,
-        },
-    )
+    let output = command.output()?;
+    match (output.status.signal(), output.status.success()) {
+        // What abort() raises; any other signal comes from elsewhere.
+        (Some(SIGABRT), _) => Ok(Finding::Noticed("abort() ended the process".to_owned())),
+        (None, true) => Ok(Finding::Unnoticed),
+        (_, _) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!(
+                "recovering images ended with {}: {}",
+                output.status,
+                said.trim()
+            )
+            .into())
+        }
+    }
 }
 
 /// Recovers crash images with a mutant that may end the process.
