@@ -58,6 +58,13 @@ fn damaged(reason: String, place: &str) -> CrashError {
 /// opening the old one.
 pub(crate) fn check_kept(act: &Act, is_new: bool) -> Result<(), CrashError> {
     match act {
+        Act::Blob { .. } if !is_new => Err(damaged(
+            "the content is as it was before".to_owned(),
+            &format!(
+                "after a value was overwritten by a handle: {}",
+                act.location()
+            ),
+        )),
         Act::Reopen if is_new => Err(damaged(
             "the content is another one".to_owned(),
             "after the connection was closed and opened again",

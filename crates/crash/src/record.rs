@@ -16,7 +16,7 @@ use crate::sandbox::Sandbox;
 use crate::script::{Act, Script};
 use crate::settings::CrashSettings;
 use crate::trace::Trace;
-use engine::{Connection, pragma};
+use engine::{BlobAt, Connection, pragma};
 use lab::seed::Seed;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path};
@@ -175,6 +175,22 @@ fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, 
         Act::Sql { sql, line } => {
             let executed = connection.execute(sql);
             executed.map_err(|error| failed(script, *line, sql, error))?;
+            Ok(true)
+        }
+        Act::Blob {
+            table,
+            column,
+            row,
+            offset,
+            bytes,
+        } => {
+            let at = BlobAt {
+                table,
+                column,
+                row: *row,
+            };
+            let written = connection.write_blob(at, *offset, bytes);
+            written.map_err(|error| failed(script, 0, &act.location(), error))?;
             Ok(true)
         }
         Act::Execution(execution) => match execution.carry_out(connection) {

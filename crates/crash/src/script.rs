@@ -19,12 +19,28 @@ pub enum Act {
     Reopen,
     /// Executes a recorded statement with its values.
     Execution(Execution),
+    /// Overwrites bytes of a value through a handle, without a statement.
+    Blob {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// The number of the row.
+        row: i64,
+        /// The first byte.
+        offset: usize,
+        /// What it is overwritten with.
+        bytes: Vec<u8>,
+    },
 }
 
 impl Act {
     /// Whether it is one of the built-in workload.
     pub(crate) fn is_built_in(&self) -> bool {
-        matches!(self, Act::Sql { line: 0, .. } | Act::Reopen)
+        matches!(
+            self,
+            Act::Sql { line: 0, .. } | Act::Reopen | Act::Blob { .. }
+        )
     }
 
     /// Where it is in its script or trace.
@@ -33,6 +49,7 @@ impl Act {
             Act::Sql { line, .. } => format!("line {line}"),
             Act::Execution(execution) => execution.location.clone(),
             Act::Reopen => "reopening".to_owned(),
+            Act::Blob { table, row, .. } => format!("row {row} of {table}"),
         }
     }
 }

@@ -50,7 +50,7 @@ pub mod vfs;
 pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
 pub use confinement::CONFINED;
-pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
+pub use connection::{BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
 pub use options::{

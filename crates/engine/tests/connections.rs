@@ -3,7 +3,7 @@
 mod support;
 
 use pragmark_engine::{
-    CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, OpenFlags,
+    BlobAt, CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, OpenFlags,
     StatementCounter, Step, Value,
 };
 use std::time::{Duration, Instant};
@@ -434,6 +434,43 @@ fn a_statement_counts_its_steps_scans_and_sorts() {
         assert!(sorted.counter(StatementCounter::VmSteps) > 10 * executions);
     }
     assert_eq!(sorted.counter(StatementCounter::AutoIndexRows), 0);
+}
+
+#[test]
+fn a_value_is_overwritten_by_a_handle_within_its_length() {
+    let connection = memory(&engine());
+    let make =
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (7, zeroblob(9000))";
+    connection.execute(make).expect("creates");
+    let at = |row| BlobAt {
+        table: "t",
+        column: "v",
+        row,
+    };
+    connection.write_blob(at(7), 8_998, b"ab").expect("writes");
+    let end = connection.query_text("SELECT hex(substr(v, 8998)) FROM t");
+    assert_eq!(end.expect("a text"), "006162");
+    assert!(
+        connection.write_blob(at(7), 8_999, b"ab").is_err(),
+        "beyond its end"
+    );
+    assert!(
+        connection.write_blob(at(8), 0, b"ab").is_err(),
+        "no such row"
+    );
+}
+
+#[test]
+fn a_database_is_copied_page_by_page() {
+    let library = engine();
+    let (from, to) = (memory(&library), memory(&library));
+    let make = "CREATE TABLE t(v); INSERT INTO t VALUES (zeroblob(50000))";
+    from.execute(make).expect("creates");
+    from.copy_by_pages(&to).expect("copies");
+    assert_eq!(
+        to.query_i64("SELECT length(v) FROM t").expect("a number"),
+        50_000
+    );
 }
 
 #[test]

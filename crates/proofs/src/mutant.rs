@@ -1,6 +1,6 @@
 //! Engines with one mutation selected: copies of the one compiled library with another number in them.
 
-use crate::patch::{MARK, Mutation};
+use crate::patch::{self, MARK, Mutation};
 use engine::{EngineError, Library, Source};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -70,9 +70,10 @@ impl Mutants {
     /// # Errors
     /// An unknown mutation; a folder that cannot be written.
     pub fn write(&self, mutation: Option<&str>, folder: &Path) -> Result<PathBuf, MutantError> {
-        let number = self.number(mutation)?;
+        let [selected, with] = self.numbers(mutation)?;
         let mut library = LIBRARY.to_vec();
-        library[self.number_at] = number;
+        library[self.number_at] = selected;
+        library[self.number_at + 1] = with;
         let path = folder.join(format!("{}.so", mutation.unwrap_or("sound")));
         std::fs::write(&path, library).map_err(|source| MutantError::Write {
             path: path.clone(),
@@ -90,15 +91,18 @@ impl Mutants {
         Ok(Library::load(&Source::Path(path))?)
     }
 
-    /// The number of a mutation: its position in the table, from 1; 0 for none.
-    fn number(&self, mutation: Option<&str>) -> Result<u8, MutantError> {
+    /// The numbers of a mutation and of the one that is selected with it; 0 for none.
+    fn numbers(&self, mutation: Option<&str>) -> Result<[u8; 2], MutantError> {
         let Some(id) = mutation else {
-            return Ok(0);
+            return Ok([0, 0]);
         };
-        self.mutations
-            .iter()
-            .position(|mutation| mutation.id == id)
-            .and_then(|index| u8::try_from(index + 1).ok())
-            .ok_or_else(|| MutantError::Unknown(id.to_owned()))
+        let number = |id: &str| {
+            let number = patch::number(&self.mutations, id);
+            number.ok_or_else(|| MutantError::Unknown(id.to_owned()))
+        };
+        let selected = number(id)?;
+        let with = &self.mutations[usize::from(selected) - 1].with;
+        let with = with.as_deref().map_or(Ok(0), number)?;
+        Ok([selected, with])
     }
 }

@@ -34,6 +34,8 @@ pub struct Mutation {
     pub equivalent: Option<String>,
     /// Why the instruments do not reach what it changes.
     pub beyond: Option<String>,
+    /// The mutation that is selected as well: one that changes nothing by itself, but brings about what this one is about.
+    pub with: Option<String>,
     /// Text of `sqlite3.c` that occurs exactly once.
     pub find: String,
     /// The replacement, with `MUTATED` for "this mutation is selected".
@@ -78,6 +80,14 @@ pub enum PatchError {
         /// The other.
         second: String,
     },
+    /// A mutation that is to be selected as well, but that the table does not have.
+    #[error("{id}: there is no mutation {with} to select with it")]
+    With {
+        /// The mutation.
+        id: String,
+        /// The other.
+        with: String,
+    },
     /// A replacement that does not depend on its mutation.
     #[error("{0}: its replacement lacks MUTATED, so it could not be switched off")]
     Unconditional(String),
@@ -95,14 +105,25 @@ struct Table {
 pub fn parse(table: &str) -> Result<Vec<Mutation>, PatchError> {
     let table: Table =
         toml::from_str(table).map_err(|error| PatchError::Table(error.to_string()))?;
-    match table
-        .mutation
-        .iter()
-        .find(|mutation| !mutation.replace.contains(PLACEHOLDER))
-    {
-        Some(mutation) => Err(PatchError::Unconditional(mutation.id.clone())),
-        None => Ok(table.mutation),
+    let all = &table.mutation;
+    if let Some(mutation) = all.iter().find(|it| !it.replace.contains(PLACEHOLDER)) {
+        return Err(PatchError::Unconditional(mutation.id.clone()));
     }
+    for mutation in all {
+        if let Some(with) = &mutation.with
+            && number(all, with).is_none()
+        {
+            let (id, with) = (mutation.id.clone(), with.clone());
+            return Err(PatchError::With { id, with });
+        }
+    }
+    Ok(table.mutation)
+}
+
+/// The number of the mutation of that name.
+pub fn number(mutations: &[Mutation], id: &str) -> Option<u8> {
+    let position = mutations.iter().position(|mutation| mutation.id == id)?;
+    u8::try_from(position + 1).ok()
 }
 
 /// The source with every mutation that fits in it, and what is wrong with the others.
@@ -151,13 +172,13 @@ fn position(source: &str, mutation: &Mutation) -> Result<Range<usize>, PatchErro
     }
 }
 
-/// The number that selects a mutation: constant data that the compiler must not look into, so that a
-/// copy of the library with another number is another mutant.
+/// The numbers that select a mutation and another one with it: constant data that the compiler must not look into, so that a
+/// copy of the library with other numbers is another mutant.
 fn prologue() -> String {
     format!(
-        "static const volatile struct {{ char aMark[{}]; unsigned char iSelected; }} \
-         pragmarkMutation = {{ \"{MARK}\", 0 }};\n\
-         #define PRAGMARK_SELECTED(n) (pragmarkMutation.iSelected==(n))\n",
+        "static const volatile struct {{ char aMark[{}]; unsigned char iSelected; unsigned char iWith; }} \
+         pragmarkMutation = {{ \"{MARK}\", 0, 0 }};\n\
+         #define PRAGMARK_SELECTED(n) (pragmarkMutation.iSelected==(n) || pragmarkMutation.iWith==(n))\n",
         MARK.len()
     )
 }
@@ -175,6 +196,7 @@ mod tests {
             settings: Vec::new(),
             equivalent: None,
             beyond: None,
+            with: None,
             find: find.to_owned(),
             replace: replace.to_owned(),
         }
@@ -228,6 +250,17 @@ mod tests {
                 first: "one".to_owned(),
                 second: "two".to_owned()
             }]
+        );
+    }
+
+    #[test]
+    fn a_mutation_that_needs_one_which_is_not_there_is_refused() {
+        let table = "[[mutation]]\nid = 'x'\nremoves = ''\nwhy = ''\nfound_by = 'crash'\n\
+                     settings = []\nwith = 'y'\nfind = 'a'\nreplace = 'MUTATED'\n";
+        let error = parse(table).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x: there is no mutation y to select with it"
         );
     }
 

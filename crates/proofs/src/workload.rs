@@ -15,16 +15,19 @@ pub enum Workload {
     Nested,
     /// Pages that a transaction frees and uses again.
     Reuse,
+    /// A file that grows and shrinks over the same pages, is copied by VACUUM INTO, and whose values are written by handles.
+    Sizes,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 5] = [
+    pub const ALL: [Workload; 6] = [
         Workload::BuiltIn,
         Workload::Passes,
         Workload::Turns,
         Workload::Nested,
         Workload::Reuse,
+        Workload::Sizes,
     ];
 
     /// What is done; none for the built-in one, which depends on the settings.
@@ -35,6 +38,7 @@ impl Workload {
             Workload::Turns => Some(turns()),
             Workload::Nested => Some(nested()),
             Workload::Reuse => Some(reuse()),
+            Workload::Sizes => Some(sizes()),
         }
     }
 }
@@ -103,6 +107,48 @@ fn reuse() -> Script {
     }
     acts.push(Act::Reopen);
     acts.push(act("BEGIN; DELETE FROM t WHERE id > 2000; COMMIT"));
+    Script { path: None, acts }
+}
+
+/// Overwrites bytes of a long value through a handle.
+fn blob(row: i64, offset: usize, byte: u8) -> Act {
+    Act::Blob {
+        table: "b",
+        column: "v",
+        row,
+        offset,
+        bytes: vec![byte; 300],
+    }
+}
+
+/// A workload of a file that grows, is rebuilt and shrinks over the same pages, of copies by VACUUM INTO between its transactions, and of
+/// values that handles write: alone, in a transaction, and in one that is rolled back.
+fn sizes() -> Script {
+    let mut acts = vec![act("PRAGMA auto_vacuum = FULL")];
+    acts.extend(filled(30));
+    acts.push(act("CREATE TABLE b(id INTEGER PRIMARY KEY, v BLOB)"));
+    for turn in 1..4_u8 {
+        let row = i64::from(turn);
+        acts.push(act(format!(
+            "BEGIN; INSERT INTO t SELECT id + 100, v FROM t; INSERT INTO t SELECT id + 200, v FROM t; \
+             INSERT INTO b VALUES ({turn}, zeroblob(9000)); COMMIT"
+        )));
+        acts.push(act("VACUUM"));
+        acts.push(act(format!("VACUUM INTO 'copy-{turn}.db'")));
+        acts.push(blob(row, 100, turn));
+        acts.push(act("BEGIN"));
+        acts.push(blob(row, 3_900, turn));
+        acts.push(blob(row, 8_700, turn));
+        acts.push(act("COMMIT"));
+        acts.push(act("BEGIN"));
+        acts.push(blob(row, 4_000, 99));
+        acts.push(act("ROLLBACK"));
+        acts.push(act(format!(
+            "BEGIN; DELETE FROM t WHERE id > 30 - 9 * {turn}; DELETE FROM b; COMMIT"
+        )));
+    }
+    acts.push(Act::Reopen);
+    acts.push(act("UPDATE t SET v = v || 'end'"));
     Script { path: None, acts }
 }
 

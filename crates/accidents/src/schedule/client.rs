@@ -4,7 +4,7 @@ use super::ledger::{Ledger, Transaction};
 use super::scenario::Act;
 use crate::error::{is_not_understood, is_of_harness};
 use engine::{Connection, EngineError, Library, OpenFlags};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The pages of data that each transaction changes, as rows of one page each.
@@ -184,6 +184,7 @@ impl Client {
             Act::Commit => self.commit(ledger),
             Act::Rollback => self.rollback(ledger),
             Act::Rebuild => self.rebuild(),
+            Act::Backup => self.backup(ledger),
             Act::Checkpoint(mode) => self.run(|connection| connection.checkpoint(mode).map(drop)),
         };
         match outcome {
@@ -327,6 +328,23 @@ impl Client {
     fn count(&mut self, ledger: &Ledger) -> Result<i64, Trouble> {
         let least = ledger.acknowledged();
         let seen = self.run(Seen::read)?;
+        self.checked(least, seen, ledger)
+    }
+
+    /// What a copy holds that was made page by page: one state, at least as new as when the copy was begun.
+    fn backup(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        let least = ledger.acknowledged();
+        let seen = self.run(|connection| {
+            let in_memory = Path::new(":memory:");
+            let copy = Connection::open(&self.library, in_memory, OpenFlags::default(), None)?;
+            connection.copy_by_pages(&copy)?;
+            Seen::read(&copy)
+        })?;
+        self.checked(least, seen, ledger).map(drop)
+    }
+
+    /// The number of transactions that was seen, after so many had been acknowledged.
+    fn checked(&self, least: i64, seen: Seen, ledger: &Ledger) -> Result<i64, Trouble> {
         let count = seen.transactions().map_err(Trouble::Seen)?;
         let most = ledger.begun();
         let in_snapshot = matches!(self.open, Open::Reading(_));

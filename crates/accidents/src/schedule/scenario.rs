@@ -29,6 +29,8 @@ pub enum Act {
     Checkpoint(CheckpointMode),
     /// A transaction that changes no data, but the tree that holds some of them.
     Rebuild,
+    /// Copies the database page by page, with a read transaction for each.
+    Backup,
 }
 
 /// Who does it.
@@ -82,8 +84,8 @@ const WAL: &[&str] = &["wal"];
 const ALL: &[&str] = &["delete", "truncate", "persist", "wal"];
 
 use Act::{
-    BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rebuild, Rollback, Touch,
-    Write, WriteAfterRead,
+    Backup, BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rebuild, Rollback,
+    Touch, Write, WriteAfterRead,
 };
 use CheckpointMode::{Passive, Restart, Truncate};
 use Who::{First, Second};
@@ -190,6 +192,10 @@ pub const RARE: &[Scenario] = scenarios! {
         before: First Open, First Read, Second Open, Second Read;
         first: BeginRead, Read, EndRead, Read, Write;
         second: Rebuild, Write;
+    "backup-and-writer", ALL, Sound: "a backup page by page, and a connection that writes while it is under way";
+        before: First Open, First Read, Second Open, Second Read;
+        first: Backup, Read;
+        second: Write, Write;
 };
 
 /// The scenario of a name.

@@ -13,6 +13,21 @@ impl Connection {
     /// # Errors
     /// SQLite's; busy, if a lock stayed in the way; an engine without backups; connections of two libraries.
     pub fn copy_to(&self, target: &Connection) -> Result<(), EngineError> {
+        const ALL_PAGES: c_int = -1;
+        self.copy(target, ALL_PAGES)
+    }
+
+    /// Copies as [`copy_to`](Self::copy_to), but page by page, with a read transaction for each: others may write
+    /// meanwhile, and SQLite then starts over.
+    ///
+    /// # Errors
+    /// As [`copy_to`](Self::copy_to).
+    pub fn copy_by_pages(&self, target: &Connection) -> Result<(), EngineError> {
+        self.copy(target, 1)
+    }
+
+    /// Copies so many pages at a time.
+    fn copy(&self, target: &Connection, pages: c_int) -> Result<(), EngineError> {
         let api = self.handle.api();
         let missing = |what| unsupported(what, "sqlite3_backup_init");
         if !Arc::ptr_eq(self.library(), target.library()) {
@@ -28,9 +43,14 @@ impl Connection {
             let during = || During::Call("beginning a copy of the database");
             return Err(target.handle.error(during));
         }
-        const ALL_PAGES: c_int = -1;
-        // SAFETY: the backup was just begun, and is finished once.
-        let (code, finished) = unsafe { (step(backup, ALL_PAGES), finish(backup)) };
+        // SAFETY: the backup was just begun, and is finished once, after its last step.
+        let (code, finished) = unsafe {
+            let mut code = step(backup, pages);
+            while code == ffi::SQLITE_OK {
+                code = step(backup, pages);
+            }
+            (code, finish(backup))
+        };
         let code = if code == ffi::SQLITE_DONE {
             finished
         } else {

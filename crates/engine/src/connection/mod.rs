@@ -1,6 +1,7 @@
 //! Database connections.
 
 mod backup;
+mod blob;
 mod busy;
 mod extension;
 mod file_control;
@@ -10,6 +11,7 @@ mod plan;
 mod status;
 mod wal_commit;
 
+pub use blob::BlobAt;
 pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 

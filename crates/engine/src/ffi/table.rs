@@ -129,6 +129,9 @@ api! {
         fn backup_init(*mut sqlite3, *const c_char, *mut sqlite3, *const c_char) -> *mut sqlite3_backup;
         fn backup_step(*mut sqlite3_backup, c_int) -> c_int;
         fn backup_finish(*mut sqlite3_backup) -> c_int;
+        fn blob_open(*mut sqlite3, *const c_char, *const c_char, *const c_char, i64, c_int, *mut *mut sqlite3_blob) -> c_int;
+        fn blob_write(*mut sqlite3_blob, *const c_void, c_int, c_int) -> c_int;
+        fn blob_close(*mut sqlite3_blob) -> c_int;
         fn column_decltype(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn complete(*const c_char) -> c_int;
         fn set_authorizer(*mut sqlite3, Option<Authorizer>, *mut c_void) -> c_int;

@@ -24,6 +24,8 @@ opaque! {
     sqlite3_stmt;
     /// A running backup.
     sqlite3_backup;
+    /// A handle of a value.
+    sqlite3_blob;
     /// A value given to an SQL function.
     sqlite3_value;
     /// The call in which an SQL function is run.
