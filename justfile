@@ -18,7 +18,7 @@ style:
     bash .ci/words
     bash .ci/layout
 
-# Write the generated documents and snapshots again, then read the difference.
+# Write the schema, the lists, the snapshots and the charts again, then read the difference.
 generate:
     PRAGMARK_WRITE_DOCS=1 cargo test -p pragmark-lab
     PRAGMARK_WRITE_DOCS=1 cargo test -p pragmark --test docs

@@ -16,7 +16,8 @@ fn documents() -> Vec<(PathBuf, String)> {
         root().join("CONTRIBUTING.md"),
         root().join("CHANGELOG.md"),
     ];
-    paths.extend(["SECURITY.md", "fuzz/README.md"].map(|name| root().join(name)));
+    let others = ["SECURITY.md", "fuzz/README.md", "packaging/README.md"];
+    paths.extend(others.map(|name| root().join(name)));
     for folder in ["docs", "docs/lists"] {
         let docs = std::fs::read_dir(root().join(folder)).unwrap();
         paths.extend(
@@ -250,6 +251,21 @@ fn the_charts_of_the_articles_are_those_of_the_tables() {
         .unwrap();
     let problems = String::from_utf8_lossy(&drawn.stderr);
     assert!(drawn.status.success(), "{problems}");
+}
+
+#[test]
+fn the_documentation_site_has_every_document_and_nothing_else() {
+    let summary = std::fs::read_to_string(root().join("docs/book/SUMMARY.md")).unwrap();
+    let pages: Vec<PathBuf> = between(&summary, "](", ')')
+        .into_iter()
+        .map(|page| root().join(page))
+        .collect();
+    for page in &pages {
+        assert!(page.is_file(), "{} does not exist", page.display());
+    }
+    for (document, _) in documents() {
+        assert!(pages.contains(&document), "{}", document.display());
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ enum Way {
     AsWritten,
     /// It is executed with further options, to end in seconds.
     With(&'static str),
-    /// It takes minutes, so its experiments are shown instead.
+    /// It takes minutes, so only its options are read (`--help` comes after them), and its experiment is shown.
     Shown,
     /// It is not executed, for this reason.
     Not(&'static str),
@@ -175,14 +175,18 @@ fn commands_of(text: &str) -> Vec<String> {
             _ => None,
         };
         let line = line.map(|line| line.split(" #").next().unwrap().trim());
-        let starts = |it: &&str| {
-            ["pragmark ", "sudo pragmark ", "zcat "]
-                .iter()
-                .any(|start| it.starts_with(start))
-        };
-        commands.extend(line.filter(starts).map(str::to_owned));
+        commands.extend(line.filter(|it| starts_pragmark(it)).map(str::to_owned));
     }
     commands
+}
+
+/// Whether a line starts pragmark, perhaps with variables of the environment before it.
+fn starts_pragmark(line: &str) -> bool {
+    let mut words = line.split(' ').skip_while(|word| word.contains('='));
+    match words.next() {
+        Some("sudo") => words.next() == Some("pragmark"),
+        program => matches!(program, Some("pragmark" | "zcat")),
+    }
 }
 
 /// The command as it is executed; nothing if it is not.
@@ -190,9 +194,14 @@ fn shortened(command: &str) -> Option<String> {
     match way_of(command) {
         AsWritten => Some(command.to_owned()),
         With(options) => Some(format!("{command} {options}")),
-        // The experiments of a source are not listed by themselves.
-        Shown if command.contains("--source") => None,
-        Shown => Some(format!("pragmark show {}", command.split(' ').next_back()?)),
+        Shown => {
+            let options = format!("{command} --help >/dev/null");
+            match command.split(' ').next_back()? {
+                // The tour, and the experiments of a source, have no name on the line.
+                last if last == "run" || command.contains("--source") => Some(options),
+                name => Some(format!("{options} && pragmark show {name}")),
+            }
+        }
         Not(reason) => {
             println!("not executed, because {reason}: {command}");
             None
@@ -257,6 +266,12 @@ fn every_command_of_the_documents_that_takes_seconds_succeeds() {
     answer_of(&mut shell(&script, laboratory.path())).exits(0);
 
     let all = commands();
+    for (part, _) in WAYS {
+        assert!(
+            all.iter().any(|it| it.contains(part)),
+            "no command has {part:?}"
+        );
+    }
     let executed: Vec<String> = all.iter().filter_map(|it| shortened(it)).collect();
     let waiting = Mutex::new(executed.iter());
     let failures = Mutex::new(Vec::new());
