@@ -1,6 +1,7 @@
-# A formula for Homebrew on Linux. packaging/recipes/fill puts in the version, the address and the checksum of the sources.
+# A formula for Homebrew on Linux. packaging/recipes/fill puts in the version, the home page, the address and the checksum of the sources.
 class Pragmark < Formula
   desc "Performance laboratory for SQLite"
+  homepage "@HOMEPAGE@"
   url "@URL@/v@VERSION@.tar.gz"
   sha256 "@SHA256@"
   license any_of: ["MIT", "Apache-2.0"]
