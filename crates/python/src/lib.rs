@@ -9,7 +9,7 @@ mod open_files;
 mod options;
 mod stream;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use engine::{Library, Source as EngineSource};
@@ -18,6 +18,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 
+use open_files::{Claim, Refusal};
 use options::Options;
 
 create_exception!(
@@ -58,8 +59,7 @@ impl Loaded {
 
 impl From<Summary> for Loaded {
     fn from(summary: Summary) -> Loaded {
-        let by_arrays = summary.rows > summary.rows_by_pages || summary.why_arrays.is_some();
-        let strategy = match (summary.rows_by_pages > 0, by_arrays) {
+        let strategy = match (summary.rows_by_pages > 0, summary.why_arrays.is_some()) {
             (true, true) => "pages, arrays",
             (false, true) => "arrays",
             _ => "pages",
@@ -98,15 +98,10 @@ fn load_data(
 ) -> PyResult<Loaded> {
     let library = library()?;
     let request = options.request(&path, table)?;
-    // SQLite's locks belong to the process: another SQLite in it would lose its own when ours closes the file.
-    if let Some(how) = open_files::open_here(&request.database) {
-        return Err(Error::new_err(format!(
-            "{} is open in this process ({how}); close that connection first, because two libraries of SQLite in \
-             one process do not see each other's locks",
-            request.database.display()
-        )));
-    }
     let reader = stream::reader(data)?;
+    // Now, because what exports a stream may open files for it.
+    let _claim =
+        Claim::of(&request.database).map_err(|refusal| refused(&request.database, refusal))?;
     let schema = arrow_array::RecordBatchReader::schema(&reader);
     let mut source = BatchSource::reading("data", &schema, options.decimals()?, reader);
     let mut raised = None;
@@ -123,6 +118,20 @@ fn load_data(
         }
         Err(error) => Err(failure(&error)),
     }
+}
+
+/// A database that this process has open.
+fn refused(database: &Path, refusal: Refusal) -> PyErr {
+    let database = database.display();
+    Error::new_err(match refusal {
+        Refusal::Loading => format!(
+            "another thread loads into {database}; wait until it has ended, or load one table after the other"
+        ),
+        Refusal::Open(descriptor) => format!(
+            "{database} is open in this process ({descriptor}); close that connection first, because two libraries of \
+             SQLite in one process do not see each other's locks"
+        ),
+    })
 }
 
 /// What helps with a row whose key is known.

@@ -3,10 +3,14 @@
 import datetime
 import decimal
 import os
+import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import pragmark
@@ -174,6 +178,49 @@ class With_pyarrow(Loads):
         pragmark.load(self.path, "t", self.table(n=[2]), append=True)
         self.assertEqual(self.rows(), [(1,), (2,)])
 
+    def test_a_database_into_which_another_thread_loads_is_refused(self):
+        import pyarrow
+
+        pragmark.load(self.path, "t", self.table(n=[1]))
+        schema = pyarrow.schema([("n", pyarrow.int64())])
+        batch = pyarrow.record_batch([pyarrow.array([2])], schema)
+        begun, refused = threading.Event(), threading.Event()
+
+        def batches():
+            yield batch
+            begun.set()
+            self.assertTrue(refused.wait(60))
+
+        def first():
+            reader = pyarrow.RecordBatchReader.from_batches(schema, batches())
+            pragmark.load(self.path, "t", reader, append=True)
+
+        thread = threading.Thread(target=first)
+        thread.start()
+        self.assertTrue(begun.wait(60))
+        try:
+            with self.assertRaisesRegex(pragmark.Error, "another thread loads into"):
+                pragmark.load(self.path, "t", self.table(n=[3]), append=True)
+        finally:
+            refused.set()
+            thread.join()
+        pragmark.load(self.path, "t", self.table(n=[3]), append=True)
+        self.assertEqual(self.rows(), [(1,), (2,), (3,)])
+
+    def test_a_stream_that_opens_the_database_when_it_is_exported_is_refused(self):
+        table = self.table(n=[1])
+        pragmark.load(self.path, "t", table)
+
+        class Opens:
+            def __arrow_c_stream__(stream, requested_schema=None):
+                stream.file = open(self.path, "rb")
+                return table.__arrow_c_stream__()
+
+        data = Opens()
+        with self.assertRaisesRegex(pragmark.Error, "is open in this process"):
+            pragmark.load(self.path, "t", data, append=True)
+        data.file.close()
+
     def test_an_interruption_ends_the_load(self):
         import pyarrow
 
@@ -202,6 +249,106 @@ class With_pyarrow(Loads):
             thread.join()
         for self.path in paths:
             self.assertEqual(self.rows("SELECT count(*), sum(n) FROM t"), [(100, 4950)])
+
+
+# A process that loads. It reads a line before each batch and answers it, so that whoever kills it knows how far it came.
+LOADER = """
+import sys
+import pyarrow
+import pragmark
+
+path, first, append = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "append"
+schema = pyarrow.schema([("id", pyarrow.int64()), ("name", pyarrow.string())])
+
+def batches():
+    for number in range(BATCHES):
+        sys.stdin.readline()
+        ids = range(first + number * ROWS, first + (number + 1) * ROWS)
+        columns = [pyarrow.array(ids, schema.field(0).type), pyarrow.array([f"n{id * 7919 % 100_003}" for id in ids])]
+        yield pyarrow.record_batch(columns, schema)
+        print(number, flush=True)
+
+reader = pyarrow.RecordBatchReader.from_batches(schema, batches())
+keys = {"append": True} if append else {"primary_key": "id", "indexes": ["name"]}
+pragmark.load(path, "t", reader, **keys)
+"""
+BATCHES, ROWS = 4, 2_000
+
+
+class With_pyarrow_and_kills(Loads):
+    """How often is the environment's PRAGMARK_ACCIDENTS."""
+
+    rounds = int(os.environ.get("PRAGMARK_ACCIDENTS", "3"))
+
+    def start(self, mode):
+        script = LOADER.replace("BATCHES", str(BATCHES)).replace("ROWS", str(ROWS))
+        command = [sys.executable, "-c", script, self.path, str(1 if mode == "create" else BATCHES * ROWS + 1), mode]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def let(self, process, batches):
+        for _ in range(batches):
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+
+    def rows_found(self):
+        """The number of rows, all of them sound; 0 without a database."""
+        if not os.path.exists(self.path):
+            return 0
+        self.assertEqual(self.rows("PRAGMA integrity_check"), [("ok",)])
+        [(rows, wrong)] = self.rows("SELECT count(*), sum(name <> 'n' || (id * 7919 % 100003)) FROM t")
+        self.assertEqual(wrong, 0)
+        return rows
+
+    def prepare(self, mode):
+        for name in os.listdir(self.folder):
+            os.remove(os.path.join(self.folder, name))
+        if mode == "append":
+            process = self.start("create")
+            process.communicate(b"\n" * BATCHES)
+            self.assertEqual(process.returncode, 0)
+
+    def kill(self, mode, batches, delay):
+        """Kills a load after so many batches, and then so many seconds; the rows before and after."""
+        self.prepare(mode)
+        before = self.rows_found()
+        process = self.start(mode)
+        self.let(process, batches)
+        for _ in range(batches):
+            self.assertTrue(process.stdout.readline())
+        time.sleep(delay)
+        process.kill()
+        process.communicate()
+        return before, self.rows_found()
+
+    def test_a_killed_process_leaves_the_old_database_or_the_complete_new_one(self):
+        seeded = random.Random(5)
+        for mode in ["create", "append"]:
+            self.prepare(mode)
+            process = self.start(mode)
+            self.let(process, BATCHES)
+            for _ in range(BATCHES):
+                process.stdout.readline()
+            begin = time.monotonic()
+            process.communicate()
+            usual = time.monotonic() - begin
+            complete = self.rows_found()
+            self.assertEqual(complete, BATCHES * ROWS * (1 if mode == "create" else 2))
+            olds = news = 0
+            for number in range(self.rounds):
+                # Its input waits for the next line.
+                before, after = self.kill(mode, number % BATCHES, 0)
+                self.assertEqual(after, before)
+                # All of it has been read, not all of it written.
+                before, after = self.kill(mode, BATCHES, seeded.uniform(0, 1.1 * usual))
+                self.assertIn(after, [before, complete])
+                olds, news = olds + 1 + (after == before), news + (after == complete)
+                if after == before:
+                    process = self.start(mode)
+                    process.communicate(b"\n" * BATCHES)
+                    self.assertEqual(self.rows_found(), complete)
+                    left = [name for name in os.listdir(self.folder) if "unfinished" in name]
+                    self.assertEqual(left, [])
+            print(f"{mode}: {2 * self.rounds} kills, {olds} old, {news} new")
 
 
 class With_polars(Loads):

@@ -27,6 +27,11 @@ fn python() -> String {
 
 /// Runs the tests of the module that belong to a library.
 fn test(library: &str) {
+    test_class(library, &format!("With_{library}"));
+}
+
+/// Runs the tests of a class, which need a library.
+fn test_class(library: &str, class: &str) {
     let has_it = Command::new(python())
         .args(["-c", &format!("import {library}")])
         .output()
@@ -42,18 +47,24 @@ fn test(library: &str) {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/module.py");
     let output = Command::new(python())
         .arg(tests)
-        .arg(format!("With_{library}"))
+        .arg(class)
         .env("PYTHONPATH", folder.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]
 fn tables_of_pyarrow_are_loaded() {
     test("pyarrow");
+}
+
+#[test]
+fn a_killed_process_leaves_the_old_database_or_the_complete_new_one() {
+    test_class("pyarrow", "With_pyarrow_and_kills");
 }
 
 #[test]

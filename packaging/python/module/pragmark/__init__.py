@@ -1,4 +1,4 @@
-"""Loads tables of pyarrow, polars, pandas or DuckDB into SQLite, as fast as disk and processor allow.
+"""Loads tables of pyarrow, polars, pandas or DuckDB into SQLite, atomically.
 
     import pragmark
     pragmark.load("shop.db", "prices", frame, primary_key="id", indexes=["name"])
@@ -62,8 +62,9 @@ def load(
     foreign_keys: a row without the row that it refers to is an error.
     on_error: "skip" leaves out rows that cannot be loaded and writes them to the CSV file `rejects`.
 
-    Raises Error if the rows cannot be loaded, TypeError if a column has no equivalent in SQLite, and
-    ValueError if the options contradict each other.
+    Raises TypeError if data is no Arrow stream or a column has no equivalent in SQLite, ValueError if the options are
+    wrong, and Error if the rows cannot be loaded for another reason. A database that this process has open, or into
+    which another thread loads, is an Error; one that is opened during the load is not noticed.
     """
     if append and replace:
         raise ValueError("choose one of append and replace")
