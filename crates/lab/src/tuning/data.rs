@@ -6,7 +6,8 @@ use super::search::{Seen, Tried};
 use super::space::Configuration;
 
 /// The logarithms of the costs, less their mean, those of an earlier search first. A trial that failed counts as [`STOP_AT`]
-/// times the usual cost of the current settings.
+/// times the usual cost of the current settings, or of all trials where the current settings were not among them, as may be in
+/// an earlier search.
 pub(super) fn data(tried: &[&Tried], current: &Configuration, earlier: &[Tried]) -> Data {
     let earlier: Vec<&Tried> = earlier.iter().collect();
     let of_earlier = costs_of(&earlier, current);
@@ -29,7 +30,12 @@ pub(super) fn data(tried: &[&Tried], current: &Configuration, earlier: &[Tried])
 fn costs_of(tried: &[&Tried], current: &Configuration) -> Vec<f64> {
     let of_current = tried.iter().filter(|trial| trial.configuration == *current);
     let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
-    let failed = mean(&of_current) + STOP_AT.ln();
+    let of_all = tried.iter().filter_map(|trial| log_cost(trial));
+    let usual = match of_current.is_empty() {
+        true => mean(&of_all.collect::<Vec<_>>()),
+        false => mean(&of_current),
+    };
+    let failed = usual + STOP_AT.ln();
     let costs = tried.iter().map(|trial| match trial.seen {
         Seen::Cost(cost) | Seen::Hopeless(cost) => cost.ln(),
         Seen::Unusable => failed,
@@ -64,4 +70,40 @@ fn log_cost(trial: &Tried) -> Option<f64> {
 /// The mean; zero of none.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(level: usize, seen: Seen) -> Tried {
+        Tried {
+            block: 0,
+            configuration: vec![level],
+            seen,
+            constrained: Vec::new(),
+        }
+    }
+
+    /// What the third trial, which failed, counts as, divided by what the first one counts as.
+    fn failed_to_measured(earlier: &[Tried], tried: &[Tried]) -> f64 {
+        let tried: Vec<&Tried> = tried.iter().collect();
+        let costs = data(&tried, &vec![0], earlier).costs;
+        (costs[2] - costs[0]).exp()
+    }
+
+    #[test]
+    fn a_failed_trial_counts_as_a_multiple_of_the_current_settings_or_of_what_was_measured() {
+        // A millionth of a second a row, far from 1.
+        let with = |first: usize| {
+            [
+                trial(first, Seen::Cost(1e-6)),
+                trial(1, Seen::Cost(1e-6)),
+                trial(2, Seen::Unusable),
+            ]
+        };
+        assert!((failed_to_measured(&[], &with(0)) - STOP_AT).abs() < 1e-9);
+        // An earlier search need not have tried what is set now.
+        assert!((failed_to_measured(&with(3), &with(0)) - STOP_AT).abs() < 1e-9);
+    }
 }
