@@ -8,7 +8,7 @@ use super::compared::compared;
 use super::contribution::Contribution;
 use super::course::SearchCourse;
 use super::limits::{Confirmed, Constrained, Moved};
-use super::search::Seen;
+use super::search::{Seen, Tried};
 use super::settled::{Interaction, Settled, Unchanged, interactions};
 use super::space::Configuration;
 use super::trade_off::TradeOff;
@@ -78,6 +78,13 @@ impl Tuning {
         &mut self.course
     }
 
+    /// The trials of the search as one for this metric can learn from them; none where it improved another metric, whose
+    /// figures say nothing of this one.
+    pub fn trials_of(&self, metric: &str) -> Option<Vec<Tried>> {
+        let own = &self.course.planned().experiment.metric;
+        (own == metric).then(|| self.course.tried())
+    }
+
     /// What the search has come to; none before its screen is done.
     fn settled(&mut self) -> Option<&Settled> {
         if self.settled.is_none() {
@@ -102,8 +109,11 @@ impl Tuning {
 
     /// Recommended settings whose gains depend on each other.
     pub fn interactions(&mut self) -> Vec<Interaction> {
+        if self.settled().is_none() {
+            return Vec::new();
+        }
         let recommended = self.recommended();
-        let model = self.course.choice().and_then(|_| self.course.expectation());
+        let model = self.course.expectation();
         model.map_or_else(Vec::new, |model| {
             interactions(&recommended, self.course.tuning(), &model)
         })
@@ -123,10 +133,8 @@ impl Tuning {
             let labels = [variant.to_owned(), current.clone()];
             let exceeds = |part: &Confirmed| part.exceeds(&tuning.constraints, &labels);
             !failed.contains(variant)
-                && match by_rounds {
-                    true => self.broken(variant).is_empty(),
-                    false => !exceeds(&self.searched),
-                }
+                && self.broken(variant).is_empty()
+                && (by_rounds || !exceeds(&self.searched))
         };
         let parts = [&self.confirmed, &self.searched];
         TradeOff::of(experiment, &current, parts, is_usable)

@@ -5,7 +5,7 @@ use super::limits::Constraint;
 use super::parts::Tuning;
 use super::simulation::Surface;
 use crate::design::Role;
-use crate::record::TrialRecord;
+use crate::record::{Purpose, TrialRecord};
 use crate::seed::Seed;
 
 /// The record of a trial in the only block: its rate, its p99 and what it answered.
@@ -48,4 +48,39 @@ fn a_trade_off_names_nothing_that_answers_differently_or_breaks_a_constraint() {
     let compromises = tuning.trade_off().compromises;
     let named: Vec<&str> = compromises.iter().map(|it| it.settings.as_str()).collect();
     assert_eq!(named, [with(2), now]);
+}
+
+#[test]
+fn what_the_rounds_show_to_break_a_constraint_does_not_return_by_its_trial_of_the_search() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    let search = plan.experiments[0].tuning.as_mut().unwrap();
+    search.constraints = vec![Constraint::parsed("p99 <= 1.05").unwrap()];
+    let (space, current) = (search.space.clone(), search.current.clone());
+    let mut other = current.clone();
+    other[2] = 1;
+    let (now, lucky) = (space.label(&current), space.label(&other));
+    let mut tuning = Tuning::of(&plan).unwrap();
+    tuning.add(&record(&now, Role::Baseline, (100.0, 50.0), "right"));
+    tuning.add(&record(&lucky, Role::Variant, (150.0, 52.0), "right"));
+    assert_eq!(tuning.trials_of("txns_per_s").map(|it| it.len()), Some(2));
+    assert_eq!(tuning.trials_of("p99_us"), None);
+    let named = |tuning: &Tuning| {
+        let compromises = tuning.trade_off().compromises.into_iter();
+        compromises.map(|it| it.settings).collect::<Vec<_>>()
+    };
+    assert_eq!(named(&tuning), [lucky.clone(), now.clone()]);
+    for round in 0..3 {
+        for (variant, role, p99) in [
+            (&now, Role::Baseline, 50.0),
+            (&lucky, Role::Variant, 80.0 + f64::from(round)),
+        ] {
+            tuning.add(&TrialRecord {
+                purpose: Purpose::Rounds,
+                round,
+                ..record(variant, role, (100.0, p99), "right")
+            });
+        }
+    }
+    assert_eq!(named(&tuning), [now]);
 }
