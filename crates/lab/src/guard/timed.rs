@@ -14,8 +14,8 @@ pub struct Timed {
     /// Whether the figure of the new side counts by itself.
     is_limit: bool,
     sequence: Sequence,
-    /// Whether a later block lacked the metric, as a trial with too few operations for its p99 does. No block is added
-    /// after that: those that have it would be the faster ones.
+    /// Whether a later block lacked the metric before it was decided, as a trial with too few operations for its p99 does. No
+    /// block is added after that: those that have it would be the faster ones.
     is_lacking: bool,
 }
 
@@ -69,7 +69,7 @@ impl Timed {
             None if self.sequence.all().is_empty() => {
                 return Err(MissingMetric(self.metric.clone()));
             }
-            None => self.is_lacking = true,
+            None => self.is_lacking |= self.sequence.decision() == Decision::Open,
             Some(_) if self.is_lacking => {}
             Some(value) => self.sequence.add(value),
         }
@@ -139,7 +139,9 @@ impl Timed {
             some => format!("{words}; in {some} of them one side alone has a figure of 0"),
         };
         match self.is_lacking {
-            true => format!("{words}; the next had too few operations to report it: raise --trial"),
+            true => format!(
+                "{words}; the next did not report it; p99 needs 1,000 operations: raise --trial"
+            ),
             false => words,
         }
     }
@@ -227,6 +229,18 @@ mod tests {
         assert_eq!((check.status, check.open), (Status::Undecided, false));
         assert_eq!(check.blocks.len(), 1);
         assert!(check.words.contains("raise --trial"), "{}", check.words);
+    }
+
+    #[test]
+    fn a_block_without_the_figure_changes_nothing_of_what_was_decided() {
+        let mut timed = timed("budgets = { p99 = \"<= 1.1\" }").remove(0);
+        for _ in 0..7 {
+            timed.add(&figures(1.0), &figures(1.0)).unwrap();
+        }
+        let before = timed.check();
+        assert_eq!(before.status, Status::Passed);
+        timed.add(&figures(1.0), &BTreeMap::new()).unwrap();
+        assert_eq!(timed.check(), before);
     }
 
     #[test]
