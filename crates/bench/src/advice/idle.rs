@@ -4,32 +4,34 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
+use engine::{Connection, Library, OpenFlags, Source, Value};
 
+use super::has_plan;
 use crate::error::TrialError;
 use crate::workload::sql::PGBENCH_TABLES;
 
 /// Each setting with the operations without which it means nothing (<https://sqlite.org/opcode.html>): sorting is all that
-/// several threads share, and automatic indexes have an operation of their own.
+/// several threads share, and automatic indexes have an operation of their own. Virtual tables have statements of their own,
+/// which sort in FTS5 with `ORDER BY rank`.
 const OF_OPERATIONS: [(&str, &[&str]); 2] = [
-    ("threads", &["SorterOpen"]),
-    ("automatic_index", &["OpenAutoindex"]),
+    ("threads", &["SorterOpen", "VOpen", "VUpdate"]),
+    ("automatic_index", &["OpenAutoindex", "VOpen", "VUpdate"]),
 ];
 
 /// Settings that mean nothing where nothing is written.
 const OF_WRITES: [&str; 3] = ["cache_spill", "journal_size_limit", "wal_autocheckpoint"];
 
 /// The settings that mean nothing for these statements on a copy of their database, which gets statistics: with the plans
-/// before, and with those after. None where a statement cannot be planned.
+/// of the built-in SQLite before, and with those after. None where a statement cannot be planned.
 ///
 /// # Errors
 /// The copy is no database, or the disk is full.
 pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static str>, TrialError> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
-    let before = idle(&connection, statements)?;
+    let before = idle(&connection, statements);
     connection.execute("ANALYZE")?;
-    let mut both = idle(&connection, statements)?;
+    let mut both = idle(&connection, statements);
     both.retain(|name| before.contains(name));
     connection.close()?;
     Ok(both)
@@ -44,24 +46,27 @@ pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static st
     let memory = Path::new(":memory:");
     let connection = Connection::open(&library, memory, OpenFlags::default(), None)?;
     connection.execute(PGBENCH_TABLES)?;
-    Ok(idle(&connection, statements)?)
+    Ok(idle(&connection, statements))
 }
 
-fn idle(connection: &Connection, statements: &[String]) -> Result<Vec<&'static str>, EngineError> {
+fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
     let (mut operations, mut writes) = (BTreeSet::new(), false);
-    for sql in statements {
-        match connection.prepare(sql) {
-            Ok(statement) => writes |= !statement.is_read_only(),
-            Err(_) => return Ok(Vec::new()),
-        }
-        let program = connection.query_all(&format!("EXPLAIN {sql}"))?;
+    for sql in statements.iter().filter(|it| has_plan(it)) {
+        let explained = || connection.query_all(&format!("EXPLAIN {sql}"));
+        let planned = connection.prepare(sql).and_then(|statement| {
+            writes |= !statement.is_read_only();
+            explained()
+        });
+        let Ok(program) = planned else {
+            return Vec::new();
+        };
         operations.extend(program.iter().filter_map(|row| operation(row)));
     }
     let is_idle = |needed: &[&str]| !needed.iter().any(|it| operations.contains(*it));
     let of_operations = OF_OPERATIONS.iter().filter(|(_, needed)| is_idle(needed));
     let of_operations = of_operations.map(|(name, _)| *name);
     let of_writes = OF_WRITES.into_iter().filter(|_| !writes);
-    Ok(of_operations.chain(of_writes).collect())
+    of_operations.chain(of_writes).collect()
 }
 
 /// The operation of a row of EXPLAIN.
@@ -79,7 +84,9 @@ mod tests {
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
         connection
-            .execute("CREATE TABLE t(a, b); CREATE TABLE u(a, b)")
+            .execute(
+                "CREATE TABLE t(a, b); CREATE TABLE u(a, b); CREATE VIRTUAL TABLE f USING fts5(x)",
+            )
             .unwrap();
         connection.close().unwrap();
         let statements: Vec<String> = statements.iter().map(|it| (*it).to_owned()).collect();
@@ -95,6 +102,27 @@ mod tests {
         let joins = idle_for(&["SELECT * FROM t JOIN u ON t.a = u.a"]);
         assert!(!joins.contains(&"automatic_index"), "{joins:?}");
         assert!(joins.contains(&"wal_autocheckpoint"), "{joins:?}");
+    }
+
+    #[test]
+    fn what_a_virtual_table_does_is_not_known() {
+        let search = "SELECT * FROM f WHERE f MATCH 'x' ORDER BY rank";
+        assert!(!idle_for(&[search]).contains(&"threads"));
+        assert!(!idle_for(&["INSERT INTO f VALUES ('x')"]).contains(&"automatic_index"));
+    }
+
+    #[test]
+    fn a_pragma_changes_nothing_of_the_plans_and_what_is_explained_has_none() {
+        let join = "SELECT * FROM t JOIN u ON t.a = u.a";
+        let without = idle_for(&[join]);
+        for other in [
+            "PRAGMA query_only = ON",
+            "pragma automatic_index=off",
+            "-- plan\nEXPLAIN SELECT 1",
+            "EXPLAIN QUERY PLAN SELECT 1",
+        ] {
+            assert_eq!(idle_for(&[other, join]), without, "{other}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
 use lab::level::Level;
 use lab::tuning::Advice;
 
+use super::has_plan;
 use super::tables::forms;
 use crate::error::TrialError;
 use crate::examination::{literal, quoted};
@@ -65,6 +66,8 @@ pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, 
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
     connection.execute("ANALYZE")?;
+    let statements = statements.iter().filter(|it| has_plan(it));
+    let statements: &[String] = &statements.cloned().collect::<Vec<_>>();
     let drop = unused(&connection, statements)?;
     let tables = tables(&connection)?;
     let single = used(&connection, statements, &singles(&tables, statements))?;
@@ -315,6 +318,9 @@ mod tests {
             unknown.is_empty(),
             "what a statement without a plan uses is not known"
         );
+        let settings = ["PRAGMA query_only = 1", "EXPLAIN SELECT 1", statement];
+        let found = advice(&both, &settings);
+        assert_eq!(sql(&found), ["DROP INDEX \"by_note\";"]);
         let unique = "CREATE UNIQUE INDEX only ON orders(id, note)";
         assert!(advice(unique, &["SELECT 1"]).is_empty());
     }

@@ -6,6 +6,7 @@ mod tables;
 
 use lab::level::Level;
 use lab::tuning::Advice;
+use script::effect;
 
 pub use self::idle::{idle_settings, idle_settings_of_pgbench};
 pub use self::indexes::schema_advice;
@@ -30,6 +31,12 @@ pub fn advice(ground: &Ground<'_>) -> Vec<Advice> {
         (is_script_or_trace && ground.database_bytes.is_some()).then(vacuum),
     ];
     all.into_iter().flatten().flatten().collect()
+}
+
+/// Whether a statement is planned as an application executes it. Some PRAGMAs take effect when they are prepared, and would change
+/// the connection that looks at plans.
+fn has_plan(sql: &str) -> bool {
+    !["pragma", "explain"].contains(&effect::first_word(sql).as_str())
 }
 
 fn is_free(ground: &Ground<'_>, name: &str) -> bool {
