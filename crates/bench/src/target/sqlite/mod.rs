@@ -154,8 +154,8 @@ pub(crate) struct Opening {
     flags: OpenFlags,
     /// The PRAGMAs of the settings, for connections whose opening is timed.
     script: String,
-    /// Those without the ones that only a new file takes.
-    script_of_existing: String,
+    /// Those without the ones that only a new file takes; none where there are none of these.
+    script_of_existing: Option<String>,
     /// The counters of a counting trial.
     pub(crate) counter: Option<Arc<CountingVfs>>,
 }
@@ -166,12 +166,14 @@ impl Opening {
     /// # Errors
     /// A setting has a value that its PRAGMA does not take.
     pub(crate) fn of(trial: &Trial<'_>) -> Result<Opening, TrialError> {
+        let script = pragma_script(trial.settings, |_| true)?;
+        let of_existing = pragma_script(trial.settings, |it| !is_of_new_file(it))?;
         Ok(Opening {
             library: Arc::clone(&trial.library),
             settings: trial.settings.clone(),
             flags: open_flags(trial.settings),
-            script: pragma_script(trial.settings, |_| true)?,
-            script_of_existing: pragma_script(trial.settings, |it| !is_of_new_file(it))?,
+            script_of_existing: (of_existing != script).then_some(of_existing),
+            script,
             counter: trial.counter.clone(),
         })
     }
@@ -198,9 +200,9 @@ impl Opening {
     pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
         let vfs = self.counter.as_deref().map(CountingVfs::name);
         let connection = Connection::open(&self.library, path, self.flags, vfs)?;
-        let script = match size(path)? > 0.0 {
-            true => &self.script_of_existing,
-            false => &self.script,
+        let script = match &self.script_of_existing {
+            Some(of_existing) if size(path)? > 0.0 => of_existing,
+            _ => &self.script,
         };
         if !script.is_empty() {
             connection.execute(script)?;

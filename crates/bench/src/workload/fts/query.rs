@@ -215,10 +215,10 @@ fn note_times(
     repeat: usize,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let mut all = Latencies::new()?;
+    let mut all = Latencies::new();
     let mut seconds = 0.0;
     for class in queries::classes() {
-        let mut of_class = Latencies::new()?;
+        let mut of_class = Latencies::new();
         let mut sum = 0.0;
         for response in responses
             .iter()
@@ -254,11 +254,11 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn new() -> Result<Latencies, TrialError> {
-        Ok(Latencies {
+    fn new() -> Latencies {
+        Latencies {
             unweighed: LatencyHistogram::new(),
             weighed: LatencyHistogram::new(),
-        })
+        }
     }
 
     fn add(&mut self, answer: &Answer, repeat: usize) {

@@ -164,7 +164,7 @@ impl Parameters {
         let mut model = Model::new(source.rows(), self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
-        let mut work = Work::new()?;
+        let mut work = Work::new();
         probe.run(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
@@ -191,12 +191,12 @@ struct Work {
 }
 
 impl Work {
-    fn new() -> Result<Work, TrialError> {
-        Ok(Work {
+    fn new() -> Work {
+        Work {
             active: Duration::ZERO,
             cpu: CpuTime::default(),
             histogram: LatencyHistogram::new(),
-        })
+        }
     }
 
     fn add(&mut self, (time, cpu): (Duration, CpuTime)) {
