@@ -169,8 +169,8 @@ static void snapshot_whole(struct connection *it, const char *file, const struct
   mark_taken(entry);
 }
 
-/* Whether there is a file, and which. By the kernel's call, since the C library has a function for it from glibc 2.28 on only; where the
-** kernel is older than the call, or a container forbids it, without the time when the file was made. */
+/* Whether there is a file, and which. By the kernel's call, since the C library has a function for it from glibc 2.28 on
+** only; where the kernel is older than the call, or a container forbids it, without the time when the file was made. */
 static bool look_at(const char *name, struct statx *file) {
   if (syscall(SYS_statx, AT_FDCWD, name, 0, STATX_BASIC_STATS | STATX_BTIME, file) == 0) return true;
   struct stat status;

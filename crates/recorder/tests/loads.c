@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 static void *load(void *name) {
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < 12; i++) {
     void *handle = dlopen(name, RTLD_NOW);
     if (!handle) return name;
     dlclose(handle);
