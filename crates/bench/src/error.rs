@@ -87,7 +87,7 @@ pub enum TrialError {
     /// Settings cannot be proved, because no connection was read back.
     #[error("no connection was read back, so {0} is not proved to have been in force")]
     NotProved(String),
-    /// A statement or a meta command of the user's own failed.
+    /// There is a mistake in a statement or a meta command of the user's own.
     #[error("{file}:{line}: {why}")]
     Script {
         /// The file, as the user named it.
@@ -95,6 +95,17 @@ pub enum TrialError {
         /// The line, counted from one.
         line: usize,
         /// What SQLite or the evaluation said.
+        why: String,
+    },
+    /// A statement of the user's own was right, but could not be executed: a lock, the disk or what the tables hold prevented it. The
+    /// line comes last, so that nobody takes it for a mistake in the statement.
+    #[error("{why} ({file}:{line})")]
+    Prevented {
+        /// The file, as the user named it.
+        file: String,
+        /// The line, counted from one.
+        line: usize,
+        /// What SQLite said.
         why: String,
     },
     /// The measuring itself failed.

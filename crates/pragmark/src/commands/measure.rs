@@ -95,25 +95,12 @@ pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
     })
 }
 
-/// What SQLite says of a statement that is right, on a database or a machine that is not.
-const NO_MISTAKES: [&str; 7] = [
-    "database disk image is malformed",
-    "database is locked",
-    "database or disk is full",
-    "disk I/O error",
-    "file is not a database",
-    "out of memory",
-    "unable to open database file",
-];
-
-/// Whether a problem is a mistake in the user's SQL, which is named with its file and line.
+/// Whether a problem is a mistake in the user's SQL: that one alone begins with its file and line.
 fn is_mistake(problem: &str) -> bool {
     let mut starts = problem.match_indices(": ");
     starts.any(|(end, _)| {
         let line = problem[..end].rsplit_once(':').map(|(_, line)| line);
-        let is_place = line.is_some_and(|line| line.parse::<u64>().is_ok());
-        let why = &problem[end + 2..];
-        is_place && !NO_MISTAKES.iter().any(|it| why.starts_with(it))
+        line.is_some_and(|line| line.parse::<u64>().is_ok())
     })
 }
 
@@ -467,12 +454,13 @@ mod tests {
     use super::{is_mistake, joined};
 
     #[test]
-    fn what_sqlite_says_of_a_statement_tells_a_mistake_in_it_from_trouble_with_the_database() {
+    fn a_problem_that_begins_with_a_line_is_a_mistake_in_it() {
         for (problem, mistake) in [
             ("sql:1: no such table: users", true),
             ("/a b/c:d/q.sql:12: near \"SELEC\": syntax error", true),
-            ("q.sql:1: database disk image is malformed", false),
-            ("q.sql:3: database is locked", false),
+            ("client 2: q.sql:12: no such column: a", true),
+            ("database disk image is malformed (q.sql:1)", false),
+            ("client 2: UNIQUE constraint failed: t.a (q.sql:3)", false),
             ("cannot copy app.db: File too large", false),
             ("app.db: the file is empty", false),
         ] {

@@ -24,6 +24,9 @@ pub(super) struct Prompt<'c> {
     pub(super) tally: Tally,
 }
 
+/// The result codes of mistakes in a statement: `SQLITE_ERROR` and `SQLITE_RANGE` (<https://sqlite.org/rescode.html>).
+const OF_MISTAKES: [i32; 2] = [1, 25];
+
 /// What is wrong with a statement.
 pub(super) enum Wrong {
     /// SQLite refuses it, or it failed.
@@ -37,17 +40,24 @@ pub(super) enum Wrong {
 impl Wrong {
     /// As the error of a file and line.
     pub(super) fn at(self, file: &str, line: usize) -> TrialError {
+        let file = file.to_owned();
         let why = match self {
+            Wrong::Engine(error) if !is_mistake(&error) => {
+                let why = said(&error);
+                return TrialError::Prevented { file, line, why };
+            }
             Wrong::Engine(error) => said(&error),
             Wrong::Rows(rows) => format!("\\gset needs one row, but the query returned {rows}"),
             Wrong::Parameter(name) => format!("the parameter {name} has no value"),
         };
-        TrialError::Script {
-            file: file.to_owned(),
-            line,
-            why,
-        }
+        TrialError::Script { file, line, why }
     }
+}
+
+/// Whether the statement is wrong: by SQLite's result code, or because it did not reach SQLite.
+fn is_mistake(error: &EngineError) -> bool {
+    let code = error.as_sqlite().map(engine::SqliteError::primary);
+    code.is_none_or(|code| OF_MISTAKES.contains(&code))
 }
 
 /// SQLite's own message, without the text of the statement.

@@ -301,7 +301,7 @@ fn mistakes_name_file_line_and_reason() {
         ),
         (
             "INSERT INTO users(id) VALUES (1)",
-            "sql:1: UNIQUE constraint failed: users.id",
+            "client 1: UNIQUE constraint failed: users.id (sql:1)",
         ),
     ] {
         let said = shop.problem(&[("sql", text(sql))]);
