@@ -1,16 +1,7 @@
-# Measures your own code. Replace `work`; the rest is the protocol between pragmark and a driver.
+# The protocol between pragmark and a driver. Your own code is in work.rb.
 require "json"
 require "sqlite3"
-
-def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-
-def work(database, settings, latencies)
-  settings["orders"].times do |number|
-    start = clock
-    database.execute("INSERT INTO orders(customer, cents) VALUES (?, ?)", [number % 100, number])
-    latencies << clock - start
-  end
-end
+require_relative "work"
 
 def describe(database)
   version, source_id = database.execute("SELECT sqlite_version(), sqlite_source_id()").first
@@ -21,17 +12,9 @@ end
 def trial(spec)
   database = SQLite3::Database.new(File.join(spec["directory"], "app.db"))
   spec["binding"]["pragmas"].each { |pragma| database.execute(pragma) }
-  database.execute("CREATE TABLE orders(id INTEGER PRIMARY KEY, customer INTEGER, cents INTEGER)")
-  latencies, start = [], clock
-  work(database, spec["settings"], latencies)
-  seconds = clock - start
-  result = database.execute("SELECT count(*), sum(customer), sum(cents) FROM orders").first
-  return { failed: { why: "#{result[0]} orders were stored" } } if result[0] != spec["settings"]["orders"]
-
+  metrics, result = work(database, spec["settings"])
   pragmas = spec["binding"]["read_back"].to_h { |name| [name, database.execute("PRAGMA main.#{name}").first] }
-  metrics = { orders_per_s: result[0] / seconds, seconds: seconds,
-              p50_us: latencies.sort[latencies.size / 2] * 1e6 }
-  { measured: { metrics: metrics, engine: describe(database), binding: describe(database), checksum: result.to_s,
+  { measured: { metrics: metrics, engine: describe(database), binding: describe(database), checksum: result,
                 connections: [{ connection: "main", pragmas: pragmas.compact.transform_values { _1[0].to_s } }] } }
 end
 

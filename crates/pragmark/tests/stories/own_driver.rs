@@ -109,7 +109,7 @@ fn a_variant_with_another_result_or_an_unknown_metric_fails() {
     }
     let laboratory = Laboratory::new();
     new_driver(&laboratory, "shop", "python");
-    let program = laboratory.read("shop/driver.py");
+    let program = laboratory.read("shop/work.py");
     let run =
         |out: &str| laboratory.pragmark(&["run", "shop.toml", "--out", out, "--drivers", "shop"]);
     let other = program.replace(
@@ -117,14 +117,14 @@ fn a_variant_with_another_result_or_an_unknown_metric_fails() {
         r#"  connection.execute("INSERT INTO orders(customer, cents) SELECT ?, ? + (journal_mode = 'wal') FROM pragma_journal_mode", (number % 100, number))"#,
     );
     assert_ne!(other, program);
-    laboratory.write("shop/driver.py", &other);
+    laboratory.write("shop/work.py", &other);
     run("other")
         .exits(1)
         .says(&["the result differs from the baseline's"]);
 
     let misspelt = program.replace(r#""seconds": seconds"#, r#""second": seconds"#);
     assert_ne!(misspelt, program);
-    laboratory.write("shop/driver.py", &misspelt);
+    laboratory.write("shop/work.py", &misspelt);
     run("misspelt").exits(1);
     let told = laboratory.trials("misspelt").iter().any(|trial| {
         let why = trial["outcome"]["failed"]["why"].as_str();

@@ -78,9 +78,9 @@ impl Project {
 
     /// Puts a line into the work of the driver.
     fn add_to_driver(&self, line: &str) {
-        let driver = self.path().join("orders/driver.py");
+        let driver = self.path().join("orders/work.py");
         let text = std::fs::read_to_string(&driver).unwrap();
-        let start = "        start = time.perf_counter()\n";
+        let start = "        before = time.perf_counter()\n";
         assert!(text.contains(start));
         let changed = text.replacen(start, &format!("{start}        {line}\n"), 1);
         std::fs::write(driver, changed).unwrap();
