@@ -59,7 +59,8 @@ pub struct TuneArgs {
     /// measured again at the end, and its trials count as those of a similar workload.
     #[arg(long = "continue", value_name = "FOLDER")]
     pub earlier: Option<PathBuf>,
-    /// Time of a trial of a script [default: a five-hundredth of the time limit, from 0.2 s to 10 s].
+    /// Time of a trial of a script; a trial of a trace replays all of it [default: a five-hundredth of the time limit, from
+    /// 0.2 s to 10 s].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Directory to measure in.

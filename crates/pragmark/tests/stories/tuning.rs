@@ -71,8 +71,15 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes
     let after = std::fs::read(laboratory.path().join("app.db")).unwrap();
     assert_eq!(after, before);
     laboratory.pragmark(&["show", "run/tuned.toml"]).exits(0);
-    let next = ["--continue", "run"];
-    tune(&laboratory, "next", "6s", &next).says(&["The earlier search recommended"]);
+    let next = ["--continue", "run", "--goal", "p99"];
+    tune(&laboratory, "next", "6s", &next)
+        .says(&["The earlier search recommended"])
+        .complains(&["improved another metric than p99_us, so its trials do not count"]);
+    let plan: Value = serde_json::from_str(&laboratory.read("next/run.json")).unwrap();
+    assert_eq!(
+        plan["experiments"][0]["tuning"]["earlier_trials"],
+        Value::Null
+    );
 }
 
 #[test]
@@ -124,4 +131,7 @@ fn mistakes_are_named_before_anything_is_measured() {
         answer.complains(&[why]);
         assert!(!laboratory.path().join("run").exists());
     }
+    let replay = ["tune", "app.trace", "--seconds", "1s", "--out", "run"];
+    let answer = laboratory.pragmark(&replay).exits(2);
+    answer.complains(&["--seconds applies to scripts", "trace cut"]);
 }
