@@ -4,6 +4,9 @@ mod made_up;
 
 use lab::analysis::{Analysis, MayLose};
 use lab::claims::Verdict;
+use lab::level::Settings;
+use lab::stats::Interval;
+use lab::tuning::{Advice, Advised, Gain};
 use pragmark_report as report;
 
 fn page() -> String {
@@ -413,4 +416,63 @@ fn settings_of_a_safer_rung_say_why_they_are_printed_for_a_riskier_one() {
     let safer = printed(&analysis);
     assert!(safer.contains("To lose nothing acknowledged") && safer.contains(why));
     assert!(!printed(made_up::analysis()).contains(why));
+}
+
+#[test]
+fn a_search_without_time_for_its_rounds_says_which_time_limit_has_it() {
+    let mut tuned = made_up::tuned(MayLose::Recent);
+    let search = tuned.tuning.as_mut().unwrap();
+    search.limit_for_rounds_s = Some(200.0);
+    let key = search.experiment.clone();
+    let experiment = tuned.experiments.iter_mut().find(|it| it.key == key);
+    let experiment = experiment.unwrap();
+    experiment.rounds = 2;
+    for variant in &mut experiment.variants {
+        variant.effect = None;
+    }
+    tuned.findings.clear();
+    tuned.ladders.clear();
+    let text = report::markdown(&tuned);
+    assert!(text.contains("No answer yet: too few rounds"), "{text}");
+    let more =
+        "left time for 2 rounds; by the time that they took, `--time-limit 4m` is long enough";
+    assert!(text.contains(more), "{text}");
+}
+
+#[test]
+fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
+    let with = |gain: Option<f64>| {
+        let mut tuned = made_up::tuned(MayLose::Recent);
+        let gain = gain.map(|ratio| Gain {
+            ratio,
+            interval: Interval {
+                low: 0.9 * ratio,
+                high: 1.1 * ratio,
+            },
+            detectable: 0.1,
+            rounds: 7,
+        });
+        let advice = Advice {
+            change: "10 executions in one transaction".to_owned(),
+            sql: None,
+            settings: Settings::new(),
+        };
+        tuned.tuning.as_mut().unwrap().advised = vec![Advised { advice, gain }];
+        let text = report::markdown(&tuned);
+        let (_, rest) = text.split_once("What matters on this machine").unwrap();
+        rest.split("\n## ").next().unwrap().to_owned()
+    };
+    for (gain, words) in [
+        (
+            Some(3.0),
+            "To change in the application: 10 executions in one transaction (×3.0",
+        ),
+        (
+            Some(1.0),
+            "No change of the application was found to be better.",
+        ),
+        (None, "was not measured: no time was left"),
+    ] {
+        assert!(with(gain).contains(words), "{words}: {}", with(gain));
+    }
 }

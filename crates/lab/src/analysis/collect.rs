@@ -130,7 +130,10 @@ impl Collector {
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
             search_trials: self.search_trials,
-            tuning: self.tuning.as_mut().map(TuningAnalysis::of),
+            tuning: self
+                .tuning
+                .as_mut()
+                .map(|it| TuningAnalysis::of(it, &experiments)),
             findings: findings(&experiments),
             ladders: experiments.iter().filter_map(ladder).collect(),
             side_by_side: side_by_side(&experiments, &levels),

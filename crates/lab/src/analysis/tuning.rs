@@ -2,17 +2,18 @@
 
 use serde::Serialize;
 
-use super::MayLose;
+use super::{ExperimentAnalysis, MayLose};
+use crate::design::StopReason;
 use crate::level::{Settings, distinct};
 use crate::metric::higher_is_better;
 use crate::stats::median;
 use crate::tuning::{
-    Advised, Constrained, Contribution, Interaction, Moved, Seen, TradeOff, Tried, Tuning,
-    Unchanged,
+    Advised, Constrained, Contribution, Interaction, Moved, ROUNDS, SearchCourse, Seen, TradeOff,
+    Tried, Tuning, Unchanged,
 };
 
 /// A search and its ablation. What is recommended is measured by the rounds of the experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TuningAnalysis {
     /// Key of the experiment.
     pub experiment: String,
@@ -29,6 +30,9 @@ pub struct TuningAnalysis {
     /// The shortest time limit with which anything could be recommended, in seconds, where that of the run was too short for
     /// the first 18 configurations.
     pub needed_s: Option<f64>,
+    /// A time limit that has room for as many rounds of what is recommended as are planned, in seconds, by the time that rounds
+    /// took; none unless that of the run was too short for them.
+    pub limit_for_rounds_s: Option<f64>,
     /// The settings that differ from the current ones, with what they contribute, as far as it was measured.
     pub contributions: Vec<Contribution>,
     /// The settings that differ and whose contribution is not known: too little time, or trials that failed.
@@ -74,7 +78,7 @@ pub struct SearchStep {
 }
 
 impl TuningAnalysis {
-    pub(super) fn of(tuning: &mut Tuning) -> TuningAnalysis {
+    pub(super) fn of(tuning: &mut Tuning, experiments: &[ExperimentAnalysis]) -> TuningAnalysis {
         let recommended = tuning.recommended();
         let is_screened = tuning.course().choice().is_some();
         let chosen = tuning.chosen();
@@ -94,6 +98,7 @@ impl TuningAnalysis {
         TuningAnalysis {
             experiment: course.planned().key.clone(),
             needed_s: course.needed_s(),
+            limit_for_rounds_s: limit_for_rounds_s(course, experiments),
             may_lose: plan.may_lose,
             current: settings(&plan.current),
             recommended: settings(&recommended),
@@ -115,6 +120,16 @@ impl TuningAnalysis {
             unusable: distinct(unusable.map(|trial| settings(&trial.configuration))),
         }
     }
+}
+
+fn limit_for_rounds_s(course: &SearchCourse, experiments: &[ExperimentAnalysis]) -> Option<f64> {
+    let key = &course.planned().key;
+    let measured = experiments.iter().find(|it| it.key == *key)?;
+    let is_short = measured.stop == Some(StopReason::Budget) && measured.rounds < ROUNDS;
+    let round_s = measured.wall_s / f64::from(measured.rounds);
+    let more_s = f64::from(ROUNDS.saturating_sub(measured.rounds)) * round_s;
+    let limit_s = course.limit_for_rounds_s(more_s, f64::from(ROUNDS) * round_s);
+    limit_s.filter(|_| is_short)
 }
 
 fn steps(tried: &[Tried], current: &[usize], metric: &str) -> Vec<SearchStep> {

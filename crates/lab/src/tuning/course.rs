@@ -98,6 +98,9 @@ pub struct Ambiguous(pub String);
 pub struct SearchCourse {
     planned: PlannedExperiment,
     tuning: TuningPlan,
+    /// The time limit of the run, in seconds.
+    limit_s: Option<f64>,
+    /// The part of it in which trials of the search and of what comes after run.
     budget_s: Option<f64>,
     search: Search,
     trials: Vec<SearchTrial>,
@@ -117,6 +120,7 @@ impl SearchCourse {
                 .after(tuning.earlier_trials.clone()),
             planned: planned.clone(),
             tuning,
+            limit_s: plan.budget_s,
             budget_s: plan.rounds_budget_s().map(|limit_s| MEASURING * limit_s),
             trials: Vec::new(),
         })
@@ -396,6 +400,15 @@ impl SearchCourse {
         };
         let earlier_s = self.tuning.earlier.as_ref().map_or(0.0, |_| trial_s);
         2.0 * current_s + defaults_s + earlier_s + trial_s
+    }
+
+    /// A time limit with which the rounds of the recommendation get so many seconds more, and so many in all; none where no
+    /// limit was set.
+    pub(crate) fn limit_for_rounds_s(&self, more_s: f64, all_s: f64) -> Option<f64> {
+        let limit_s = self.limit_s?;
+        let share = self.budget_s? / limit_s;
+        let limit_s = (limit_s + more_s / share).max(all_s / (LARGEST_SHARE * share));
+        limit_s.is_finite().then_some(limit_s)
     }
 
     /// The time that is left for what comes after the search, in seconds; none where no limit was set.

@@ -137,3 +137,18 @@ fn time_is_left_for_rounds_of_current_settings_that_are_far_slower_than_what_is_
     assert!(course.confirmation_s() > 7.0 * 2.0 * CURRENT_S);
     assert!(course.left_s().unwrap() > course.confirmation_s());
 }
+
+#[test]
+fn a_longer_limit_has_room_for_rounds_that_there_was_no_time_for() {
+    let mut plan = plan(&Surface::new(6, Seed(11)));
+    let limit = |plan: &RunPlan, more_s: f64, all_s: f64| {
+        let course = SearchCourse::of(plan).unwrap();
+        course.limit_for_rounds_s(more_s, all_s)
+    };
+    assert_eq!(limit(&plan, 10.0, 20.0), None, "there is no limit");
+    plan.budget_s = Some(98.0);
+    // 98 % of a limit is for trials, and 45 % of that at most for what comes after the search.
+    let [more_s, share] = [9.8 / 0.98, 441.0 / (0.45 * 0.98)];
+    assert!((limit(&plan, 9.8, 1.0).unwrap() - (98.0 + more_s)).abs() < 1e-9);
+    assert!((limit(&plan, 9.8, 441.0).unwrap() - share).abs() < 1e-9);
+}

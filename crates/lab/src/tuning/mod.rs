@@ -35,6 +35,7 @@ pub use course::{Ambiguous, Forecast, SearchBlock, SearchCourse, SearchSlot};
 pub use hopeless::stop_at;
 pub use levers::{Lever, attach, exclude_unsafe, tuning_of};
 pub use limits::{Bound, Constrained, Constraint, Measured, Moved};
+pub(crate) use parts::ROUNDS;
 pub use parts::Tuning;
 pub use plan::TuningPlan;
 pub use search::{PER_BLOCK, SCREEN_BLOCKS, Search, Seen, Tried};

@@ -23,7 +23,7 @@ use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 const FEWEST_ROUNDS: f64 = 4.0;
 
 /// Rounds of the ablation, and fewest rounds of the recommendation.
-const ROUNDS: u32 = 7;
+pub(crate) const ROUNDS: u32 = 7;
 
 /// The trials of a run that tunes, as far as they decide what comes after.
 #[derive(Clone, Debug)]

@@ -56,6 +56,7 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
             Sentence::from("No answer yet: too few rounds to compare anything with ")
                 .and(names.sentence(0))
                 .words(".")
+                .and(longer(subject))
         }
         Answer::Unresolved(tied) => Sentence::from(format!(
             "No answer yet: any of {} may be the best, and they look too different to choose one; more rounds may decide",
@@ -232,6 +233,26 @@ pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
         Some(_) => "; trials vary too much for rounds to help, and longer ones, with --seconds or a longer recording, vary less".into(),
         None => Sentence::from("; more rounds detect smaller ones").and(more_rounds(experiment)),
     }
+}
+
+/// With which time limit a search has time for its rounds, where that of the run was too short for them.
+pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
+    let tuning = subject.analysis.tuning.as_ref();
+    let tuning = tuning.filter(|it| it.experiment == subject.experiment.key);
+    let Some(limit_s) = tuning.and_then(|it| it.limit_for_rounds_s) else {
+        return Sentence::default();
+    };
+    // Whole minutes: it is a guess by the time of few rounds.
+    let minutes = (limit_s / 60.0).ceil();
+    Sentence::from(" The time limit left time for ")
+        .words(plural(
+            subject.experiment.rounds as usize,
+            "round",
+            "rounds",
+        ))
+        .words("; by the time that they took, ")
+        .and_code(format!("--time-limit {minutes}m"))
+        .words(" is long enough.")
 }
 
 /// How to measure more rounds, where an option does it.

@@ -7,7 +7,7 @@ use lab::analysis::{
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};
 
-use super::{Subject, anchor, run};
+use super::{Subject, anchor, run, tuning};
 use crate::document::{Block, Item, Kind, List, Piece, Section, Sentence};
 use crate::figures;
 use crate::glossary::explained;
@@ -71,6 +71,9 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if finding.confirmation_rounds.is_some() {
         link = link.and(explained(" (gain of the confirmation run)"));
     }
+    let search = analysis.tuning.as_ref();
+    let search = search.filter(|it| it.experiment == experiment.key);
+    let in_application = search.and_then(tuning::in_application);
     let step = finding.faster.as_ref().map(|it| step(&subject, it));
     Some(Item {
         lead: Some((
@@ -79,7 +82,12 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
         )),
         badge: finding.preliminary.then(|| "preliminary".to_owned()),
         tone: crate::document::Tone::Doubt,
-        below: step.into_iter().chain([link]).collect(),
+        below: in_application
+            .map(Sentence::from)
+            .into_iter()
+            .chain(step)
+            .chain([link])
+            .collect(),
         ..Item::new(sentence(&subject, finding))
     })
 }

@@ -3,7 +3,7 @@
 use lab::analysis::{Advice, Analysis, ExperimentAnalysis, Gain, Ladder, MayLose, Rung, Withheld};
 
 use super::Subject;
-use super::answers::{finer, more_rounds};
+use super::answers::{finer, longer, more_rounds};
 use crate::document::{Block, Code, Sentence, led};
 use crate::figures;
 use crate::glossary::explained;
@@ -143,7 +143,12 @@ pub(super) fn sought(subject: &Subject<'_>) -> Vec<Block> {
     let Some(rung) = sought_rung(subject) else {
         return Vec::new();
     };
-    let sentence = Block::paragraph(sentence(rung, subject.experiment, &subject.names));
+    let sentence = sentence(rung, subject.experiment, &subject.names);
+    let sentence = match rung.advice {
+        Err(Withheld::TooFewRounds) => sentence.and(longer(subject)),
+        _ => sentence,
+    };
+    let sentence = Block::paragraph(sentence);
     let chosen = rung.advice.as_ref().ok().map(chosen);
     let to_paste = match chosen {
         None => Vec::new(),

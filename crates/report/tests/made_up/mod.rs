@@ -18,7 +18,6 @@ use lab::level::Settings;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
 use lab::seed::Seed;
 use lab::trial::{EngineMark, Measured, Outcome, ReadBack};
-use lab::tuning::TradeOff;
 
 #[allow(unused_imports)] // The example shows the page and looks for nothing.
 pub use experiments::HOSTILE;
@@ -105,25 +104,11 @@ pub fn tuned(may_lose: MayLose) -> Analysis {
     tuned.tuning = Some(TuningAnalysis {
         experiment: "journal-and-sync".to_owned(),
         may_lose,
-        current: Settings::new(),
         recommended: wal.clone(),
         chosen: wal,
         is_screened: true,
-        needed_s: None,
-        contributions: Vec::new(),
-        not_measured: Vec::new(),
-        moved: None,
-        constraints: Vec::new(),
-        advised: Vec::new(),
-        noise: None,
-        unchanged: Vec::new(),
-        interactions: Vec::new(),
-        trade_off: TradeOff::default(),
         configurations: 96.0,
-        idle: Vec::new(),
-        excluded: Vec::new(),
-        steps: Vec::new(),
-        unusable: Vec::new(),
+        ..TuningAnalysis::default()
     });
     tuned
 }

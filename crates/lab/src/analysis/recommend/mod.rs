@@ -22,12 +22,13 @@ use crate::target;
 use crate::tier::{Safety, Tier, tries_accidents};
 
 /// What a reader accepts to lose, from the least to the most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MayLose {
     /// What the baseline loses, which was not measured: no setting that decides it differs.
     Unchanged,
     /// Nothing acknowledged, neither when the process dies nor in a power cut.
+    #[default]
     Nothing,
     /// Recent transactions in a power cut, but never the database, and nothing when the process dies.
     Recent,

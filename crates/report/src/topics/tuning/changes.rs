@@ -39,8 +39,27 @@ pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     blocks.into_iter().chain(better_by_sql(tuning)).collect()
 }
 
-/// The changes that are better in one sentence, for the first screen.
+/// The changes that are better in one sentence.
 pub(super) fn brief(tuning: &TuningAnalysis) -> Vec<Block> {
+    better_in_words(tuning)
+        .map(Block::paragraph)
+        .into_iter()
+        .collect()
+}
+
+/// What to change in the application, or why nothing is said of it, for the first screen; none where no change was to be
+/// measured.
+pub(in crate::topics) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
+    let is_measured = tuning.advised.iter().any(|it| it.gain.is_some());
+    let otherwise = match is_measured {
+        true => "No change of the application was found to be better.",
+        false => "What changes of the application bring was not measured: no time was left.",
+    };
+    let otherwise = (!tuning.advised.is_empty()).then(|| otherwise.to_owned());
+    better_in_words(tuning).or(otherwise)
+}
+
+fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
     let better = tuning.advised.iter().filter(is_better);
     let named = better.filter_map(|it| {
         let gain = it.gain?;
@@ -48,11 +67,7 @@ pub(super) fn brief(tuning: &TuningAnalysis) -> Vec<Block> {
         Some(format!("{} ({gain})", it.advice.change))
     });
     let named = named.collect::<Vec<_>>().join("; ");
-    let sentence = format!("To change in the application: {named}.");
-    match named.is_empty() {
-        true => Vec::new(),
-        false => vec![Block::paragraph(sentence)],
-    }
+    (!named.is_empty()).then(|| format!("To change in the application: {named}."))
 }
 
 fn is_better(it: &&Advised) -> bool {

@@ -6,6 +6,8 @@ mod constraints;
 mod interactions;
 mod trade_off;
 
+pub(super) use self::changes::in_application;
+
 use lab::analysis::{SearchStep, TuningAnalysis};
 use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
@@ -330,29 +332,16 @@ mod tests {
     }
 
     pub(super) fn analysis(contributions: Vec<Contribution>) -> TuningAnalysis {
-        let wal = [("journal_mode".to_owned(), Level::from("wal"))];
+        let wal = Settings::from([("journal_mode".to_owned(), Level::from("wal"))]);
         TuningAnalysis {
-            needed_s: None,
             experiment: "tune".to_owned(),
             may_lose: MayLose::Recent,
-            current: Settings::new(),
-            recommended: wal.into(),
-            chosen: [("journal_mode".to_owned(), Level::from("wal"))].into(),
+            recommended: wal.clone(),
+            chosen: wal,
             is_screened: true,
             contributions,
-            not_measured: Vec::new(),
-            moved: None,
-            constraints: Vec::new(),
-            advised: Vec::new(),
-            noise: None,
-            unchanged: Vec::new(),
-            interactions: Vec::new(),
-            trade_off: Default::default(),
             configurations: 96.0,
-            idle: Vec::new(),
-            excluded: Vec::new(),
-            steps: Vec::new(),
-            unusable: Vec::new(),
+            ..TuningAnalysis::default()
         }
     }
 
