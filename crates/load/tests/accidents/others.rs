@@ -15,6 +15,9 @@ const STOP: &str = "stop";
 const READS: &str = "reads";
 const WRITES: &str = "writes";
 
+/// How long they wait between two of their transactions, so that the processors have time for the load, too.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// Not a test of its own: it reads until it is stopped. In a transaction everything stays as it is.
 #[test]
 fn child_that_reads() {
@@ -28,6 +31,7 @@ fn child_that_reads() {
             Ok(()) => begun(database, READS),
             Err(_) => drop(connection.execute("ROLLBACK")),
         }
+        std::thread::sleep(PAUSE);
     }
     std::process::exit(0);
 }
@@ -55,6 +59,7 @@ fn child_that_writes() {
             rows += 1;
             begun(database, WRITES);
         }
+        std::thread::sleep(PAUSE);
     }
     eprintln!("rows {rows}");
     std::process::exit(0);
