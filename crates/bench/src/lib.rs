@@ -20,6 +20,7 @@ mod import;
 mod levers;
 mod locks;
 mod measure;
+mod platform;
 mod target;
 mod training;
 mod workload;

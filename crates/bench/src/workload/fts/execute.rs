@@ -194,11 +194,7 @@ pub(super) fn answered_once(
 fn forget_file(path: &Path) -> Result<(), TrialError> {
     let problem = TrialError::io("drop from the kernel's cache", path);
     let file = File::open(path).map_err(&problem)?;
-    file.sync_all().map_err(&problem)?;
-    #[cfg(target_os = "linux")]
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-        .map_err(|error| problem(error.into()))?;
-    Ok(())
+    crate::platform::forget(&file).map_err(problem)
 }
 
 /// Why a cold query cannot run here.

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Connection, Library, OpenFlags};
-use rustix::fs::{FlockOperation, OFlags, fcntl_lock, ioctl_ficlone};
+use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 use crate::error::TrialError;
+use crate::platform::{QUIET, shares_blocks};
 
 /// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -121,8 +122,8 @@ fn cannot(doing: &str, path: &Path, why: impl std::fmt::Display) -> TrialError {
 
 /// Opens a file to read it; the time of the last access stays as it is where the system allows that.
 fn open(path: &Path) -> Result<File, TrialError> {
-    let quiet = OFlags::NOATIME.bits() as i32;
-    let opened = OpenOptions::new().read(true).custom_flags(quiet).open(path);
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(QUIET).open(path);
     let opened = opened.or_else(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => File::open(path),
         _ => Err(error),
@@ -212,7 +213,7 @@ fn copy_parts(file: &File, database: &Path, copy: &Path) -> Result<(), TrialErro
 fn copy_file(mut file: &File, from: &Path, to: &Path) -> Result<(), TrialError> {
     let failed = |error| cannot("copy", from, error);
     let mut target = File::create(to).map_err(failed)?;
-    if ioctl_ficlone(&target, file).is_ok() {
+    if shares_blocks(&target, file) {
         return Ok(());
     }
     std::io::Seek::rewind(&mut file).map_err(failed)?;

@@ -5,13 +5,13 @@ use std::io::{Read, sink};
 use std::path::{Path, PathBuf};
 
 use engine::Connection;
-use rustix::fs::{Advice, fadvise, fsync};
 
 use super::parameters::{Caching, Parameters};
 use super::snapshot;
 use super::suite::read_text;
 use super::{DATABASE, pgbench};
 use crate::error::TrialError;
+use crate::platform::forget;
 use crate::target::sqlite;
 use crate::workload::{Trial, shaping};
 
@@ -84,10 +84,6 @@ pub(super) fn prepare_cache(path: &Path, caching: Caching) -> Result<(), TrialEr
         Caching::Warm => std::io::copy(&mut file.by_ref(), &mut sink())
             .map(drop)
             .map_err(failed),
-        Caching::Cold => {
-            // Only what is on the disk can leave the cache.
-            fsync(&file).map_err(|error| failed(error.into()))?;
-            fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| failed(error.into()))
-        }
+        Caching::Cold => forget(&file).map_err(failed),
     }
 }

@@ -1,0 +1,41 @@
+//! What one system can do with files and others cannot.
+
+use std::fs::File;
+use std::io;
+
+/// Flags for opening a file to read it that keep the time of its last access.
+#[cfg(target_os = "linux")]
+pub(crate) const QUIET: i32 = rustix::fs::OFlags::NOATIME.bits() as i32;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const QUIET: i32 = 0;
+
+/// Makes a new file share the blocks of another one; whether this file system can.
+#[cfg(target_os = "linux")]
+pub(crate) fn shares_blocks(target: &File, source: &File) -> bool {
+    rustix::fs::ioctl_ficlone(target, source).is_ok()
+}
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn shares_blocks(_: &File, _: &File) -> bool {
+    false
+}
+
+/// Makes the system forget the pages of a file, which are written back first.
+///
+/// # Errors
+/// The file cannot be synced, or the system cannot drop a file from its cache.
+pub(crate) fn forget(file: &File) -> io::Result<()> {
+    // Only what is on the disk can leave the cache.
+    file.sync_all()?;
+    #[cfg(target_os = "linux")]
+    return Ok(rustix::fs::fadvise(
+        file,
+        0,
+        None,
+        rustix::fs::Advice::DontNeed,
+    )?);
+    #[cfg(not(target_os = "linux"))]
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "only Linux can drop a file from its cache",
+    ))
+}
