@@ -4,6 +4,7 @@
 //! knows its type.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -319,9 +320,7 @@ impl<'r> Block<'r> {
             let text = &self.text[field.range()];
             match (field.quoting, self.reader.dialect.quote) {
                 (Quoting::Doubled, Some(quote)) => {
-                    let quote = char::from(quote);
-                    let pair: String = [quote, quote].iter().collect();
-                    values.append_value(text.replace(&pair, quote.encode_utf8(&mut [0; 4])));
+                    append_unescaped(&mut values, text, quote);
                 }
                 _ => values.append_value(text),
             }
@@ -344,6 +343,24 @@ fn kept<T>(text: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
 fn kept_real(text: &[u8]) -> Option<f64> {
     kept(text, real)
         .filter(|value| value.abs() < EXACT as f64 || !is_changed_by(Affinity::Real, text))
+}
+
+/// Appends a text, its doubled quotes made single.
+fn append_unescaped(values: &mut StringBuilder, text: &str, quote: u8) {
+    let mut rest = text;
+    // All quotes are doubled, or the field would have ended.
+    while let Some(at) = memchr::memchr(quote, rest.as_bytes()) {
+        append_part(values, &rest[..=at]);
+        rest = &rest[(at + 2).min(rest.len())..];
+    }
+    append_part(values, rest);
+    values.append_value("");
+}
+
+/// Adds to the value that is appended next.
+fn append_part(values: &mut StringBuilder, part: &str) {
+    // Writing to memory does not fail.
+    let _ = values.write_str(part);
 }
 
 /// The bytes of a field, its doubled quotes made single.
