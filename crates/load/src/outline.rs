@@ -12,12 +12,12 @@ use crate::database::{check_page_size, set_foreign_keys};
 use crate::error::LoadError;
 use crate::indexes;
 use crate::loader::check_request;
-use crate::pages::{Layout, NoLayout};
+use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
 use crate::same_file::refuse_own_input;
 use crate::source::{Deciding, Source};
 use crate::table::{Column, same};
-use crate::target::{Target, TargetColumn, object};
+use crate::target::{Target, TargetColumn, is_referred_to, object};
 
 /// What a load would do.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +138,7 @@ fn of_new(
     let later = |index: &_| !request.is_made_before(index);
     indexes::make(&connection, &request.table, later)?;
     let layout = check_request(request, &target)
-        .and_then(|()| existing.map_or(Ok(()), Layout::check_existing))
+        .and_then(|()| existing.map_or(Ok(()), |existing| check_existing(existing, request)))
         .and_then(|()| Layout::of_new(&connection, &target))
         .and_then(|layout| layout.checked(request));
     let mut sql = statements(&connection, name)?;
@@ -147,6 +147,16 @@ fn of_new(
         sql.extend(statements(&connection, &full_text.name(name))?);
     }
     Ok((target, sql, layout))
+}
+
+/// Refuses what the page writer cannot do of a database that is there.
+fn check_existing(connection: &Connection, request: &Request) -> Result<(), NoLayout> {
+    let name = &request.table.name;
+    let replaces = object(connection, name)?.is_some();
+    if replaces && request.foreign_keys && is_referred_to(connection, name)? {
+        return refused(REFERRED_TO);
+    }
+    Layout::check_existing(connection, replaces)
 }
 
 /// The SQL of the table and its indexes.

@@ -89,7 +89,7 @@ impl Target {
 
 /// Whether rows of other tables refer to those of a table that refers to none itself: then a missing row is one of
 /// this table, and no row of the input is to blame.
-fn is_referred_to(connection: &Connection, table: &str) -> Result<bool, EngineError> {
+pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<bool, EngineError> {
     let own = format!("PRAGMA main.foreign_key_list({})", quoted(table));
     if !connection.query_all(&own)?.is_empty() {
         return Ok(false);

@@ -100,6 +100,16 @@ fn scenes() -> Vec<Scene> {
             rows: 1_500,
         },
         Scene {
+            name: "rows are added to a database with auto_vacuum",
+            before:
+                "PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE o(x);
+                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 700)
+                INSERT INTO t SELECT i, printf('%0100d', i) FROM n;",
+            mode: Mode::Append,
+            table: table("t"),
+            rows: 3_000,
+        },
+        Scene {
             name: "rows are added",
             before: with_rows,
             mode: Mode::Append,

@@ -17,31 +17,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::buffer::ALIGNMENT;
+use super::map::{Entry, Map};
+use super::numbering::{Numbering, Range};
+use super::tree;
 use crate::error::LoadError;
 use crate::staging::directory;
 
-/// The byte at which SQLite takes locks; the page that holds it is never used
-/// (<https://sqlite.org/fileformat2.html#the_lock_byte_page>).
-const LOCK_BYTE: u64 = 1 << 30;
 /// The largest page number (<https://sqlite.org/limits.html>).
 const LAST_PAGE: u64 = 4_294_967_294;
-
-/// Consecutive page numbers, without the lock-byte page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
-    first: u32,
-    /// The page that is left out if it lies within.
-    lock_page: u32,
-}
-
-impl Range {
-    /// The number of the page at this index.
-    #[inline]
-    pub(super) fn page(self, index: usize) -> u32 {
-        let page = self.first + index as u32;
-        page + u32::from(self.first <= self.lock_page && page >= self.lock_page)
-    }
-}
 
 /// The form of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +35,8 @@ pub(crate) struct Form {
     pub(super) reserved: u8,
     /// Pages that SQLite has made, up to its end.
     pub(super) pages: u32,
+    /// Whether it has a [map](Map) of pages.
+    pub(super) auto_vacuum: bool,
 }
 
 /// What becomes of new contents of pages that SQLite has made.
@@ -82,6 +67,8 @@ pub(crate) struct PageFile {
     /// Bytes of a page that are not reserved for extensions.
     usable: usize,
     made: Made,
+    numbering: Numbering,
+    map: Option<Map>,
     pages_before: u32,
     /// The length of the file before the first page was added, in bytes.
     length: u64,
@@ -126,14 +113,18 @@ impl PageFile {
             None
         };
         let allocated = if direct.is_some() { length } else { u64::MAX };
+        let usable = page_size - usize::from(form.reserved);
+        let numbering = Numbering::new(page_size, usable, form.auto_vacuum);
         Ok(PageFile {
             path: path.to_owned(),
             file,
             direct,
             refused: AtomicBool::new(false),
             page_size,
-            usable: page_size - usize::from(form.reserved),
+            usable,
             made,
+            numbering,
+            map: (form.auto_vacuum).then(|| Map::new(numbering, page_size, usable)),
             pages_before: form.pages,
             length,
             next: AtomicU64::new(u64::from(form.pages) + 1),
@@ -156,18 +147,14 @@ impl PageFile {
         self.usable
     }
 
-    fn lock_page(&self) -> u32 {
-        (LOCK_BYTE / self.page_size as u64) as u32 + 1
-    }
-
     /// Reserves page numbers.
     pub(super) fn reserve(&self, pages: usize) -> Result<Range, LoadError> {
-        let (count, lock_page) = (pages as u64, u64::from(self.lock_page()));
-        let taken = |first: u64| count + u64::from(first <= lock_page && lock_page < first + count);
+        // `next` stays within 32 bits.
+        let range = |first: u64| Range::new(first as u32, self.numbering);
         let reserved = self
             .next
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
-                Some(first + taken(first)).filter(|next| *next <= LAST_PAGE + 1)
+                Some(range(first).behind(pages)).filter(|next| *next <= LAST_PAGE + 1)
             });
         let first = reserved.map_err(|_| {
             self.unwritable(io::Error::new(
@@ -175,26 +162,50 @@ impl PageFile {
                 "a database has at most 4294967294 pages; a larger page size makes room",
             ))
         })?;
-        Ok(Range {
-            first: first as u32,
-            lock_page: lock_page as u32,
-        })
+        Ok(range(first))
     }
 
     /// Writes pages into the range reserved for them.
     pub(super) fn write(&self, range: Range, bytes: &[u8]) -> Result<(), LoadError> {
-        let pages = bytes.len() / self.page_size;
-        // The pages before the lock-byte page, and those behind it.
-        let before = (0..pages)
-            .take_while(|index| range.page(*index) == range.first + *index as u32)
-            .count();
-        let (left, right) = bytes.split_at(before * self.page_size);
-        self.write_run(range.page(0), left)?;
-        self.write_run(range.page(before), right)
+        let (mut index, pages) = (0, bytes.len() / self.page_size);
+        while index < pages {
+            // The pages before one that is left out.
+            let first = range.page(index);
+            let run = (index..pages)
+                .zip(first..)
+                .take_while(|(index, page)| range.page(*index) == *page);
+            let behind = index + run.count();
+            self.write_run(
+                first,
+                &bytes[index * self.page_size..behind * self.page_size],
+            )?;
+            index = behind;
+        }
+        Ok(())
     }
 
-    /// Gives a page that SQLite has made new contents.
+    /// The same of pages of trees, to whose children the map then refers.
+    pub(super) fn write_tree(&self, range: Range, bytes: &[u8]) -> Result<(), LoadError> {
+        if let Some(map) = &self.map {
+            for (index, page) in bytes.chunks(self.page_size).enumerate() {
+                map.note_page(range.page(index), page);
+            }
+        }
+        self.write(range, bytes)
+    }
+
+    /// Notes pages in the map, if there is one.
+    pub(super) fn note(&self, entries: impl IntoIterator<Item = Entry>) {
+        if let Some(map) = &self.map {
+            map.note(entries);
+        }
+    }
+
+    /// Gives a page of a tree that SQLite has made new contents.
     pub(super) fn write_page(&self, page: u32, bytes: &[u8]) -> Result<(), LoadError> {
+        if let Some(map) = &self.map {
+            map.note_page(page, bytes);
+        }
         let Made::Kept(kept) = &self.made else {
             return self.write_run(page, bytes);
         };
@@ -304,12 +315,21 @@ impl PageFile {
             return Ok(Vec::new());
         };
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        for (number, bytes) in (self.map.iter()).flat_map(|map| map.behind(self.pages_before)) {
+            self.write_run(number, tree::moved(&bytes).bytes())?;
+        }
         let synced = || -> io::Result<()> {
             self.cut()?;
             self.file.sync_data()
         };
         synced().map_err(|source| self.unwritable(source))?;
         Ok(kept)
+    }
+
+    /// What is new in the pages of the map that SQLite has made, by number.
+    pub(super) fn new_in_map(&self) -> Vec<(u32, Vec<u8>)> {
+        let map = self.map.iter();
+        map.flat_map(|map| map.until(self.pages_before)).collect()
     }
 
     /// Gives back the room that was allocated and not used.
@@ -375,30 +395,22 @@ mod tests {
             page_size,
             reserved: 0,
             pages,
+            auto_vacuum: false,
         };
         PageFile::open(file.path(), &form).unwrap()
     }
 
     #[test]
-    fn ranges_leave_the_lock_byte_page_out() {
+    fn ranges_follow_one_another() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lock_page = (1 << 30) / 4_096 + 1;
         let pages = open(&file, 4_096, lock_page - 3);
         let first = pages.reserve(4).unwrap();
-        let numbers: Vec<u32> = (0..4).map(|index| first.page(index)).collect();
         assert_eq!(
-            numbers,
-            [lock_page - 2, lock_page - 1, lock_page + 1, lock_page + 2]
+            [first.page(0), first.page(3)],
+            [lock_page - 2, lock_page + 2]
         );
         assert_eq!(pages.reserve(1).unwrap().page(0), lock_page + 3);
-
-        let pages = open(&file, 4_096, lock_page - 3);
-        assert_eq!(pages.reserve(2).unwrap().page(1), lock_page - 1);
-        let behind = pages.reserve(2).unwrap();
-        assert_eq!(
-            [behind.page(0), behind.page(1)],
-            [lock_page + 1, lock_page + 2]
-        );
     }
 
     #[test]

@@ -56,6 +56,9 @@ impl Layout {
     /// reason, forms of database that are not written.
     pub(crate) fn of_new(connection: &Connection, target: &Target) -> Result<Layout, NoLayout> {
         check_form(connection)?;
+        if auto_vacuum(connection)? {
+            return refused("new databases have auto_vacuum");
+        }
         let columns = (0..target.columns.len()).collect();
         Layout::read(connection, target, columns, 0, Spine::default())
     }
@@ -75,6 +78,9 @@ impl Layout {
             return refused("the table's pages are not supported");
         };
         let mut layout = Layout::read(connection, target, columns, reserved, spine)?;
+        if layout.has_entries() && layout.form.auto_vacuum {
+            return refused("the database has auto_vacuum, and the table rows and indexes already");
+        }
         if layout.has_entries() {
             layout.entries = entries(connection, layout.indexes[0].root)?;
         }
@@ -86,9 +92,13 @@ impl Layout {
         !self.spine.is_empty() && !self.indexes.is_empty()
     }
 
-    /// Refuses forms of a database that others use, which are not written.
-    pub(crate) fn check_existing(connection: &Connection) -> Result<(), NoLayout> {
+    /// Refuses forms of a database that others use, which are not written; `replaces` says whether a table with
+    /// pages is to be replaced.
+    pub(crate) fn check_existing(connection: &Connection, replaces: bool) -> Result<(), NoLayout> {
         check_form(connection)?;
+        if replaces && connection.query_i64("PRAGMA auto_vacuum")? == FULL {
+            return refused(FREE_PAGES);
+        }
         reserved_bytes(connection).map(drop)
     }
 
@@ -105,6 +115,7 @@ impl Layout {
             page_size: connection.query_i64("PRAGMA page_size")? as u32,
             pages: connection.query_i64("PRAGMA page_count")? as u32,
             reserved,
+            auto_vacuum: auto_vacuum(connection)?,
         };
         let has_rowid = !indexes.iter().any(|plan| plan.is_table);
         let root = root(connection, "table", &target.table)?;
@@ -139,12 +150,25 @@ impl Layout {
 fn check_form(connection: &Connection) -> Result<(), NoLayout> {
     if connection.query_text("PRAGMA encoding")? != "UTF-8" {
         refused("the database is not in UTF-8")
-    } else if connection.query_i64("PRAGMA auto_vacuum")? != 0 {
-        refused("the database has auto_vacuum")
     } else {
         Ok(())
     }
 }
+
+/// Whether the database has auto_vacuum, on which its form depends.
+fn auto_vacuum(connection: &Connection) -> Result<bool, NoLayout> {
+    let mode = connection.query_i64("PRAGMA auto_vacuum")?;
+    if mode == FULL && connection.query_i64("PRAGMA freelist_count")? != 0 {
+        // SQLite would move the new pages to the free ones at the end of the transaction.
+        return refused(FREE_PAGES);
+    }
+    Ok(mode != 0)
+}
+
+const FREE_PAGES: &str = "auto_vacuum moves pages to free ones";
+
+/// The `auto_vacuum` that leaves no page free.
+const FULL: i64 = 1;
 
 /// The reserved bytes of each page, from the header of a database that can be added to behind SQLite's back
 /// (<https://sqlite.org/fileformat2.html#the_database_header>).
@@ -205,10 +229,12 @@ fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout>
         return refused("foreign keys of the table are enforced");
     }
     if connection.query_i64("PRAGMA defer_foreign_keys")? != 0 {
-        return refused("rows of other tables refer to those that are replaced");
+        return refused(REFERRED_TO);
     }
     Ok(())
 }
+
+pub(crate) const REFERRED_TO: &str = "rows of other tables refer to those that are replaced";
 
 /// Words in the SQL of a table that call for more than storing values.
 const WORDS: [(&str, &str); 5] = [

@@ -14,6 +14,7 @@
 use engine::{Connection, EngineError};
 
 use super::file::{NewPage, PageFile};
+use super::map;
 use super::spine::read_page;
 use crate::error::LoadError;
 
@@ -25,7 +26,15 @@ const SIZE_IN_PAGES: std::ops::Range<usize> = 28..32;
 /// # Errors
 /// The file cannot be synced; SQLite refuses to change pages (`SQLITE_DBCONFIG_DEFENSIVE`).
 pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadError> {
-    let replaced = file.finish_beyond()?;
+    let mut replaced = file.finish_beyond()?;
+    for (number, new) in file.new_in_map() {
+        let Some(mut bytes) = read_page(connection, number)? else {
+            let message = format!("its page {number} cannot be read");
+            return Err(LoadError::Check(message));
+        };
+        map::merge(&mut bytes, &new);
+        replaced.push(NewPage { number, bytes });
+    }
     let (before, pages) = (file.pages_before(), file.pages());
     connection.execute("SAVEPOINT pragmark_pages")?;
     let of_trees = replaced.iter().map(|page| page.number);

@@ -10,7 +10,7 @@
 //! In a database that others use, the pages are added behind its end, and [linked](link) within SQLite's
 //! own transaction.
 //!
-//! It refuses rather than guesses: UTF-8, no auto-vacuum, what [`Layout`] understands of a schema.
+//! It refuses rather than guesses: UTF-8, what [`Layout`] understands of a schema.
 
 mod buffer;
 mod encoder;
@@ -20,7 +20,9 @@ mod index;
 mod jobs;
 mod layout;
 mod link;
+mod map;
 mod narrow;
+mod numbering;
 mod order;
 mod packer;
 mod record;
@@ -56,7 +58,7 @@ use tree::Child;
 
 pub(crate) use file::PageFile;
 pub(crate) use free::free;
-pub(crate) use layout::{Layout, NoLayout, refused};
+pub(crate) use layout::{Layout, NoLayout, REFERRED_TO, refused};
 pub(crate) use link::link;
 
 /// What was written.

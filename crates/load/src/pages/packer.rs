@@ -7,6 +7,7 @@
 use super::buffer::Buffer;
 use super::encoder::{Encoder, SLACK};
 use super::file::PageFile;
+use super::map::{Entry, Kind};
 use super::narrow::Narrow;
 use super::tree::{Child, TABLE_LEAF};
 use super::varint;
@@ -22,9 +23,12 @@ const WIDE: usize = 256;
 /// The header of a leaf.
 const HEADER: usize = 8;
 
+/// Where an overflow page has the number of the next one.
+const NEXT: usize = 0;
+
 /// The longest payload that a table leaf keeps whole, and what it keeps at least of a longer one.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+pub(super) struct Limits {
     whole: usize,
     least: usize,
     /// Bytes of payload in an overflow page.
@@ -32,7 +36,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(usable: usize) -> Limits {
+    pub(super) fn of(usable: usize) -> Limits {
         Limits {
             whole: usable - 35,
             least: (usable - 12) * 32 / 255 - 23,
@@ -41,7 +45,7 @@ impl Limits {
     }
 
     /// How much of a payload stays in the leaf.
-    fn local(self, payload: usize) -> usize {
+    pub(super) fn local(self, payload: usize) -> usize {
         if payload <= self.whole {
             return payload;
         }
@@ -229,7 +233,7 @@ impl Packer {
             page[..4].fill(0);
             page[4..4 + chunk.len()].copy_from_slice(chunk);
             page[4 + chunk.len()..].fill(0);
-            (from, from_at) = (index, 0);
+            (from, from_at) = (index, NEXT);
         }
     }
 
@@ -291,7 +295,7 @@ impl Packer {
             return Ok(());
         }
         let range = file.reserve(pages)?;
-        self.link(|index| range.page(index));
+        self.link(file, |index| range.page(index));
         file.write(range, self.buffer.bytes())?;
         for (index, key) in self.closed.drain(..) {
             self.leaves.push(Child {
@@ -312,7 +316,7 @@ impl Packer {
         } else {
             None
         };
-        self.link(|index| match (index, range) {
+        self.link(file, |index| match (index, range) {
             (1.., Some(range)) => range.page(index - 1),
             _ => root,
         });
@@ -326,7 +330,15 @@ impl Packer {
     }
 
     /// Enters the numbers of pages where indexes stood for them.
-    fn link(&mut self, number: impl Fn(usize) -> u32) {
+    fn link(&mut self, file: &PageFile, number: impl Fn(usize) -> u32) {
+        file.note(self.links.iter().map(|link| Entry {
+            page: number(link.to),
+            kind: match link.at {
+                NEXT => Kind::Overflow,
+                _ => Kind::FirstOverflow,
+            },
+            parent: number(link.index),
+        }));
         for link in self.links.drain(..) {
             self.buffer.put_u32(link.index, link.at, number(link.to));
         }

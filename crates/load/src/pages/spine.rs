@@ -98,7 +98,7 @@ impl Spine {
         let mut key = self.last.unwrap_or(0);
         if let Some(leaf) = self.leaf {
             let range = file.reserve(1)?;
-            file.write(range, tree::moved(&leaf).bytes())?;
+            file.write_tree(range, tree::moved(&leaf).bytes())?;
             new.insert(
                 0,
                 Child {

@@ -96,7 +96,7 @@ pub(super) fn write_level(
                 key: members[members.len() - 1].key,
             });
         }
-        file.write(range, buffer.bytes())?;
+        file.write_tree(range, buffer.bytes())?;
         buffer.clear(at_once);
     }
     Ok(level)

@@ -77,6 +77,8 @@ const WITH_LOG: &str =
     filled!("PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)");
 const VACUUMED: &str =
     filled!("PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(b)");
+const VACUUMED_PLAIN: &str =
+    filled!("PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT)");
 const TRIGGERED: &str = filled!(
     "CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE o(a);
          CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO o VALUES (new.a); END"
@@ -116,6 +118,13 @@ pub(crate) const SCENES: &[Scene] = &[
         in_order,
     ),
     Scene::new("auto_vacuum", VACUUMED, Mode::Append, unchanged, in_order),
+    Scene::new(
+        "auto_vacuum, as pages",
+        VACUUMED_PLAIN,
+        Mode::Append,
+        unchanged,
+        in_order,
+    ),
     Scene::new("a trigger", TRIGGERED, Mode::Append, unchanged, in_order),
     Scene::new(
         "keys out of order",

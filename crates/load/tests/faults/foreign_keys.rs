@@ -1,6 +1,6 @@
 //! Foreign keys, which SQLite enforces only where that is switched on.
 
-use pragmark_load::{Mode, OnError, Opening, Phase, Request, load, open};
+use pragmark_load::{Mode, OnError, Opening, Phase, Request, load, open, outline};
 
 use crate::{Desk, library, refused, run};
 
@@ -60,7 +60,11 @@ fn rows_to_which_others_refer_are_replaced_only_if_the_new_ones_include_them() {
         assert!(message.contains("FOREIGN KEY"), "{message}");
         assert_eq!(desk.rows("SELECT id FROM town"), ["1", "2"]);
 
-        let summary = run(&desk.write("a.csv", towns(1)), &request).unwrap();
+        let input = desk.write("a.csv", towns(1));
+        let mut source = open(std::slice::from_ref(&input), &Opening::new(&library())).unwrap();
+        let outline = outline(&library(), &mut *source, &request, 0).unwrap();
+        let summary = run(&input, &request).unwrap();
+        assert_eq!(outline.why_arrays, summary.why_arrays);
         assert_eq!(summary.rows, 2_999);
         let why = summary.why_arrays.unwrap();
         assert!(why.contains("refer to those that are replaced"), "{why}");

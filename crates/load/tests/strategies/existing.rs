@@ -141,7 +141,8 @@ const THROUGH_SQL: &[(&str, &str)] = &[
     ),
     ("CREATE VIRTUAL TABLE t USING fts5(c0, c1)", "virtual"),
     (
-        "PRAGMA auto_vacuum = FULL; CREATE TABLE t(c0, c1)",
+        "PRAGMA auto_vacuum = FULL; CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0);
+          INSERT INTO t VALUES (-1, '')",
         "auto_vacuum",
     ),
     (
@@ -405,7 +406,7 @@ fn where_pages_cannot_be_added_the_indexes_of_a_new_table_are_made_after_its_row
     let database = folder.path().join("db");
     let connection = open(&database);
     connection
-        .execute("PRAGMA auto_vacuum = FULL; CREATE TABLE other(a)")
+        .execute("PRAGMA encoding = 'UTF-16'; CREATE TABLE other(a)")
         .unwrap();
     drop(connection);
     let mut table = two_columns(true);

@@ -5,6 +5,7 @@
 //! `cargo test --release -p pragmark-load --test strategies -- --ignored a_million` at a million rows of each
 //! class of schema that `classes` lists, or as many as `PRAGMARK_TEST_ROWS` says.
 
+mod auto_vacuum;
 mod classes;
 mod edges;
 mod existing;

@@ -37,8 +37,8 @@ pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Resu
 }
 
 /// The types of pages.
-pub(super) const INDEX_LEAF: u8 = 0x0a;
-pub(super) const INDEX_INTERIOR: u8 = 0x02;
+pub(in crate::pages) const INDEX_LEAF: u8 = 0x0a;
+pub(in crate::pages) const INDEX_INTERIOR: u8 = 0x02;
 pub(super) const LEAF_HEADER: usize = 8;
 pub(super) const INTERIOR_HEADER: usize = 12;
 /// What a cell takes in a leaf at least, so that there is room for a free block where it was.
@@ -278,7 +278,7 @@ impl<'f> Level<'f> {
         let pages = self.buffer.pages();
         if pages > 0 {
             let range = self.file.reserve(pages)?;
-            self.file.write(range, self.buffer.bytes())?;
+            self.file.write_tree(range, self.buffer.bytes())?;
             self.children
                 .extend((0..pages).map(|index| range.page(index)));
             self.buffer.clear(FLUSH / self.file.page_size() + 1);

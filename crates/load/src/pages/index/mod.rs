@@ -16,6 +16,8 @@ use super::sort::{Entry, Merged, Run};
 use crate::error::LoadError;
 pub(super) use existing::Existing;
 use leaves::{Cells, Leaves, Level, write_levels};
+pub(super) use leaves::{INDEX_INTERIOR, INDEX_LEAF};
+pub(super) use overflow::local as local_of_index;
 pub(super) use rows::write_rows;
 
 /// An index to be filled, or a table WITHOUT ROWID, which is an index over all of its columns.

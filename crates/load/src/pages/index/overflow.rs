@@ -4,7 +4,9 @@
 
 use crate::error::LoadError;
 use crate::pages::buffer::Buffer;
-use crate::pages::file::{PageFile, Range};
+use crate::pages::file::PageFile;
+use crate::pages::map::{Entry, Kind};
+use crate::pages::numbering::Range;
 use crate::pages::varint;
 
 use super::leaves::Cells;
@@ -15,7 +17,7 @@ pub(super) fn longest_whole(usable: usize) -> usize {
 }
 
 /// The bytes that a page keeps of a record of this length; the rest is in overflow pages.
-pub(super) fn local(usable: usize, length: usize) -> usize {
+pub(in crate::pages) fn local(usable: usize, length: usize) -> usize {
     let whole = longest_whole(usable);
     if length <= whole {
         return length;
@@ -66,6 +68,13 @@ fn cell(file: &PageFile, entry: &[u8], range: Range, chains: &mut Buffer) -> Vec
     while let Some(chunk) = chunks.next() {
         let index = chains.add();
         let next = chunks.peek().map_or(0, |_| range.page(index + 1));
+        if next != 0 {
+            file.note([Entry {
+                page: next,
+                kind: Kind::Overflow,
+                parent: range.page(index),
+            }]);
+        }
         let page = chains.page(index);
         page[..4].copy_from_slice(&next.to_be_bytes());
         page[4..4 + chunk.len()].copy_from_slice(chunk);

@@ -96,6 +96,7 @@ mod tests {
             page_size: 4096,
             reserved: 0,
             pages: 2,
+            auto_vacuum: false,
         };
         let file = PageFile::open(made.path(), &form)?;
         let plan = IndexPlan::of_rows(2, std::iter::once(IndexColumn::Of(0)), "t.id".to_owned());
