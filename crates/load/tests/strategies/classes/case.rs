@@ -6,14 +6,26 @@ use std::path::Path;
 use engine::{Connection, ErrorKind, Value};
 use lab::seed::Seed;
 use pragmark_load::{
-    Column, Index, LoadError, Mode, OnError, Request, StrategyChoice, Summary, Table,
+    Column, Dates, Index, LoadError, Mode, OnError, Opening, Request, StrategyChoice, Summary,
+    Table,
 };
 
 use super::Class;
 use super::compare::compare;
-use super::plans::{Made, PAGES, Plan};
+use super::plans::{Content, Made, PAGES, Plan};
 use super::values::{Drawn, Values};
-use crate::{batch, open, reserve, run};
+use crate::{batch, library, open, reserve, run};
+
+fn field(value: &Value, content: Content) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Text(day) if content == Content::Days => {
+            let parts: Vec<&str> = day.split('-').rev().collect();
+            parts.join(".")
+        }
+        value => value.to_string(),
+    }
+}
 
 /// A case of a class.
 pub(super) struct Case {
@@ -134,10 +146,40 @@ impl Case {
             request.page_size = Some(self.plan.page_size);
         }
         let batches = &self.batches[self.before..];
+        if self.plan.from_file {
+            return self.load_file(&database.with_extension("csv"), batches, &request);
+        }
         run(
             batches.iter().map(|columns| batch(columns)).collect(),
             &request,
         )
+    }
+
+    fn load_file(
+        &self,
+        path: &Path,
+        batches: &[Vec<Vec<Value>>],
+        request: &Request,
+    ) -> Result<Summary, LoadError> {
+        std::fs::write(path, self.csv(batches)).unwrap();
+        let mut opening = Opening::new(&library());
+        opening.dates = Some(Dates::default());
+        let mut source = pragmark_load::open(&[path.to_owned()], &opening)?;
+        pragmark_load::load(&library(), &mut *source, request, &mut |_| true)
+    }
+
+    /// Batches as a file: NULL is nothing, and days are written as people do.
+    fn csv(&self, batches: &[Vec<Vec<Value>>]) -> String {
+        let mut text = self.names().join(",") + "\n";
+        for columns in batches {
+            for row in 0..columns[0].len() {
+                let values = columns.iter().zip(&self.plan.columns);
+                let fields = values.map(|(values, input)| field(&values[row], input.content));
+                text += &fields.collect::<Vec<_>>().join(",");
+                text.push('\n');
+            }
+        }
+        text
     }
 
     fn table(&self) -> Table {

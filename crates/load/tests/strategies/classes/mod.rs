@@ -39,6 +39,11 @@ const CLASSES: &[(&str, Class)] = &[
     ("reserved bytes", plans::reserved_bytes),
     ("UTF-16", plans::utf_16),
     ("auto_vacuum", plans::auto_vacuum),
+    (
+        "auto_vacuum and rows there before",
+        plans::auto_vacuum_and_rows_before,
+    ),
+    ("a write-ahead log", plans::write_ahead_log),
     ("generated columns", plans::generated_columns),
     ("defaults", plans::defaults),
     ("AUTOINCREMENT", plans::autoincrement),
@@ -50,6 +55,8 @@ const CLASSES: &[(&str, Class)] = &[
         plans::rows_and_indexes_before,
     ),
     ("refused rows", plans::refused_rows),
+    ("rows skipped because of their keys", plans::skipped_keys),
+    ("dates", plans::dates),
 ];
 
 /// Draws a schema and what is to be put into it.

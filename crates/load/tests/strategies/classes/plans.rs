@@ -20,6 +20,8 @@ pub(super) struct Plan {
     /// Whether the table has rows before the load.
     pub(super) rows_before: bool,
     pub(super) on_error: OnError,
+    /// Whether the input is a file of CSV, which can be read again.
+    pub(super) from_file: bool,
     pub(super) strategies: &'static [StrategyChoice],
 }
 
@@ -44,6 +46,10 @@ pub(super) enum Content {
     UniqueTexts,
     /// A few integers, many times each, and NULLs.
     Few,
+    /// Integers in any order, of which a few come twice.
+    Doubled,
+    /// Days, which the input writes as people do.
+    Days,
 }
 
 /// Who makes the table.
@@ -129,6 +135,7 @@ impl Plan {
             reserved: 0,
             rows_before: false,
             on_error: OnError::Fail,
+            from_file: false,
             strategies: BOTH,
         }
     }
@@ -339,20 +346,34 @@ pub(super) fn utf_16(random: &mut SplitMix64) -> Plan {
     }
 }
 
+const AUTO_VACUUM: &[&str] = &[
+    "PRAGMA auto_vacuum = FULL",
+    "PRAGMA auto_vacuum = INCREMENTAL",
+];
+
 pub(super) fn auto_vacuum(random: &mut SplitMix64) -> Plan {
     Plan {
-        pragmas: one_of(
-            random,
-            &[
-                "PRAGMA auto_vacuum = FULL",
-                "PRAGMA auto_vacuum = INCREMENTAL",
-            ],
-        ),
+        pragmas: one_of(random, AUTO_VACUUM),
+        strategies: BOTH,
         ..Plan::by_sql(
             random,
-            &[("INTEGER", Content::Few)],
-            "CREATE TABLE t({columns}); CREATE INDEX i ON t(c0)",
+            &[("INTEGER", Content::Few), ("", Content::Any)],
+            "CREATE TABLE t({columns}); CREATE INDEX i ON t(c0); CREATE INDEX j ON t(c1, c2)",
         )
+    }
+}
+
+pub(super) fn auto_vacuum_and_rows_before(random: &mut SplitMix64) -> Plan {
+    Plan {
+        pragmas: one_of(random, AUTO_VACUUM),
+        ..rows_before(random)
+    }
+}
+
+pub(super) fn write_ahead_log(random: &mut SplitMix64) -> Plan {
+    Plan {
+        pragmas: "PRAGMA journal_mode = WAL",
+        ..one_of(random, &[rows_before, rows_and_indexes_before])(random)
     }
 }
 
@@ -430,6 +451,34 @@ pub(super) fn rows_and_indexes_before(random: &mut SplitMix64) -> Plan {
             &[("INTEGER", Content::UniqueIntegers), ("", Content::Any)],
             "CREATE TABLE t({columns}); CREATE UNIQUE INDEX i ON t(c0); CREATE INDEX j ON t(c1, c2)",
         )
+    }
+}
+
+/// Rows are written as pages unless one has the key of another.
+pub(super) fn skipped_keys(random: &mut SplitMix64) -> Plan {
+    let content = one_of(random, &[Content::UniqueIntegers, Content::Doubled]);
+    let columns = [("INTEGER", content), ("TEXT", Content::UniqueTexts)];
+    let columns = columns.map(|(declared, content)| Input { declared, content });
+    let made = Made::BySql("CREATE TABLE t({columns}); CREATE UNIQUE INDEX i ON t(c0)");
+    Plan {
+        on_error: OnError::Skip,
+        from_file: true,
+        strategies: &[StrategyChoice::Auto, ARRAYS],
+        ..Plan::new(random, columns.into(), made)
+    }
+}
+
+pub(super) fn dates(random: &mut SplitMix64) -> Plan {
+    let columns = [
+        ("TEXT", Content::Days),
+        ("INTEGER", Content::Few),
+        ("DATE", Content::Days),
+    ];
+    let columns = columns.map(|(declared, content)| Input { declared, content });
+    let made = Made::BySql("CREATE TABLE t({columns}); CREATE INDEX i ON t(c2)");
+    Plan {
+        from_file: true,
+        ..Plan::new(random, columns.into(), made)
     }
 }
 

@@ -101,6 +101,11 @@ impl Values<'_> {
         self.below(bound) as usize
     }
 
+    fn day(&mut self) -> String {
+        let (year, month, day) = (self.below(3_000), self.below(12), self.below(28));
+        format!("{year:04}-{:02}-{:02}", month + 1, day + 1)
+    }
+
     /// A column of a batch.
     pub(super) fn column(
         &mut self,
@@ -118,10 +123,12 @@ impl Values<'_> {
         let number = |row: usize| all.numbers[row];
         rows.map(|row| match input.content {
             Content::UniqueIntegers => Value::Integer(number(row) * 7 - 1_000),
+            Content::Doubled => Value::Integer(number(row) - i64::from(number(row) % 500 == 1)),
             Content::UniqueTexts => Value::Text(format!("{:x}-{}", number(row) % 251, number(row))),
             Content::Key => all.keys[row].clone(),
             _ if self.below(6) < nulls => Value::Null,
             Content::Few => Value::Integer(self.below(10) as i64),
+            Content::Days => Value::Text(self.day()),
             Content::Any | Content::Strict => self.value(storage),
         })
         .collect()
