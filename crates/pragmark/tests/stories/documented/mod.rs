@@ -123,6 +123,7 @@ const WAYS: &[(&str, Way)] = &[
         "pragmark tune tpcb-like --time-limit 10m",
         Not("it takes ten minutes"),
     ),
+    ("pragmark tune app.trace", With("--time-limit 3s")),
     ("pragmark tune ", With("--time-limit 3s --seconds 20ms")),
     ("pragmark measure --trace", With("--rounds 2 --no-tiers")),
     ("pragmark measure ", SHORT),
