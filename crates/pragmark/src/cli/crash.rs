@@ -114,7 +114,8 @@ pub struct CrashArgs {
     /// What is printed.
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: CrashFormat,
-    /// A first look in seconds: normal locking, 600 images for each combination of settings and model.
+    /// A first look in seconds: normal locking, 600 images for each combination of settings and model, and no schedules of
+    /// two connections, except with --every-version.
     #[arg(long)]
     pub quick: bool,
     /// Print lines instead of a progress bar; the default where standard error is no terminal.

@@ -43,6 +43,7 @@ fn a_bad_build_is_caught_beside_a_sound_one() {
             "sound.so: can lose recent transactions",
             "wal-sync-before-checkpoint.so: can corrupt",
             "What each version of SQLite could lose",
+            "Two connections at the same moment were not tried",
             "wal/normal/normal",
         ]);
     let json = laboratory

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 use lab::engine_name::{ENGINE, engine_of, without_engine};
 use lab::level::{Settings, distinct, label};
-use lab::tier::{Accident, Class, Loss};
+use lab::tier::{Accident, Class, Loss, Safety, Schedules};
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
@@ -64,8 +64,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         })
         .collect();
     let legend = format!(
-        "Lost when the process dies, then in a power cut: {}. Engines with the same losses stand together; the newest first.",
-        tier_legend()
+        "Lost when the process dies, then in a power cut: {}. Engines with the same losses stand together; the newest first.{}",
+        tier_legend(),
+        untried(experiment)
     );
     let table = table(&settings, &alike, &version);
     let items = alike.iter().filter(|it| it.engines.len() > 2);
@@ -75,6 +76,21 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         .into_iter()
         .chain(Block::list(items))
         .collect()
+}
+
+/// That nothing is known of damage without a crash, where no schedules of two connections were played.
+fn untried(experiment: &ExperimentAnalysis) -> &'static str {
+    let mut safety = experiment
+        .variants
+        .iter()
+        .filter_map(|it| it.safety.as_ref());
+    let is_played = |it: &Safety| matches!(it.schedules, Some(Schedules::Played { .. }));
+    match safety.any(is_played) {
+        true => "",
+        false => {
+            " Two connections at the same moment were not tried, so what goes wrong without any crash does not show here."
+        }
+    }
 }
 
 /// The engines of an experiment, in the order of its variants.

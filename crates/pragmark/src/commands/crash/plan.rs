@@ -244,11 +244,12 @@ fn absolute(path: Option<&Path>) -> Result<Level, Failure> {
     Ok(path.to_string_lossy().as_ref().into())
 }
 
-/// Schedules of each scenario: those of a safety tier, unless something else is asked for than safety tiers.
+/// Schedules of each scenario: those of a safety tier, unless something else is asked for than safety tiers. A comparison of
+/// all versions has them in any case: some versions do damage without a crash.
 fn schedules_each(args: &CrashArgs) -> u32 {
     let is_own = args.script.is_some() || args.trace.is_some();
     let chosen = args.images.is_some() || !args.model.is_empty() || is_own;
-    match args.quick || chosen {
+    match (args.quick && !args.every_version) || chosen {
         true => 0,
         false => tier::SCHEDULES_EACH,
     }
@@ -422,6 +423,12 @@ mod tests {
         let labels = plan_of(&every).variants.into_iter().map(|it| it.label);
         let labels: Vec<String> = labels.collect();
         assert_eq!(labels.len(), RELEASES.len());
+        let schedules = |plan: &PlannedExperiment| plan.variants[0].settings["schedules"].as_int();
+        assert_eq!(schedules(&plan_of(&two)), Some(0));
+        assert!(
+            schedules(&plan_of(&every)) > Some(0),
+            "a defect that needs no crash shows"
+        );
         assert!(labels[0].starts_with(&format!("engine={}", RELEASES[0].version)));
     }
 }
