@@ -176,3 +176,43 @@ fn a_database_that_changes_during_a_run_is_warned_of() {
     );
     connection.close().unwrap();
 }
+
+#[test]
+fn statements_that_reach_files_which_are_no_copies_are_refused() {
+    let (laboratory, connection) = shop(1_000);
+    connection.close().unwrap();
+    let other = laboratory.path().join("shop/other.db");
+    std::fs::copy(laboratory.path().join("shop/app.db"), &other).unwrap();
+    let before = state(&laboratory.path().join("shop"));
+    let attach = format!("ATTACH '{}' AS o;", other.display());
+    let insert = "INSERT INTO o.users(email) VALUES ('x');";
+    laboratory.write("attach.sql", &format!("SELECT 1;\n{attach}\n{insert}\n"));
+    let copy = other.with_file_name("copy.db");
+    let copy = format!("VACUUM INTO '{}'", copy.display());
+    for (options, words) in [
+        (&["attach.sql"][..], "attach.sql:2: ATTACH and VACUUM INTO"),
+        (&["-c", &copy], "sql:1: ATTACH and VACUUM INTO"),
+        (
+            &["-c", "SELECT 1", "--setup", "attach.sql"],
+            "attach.sql:2: ATTACH and VACUUM INTO",
+        ),
+        (
+            &[
+                "-c",
+                "SELECT 1",
+                "--set",
+                &format!("schema_change={attach}"),
+            ],
+            "schema_change:1: ATTACH and VACUUM INTO",
+        ),
+    ] {
+        let measure = [&["measure", "--db", "shop/app.db", "--out", "run"], options].concat();
+        laboratory.pragmark(&measure).exits(2).complains(&[words]);
+        assert_eq!(
+            state(&laboratory.path().join("shop")),
+            before,
+            "{options:?}"
+        );
+        assert!(laboratory.left_over().is_empty(), "{options:?}");
+    }
+}

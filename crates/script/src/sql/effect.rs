@@ -1,6 +1,7 @@
 //! What the text of a statement says of its effects: which tables it writes, which files it opens, which setting it
 //! changes, and whether chance or the present time have a part in it.
 
+use super::split::{End, statement};
 use super::token::{Kind, Token, tokens};
 
 /// A PRAGMA.
@@ -108,6 +109,34 @@ pub fn attached(sql: &str) -> Option<Attached> {
 pub fn vacuums_into(sql: &str) -> bool {
     let all = significant(sql);
     all.first().is_some_and(|it| it.is("vacuum")) && all.iter().any(|it| it.is("into"))
+}
+
+/// The line of the first statement in a text that opens or makes a file of its own, by `ATTACH` or `VACUUM INTO`. A
+/// database in memory is no file, nor is the temporary one without a name.
+pub fn line_that_reaches_files(text: &str) -> Option<usize> {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = match statement(rest) {
+            End::Semicolon(end) => end,
+            End::Backslash(_) | End::OpenQuote(_) | End::Text => rest.len(),
+        };
+        if reaches_files(&rest[..end]) {
+            let first = significant(rest).first().map_or(0, |token| token.start);
+            let before = &text[..text.len() - rest.len() + first];
+            return Some(1 + before.matches('\n').count());
+        }
+        rest = &rest[end..];
+    }
+    None
+}
+
+fn reaches_files(sql: &str) -> bool {
+    let in_memory = |file: &str| matches!(file, "" | ":memory:");
+    match attached(sql) {
+        Some(Attached::Literal { file, .. }) => !in_memory(&file),
+        Some(Attached::Parameter | Attached::Other) => true,
+        None => vacuums_into(sql),
+    }
 }
 
 /// The tables that a statement, or the body of a trigger, writes; in lower case.
@@ -233,6 +262,19 @@ mod tests {
         assert_eq!(attached("attach 'a' || 'b' as x"), Some(Attached::Other));
         assert_eq!(attached("SELECT 'attach'"), None);
         assert!(vacuums_into("VACUUM main INTO 'x'") && !vacuums_into("VACUUM"));
+    }
+
+    #[test]
+    fn the_first_statement_that_reaches_a_file_has_a_line() {
+        let line = line_that_reaches_files;
+        assert_eq!(line("SELECT 1;\n\n-- x\nATTACH 'a.db' AS a;"), Some(4));
+        assert_eq!(line("ATTACH ':memory:' AS a; ATTACH '' AS b; VACUUM"), None);
+        assert_eq!(line("ATTACH ? AS a"), Some(1));
+        assert_eq!(line("ATTACH 'a' || 'b' AS a"), Some(1));
+        assert_eq!(line("VACUUM;\nVACUUM main INTO 'x';"), Some(2));
+        let trigger = "CREATE TRIGGER r AFTER INSERT ON t BEGIN\nSELECT 1;\nEND;\nattach 'x' as y;";
+        assert_eq!(line(trigger), Some(4));
+        assert_eq!(line("SELECT 'ATTACH ''a'' AS b; VACUUM INTO ''c'''"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
-use super::suite::Suite;
+use super::suite::{Suite, refuse_other_files};
 use crate::error::TrialError;
 use crate::parameters::{Micros, Millis};
 use crate::workload::contention::parameters::{BusyTimeout, Workers};
@@ -159,6 +159,8 @@ impl Parameters {
         } else if self.executions > 0 && self.transactions + self.group + self.rate > 0 {
             "executions excludes transactions, group and rate_per_s"
         } else {
+            let change = self.schema_change.as_deref().unwrap_or_default();
+            refuse_other_files("schema_change", 1, change)?;
             return Suite::read(self).map(drop);
         };
         Err(TrialError::cannot_run(why))

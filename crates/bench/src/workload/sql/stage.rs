@@ -8,7 +8,7 @@ use engine::Connection;
 
 use super::parameters::{Caching, Parameters};
 use super::snapshot;
-use super::suite::read_text;
+use super::suite::{read_text, refuse_other_files};
 use super::{DATABASE, pgbench};
 use crate::error::TrialError;
 use crate::platform::forget;
@@ -45,6 +45,7 @@ pub(super) fn make(
     }
     if let Some(setup) = &parameters.setup {
         let text = read_text(Path::new(setup))?;
+        refuse_other_files(setup, 1, &text)?;
         let failed = |error| TrialError::cannot_run(format!("{setup}: {error}"));
         connection.execute(&text).map_err(failed)?;
         origin.push_str(&text);

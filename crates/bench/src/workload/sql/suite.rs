@@ -5,7 +5,7 @@ use std::path::Path;
 
 use engine::Connection;
 use lab::seed::Seed;
-use script::effect::first_word;
+use script::effect::{first_word, line_that_reaches_files};
 use script::{Form, Names, Script, Slot, choose, parse, weighted};
 
 use super::parameters::{Parameters, Unit};
@@ -22,6 +22,23 @@ pub(super) struct Suite {
     pub(super) checksum: u64,
     /// The variable of each column of the statements with `\gset`, by script and statement.
     gset: BTreeMap<(usize, usize), Vec<(i32, Slot)>>,
+}
+
+/// Refuses SQL that reaches files which are no copies: those are the user's, and nothing of them may change.
+///
+/// # Errors
+/// `ATTACH` or `VACUUM INTO`, with the file and the line; that of the first statement is given.
+pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<(), TrialError> {
+    let Some(further) = line_that_reaches_files(sql) else {
+        return Ok(());
+    };
+    Err(TrialError::Script {
+        file: file.to_owned(),
+        line: line + further - 1,
+        why: "ATTACH and VACUUM INTO reach files that are no copies, and these could change: leave this statement out, or \
+              attach ':memory:'"
+            .to_owned(),
+    })
 }
 
 impl Suite {
@@ -56,6 +73,11 @@ impl Suite {
             let (path, weight) = weighted(file.trim()).map_err(TrialError::cannot_run)?;
             let text = read_text(Path::new(path))?;
             suite.add(path, &text, weight, form)?;
+        }
+        for script in &suite.scripts {
+            for statement in &script.statements {
+                refuse_other_files(&script.file, statement.line, &statement.sql)?;
+            }
         }
         match suite.weights.iter().any(|weight| *weight > 0) {
             true => Ok(suite),

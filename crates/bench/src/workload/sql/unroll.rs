@@ -7,7 +7,6 @@ use std::sync::Arc;
 use engine::Library;
 use lab::level::{Settings, overlaid};
 use lab::seed::Seed;
-use script::effect;
 use script::{Form, Names, Op, Script, parse};
 
 use super::client::Client;
@@ -62,29 +61,6 @@ fn has_more(file: &str) -> Result<bool, TrialError> {
     Ok(scripts.len() > 1 || scripts.iter().any(is_more))
 }
 
-/// Refuses statements that reach files which are no copies: those are the user's, and nothing of them may change.
-fn refuse_other_files(suite: &Suite) -> Result<(), TrialError> {
-    let reaches = |sql: &str| match effect::first_word(sql).as_str() {
-        "attach" => true,
-        "vacuum" => sql.to_ascii_lowercase().contains("into"),
-        _ => false,
-    };
-    for script in &suite.scripts {
-        let mut statements = script.statements.iter();
-        if let Some(statement) = statements.find(|it| reaches(&it.sql)) {
-            return Err(TrialError::Script {
-                file: script.file.clone(),
-                line: statement.line,
-                why: "ATTACH and VACUUM INTO reach files that are no copies, and this script is executed on a copy of the \
-                      database first, because it has meta commands, parameters, named queries or weights: leave this \
-                      statement out, or write the script as statements alone"
-                    .to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// What files of SQL execute on a copy of a database until so many of their transactions have changed something. The
 /// values are the same each time.
 ///
@@ -114,7 +90,6 @@ pub(in crate::workload) fn unroll(
     };
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &settings))?;
     let mut suite = Suite::read(&parameters)?;
-    refuse_other_files(&suite)?;
     let stage = stage::make(&trial, &parameters, directory)?;
     let connection = sqlite::open(&trial, &stage.path)?;
     suite.resolve(&connection)?;
