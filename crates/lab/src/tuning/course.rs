@@ -26,6 +26,10 @@ const MEASURING: f64 = 0.98;
 /// Blocks of a search without a time limit.
 const BLOCKS: u32 = 50;
 
+/// Blocks of any search, at most: 700 trials. The time for choosing the next block grows with the cube of their number, and
+/// where trials take milliseconds it would soon be longer than they are, and longer than the limit.
+const MOST_BLOCKS: u32 = 100;
+
 /// Seconds that a trial may take in addition before it is stopped as hopeless: preparing one takes time, too.
 const SLACK_S: f64 = 2.0;
 
@@ -197,7 +201,7 @@ impl SearchCourse {
 
     /// Whether there is a block of this number.
     fn goes_on(&self, number: u32) -> bool {
-        if self.current_cost().is_none() {
+        if self.current_cost().is_none() || number >= MOST_BLOCKS {
             return false;
         }
         let Some(budget_s) = self.budget_s else {

@@ -139,6 +139,23 @@ fn time_is_left_for_rounds_of_current_settings_that_are_far_slower_than_what_is_
 }
 
 #[test]
+fn a_search_ends_after_a_hundred_blocks_however_short_its_trials_are() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    plan.budget_s = Some(1e9);
+    let mut course = SearchCourse::of(&plan).unwrap();
+    let first = course.next_block().unwrap().unwrap();
+    for number in 0..100 {
+        for slot in &first.slots {
+            let mut record = record(&first, slot, 1e-3);
+            record.round = number;
+            course.add(&record);
+        }
+    }
+    assert!(course.next_block().unwrap().is_none());
+}
+
+#[test]
 fn a_longer_limit_has_room_for_rounds_that_there_was_no_time_for() {
     let mut plan = plan(&Surface::new(6, Seed(11)));
     let limit = |plan: &RunPlan, more_s: f64, all_s: f64| {
