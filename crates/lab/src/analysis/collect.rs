@@ -39,6 +39,8 @@ pub struct Collector {
     /// What the trials of a search decide, and the rounds of what it recommends.
     tuning: Option<Tuning>,
     search_trials: TrialCounts,
+    /// Time taken by the trials of all parts, in seconds.
+    trials_s: f64,
     /// Whether the variants of the rounds have followed from the search.
     is_settled: bool,
 }
@@ -56,6 +58,7 @@ impl Collector {
             confirmation_trials: TrialCounts::default(),
             tuning: Tuning::of(&plan),
             search_trials: TrialCounts::default(),
+            trials_s: 0.0,
             is_settled: false,
             plan,
             environment,
@@ -80,6 +83,7 @@ impl Collector {
 
     /// Adds one trial; one that does not belong to the plan is left out.
     pub fn add(&mut self, record: TrialRecord) {
+        self.trials_s += record.wall_s;
         match record.purpose {
             Purpose::Tier => return self.tiers.add(record),
             Purpose::Search | Purpose::Ablation | Purpose::Advice => {
@@ -130,6 +134,7 @@ impl Collector {
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
             search_trials: self.search_trials,
+            trials_s: self.trials_s,
             tuning: self
                 .tuning
                 .as_mut()

@@ -80,6 +80,8 @@ pub struct Analysis {
     pub confirmation_trials: TrialCounts,
     /// The trials of a search and of its ablation, which are not among the others.
     pub search_trials: TrialCounts,
+    /// Time taken by the trials of all parts, in seconds.
+    pub trials_s: f64,
     /// What a search for the fastest settings has come to; none where nothing was tuned.
     pub tuning: Option<TuningAnalysis>,
     /// What matters most, in order.

@@ -40,7 +40,6 @@ fn machine(environment: &Environment) -> String {
 /// How the run came about and how its trials ended.
 pub(super) fn about(analysis: &Analysis) -> Vec<Sentence> {
     let plan = &analysis.plan;
-    let seconds = analysis.experiments.iter().map(|it| it.wall_s).sum();
     let about = format!(
         " · {} scale · seed {} · {}",
         plan.scale,
@@ -49,7 +48,7 @@ pub(super) fn about(analysis: &Analysis) -> Vec<Sentence> {
     );
     vec![
         Sentence::code(&plan.id).words(about),
-        format!("{} · {}", trials(analysis), duration(seconds)).into(),
+        format!("{} · {}", trials(analysis), duration(analysis.trials_s)).into(),
     ]
 }
 
