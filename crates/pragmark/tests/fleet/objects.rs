@@ -103,16 +103,26 @@ fn a_database_and_scripts_travel_to_agents_that_do_not_have_them() {
 }
 
 #[test]
-fn sql_of_a_run_stays_in_the_directory_of_its_trial() {
+fn sql_of_a_run_loads_no_code_and_reaches_no_other_file() {
     let Some(mut world) = world() else { return };
     let outside = world.path().join("outside.db");
-    let sql = format!("ATTACH '{}' AS x; CREATE TABLE x.t(y);", outside.display());
-    sql_experiment(&world, &format!("sql = \"{sql}\""));
+    let attach = format!("ATTACH '{}' AS x; CREATE TABLE x.t(y);", outside.display());
     world.start_server();
     let _agent = foreign_agent(&world, &[]);
-    let (code, said) = run(&world, &[]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("directory of its trial only"), "{said}");
+    for (sql, code, why) in [
+        (
+            "SELECT load_extension('x')",
+            1,
+            "not authorized to use function",
+        ),
+        (&attach, 2, "reach files that are no copies"),
+    ] {
+        sql_experiment(&world, &format!("sql = \"{sql}\""));
+        let (ended, said) = run(&world, &[]);
+        assert_eq!(ended, Some(code), "{said}");
+        assert!(said.contains(why), "{said}");
+        fs::remove_dir_all(world.path().join("fleet")).unwrap_or_default();
+    }
     assert!(!outside.exists(), "nothing was written elsewhere");
 }
 
