@@ -343,8 +343,7 @@ mod tests {
 
     #[test]
     fn databases_do_not_belong_together_if_no_state_fits_all() {
-        if Command::new("sqlite3").arg("--version").output().is_err() {
-            testing::skip("there is no sqlite3 shell here");
+        if !testing::has_sqlite_shell() {
             return;
         }
         assert_eq!(exit_code([1, 2], [1, 1], [2, 2]), Some(0));

@@ -156,12 +156,7 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
         .find(|cell| cell.model == Model::Reorder);
     let witness = reorder.and_then(Cell::witness).expect("a witness");
     assert!(witness.faults <= 2, "{} faults", witness.faults);
-    if std::process::Command::new("sqlite3")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        testing::skip("there is no sqlite3 shell here");
+    if !testing::has_sqlite_shell() {
         return;
     }
     for entry in std::fs::read_dir(folder.path()).expect("lists") {

@@ -63,16 +63,22 @@ fn run(library: &Arc<Library>, request: &Request, range: std::ops::Range<i64>) {
 /// A load and the database before it.
 struct Scene {
     name: &'static str,
-    before: &'static str,
+    before: String,
     mode: Mode,
     table: Table,
     rows: i64,
 }
 
-fn scenes() -> Vec<Scene> {
-    let with_rows = "CREATE TABLE t(a INTEGER, b TEXT);
+/// The table `t` with rows, what is done before it is made, and what else there is.
+fn filled(first: &str, more: &str) -> String {
+    format!(
+        "{first} CREATE TABLE t(a INTEGER, b TEXT); {more}
         WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 700)
-        INSERT INTO t SELECT i, printf('%0100d', i) FROM n;";
+        INSERT INTO t SELECT i, printf('%0100d', i) FROM n;"
+    )
+}
+
+fn scenes() -> Vec<Scene> {
     let mut indexed = table("new");
     indexed.indexes = vec![Index {
         columns: vec!["b".to_owned()],
@@ -81,58 +87,53 @@ fn scenes() -> Vec<Scene> {
     vec![
         Scene {
             name: "rows are added to a table with indexes",
-            before: "CREATE TABLE t(a INTEGER, b TEXT);
-                CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC, b);
-                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 700)
-                INSERT INTO t SELECT i, printf('%0100d', i) FROM n;",
+            before: filled(
+                "",
+                "CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC, b);",
+            ),
             mode: Mode::Append,
             table: table("t"),
             rows: 1_500,
         },
         Scene {
             name: "rows are added to a database with a write-ahead log",
-            before: "PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER, b TEXT);
-                CREATE INDEX i ON t(b);
-                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 700)
-                INSERT INTO t SELECT i, printf('%0100d', i) FROM n;",
+            before: filled("PRAGMA journal_mode = WAL;", "CREATE INDEX i ON t(b);"),
             mode: Mode::Append,
             table: table("t"),
             rows: 1_500,
         },
         Scene {
             name: "rows are added to a database with auto_vacuum",
-            before:
-                "PRAGMA auto_vacuum = FULL; CREATE TABLE t(a INTEGER, b TEXT); CREATE TABLE o(x);
-                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 700)
-                INSERT INTO t SELECT i, printf('%0100d', i) FROM n;",
+            before: filled("PRAGMA auto_vacuum = FULL;", "CREATE TABLE o(x);"),
             mode: Mode::Append,
             table: table("t"),
             rows: 3_000,
         },
         Scene {
             name: "rows are added",
-            before: with_rows,
+            before: filled("", ""),
             mode: Mode::Append,
             table: table("t"),
             rows: 3_000,
         },
         Scene {
             name: "a table is filled",
-            before: "CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(a); CREATE TABLE o(x)",
+            before: "CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(a); CREATE TABLE o(x)"
+                .to_owned(),
             mode: Mode::Append,
             table: table("t"),
             rows: 1_500,
         },
         Scene {
             name: "a table is made",
-            before: with_rows,
+            before: filled("", ""),
             mode: Mode::Create,
             table: indexed,
             rows: 1_500,
         },
         Scene {
             name: "a table is replaced",
-            before: with_rows,
+            before: filled("", ""),
             mode: Mode::Replace,
             table: table("t"),
             rows: 1_500,
@@ -152,7 +153,7 @@ fn record(scene: &Scene) -> Recorded {
     let library = library();
     let recording = RecordingVfs::register(&library).unwrap();
     let path = folder.path().join("db");
-    open(&library, &path).execute(scene.before).unwrap();
+    open(&library, &path).execute(&scene.before).unwrap();
     let before = std::fs::read(&path).unwrap();
     let mut request = Request::new(&path, scene.table.clone());
     request.mode = scene.mode;

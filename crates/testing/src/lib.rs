@@ -31,6 +31,18 @@ pub fn has_python() -> bool {
     has
 }
 
+/// Whether there is the sqlite3 shell; says that the calling test cannot run where there is none.
+///
+/// # Panics
+/// As [`skip`].
+pub fn has_sqlite_shell() -> bool {
+    let has = Command::new("sqlite3").arg("--version").output().is_ok();
+    if !has {
+        skip("there is no sqlite3 shell here");
+    }
+    has
+}
+
 /// A Python whose `sqlite3` can load extensions: some are built without that, so the system's own is tried, too.
 pub fn python_with_extensions() -> Option<&'static str> {
     const TRIED: &str = "import sqlite3; sqlite3.Connection.enable_load_extension";

@@ -267,12 +267,7 @@ fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_dama
     let place = artifacts.path().join(&written[0].0);
     let blocks = place.join("image/main.db.blocks").metadata().unwrap().len();
     assert!(blocks < 8 << 20, "{blocks} bytes");
-    if std::process::Command::new("sqlite3")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        testing::skip("there is no sqlite3 shell here");
+    if !testing::has_sqlite_shell() {
         return;
     }
     let shown = std::process::Command::new(place.join("show.sh"))

@@ -254,8 +254,7 @@ fn convinces_a_stock_shell(witnesses: &std::path::Path) {
         !places.is_empty(),
         "one of ordinary commits or of each occasion"
     );
-    if Command::new("sqlite3").arg("--version").output().is_err() {
-        testing::skip("there is no sqlite3 shell here");
+    if !testing::has_sqlite_shell() {
         return;
     }
     for place in places {
