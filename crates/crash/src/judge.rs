@@ -103,16 +103,17 @@ impl<'b> Judge<'b> {
         self.sandbox.has_ended()
     }
 
-    /// Recovers an image and returns the committed state that it holds.
+    /// Recovers an image, of which `key` is the [`hash`], and returns the committed state that it holds.
     ///
     /// # Errors
     /// What no crash explains: a defect of this crate.
     pub fn judge(
         &mut self,
         recording: &Recording,
+        key: u128,
         files: Vec<File>,
     ) -> Result<Judgement, CrashError> {
-        let recovered = self.recover(recording, files)?;
+        let recovered = self.recover(recording, key, files)?;
         Ok(compare(recording, &recovered))
     }
 
@@ -126,15 +127,15 @@ impl<'b> Judge<'b> {
         files: &[File],
     ) -> Result<Trace, CrashError> {
         let names: Vec<&str> = recording.databases.iter().map(String::as_str).collect();
-        self.sandbox.reset(0)?;
-        self.sandbox.recover(files.to_vec(), &names)?;
+        let calls = self.sandbox.record_recovery(files.to_vec(), &names)?;
         self.recoveries += 1;
-        Ok(Trace::new(files, &self.sandbox.take_calls()))
+        Ok(Trace::new(files, &calls))
     }
 
     fn recover(
         &mut self,
         recording: &Recording,
+        key: u128,
         files: Vec<File>,
     ) -> Result<Vec<Recovered>, CrashError> {
         let databases = &recording.databases;
@@ -143,7 +144,7 @@ impl<'b> Judge<'b> {
             .any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
         if is_tied || databases.len() == 1 {
             let names: Vec<&str> = databases.iter().map(String::as_str).collect();
-            return self.recover_group(&names, files, recording.by_pages);
+            return self.recover_group(&names, key, files, recording.by_pages);
         }
         let mut recovered = Vec::with_capacity(databases.len());
         let mut left = files;
@@ -152,7 +153,8 @@ impl<'b> Judge<'b> {
                 .into_iter()
                 .partition(|(name, _)| is_of(database, name));
             left = others;
-            recovered.extend(self.recover_group(&[database], mine, recording.by_pages)?);
+            let key = hash(&mine);
+            recovered.extend(self.recover_group(&[database], key, mine, recording.by_pages)?);
         }
         Ok(recovered)
     }
@@ -160,13 +162,13 @@ impl<'b> Judge<'b> {
     fn recover_group(
         &mut self,
         databases: &[&str],
+        key: u128,
         files: Vec<File>,
         by_pages: bool,
     ) -> Result<Vec<Recovered>, CrashError> {
         if files.is_empty() {
             return Ok(vec![Ok(Content::empty()); databases.len()]);
         }
-        let key = hash(&files);
         if let Some(known) = self.groups.get(&key) {
             return Ok(known.clone());
         }

@@ -123,10 +123,17 @@ impl Sandbox {
     /// # Errors
     /// SQLite's.
     pub fn open(&self, name: &str) -> Result<Connection, CrashError> {
+        self.open_through(self.recording.name(), name)
+    }
+
+    fn open_through(&self, vfs: &str, name: &str) -> Result<Connection, CrashError> {
         let flags = OpenFlags::default() | OpenFlags::NO_MUTEX;
-        let vfs = Some(self.recording.name());
-        let path = Path::new(name);
-        Ok(Connection::open(&self.library, path, flags, vfs)?)
+        Ok(Connection::open(
+            &self.library,
+            Path::new(name),
+            flags,
+            Some(vfs),
+        )?)
     }
 
     /// The size of a file in bytes; 0 where there is none.
@@ -145,7 +152,7 @@ impl Sandbox {
     }
 
     /// Lets the engine recover `databases` among `files`, all of them open at the same time, and returns
-    /// the problem of each; what the engine did is recorded.
+    /// the problem of each. What the engine does is not recorded, which would take time.
     ///
     /// # Errors
     /// What no crash explains: a defect of this crate.
@@ -154,18 +161,43 @@ impl Sandbox {
         files: Vec<File>,
         databases: &[&str],
     ) -> Result<Vec<Option<Problem>>, CrashError> {
+        let connection = self.connection()?;
+        let problems = self.recover_with(&connection, files, databases)?;
+        self.give_back(connection)?;
+        Ok(problems)
+    }
+
+    /// As [`recover`](Self::recover), with random numbers that begin again, and returns what the engine did.
+    ///
+    /// # Errors
+    /// As [`recover`](Self::recover).
+    pub fn record_recovery(
+        &mut self,
+        files: Vec<File>,
+        databases: &[&str],
+    ) -> Result<Vec<Call>, CrashError> {
+        self.reset(0)?;
+        let connection = limited(self.open(":memory:")?)?;
+        self.recover_with(&connection, files, databases)?;
+        Ok(self.recording.take())
+    }
+
+    fn recover_with(
+        &mut self,
+        connection: &Connection,
+        files: Vec<File>,
+        databases: &[&str],
+    ) -> Result<Vec<Option<Problem>>, CrashError> {
         if let Some(how) = self.begins_recovery() {
             return Ok(vec![Some(Problem::Ended(how)); databases.len()]);
         }
-        let connection = self.connection()?;
         self.memory.load(files);
-        self.recording.take();
         let mut problems = Vec::with_capacity(databases.len());
         for group in databases.chunks(MOST_ATTACHED) {
             let first = problems.len();
             for (number, name) in group.iter().enumerate() {
                 // Attaching reads the schema, and so recovers what a crash left.
-                let attached = attach(&connection, name, number);
+                let attached = attach(connection, name, number);
                 problems.push(attached.err().map(unopenable));
             }
             for (number, problem) in problems[first..].iter().enumerate() {
@@ -174,7 +206,6 @@ impl Sandbox {
                 }
             }
         }
-        self.give_back(connection)?;
         Ok(problems)
     }
 
@@ -236,9 +267,7 @@ impl Sandbox {
         if let Some(connection) = self.recovering.take() {
             return Ok(connection);
         }
-        let connection = self.open(":memory:")?;
-        connection.limit_steps(STEPS)?;
-        Ok(connection)
+        limited(self.open_through(self.memory.name(), ":memory:")?)
     }
 
     /// Keeps the connection for the next recovery.
@@ -256,6 +285,12 @@ impl Sandbox {
 /// Databases that a connection attaches at a time: SQLite's own limit, unless it was compiled with another
 /// (<https://sqlite.org/limits.html>).
 const MOST_ATTACHED: usize = 10;
+
+/// A connection of which no statement takes more than [`STEPS`].
+fn limited(connection: Connection) -> Result<Connection, CrashError> {
+    connection.limit_steps(STEPS)?;
+    Ok(connection)
+}
 
 /// Attaches a database as `d0`, `d1` and so on.
 fn attach(connection: &Connection, name: &str, number: usize) -> Result<(), EngineError> {

@@ -169,7 +169,7 @@ impl Survey<'_, '_> {
                 seen.note(self.recording, &crash);
                 let violates = seen.committed.is_none();
                 return match violates {
-                    true => self.keep_known_violation(&crash, candidate.files),
+                    true => self.keep_known_violation(&crash, key, candidate.files),
                     false => Ok(()),
                 };
             }
@@ -201,7 +201,7 @@ impl Survey<'_, '_> {
         files: Vec<File>,
         crash: &Crash<'_>,
     ) -> Result<Result<usize, Violation>, CrashError> {
-        let judgement = self.judge.judge(self.recording, files)?;
+        let judgement = self.judge.judge(self.recording, key, files)?;
         let is_new = !self.findings.seen.contains_key(&key);
         let held_apart = |latest: &[usize]| self.recording.held_apart(crash.acknowledged, latest);
         let judged = match judgement {
@@ -273,12 +273,14 @@ impl Survey<'_, '_> {
     fn keep_known_violation(
         &mut self,
         crash: &Crash<'_>,
+        key: u128,
         files: Vec<File>,
     ) -> Result<(), CrashError> {
         if !self.findings.lacks_any(crash.touched) {
             return Ok(());
         }
-        if let Judgement::Violated(violation) = self.judge.judge(self.recording, files.clone())? {
+        let judgement = self.judge.judge(self.recording, key, files.clone())?;
+        if let Judgement::Violated(violation) = judgement {
             self.findings.keep_known(&Witness {
                 violation: Some(violation),
                 ..crash.witness(files)
@@ -326,7 +328,7 @@ impl Survey<'_, '_> {
         let mut failed = None;
         let smallest = minimise(source.units, source.state, |state| {
             let files = source.disk.files(source.units, state);
-            match self.judge.judge(self.recording, files) {
+            match self.judge.judge(self.recording, hash(&files), files) {
                 Ok(Judgement::Violated(Violation::Split { .. })) => self.splits_count,
                 Ok(Judgement::Violated(_)) => true,
                 Ok(Judgement::Committed(_) | Judgement::Apart(_)) => false,
