@@ -62,7 +62,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
             .collect(),
     };
     let fold = Block::Fold(Fold {
-        open: tries_crashes,
+        open: tries_crashes && !has_many_engines,
         printed: true,
         ..Fold::new("Safety by storage model", full.collect())
     });
