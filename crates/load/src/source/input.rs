@@ -28,7 +28,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes from which the format of a text is told.
 const BEGINNING: u64 = 512;
 /// How much is read from the file at a time.
-const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 64 << 10;
 
 impl Input {
     /// Opens a file, or standard input for the path `-`. Compression is detected from the first

@@ -20,8 +20,11 @@ use crate::batch::Batch;
 use crate::error::LoadError;
 
 /// Bytes in a block, unless one record is longer: enough that what is done once for a block costs
-/// nothing, and few enough to stay in the processor's cache.
-const BLOCK: usize = 1 << 20;
+/// nothing, and few enough that text, fields and columns stay in the processor's cache, and that the memory
+/// of one block is used again for the next.
+const BLOCK: usize = 256 << 10;
+/// Bytes that are read first, from which types are chosen.
+const BEGINNING: usize = 1 << 20;
 /// Bytes in the longest record. A quote that is never closed must not draw a whole file into memory.
 const LONGEST_RECORD: usize = 256 << 20;
 /// Threads that parse, unless there are fewer processors.
@@ -88,7 +91,7 @@ impl Text {
             last: false,
             longest: LONGEST_RECORD,
         };
-        text.fill()?;
+        text.fill(BEGINNING)?;
         if text.bytes.is_empty() {
             return Err(LoadError::Empty(text.input.name().to_owned()));
         }
@@ -133,15 +136,15 @@ impl Text {
                     self.skip(self.bytes.len());
                     return Ok(());
                 }
-                _ => self.fill()?,
+                _ => self.fill(BLOCK)?,
             }
         }
     }
 
-    /// Reads a block more, or as much as there is already: a record longer than a block doubles it.
-    fn fill(&mut self) -> Result<(), LoadError> {
+    /// Reads so many bytes more, or as much as there is already: a record longer than a block doubles it.
+    fn fill(&mut self, least: usize) -> Result<(), LoadError> {
         let held = self.bytes.len();
-        let more = BLOCK.max(held);
+        let more = least.max(held);
         self.bytes.resize(held + more, 0);
         let count = self.input.fill(&mut self.bytes[held..])?;
         self.bytes.truncate(held + count);
@@ -167,7 +170,7 @@ impl Text {
                 let reason = format.too_long(self.longest >> 20);
                 return Err(LoadError::form(self.input.name(), reason));
             }
-            self.fill()?;
+            self.fill(BLOCK)?;
         }
     }
 
@@ -193,7 +196,7 @@ impl Text {
     /// The next block; `None` at the end.
     fn next_block(&mut self, format: &impl Format) -> Result<Option<Vec<u8>>, LoadError> {
         if self.bytes.is_empty() && !self.last {
-            self.fill()?;
+            self.fill(BLOCK)?;
         }
         let whole = self.whole(format)?;
         if whole == 0 {

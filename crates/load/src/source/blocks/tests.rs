@@ -70,10 +70,10 @@ fn a_thread_that_dies_is_not_the_end_of_the_input() {
 #[test]
 fn a_record_that_is_too_long_is_named_by_its_number() {
     let line = format!("{}\n", "x".repeat(1_000));
-    let long = "x".repeat(5 * BLOCK);
+    let long = "x".repeat(5 << 20);
     let input = Input::from_bytes("test", (line.repeat(3_000) + &long).into_bytes()).unwrap();
     let mut text = Text::open(input).unwrap();
-    text.longest = BLOCK;
+    text.longest = 1 << 20;
     let mut batches = Batches::ahead(text, Lines, Arc::default());
     let error = batches.next().unwrap_err().to_string();
     assert_eq!(error, "test: line 3001: longer than 1 MiB");
