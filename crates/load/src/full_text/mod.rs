@@ -56,12 +56,20 @@ impl FullText {
     pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
         let name = quoted(&self.name(table));
         connection.execute(&format!(
-            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {}); {}",
+            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {})",
             list(&self.columns),
             quoted(table),
             quoted(&rowid_name(connection, table)?),
-            self.rebuild(table),
         ))?;
+        let set = |(option, value): (&str, u32)| {
+            connection.execute(&format!(
+                "INSERT INTO {name}({name}, rank) VALUES ('{option}', {value})"
+            ))
+        };
+        FILLING.into_iter().try_for_each(set)?;
+        connection.execute(&self.rebuild(table))?;
+        connection.execute(&format!("INSERT INTO {name}({name}) VALUES ('optimize')"))?;
+        USUAL.into_iter().try_for_each(set)?;
         Ok(())
     }
 
@@ -75,6 +83,16 @@ impl FullText {
             .map_err(|error| LoadError::Check(format!("the full-text index: {error}")))
     }
 }
+
+/// How a new index is filled: a hash table that stays in the processor's cache, and no merging of what it gives
+/// until all is there, so that each entry is merged once or twice, and searches find a single segment.
+const FILLING: [(&str, u32); 3] = [
+    ("hashsize", 256 << 10),
+    ("automerge", 0),
+    ("crisismerge", 64),
+];
+/// The same options as FTS5 has them by itself, for what is changed later.
+const USUAL: [(&str, u32); 3] = [("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)];
 
 /// The statement that brings a full-text index up to date with its table.
 pub fn rebuild(index: &str) -> String {
