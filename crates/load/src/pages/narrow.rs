@@ -1,22 +1,24 @@
-//! Rows of a few short values, as numbers: what is written of them at once takes no loop and no branch.
+//! Rows of a few short values, made column by column: what is written of them at once takes no loop over
+//! columns and no look at their types.
 //!
-//! Most tables have rows whose serial types take a byte each and whose values take sixteen bytes together
-//! at most. The header of such a record is a number of up to eight bytes, and its values are one of up to
-//! sixteen, made column by column; then writing the record is two moves.
-
-use std::ops::{BitOr, Shl};
+//! Most tables have rows whose serial types take a byte each and whose values are short. The header of such a
+//! record is a number of up to eight bytes. Its values are another one if they take less than eight together;
+//! otherwise they are gathered in memory of their own, from the last column to the first, and writing the
+//! record copies them sixteen bytes at a time.
 
 use arrow_array::GenericByteArray;
 use arrow_array::types::ByteArrayType;
 
+use super::encoder::{SLACK, put_bytes, put_number, put_stored};
 use super::record::number_length;
+use super::stored::Stored;
 
 /// The most columns: with its own length, the header takes eight bytes.
 const MOST_COLUMNS: usize = 7;
-/// The most bytes of values.
-pub(super) const MOST_BYTES: u32 = 16;
-/// The most bytes of values for which numbers of 64 bits do, which are faster: one fewer than they have, so
-/// that making room for a value never shifts by all bits.
+/// The most bytes of values: a record stays below 128 bytes, so that its length takes a single one.
+pub(super) const MOST_BYTES: u32 = 112;
+/// The most bytes of values that are a number of 64 bits: one fewer than that has, so that making room for a
+/// value never shifts by all bits.
 const MOST_SMALL: u32 = 7;
 
 /// The records of a block.
@@ -26,17 +28,16 @@ pub(super) struct Narrow {
     header: usize,
     /// Headers in their lowest bytes; what is above them means nothing.
     headers: Vec<u64>,
-    /// Values, likewise.
-    values: Values,
+    is_small: bool,
+    /// Values, if they are small, as headers are.
     small: Vec<u64>,
-    large: Vec<u128>,
-}
-
-/// Which numbers hold the values of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Values {
-    Small,
-    Large,
+    /// Values otherwise: those of each row end where the next row's part begins, [`SLACK`] bytes and more
+    /// behind the beginning of its own.
+    gathered: Vec<u8>,
+    /// Where the values of each row begin so far.
+    starts: Vec<usize>,
+    /// The bytes of a row's part.
+    part: usize,
 }
 
 impl Narrow {
@@ -45,9 +46,11 @@ impl Narrow {
         (columns <= MOST_COLUMNS).then(|| Narrow {
             header: columns + 1,
             headers: Vec::with_capacity(block),
-            values: Values::Small,
+            is_small: true,
             small: Vec::with_capacity(block),
-            large: Vec::new(),
+            gathered: Vec::new(),
+            starts: Vec::new(),
+            part: 0,
         })
     }
 
@@ -55,21 +58,32 @@ impl Narrow {
     pub(super) fn begin(&mut self, rows: usize, bytes: u32) {
         self.headers.clear();
         self.headers.resize(rows, self.header as u64);
-        if bytes <= MOST_SMALL {
-            self.values = Values::Small;
+        self.is_small = bytes <= MOST_SMALL;
+        if self.is_small {
             self.small.clear();
             self.small.resize(rows, 0);
         } else {
-            self.values = Values::Large;
-            self.large.clear();
-            self.large.resize(rows, 0);
+            self.part = SLACK + bytes as usize;
+            let needed = rows * self.part;
+            if self.gathered.len() < needed {
+                self.gathered.resize(needed, 0);
+            }
+            self.starts.clear();
+            (self.starts).extend((1..=rows).map(|row| row * self.part));
         }
     }
 
-    /// Adds a column of NULLs.
-    pub(super) fn push_nulls(&mut self) {
-        for header in &mut self.headers {
-            *header <<= 8;
+    /// The order in which the values of so many columns are added: values that are gathered are added from
+    /// the last column to the first.
+    pub(super) fn order(&self, columns: usize) -> impl Iterator<Item = usize> + use<> {
+        let is_small = self.is_small;
+        (0..columns).map(move |at| if is_small { at } else { columns - 1 - at })
+    }
+
+    /// Adds a column to the headers.
+    pub(super) fn push_types(&mut self, types: &[u32]) {
+        for (header, serial_type) in self.headers.iter_mut().zip(types) {
+            *header = *header << 8 | u64::from(*serial_type);
         }
     }
 
@@ -81,15 +95,18 @@ impl Narrow {
         types: &[u32],
         bits: impl Fn(T, u32) -> u64,
     ) {
-        let numbers = numbers.iter().zip(types).map(|(number, serial_type)| {
-            let length = number_length(*serial_type);
-            let unused = 64 - 8 * length as u32;
-            let lowest = bits(*number, *serial_type) & u64::MAX.checked_shr(unused).unwrap_or(0);
-            (*serial_type, length, lowest)
-        });
-        match self.values {
-            Values::Small => push(&mut self.headers, &mut self.small, numbers),
-            Values::Large => push(&mut self.headers, &mut self.large, numbers),
+        let numbers = (numbers.iter().zip(types)).map(|(number, of)| (bits(*number, *of), *of));
+        if self.is_small {
+            for (row, (bits, serial_type)) in self.small.iter_mut().zip(numbers) {
+                let length = number_length(serial_type);
+                let unused = 64 - 8 * length as u32;
+                let lowest = bits & u64::MAX.checked_shr(unused).unwrap_or(0);
+                *row = *row << (8 * length as u32) | lowest;
+            }
+        } else {
+            for (start, (bits, serial_type)) in self.starts.iter_mut().zip(numbers) {
+                *start = put_number(bits, serial_type, &mut self.gathered, *start);
+            }
         }
     }
 
@@ -102,29 +119,31 @@ impl Narrow {
         types: &[u32],
     ) {
         let (bytes, ends) = (array.value_data(), &array.value_offsets()[first + 1..]);
-        let values = ends.iter().zip(types).map(|(end, serial_type)| {
-            let length = (*serial_type as usize).saturating_sub(12) / 2;
-            (*serial_type, length, last(bytes, *end as usize, length))
-        });
-        self.push(values);
+        let values = ends.iter().zip(types);
+        if self.is_small {
+            for (row, (end, serial_type)) in self.small.iter_mut().zip(values) {
+                let length = (*serial_type as usize).saturating_sub(12) / 2;
+                *row = *row << (8 * length as u32) | last(bytes, *end as usize, length);
+            }
+        } else {
+            for (start, (end, of)) in self.starts.iter_mut().zip(values) {
+                *start = put_bytes(bytes, *end as usize, *of, &mut self.gathered, *start);
+            }
+        }
     }
 
-    /// Adds a column of values: the serial type of each, how many bytes it takes, and these as the lowest
-    /// ones of a number.
-    #[inline]
-    pub(super) fn push(&mut self, values: impl Iterator<Item = (u32, usize, u128)>) {
-        match self.values {
-            Values::Small => {
-                let values = values.map(|(of, length, lowest)| (of, length, lowest as u64));
-                push(&mut self.headers, &mut self.small, values);
-            }
-            Values::Large => {
-                for (row, (serial_type, length, lowest)) in values.enumerate() {
-                    let (header, all) = (&mut self.headers[row], &mut self.large[row]);
-                    *header = *header << 8 | u64::from(serial_type);
-                    // A value that takes all of it is the only one.
-                    *all = all.checked_shl(8 * length as u32).unwrap_or(0) | lowest;
-                }
+    /// Adds a column of values that were converted one by one.
+    pub(super) fn push(&mut self, values: &[Stored<'_>]) {
+        for (row, value) in values.iter().enumerate() {
+            let (serial_type, length) = (value.serial_type(), value.length());
+            if self.is_small {
+                let mut place = [0; SLACK];
+                put_stored(value, serial_type, &mut place, SLACK);
+                let row = &mut self.small[row];
+                *row = *row << (8 * length as u32) | last(&place, SLACK, length);
+            } else {
+                let start = &mut self.starts[row];
+                *start = put_stored(value, serial_type, &mut self.gathered, *start);
             }
         }
     }
@@ -136,27 +155,21 @@ impl Narrow {
     }
 
     /// Writes a record with so many bytes of values so that it ends at `end`, and returns where it begins.
-    /// Of the bytes before it, sixteen may have been overwritten.
+    /// Of the bytes before it, [`SLACK`] may have been overwritten.
     #[inline]
     pub(super) fn put(&self, row: usize, values: usize, place: &mut [u8], end: usize) -> usize {
-        match self.values {
-            Values::Small => put(place, end, self.small[row]),
-            Values::Large => place[end - 16..end].copy_from_slice(&self.large[row].to_be_bytes()),
+        if self.is_small {
+            put(place, end, self.small[row]);
+        } else {
+            let part = &self.gathered[row * self.part..(row + 1) * self.part];
+            for back in (0..values).step_by(SLACK) {
+                let behind = part.len() - back;
+                place[end - back - SLACK..end - back]
+                    .copy_from_slice(&part[behind - SLACK..behind]);
+            }
         }
         put(place, end - values, self.headers[row]);
         end - values - self.header
-    }
-}
-
-/// Adds a value to each row.
-#[inline]
-fn push<V>(headers: &mut [u64], rows: &mut [V], values: impl Iterator<Item = (u32, usize, u64)>)
-where
-    V: Copy + From<u64> + Shl<u32, Output = V> + BitOr<Output = V>,
-{
-    for ((header, row), (serial_type, length, lowest)) in headers.iter_mut().zip(rows).zip(values) {
-        *header = *header << 8 | u64::from(serial_type);
-        *row = *row << (8 * length as u32) | V::from(lowest);
     }
 }
 
@@ -166,15 +179,15 @@ fn put(place: &mut [u8], end: usize, number: u64) {
     place[end - 8..end].copy_from_slice(&number.to_be_bytes());
 }
 
-/// The bytes before `end`, so many and at most sixteen, as the lowest ones of a number.
+/// The bytes before `end`, so many and fewer than eight, as the lowest ones of a number.
 #[inline]
-pub(super) fn last(bytes: &[u8], end: usize, length: usize) -> u128 {
-    let mut last = [0; 16];
-    if end >= 16 {
-        last.copy_from_slice(&bytes[end - 16..end]);
+fn last(bytes: &[u8], end: usize, length: usize) -> u64 {
+    let mut last = [0; 8];
+    if end >= 8 {
+        last.copy_from_slice(&bytes[end - 8..end]);
     } else {
-        last[16 - length..].copy_from_slice(&bytes[end - length..end]);
+        last[8 - length..].copy_from_slice(&bytes[end - length..end]);
     }
-    let unused = 128 - 8 * length as u32;
-    u128::from_be_bytes(last) & u128::MAX.checked_shr(unused).unwrap_or(0)
+    let unused = 64 - 8 * length as u32;
+    u64::from_be_bytes(last) & u64::MAX.checked_shr(unused).unwrap_or(0)
 }

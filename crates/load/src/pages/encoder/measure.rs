@@ -100,7 +100,10 @@ fn measure_bytes<T: ByteArrayType<Offset = i32>>(
         // Offsets ascend.
         let length = (offsets[1] - offsets[0]) as u32;
         *serial_type = 2 * length + empty;
-        lengths.types += varint::length(u64::from(*serial_type)) as u32 - 1;
+        // Most texts are short, and take no look at their length.
+        if *serial_type >= 0x80 {
+            lengths.types += varint::length(u64::from(*serial_type)) as u32 - 1;
+        }
         lengths.values += length;
     }
 }

@@ -138,8 +138,12 @@ impl<'b> Encoder<'b> {
         if self.is_narrow {
             let rows = self.lengths.len();
             narrow.begin(rows, values);
-            for (column, types) in self.columns.iter().zip(self.types.chunks_exact(BLOCK)) {
-                push_narrow(narrow, column, self.first, &types[..rows]);
+            for types in self.types.chunks_exact(BLOCK) {
+                narrow.push_types(&types[..rows]);
+            }
+            for number in narrow.order(self.columns.len()) {
+                let types = &self.types[number * BLOCK..][..rows];
+                push_narrow(narrow, &self.columns[number], self.first, types);
             }
         }
     }
@@ -230,7 +234,7 @@ impl<'b> Encoder<'b> {
 fn push_narrow(narrow: &mut Narrow, column: &Column<'_>, first: usize, types: &[u32]) {
     let rows = first..first + types.len();
     match column {
-        Column::Null => narrow.push_nulls(),
+        Column::Null => {}
         Column::Integers(values) => {
             narrow.push_numbers(&values.values()[rows], types, |value, _| value as u64);
         }
@@ -242,12 +246,7 @@ fn push_narrow(narrow: &mut Narrow, column: &Column<'_>, first: usize, types: &[
         }
         Column::Texts(values) => narrow.push_bytes(values, first, types),
         Column::Blobs(values) => narrow.push_bytes(values, first, types),
-        Column::Converted(_, _, values) => {
-            narrow.push(values.iter().map(|value| {
-                let (serial_type, length) = (value.serial_type(), value.length());
-                (serial_type, length, lowest_bytes(value, serial_type))
-            }));
-        }
+        Column::Converted(_, _, values) => narrow.push(values),
     }
 }
 
@@ -269,13 +268,6 @@ fn real_bits(value: f64, serial_type: u32) -> u64 {
     } else {
         value as i64 as u64
     }
-}
-
-/// A short value as a number.
-fn lowest_bytes(value: &Stored<'_>, serial_type: u32) -> u128 {
-    let mut place = [0; SLACK];
-    put_stored(value, serial_type, &mut place, SLACK);
-    narrow::last(&place, SLACK, value.length())
 }
 
 /// Writes a value so that it ends at `end`, and returns where it begins.
@@ -313,14 +305,20 @@ fn put_value(
 
 /// All eight bytes are written; the value keeps the lowest ones, which come last.
 #[inline]
-fn put_number(bits: u64, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+pub(super) fn put_number(bits: u64, serial_type: u32, place: &mut [u8], end: usize) -> usize {
     place[end - 8..end].copy_from_slice(&bits.to_be_bytes());
     end - number_length(serial_type)
 }
 
 /// Writes the bytes that end at `behind` in `bytes`, as many as the serial type says.
 #[inline]
-fn put_bytes(bytes: &[u8], behind: usize, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+pub(super) fn put_bytes(
+    bytes: &[u8],
+    behind: usize,
+    serial_type: u32,
+    place: &mut [u8],
+    end: usize,
+) -> usize {
     if serial_type == 0 {
         return end;
     }
@@ -336,7 +334,12 @@ fn put_bytes(bytes: &[u8], behind: usize, serial_type: u32, place: &mut [u8], en
 }
 
 #[cold]
-fn put_stored(value: &Stored<'_>, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+pub(super) fn put_stored(
+    value: &Stored<'_>,
+    serial_type: u32,
+    place: &mut [u8],
+    end: usize,
+) -> usize {
     match value {
         Stored::Null => end,
         Stored::Integer(value) => put_number(*value as u64, serial_type, place, end),
