@@ -34,6 +34,7 @@ mod arrays;
 mod batch;
 mod cells;
 mod choice;
+mod copying;
 mod database;
 mod disk;
 mod error;

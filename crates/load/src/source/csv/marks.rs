@@ -58,7 +58,8 @@ impl<'b, const N: usize> Marks<'b, N> {
 impl<const N: usize> Iterator for Marks<'_, N> {
     type Item = usize;
 
-    #[inline]
+    // Called for each field: a call would cost as much as what it does.
+    #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         while self.bits == 0 {
             self.base += WIDTH;

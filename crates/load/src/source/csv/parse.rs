@@ -4,15 +4,16 @@
 //! knows its type.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer};
 
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
+use crate::copying::{SHORT, push_short};
 use crate::error::LoadError;
 use crate::source::blocks::{Format, Parsed};
 use crate::source::infer::{EXACT, has_leading_zero, integer, is_changed_by, real};
@@ -281,15 +282,8 @@ impl<'r> Block<'r> {
         rows: usize,
         integer: impl Fn(&[u8]) -> Option<i64>,
     ) -> Option<ArrayRef> {
-        let mut values = Int64Builder::with_capacity(rows);
-        for field in self.fields(column) {
-            if self.reader.is_null(self.bytes, field) {
-                values.append_null();
-            } else {
-                values.append_value(integer(&self.bytes[field.range()])?);
-            }
-        }
-        Some(Arc::new(values.finish()))
+        let (values, nulls) = self.numbers(column, rows, integer)?;
+        Some(Arc::new(Int64Array::new(values.into(), nulls)))
     }
 
     fn reals(
@@ -298,35 +292,109 @@ impl<'r> Block<'r> {
         rows: usize,
         real: impl Fn(&[u8]) -> Option<f64>,
     ) -> Option<ArrayRef> {
-        let mut values = Float64Builder::with_capacity(rows);
+        let (values, nulls) = self.numbers(column, rows, real)?;
+        Some(Arc::new(Float64Array::new(values.into(), nulls)))
+    }
+
+    /// The values of a column of numbers, and which of them are NULL.
+    #[inline]
+    fn numbers<T: Default>(
+        &self,
+        column: usize,
+        rows: usize,
+        number: impl Fn(&[u8]) -> Option<T>,
+    ) -> Option<(Vec<T>, Option<NullBuffer>)> {
+        let mut values = Vec::with_capacity(rows);
+        // The rows that are NULL: of most columns none is.
+        let mut nulls = Vec::new();
         for field in self.fields(column) {
             if self.reader.is_null(self.bytes, field) {
-                values.append_null();
+                nulls.push(values.len());
+                values.push(T::default());
             } else {
-                values.append_value(real(&self.bytes[field.range()])?);
+                values.push(number(&self.bytes[field.range()])?);
             }
         }
-        Some(Arc::new(values.finish()))
+        Some((values, null_buffer(rows, &nulls)))
     }
 
     fn texts(&self, column: usize, rows: usize) -> ArrayRef {
         let length = self.fields(column).map(|field| field.range().len()).sum();
-        let mut values = StringBuilder::with_capacity(rows, length);
+        let mut values = Texts::new(rows, length);
         for field in self.fields(column) {
             if self.reader.is_null(self.bytes, field) {
-                values.append_null();
-                continue;
-            }
-            let text = &self.text[field.range()];
-            match (field.quoting, self.reader.dialect.quote) {
-                (Quoting::Doubled, Some(quote)) => {
-                    append_unescaped(&mut values, text, quote);
-                }
-                _ => values.append_value(text),
+                values.push_null();
+            } else if field.quoting == Quoting::Doubled {
+                values.push(&unescaped(self.text.as_bytes(), field, self.reader.dialect));
+            } else {
+                values.push_part(self.text.as_bytes(), field.range());
             }
         }
         Arc::new(values.finish())
     }
+}
+
+/// Texts of a column.
+struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<i32>,
+    nulls: Vec<usize>,
+}
+
+impl Texts {
+    /// Room for so many texts of so many bytes together.
+    fn new(rows: usize, length: usize) -> Texts {
+        let mut ends = Vec::with_capacity(rows + 1);
+        ends.push(0);
+        Texts {
+            bytes: Vec::with_capacity(length + SHORT),
+            ends,
+            nulls: Vec::new(),
+        }
+    }
+
+    fn push_null(&mut self) {
+        self.nulls.push(self.ends.len() - 1);
+        self.end();
+    }
+
+    fn push(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.end();
+    }
+
+    /// Adds the text that lies in a range of these bytes.
+    #[inline]
+    fn push_part(&mut self, all: &[u8], range: Range<usize>) {
+        push_short(&mut self.bytes, all, range.start, range.len());
+        self.end();
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        // A block is far below 2 GiB.
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    /// The column; the texts are UTF-8.
+    fn finish(self) -> StringArray {
+        let nulls = null_buffer(self.ends.len() - 1, &self.nulls);
+        let ends = OffsetBuffer::new(self.ends.into());
+        StringArray::new(ends, self.bytes.into(), nulls)
+    }
+}
+
+/// Which of so many rows are NULL, if any is.
+fn null_buffer(rows: usize, nulls: &[usize]) -> Option<NullBuffer> {
+    if nulls.is_empty() {
+        return None;
+    }
+    let mut valid = BooleanBufferBuilder::new(rows);
+    valid.append_n(rows, true);
+    for row in nulls {
+        valid.set_bit(*row, false);
+    }
+    Some(NullBuffer::new(valid.finish()))
 }
 
 /// The number that a text is, if the text can be had again from it.
@@ -345,24 +413,6 @@ fn kept_real(text: &[u8]) -> Option<f64> {
         .filter(|value| value.abs() < EXACT as f64 || !is_changed_by(Affinity::Real, text))
 }
 
-/// Appends a text, its doubled quotes made single.
-fn append_unescaped(values: &mut StringBuilder, text: &str, quote: u8) {
-    let mut rest = text;
-    // All quotes are doubled, or the field would have ended.
-    while let Some(at) = memchr::memchr(quote, rest.as_bytes()) {
-        append_part(values, &rest[..=at]);
-        rest = &rest[(at + 2).min(rest.len())..];
-    }
-    append_part(values, rest);
-    values.append_value("");
-}
-
-/// Adds to the value that is appended next.
-fn append_part(values: &mut StringBuilder, part: &str) {
-    // Writing to memory does not fail.
-    let _ = values.write_str(part);
-}
-
 /// The bytes of a field, its doubled quotes made single.
 pub(super) fn unescaped(bytes: &[u8], field: Field, dialect: Dialect) -> Cow<'_, [u8]> {
     let raw = &bytes[field.range()];
@@ -370,14 +420,13 @@ pub(super) fn unescaped(bytes: &[u8], field: Field, dialect: Dialect) -> Cow<'_,
         return Cow::Borrowed(raw);
     };
     let mut text = Vec::with_capacity(raw.len());
-    let mut bytes = raw.iter();
-    while let Some(byte) = bytes.next() {
-        text.push(*byte);
-        if *byte == quote {
-            // The second of two.
-            bytes.next();
-        }
+    let mut rest = raw;
+    // All quotes are doubled, or the field would have ended.
+    while let Some(at) = memchr::memchr(quote, rest) {
+        text.extend_from_slice(&rest[..=at]);
+        rest = &rest[(at + 2).min(rest.len())..];
     }
+    text.extend_from_slice(rest);
     Cow::Owned(text)
 }
 

@@ -165,10 +165,17 @@ impl<'b> Records<'b> {
     /// Where the next line begins that is no comment, if one begins here.
     #[inline]
     fn behind_comments(&mut self, begin: usize) -> usize {
+        match self.dialect.comment {
+            None => begin,
+            Some(comment) => self.behind_lines(begin, comment),
+        }
+    }
+
+    /// Where the next line begins that does not begin with this byte.
+    #[cold]
+    fn behind_lines(&mut self, begin: usize, comment: u8) -> usize {
         let mut begin = begin;
-        while self.dialect.comment.is_some()
-            && self.bytes.get(begin).copied() == self.dialect.comment
-        {
+        while self.bytes.get(begin).copied() == Some(comment) {
             let end = self.next_mark(is_line_end);
             begin = end.map_or(self.bytes.len(), |end| end + 1);
         }
