@@ -36,7 +36,8 @@ impl Prefix {
             Field::Null => Prefix::new(0, 0, true),
             Field::Integer(value) => {
                 let nearest = value as f64;
-                let is_exact = nearest as i128 == i128::from(value);
+                let is_exact =
+                    value.unsigned_abs() <= WHOLE || nearest as i128 == i128::from(value);
                 Prefix::new(1, ordered(nearest), is_exact)
             }
             Field::Real(value) => Prefix::new(1, ordered(value), true),
@@ -48,11 +49,8 @@ impl Prefix {
     /// Shorter ones are filled up with zeros, which a value that ends in one would be mistaken for.
     #[inline]
     fn of_bytes(class: u64, bytes: &[u8]) -> Prefix {
-        let mut first = [0; 8];
-        let length = bytes.len().min(8);
-        first[..length].copy_from_slice(&bytes[..length]);
         let is_exact = bytes.len() < 8 && bytes.last() != Some(&0);
-        Prefix::new(class, u64::from_be_bytes(first), is_exact)
+        Prefix::new(class, first_eight(bytes), is_exact)
     }
 
     /// The prefix that orders the other way round.
@@ -63,6 +61,9 @@ impl Prefix {
         }
     }
 }
+
+/// Integers up to this one are reals without loss.
+const WHOLE: u64 = 1 << 53;
 
 /// What decides about the places of most records: the prefixes of their first two values.
 #[derive(Debug, Clone, Copy, Default)]
@@ -255,11 +256,27 @@ pub(super) fn is_record(bytes: &[u8], columns: usize) -> bool {
 }
 
 /// A number of up to eight bytes, the highest first.
+#[inline]
 fn signed(bytes: &[u8]) -> i64 {
-    let mut whole = [0; 8];
-    whole[..bytes.len()].copy_from_slice(bytes);
     // The sign is stretched over what is not there.
-    i64::from_be_bytes(whole) >> (64 - 8 * bytes.len())
+    (first_eight(bytes) as i64) >> (64 - 8 * bytes.len())
+}
+
+/// The first eight bytes as a number, the first the highest; what is missing at the end is 0. Of fewer bytes
+/// the first four and the last four are taken, which may be partly the same: a copy of so many bytes as there
+/// are would be a call.
+#[inline]
+fn first_eight(bytes: &[u8]) -> u64 {
+    if let Some(first) = bytes.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let first = u64::from(u32::from_be_bytes(*first)) << 32;
+            first | u64::from(u32::from_be_bytes(*last)) << (64 - 8 * bytes.len())
+        }
+        _ => (bytes.iter().zip([56, 48, 40])).fold(0, |all, (b, up)| all | u64::from(*b) << up),
+    }
 }
 
 /// The eight bytes from this place on of a record's first value, if that is a text or blob that is longer;
@@ -270,10 +287,7 @@ pub(super) fn bytes_from(record: &[u8], from: usize) -> Option<u64> {
         return None;
     };
     let rest = value.get(from..).filter(|rest| !rest.is_empty())?;
-    let mut next = [0; 8];
-    let length = rest.len().min(8);
-    next[..length].copy_from_slice(&rest[..length]);
-    Some(u64::from_be_bytes(next))
+    Some(first_eight(rest))
 }
 
 /// Compares two records of the same columns; of those beyond `descending` every one ascends.

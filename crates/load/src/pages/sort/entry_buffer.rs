@@ -4,7 +4,10 @@
 //! its first value, and where the cell lies, which gives the order in which rows came. Cells lie in chunks
 //! of memory that are filled from their ends, as the [`Encoder`] writes.
 
+use std::ops::Range;
+
 use super::run::{self, Run, Samples};
+use crate::copying::{SHORT, push_short};
 use crate::pages::encoder::{Encoder, SLACK};
 use crate::pages::index::IndexPlan;
 use crate::pages::order::{self, Key, Prefix};
@@ -174,27 +177,35 @@ impl EntryBuffer {
         self.bytes + self.unused + self.items.len() * size_of::<Item>()
     }
 
+    /// The bytes of a chunk, and where in it the cell of an entry lies.
     #[inline]
-    fn cell(&self, item: Item) -> &[u8] {
+    fn chunk_and_range(&self, item: Item) -> (&[u8], Range<usize>) {
         let bytes = &self.chunks[item.address.chunk()].bytes;
-        match item.address.length() {
-            WHOLE => &bytes[SLACK..],
+        let range = match item.address.length() {
+            WHOLE => SLACK..bytes.len(),
             length => {
                 let start = bytes.len() - item.address.back();
-                &bytes[start..start + length as usize]
+                start..start + length as usize
             }
-        }
+        };
+        (bytes, range)
+    }
+
+    #[inline]
+    fn cell(&self, item: Item) -> &[u8] {
+        let (chunk, range) = self.chunk_and_range(item);
+        &chunk[range]
     }
 
     /// Takes the entries out in the order of the index; the memory stays, for the next ones.
     pub(super) fn sorted(&mut self, plan: &IndexPlan) -> Run {
         self.sort(plan);
-        let mut cells = Vec::with_capacity(self.bytes);
+        let mut cells = Vec::with_capacity(self.bytes + SHORT);
         let mut samples = Samples::of(self.bytes as u64);
         for item in &self.items {
-            let cell = self.cell(*item);
-            samples.see(cells.len() as u64, cell);
-            cells.extend_from_slice(cell);
+            let (chunk, range) = self.chunk_and_range(*item);
+            samples.see(cells.len() as u64, &chunk[range.clone()]);
+            push_short(&mut cells, chunk, range.start, range.len());
         }
         self.clear();
         Run::in_memory(cells, samples)

@@ -23,16 +23,24 @@ pub(super) use merge::Merged;
 pub(super) use ordered::Ordered;
 pub(super) use run::{Entry, Run};
 
-/// The most bytes of a buffer: more do not fit the processor's cache, and fewer make more runs.
+/// Bytes of a buffer at first, which fit the processor's cache and whose memory is used again for the next.
+const SMALLEST_BUFFER: usize = 1 << 20;
+/// The most bytes of a buffer.
 const LARGEST_BUFFER: usize = 16 << 20;
+/// Runs become longer with what there is, to this share of it, lest there are too many to be merged.
+const SHARE_OF_ALL: usize = 16;
 
 /// The entries that one worker collects.
 pub(super) struct Sorter<'p> {
     plans: Vec<&'p IndexPlan>,
     /// For each index.
     lists: Vec<List>,
-    /// Bytes after which a buffer becomes a run.
+    /// The most bytes after which a buffer becomes a run.
+    most_bytes: usize,
+    /// The bytes after which it does so now.
     buffer_bytes: usize,
+    /// Bytes of all runs.
+    sorted: usize,
     /// Bytes that runs may take in memory.
     memory: usize,
     /// Bytes that they take.
@@ -53,11 +61,13 @@ impl<'p> Sorter<'p> {
     /// `directory`.
     pub(super) fn new(plans: Vec<&'p IndexPlan>, memory: usize, directory: &Path) -> Sorter<'p> {
         // The buffers take a quarter of the memory at most.
-        let buffer_bytes = LARGEST_BUFFER.min(memory / 4 / plans.len().max(1));
+        let most_bytes = LARGEST_BUFFER.min(memory / 4 / plans.len().max(1));
         Sorter {
             lists: plans.iter().map(|_| List::default()).collect(),
-            buffer_bytes,
-            memory: memory - buffer_bytes * plans.len(),
+            most_bytes,
+            buffer_bytes: SMALLEST_BUFFER.min(most_bytes),
+            sorted: 0,
+            memory: memory - most_bytes * plans.len(),
             plans,
             taken: 0,
             spill: Spill::new(directory),
@@ -92,7 +102,10 @@ impl<'p> Sorter<'p> {
         if !list.entries.is_empty() {
             let run = list.entries.sorted(self.plans[index]);
             self.taken += run.memory();
+            self.sorted += run.memory();
             list.new.push(run);
+            let share = self.sorted / self.lists.len() / SHARE_OF_ALL;
+            self.buffer_bytes = self.buffer_bytes.max(share).min(self.most_bytes);
         }
     }
 
