@@ -67,6 +67,11 @@ impl Cells {
         &self.bytes[start..self.ends[number]]
     }
 
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     pub(super) fn push(&mut self, cell: &[u8]) {
         self.bytes.extend_from_slice(cell);
         self.ends.push(self.bytes.len());
@@ -97,6 +102,8 @@ pub(super) struct Leaves<'f> {
     whole: usize,
     /// Entries from the first one on that does not fit a page, until there are enough of these.
     waiting: Cells,
+    /// Memory for what of them does not fit a page.
+    chains: Option<Buffer>,
 }
 
 impl<'f> Leaves<'f> {
@@ -109,6 +116,7 @@ impl<'f> Leaves<'f> {
             between: None,
             whole: overflow::longest_whole(file.usable()),
             waiting: Cells::default(),
+            chains: None,
         }
     }
 
@@ -125,11 +133,9 @@ impl<'f> Leaves<'f> {
 
     /// Takes the entries that wait, after writing what of them does not fit a page.
     fn push_waiting(&mut self) -> Result<(), LoadError> {
-        let waiting = std::mem::take(&mut self.waiting);
-        for cell in overflow::cells(self.file, &waiting)? {
-            self.push_cell(&cell)?;
-        }
-        Ok(())
+        let cells = overflow::cells(self.file, &self.waiting, &mut self.chains)?;
+        self.waiting.clear();
+        cells.iter().try_for_each(|cell| self.push_cell(cell))
     }
 
     #[inline]

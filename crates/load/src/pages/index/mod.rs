@@ -237,7 +237,7 @@ impl<'f> Source<'f> {
     fn cell(&self, entry: Entry<'_>) -> Result<Option<Vec<u8>>, LoadError> {
         let mut alone = Cells::default();
         alone.push(entry.cell);
-        Ok(overflow::cells(self.file, &alone)?.pop())
+        Ok(overflow::cells(self.file, &alone, &mut None)?.pop())
     }
 }
 

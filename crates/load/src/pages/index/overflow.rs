@@ -28,16 +28,21 @@ pub(in crate::pages) fn local(usable: usize, length: usize) -> usize {
 }
 
 /// The cells of entries as pages have them: a length, what stays in the page, and where the rest is, which is
-/// written here.
-pub(super) fn cells(file: &PageFile, entries: &Cells) -> Result<Vec<Vec<u8>>, LoadError> {
+/// written here, by way of memory that is used again.
+pub(super) fn cells(
+    file: &PageFile,
+    entries: &Cells,
+    memory: &mut Option<Buffer>,
+) -> Result<Vec<Vec<u8>>, LoadError> {
     let all = || (0..entries.len()).map(|number| entries.get(number));
     let pages: usize = all().map(|entry| chain_length(file, entry)).sum();
     if pages == 0 {
         return Ok(all().map(<[u8]>::to_vec).collect());
     }
     let range = file.reserve(pages)?;
-    let mut chains = Buffer::new(file.page_size(), pages);
-    let cells = all().map(|entry| cell(file, entry, range, &mut chains));
+    let chains = memory.get_or_insert_with(|| Buffer::new(file.page_size(), pages));
+    chains.clear(pages);
+    let cells = all().map(|entry| cell(file, entry, range, chains));
     let cells = cells.collect();
     file.write(range, chains.bytes())?;
     Ok(cells)
