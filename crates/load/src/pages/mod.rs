@@ -294,6 +294,10 @@ impl Crew<'_> {
                 self.pack(piece, &mut conversion, &mut packer, &mut sorter)?;
             }
         }
+        // The last pages too are written by all at once; a single one may have to be the root.
+        if packer.leaf_count() > 1 {
+            packer.flush(self.file)?;
+        }
         Ok(Part {
             packer,
             runs: sorter.finish(),
