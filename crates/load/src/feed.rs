@@ -165,6 +165,11 @@ impl Feed<'_> {
         }
     }
 
+    /// The bytes of the input, where they are known.
+    pub(crate) fn total_bytes(&self) -> Option<u64> {
+        self.progress.total_bytes
+    }
+
     /// Rows that the input is likely to have if these, the first, are like the others; where its length is not
     /// known, no more than these.
     pub(crate) fn expected_rows(&self, first: u64) -> u64 {

@@ -26,8 +26,16 @@ use crate::target::Target;
 /// Threads that write pages by default: beyond these the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
 
-fn usual_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
+/// Bytes of the input for which a worker is worth its start.
+const BYTES_OF_WORKER: u64 = 256 << 10;
+
+/// Threads that write the pages of an input of so many bytes, if that is known.
+fn usual_workers(bytes: Option<u64>) -> usize {
+    match bytes {
+        Some(..BYTES_OF_WORKER) => 1,
+        _ => std::thread::available_parallelism()
+            .map_or(1, |count| (2 * count.get()).min(MOST_WORKERS)),
+    }
 }
 
 const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
@@ -234,17 +242,18 @@ impl Load<'_> {
     ) -> Result<Connection, LoadError> {
         connection.execute("COMMIT")?;
         connection.close()?;
-        let written = pages::write(self.library, path, layout, target, self.means(), feed)?;
+        let written = pages::write(self.library, path, layout, target, self.means(feed), feed)?;
         let connection = database::open_new(self.library, path, self.request)?;
         connection.execute("BEGIN")?;
         self.go_on(&connection, target, written, feed, Commits::NowAndThen)?;
         Ok(connection)
     }
 
-    fn means(&self) -> Means {
+    fn means(&self, feed: &Feed<'_>) -> Means {
         let is_free = self.request.strategy == StrategyChoice::Auto;
+        let workers = || usual_workers(feed.total_bytes());
         Means {
-            workers: self.request.workers.unwrap_or_else(usual_workers).max(1),
+            workers: self.request.workers.unwrap_or_else(workers).max(1),
             index_memory: self.request.index_memory,
             least_rows: if is_free { FEW_ROWS } else { 0 },
             least_growth: if is_free { LEAST_GROWTH } else { 0.0 },
@@ -350,7 +359,7 @@ impl Load<'_> {
         target: &Target,
         feed: &mut Feed<'_>,
     ) -> Result<(), LoadError> {
-        let means = self.means();
+        let means = self.means(feed);
         let written = pages::write_into(file, self.library, layout, target, means, feed)?;
         if written.rows > 0 {
             pages::link(connection, file)?;

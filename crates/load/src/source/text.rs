@@ -96,7 +96,8 @@ impl<F: Format> Source for TextSource<F> {
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
         if let Some((text, format)) = self.opened.take() {
-            self.batches = Some(match self.on_demand {
+            // What has been read as a whole is parsed sooner than threads are started.
+            self.batches = Some(match self.on_demand || text.is_read() {
                 true => Batches::on_demand(text, format),
                 false => Batches::ahead(text, format, Arc::clone(&self.stop)),
             });

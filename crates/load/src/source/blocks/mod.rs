@@ -110,6 +110,11 @@ impl Text {
         &self.bytes
     }
 
+    /// Whether that is all there is.
+    pub(super) fn is_read(&self) -> bool {
+        self.last
+    }
+
     /// Forgets bytes at the beginning.
     pub(super) fn skip(&mut self, count: usize) {
         self.bytes.drain(..count);
