@@ -17,7 +17,7 @@ use crate::error::LoadError;
 const FLUSH: usize = 1 << 20;
 /// The same where rows are wide: encoding them takes so little that the disk is the limit, and it does most
 /// with many requests at a time, into which a large write is divided.
-const WIDE_FLUSH: usize = 4 << 20;
+const WIDE_FLUSH: usize = 2 << 20;
 /// Bytes of a row that is wide.
 const WIDE: usize = 256;
 /// The header of a leaf.
@@ -134,7 +134,12 @@ impl Packer {
     ) -> Result<(), LoadError> {
         // One row of a block is taken for all of them.
         let is_wide = block.rows() > 0 && block.length(0) >= WIDE;
-        self.flush = if is_wide { WIDE_FLUSH } else { FLUSH };
+        let flush = if is_wide { WIDE_FLUSH } else { FLUSH };
+        if self.flush != flush && self.buffer.pages() == 0 {
+            // Memory that grows later would be copied.
+            self.buffer = Buffer::new(self.page_size, usual_pages(flush, self.page_size));
+        }
+        self.flush = flush;
         let mut next = 0;
         loop {
             next = self.fill(block, next, rowids);
