@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 
 use super::record::number_length;
 use super::varint;
+use crate::copying::first_eight;
 
 /// The beginning of a value as a number that orders as values do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,23 +261,6 @@ pub(super) fn is_record(bytes: &[u8], columns: usize) -> bool {
 fn signed(bytes: &[u8]) -> i64 {
     // The sign is stretched over what is not there.
     (first_eight(bytes) as i64) >> (64 - 8 * bytes.len())
-}
-
-/// The first eight bytes as a number, the first the highest; what is missing at the end is 0. Of fewer bytes
-/// the first four and the last four are taken, which may be partly the same: a copy of so many bytes as there
-/// are would be a call.
-#[inline]
-fn first_eight(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk() {
-        return u64::from_be_bytes(*first);
-    }
-    match (bytes.first_chunk(), bytes.last_chunk()) {
-        (Some(first), Some(last)) => {
-            let first = u64::from(u32::from_be_bytes(*first)) << 32;
-            first | u64::from(u32::from_be_bytes(*last)) << (64 - 8 * bytes.len())
-        }
-        _ => (bytes.iter().zip([56, 48, 40])).fold(0, |all, (b, up)| all | u64::from(*b) << up),
-    }
 }
 
 /// The eight bytes from this place on of a record's first value, if that is a text or blob that is longer;

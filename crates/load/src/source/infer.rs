@@ -5,6 +5,7 @@
 
 use super::decimal::decimal;
 use crate::affinity::Affinity;
+use crate::copying::first_eight;
 
 /// What the values seen so far have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,9 +171,17 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
-    if digits.is_empty() || digits.len() > 18 {
-        return long_integer(text, digits);
-    }
+    let value = match digits.len() {
+        4..=8 => integer_of_eight(digits)?,
+        1..=18 => integer_of_digits(digits)?,
+        _ => return long_integer(text, digits),
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// The number that up to 18 digits are.
+#[inline]
+fn integer_of_digits(digits: &[u8]) -> Option<i64> {
     let mut value = 0_i64;
     for byte in digits {
         let digit = byte.wrapping_sub(b'0');
@@ -181,7 +190,27 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
         }
         value = value * 10 + i64::from(digit);
     }
-    Some(if negative { -value } else { value })
+    Some(value)
+}
+
+/// The number that at most eight digits are, all of them at once: neighbours are joined to numbers of two digits, these to
+/// numbers of four, and these to one of eight
+/// (Lemire, "Number parsing at a gigabyte per second", 2021, section 6).
+#[inline]
+fn integer_of_eight(digits: &[u8]) -> Option<i64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    let missing = 64 - 8 * digits.len() as u32;
+    // Zeros stand before what is there; the first digit comes to the lowest byte.
+    let filled = first_eight(digits) >> missing | ZEROS.checked_shl(64 - missing).unwrap_or(0);
+    let are_digits = filled & HIGH == ZEROS && filled.wrapping_add(ZEROS >> 3) & HIGH == ZEROS;
+    if !are_digits {
+        return None;
+    }
+    let ones = filled.swap_bytes() - ZEROS;
+    let twos = (ones.wrapping_mul(10).wrapping_add(ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (twos.wrapping_mul(100).wrapping_add(twos >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff) as i64)
 }
 
 /// The integer of a text with these digits, of which not all numbers of so many fit.
@@ -346,6 +375,12 @@ mod tests {
             "10000000000000000000",
             "+123456789012345678",
             "12345678901234567x9",
+            "123:",
+            "12/45",
+            "1234 678",
+            "+1234567",
+            "é234",
+            "1-23",
         ] {
             assert_eq!(integer(text.as_bytes()), None, "{text}");
         }

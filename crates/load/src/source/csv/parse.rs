@@ -273,7 +273,8 @@ impl<'r> Block<'r> {
 
     fn fields(&self, column: usize) -> impl Iterator<Item = Field> {
         let columns = self.reader.names.len();
-        self.fields.iter().skip(column).step_by(columns).copied()
+        let fields = self.fields.get(column..).unwrap_or_default();
+        fields.iter().step_by(columns).copied()
     }
 
     fn integers(
