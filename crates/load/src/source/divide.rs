@@ -12,8 +12,8 @@ use arrow_schema::DataType;
 use crate::batch::{Batch, RowNumbers};
 use crate::error::LoadError;
 
-/// Rows in a batch, as for CSV.
-pub(super) const BATCH_ROWS: usize = 65_536;
+/// Rows in a batch, whose columns stay in the processor's cache.
+pub(super) const BATCH_ROWS: usize = 16 << 10;
 /// Bytes of values in a batch, unless one row has more: wide rows come in batches of fewer.
 pub(super) const BATCH_BYTES: usize = 8 << 20;
 
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn rows_of_a_few_bytes_come_by_their_number() {
-        let numbers = Int64Array::from_iter_values(0..150_000);
-        assert_eq!(parts(Arc::new(numbers)), [65_536, 65_536, 18_928]);
+        let numbers = Int64Array::from_iter_values(0..40_000);
+        assert_eq!(parts(Arc::new(numbers)), [BATCH_ROWS, BATCH_ROWS, 7_232]);
         assert_eq!(parts(Arc::new(Int64Array::new_null(0))), [0]);
         let nothing = DictionaryArray::<Int32Type>::from_iter([None::<&str>, None]);
         assert_eq!(parts(Arc::new(nothing)), [2]);
