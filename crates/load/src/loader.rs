@@ -207,7 +207,8 @@ impl Load<'_> {
         check_request(self.request, target)?;
         if self.request.mode != Mode::Append {
             // They are filled together with the table.
-            self.index_names = indexes::make(connection, &self.request.table, |_| true)?;
+            let others = |index: &Index| !self.request.is_made_before(index);
+            self.index_names = indexes::make(connection, &self.request.table, others)?;
             self.indexes_made = true;
         }
         if is_new {

@@ -118,10 +118,11 @@ impl Request {
         self.on_error == OnError::Skip && !self.expects_unique
     }
 
-    /// Whether an index has to be there before the rows: a unique one that decides what becomes of them.
+    /// Whether an index has to be there before the rows: a unique one that decides what becomes of them, or by which
+    /// rows of other tables may refer to them.
     pub(crate) fn is_made_before(&self, index: &Index) -> bool {
         let decides = self.skips_duplicates() || self.duplicates != Duplicates::Refuse;
-        index.unique && decides
+        index.unique && (decides || self.foreign_keys)
     }
 }
 

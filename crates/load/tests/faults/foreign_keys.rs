@@ -1,6 +1,6 @@
 //! Foreign keys, which SQLite enforces only where that is switched on.
 
-use pragmark_load::{Mode, OnError, Opening, Phase, Request, load, open, outline};
+use pragmark_load::{Index, Mode, OnError, Opening, Phase, Request, load, open, outline};
 
 use crate::{Desk, library, refused, run};
 
@@ -101,4 +101,37 @@ fn without_the_option_they_are_not_enforced() {
     request.foreign_keys = false;
     let summary = run(&desk.write("a.csv", streets()), &request).unwrap();
     assert_eq!((summary.rows, summary.why_arrays), (2_999, None));
+}
+
+#[test]
+fn rows_to_which_others_refer_by_a_unique_index_are_replaced() {
+    let unique = Index {
+        columns: vec!["name".to_owned()],
+        unique: true,
+    };
+    for others in [
+        "",
+        "CREATE TABLE street(town TEXT REFERENCES town(name)); INSERT INTO street VALUES ('b')",
+    ] {
+        let desk = Desk::new();
+        let tables = "CREATE TABLE town(name TEXT UNIQUE); INSERT INTO town VALUES ('b');";
+        desk.connection()
+            .execute(&format!("{tables}{others}"))
+            .unwrap();
+        let mut request = request(&desk, "town", Mode::Replace);
+        request.table.indexes = vec![unique.clone()];
+        let summary = run(&desk.write("a.csv", "name\na\nb\n"), &request).unwrap();
+        assert_eq!(
+            (summary.rows, summary.why_arrays.is_some()),
+            (2, !others.is_empty())
+        );
+        assert_eq!(desk.rows("PRAGMA foreign_key_check"), [""; 0]);
+        let indexes =
+            "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND tbl_name = 'town'";
+        assert_eq!(desk.rows(indexes), ["1"]);
+
+        let message = refused(&desk.write("b.csv", "name\nb\nb\n"), &request);
+        assert!(message.contains("town.name"), "{message}");
+        assert_eq!(desk.rows("SELECT count(*) FROM town"), ["2"]);
+    }
 }
