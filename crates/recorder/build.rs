@@ -3,6 +3,7 @@
 //! It links nothing but the C library. SQLite's headers come with `libsqlite3-sys`; its library is not used.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// The files of the recorder.
 const SOURCES: [&str; 13] = [
@@ -50,7 +51,23 @@ fn required_path(variable: &str) -> PathBuf {
         .into()
 }
 
+/// Compiles without gaps between segments: the file has two pages less, and stays below 64 KiB. Zig does not know this option
+/// of the linker, and leaves no gaps.
 fn compile(object: &Path, further: &[&str]) {
+    let without_gaps = output(compilation(object, further).arg("-Wl,-z,noseparate-code"));
+    if without_gaps.status.success() {
+        return;
+    }
+    let output = output(&mut compilation(object, further));
+    assert!(
+        output.status.success(),
+        "compiling the recorder failed ({})\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr),
+    );
+}
+
+fn compilation(object: &Path, further: &[&str]) -> Command {
     let mut build = cc::Build::new();
     build.opt_level(2).debug(false).pic(true).warnings(false);
     let mut command = build.get_compiler().to_command();
@@ -63,8 +80,6 @@ fn compile(object: &Path, further: &[&str]) {
             "-fvisibility=hidden",
         ])
         .args(["-shared", "-s", "-Wl,-z,now", "-Wl,-z,defs", "-pthread"])
-        // Without gaps between segments the file has two pages less, and stays below 64 KiB.
-        .arg("-Wl,-z,noseparate-code")
         .arg("-I")
         .arg(required_path("DEP_SQLITE3_INCLUDE"))
         .args(
@@ -76,13 +91,11 @@ fn compile(object: &Path, further: &[&str]) {
         .arg("-o")
         .arg(object)
         .arg("-ldl");
-    let output = command
+    command
+}
+
+fn output(command: &mut Command) -> Output {
+    command
         .output()
-        .unwrap_or_else(|error| panic!("cannot start the C compiler: {error}"));
-    assert!(
-        output.status.success(),
-        "compiling the recorder failed ({})\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr),
-    );
+        .unwrap_or_else(|error| panic!("cannot start the C compiler: {error}"))
 }
