@@ -27,7 +27,7 @@ fn main() {
     );
 
     let library = required_path("OUT_DIR").join(LIBRARY_FILE);
-    run(compile_command(&amalgamation.join("sqlite3.c"), &library));
+    make(&amalgamation.join("sqlite3.c"), &library);
     println!(
         "cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}",
         library.display()
@@ -40,9 +40,33 @@ fn required_path(variable: &str) -> PathBuf {
         .into()
 }
 
-/// The command that makes the shared library. Flags which come last win, so the level of
-/// optimisation is the declared one even where CFLAGS or the cargo profile ask for another.
-fn compile_command(source: &Path, library: &Path) -> Command {
+/// Makes the shared library with one command. With the address sanitizer it takes two: the compiler would link its own
+/// runtime into the library, which works only if nothing else in the process has one, and the Rust program has.
+fn make(source: &Path, library: &Path) {
+    let compiler = compiler();
+    if !is_sanitized() {
+        let mut command = compile_command(&compiler, source, library);
+        command.args(options::link_arguments(&target_system()));
+        return run(command);
+    }
+    let object = library.with_extension("o");
+    let mut compilation = compile_command(&compiler, source, &object);
+    compilation.arg("-c");
+    run(compilation);
+    let mut linking = compiler.to_command();
+    linking.arg("-fno-sanitize=address").arg(&object);
+    linking.arg("-o").arg(library);
+    linking.args(options::link_arguments(&target_system()));
+    run(linking);
+}
+
+/// Whether the Rust code is compiled with the address sanitizer; `cc` has the C code compiled with it, too.
+fn is_sanitized() -> bool {
+    let sanitizers = std::env::var("CARGO_CFG_SANITIZE").unwrap_or_default();
+    sanitizers.split(',').any(|name| name == "address")
+}
+
+fn compiler() -> cc::Tool {
     let mut build = cc::Build::new();
     build.opt_level(2).debug(false).warnings(false).pic(true);
     for flag in options::WHERE_SUPPORTED {
@@ -53,6 +77,12 @@ fn compile_command(source: &Path, library: &Path) -> Command {
         !compiler.is_like_msvc(),
         "the default engine needs a gcc or clang compatible compiler"
     );
+    compiler
+}
+
+/// The command that compiles the source. Flags which come last win, so the level of
+/// optimisation is the declared one even where CFLAGS or the cargo profile ask for another.
+fn compile_command(compiler: &cc::Tool, source: &Path, output: &Path) -> Command {
     let mut command = compiler.to_command();
     command.arg(options::OPTIMISATION);
     command.args(options::COMMON_FLAGS);
@@ -61,11 +91,7 @@ fn compile_command(source: &Path, library: &Path) -> Command {
             .iter()
             .map(options::CompileOption::define),
     );
-    command
-        .arg(source)
-        .arg("-o")
-        .arg(library)
-        .args(options::link_arguments(&target_system()));
+    command.arg(source).arg("-o").arg(output);
     command
 }
 

@@ -70,6 +70,8 @@ fn compile(object: &Path, further: &[&str]) {
 fn compilation(object: &Path, further: &[&str]) -> Command {
     let mut build = cc::Build::new();
     build.opt_level(2).debug(false).pic(true).warnings(false);
+    // The programs into which it is loaded have no sanitizer, even where this one has.
+    build.flag("-fno-sanitize=address");
     let mut command = build.get_compiler().to_command();
     command
         .args([
