@@ -9,7 +9,7 @@ use super::{Subject, crash_answer, statements};
 use crate::document::{Block, Item, Role, Sentence, joined};
 use crate::figures;
 use crate::glossary::explained;
-use crate::words::{UNCRASHED, loss_short, plural, tier_words};
+use crate::words::{UNCRASHED, grouped, loss_short, plural, tier_words};
 
 /// Variants that are named; of more only the number is given.
 const NAMED: usize = 3;
@@ -156,14 +156,17 @@ fn unconfirmed(subject: &Subject<'_>, index: usize) -> Sentence {
 
 fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
     let variants = subject.experiment.variants.len();
-    let classes = classes.iter().map(|(class, n)| {
-        let words = match class.uncrashed {
-            true => UNCRASHED.to_owned(),
-            false => Accident::ALL
-                .map(|accident| loss_short(class.loss(accident)))
-                .join(" / "),
-        };
-        format!("{words}: {}", figures::count(*n))
+    let words = |class: &Class| match class.uncrashed {
+        true => UNCRASHED.to_owned(),
+        false => Accident::ALL
+            .map(|accident| loss_short(class.loss(accident)))
+            .join(" / "),
+    };
+    // What crashes would have lost is not said of those that need none to be corrupt.
+    let alike = grouped(classes.iter().map(|(class, n)| (words(class), *n)));
+    let classes = alike.into_iter().map(|(words, numbers)| {
+        let all: usize = numbers.into_iter().sum();
+        format!("{words}: {}", figures::count(all))
     });
     format!(
         "Of {}, within what SQLite assumes of hardware, so many lose when the process dies / in a power cut: {}.",
