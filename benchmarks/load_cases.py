@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Loading into SQLite, case by case: pragmark, SQLite's shell and Python's libraries, as whole processes.
 
-    load_cases.py PRAGMARK [--rows N] [--rounds N] [--python PYTHON] [--folder FOLDER] [CASE...]
+    load_cases.py PRAGMARK [--rows N] [--rounds N] [--peers NAMES] [--python PYTHON] [--folder FOLDER] [CASE...]
 
 Each round runs every tool once, in random order, on a fresh copy of the database; the clock stops when the database is
 synced. Prints a line of a Markdown table for each case, with the medians of the rounds: seconds (and of pragmark seconds
 of CPU), the factors over the best peer and over `.import`, and the share of the physical limit. That limit is the longer
 of two times: writing the bytes of the finished database directly to the disk, and reading (and decompressing) the input.
 Tools that are not installed or cannot load a case are left out. PYTHON has duckdb, adbc-driver-sqlite, polars, pandas,
-pyarrow and sqlite-utils; FOLDER lies on the disk to measure.
+pyarrow and sqlite-utils, or those of NAMES; FOLDER lies on the disk to measure.
 """
 import argparse, csv, gzip, json, os, random, resource, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -188,16 +188,16 @@ def run(command, database):
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def commands(case, pragmark, python, source, database):
+def commands(case, options, source, database):
     """The command of each tool, with what it needs before and after."""
-    own = [pragmark, "load", source, database, "--table", "t", "--plain", *case.options]
+    own = [options.pragmark, "load", source, database, "--table", "t", "--plain", *case.options]
     names = [name for name, _ in case.columns]
     tools = {"pragmark": own}
     if case.form == "csv":
         statements = [f"{sql};" for sql in case.after]
         tools[".import"] = ["sqlite3", database, ".mode csv", f".import --skip 1 '{source}' t", *statements]
-    for peer in PEERS:
-        tools[peer] = [python, "-c", PEER, peer, case.form, source, database, *names]
+    for peer in options.peers.split(","):
+        tools[peer] = [options.python, "-c", PEER, peer, case.form, source, database, *names]
     return tools
 
 
@@ -242,7 +242,7 @@ def measure(name, case, options, folder):
     write(case, source, rows + 1, rows, options.python)
     times, limits = {}, []
     for _ in range(options.rounds):
-        tools = list(commands(case, options.pragmark, options.python, source, database).items())
+        tools = list(commands(case, options, source, database).items())
         random.shuffle(tools)
         for tool, command in tools:
             if times.get(tool) is None and tool in times:
@@ -287,6 +287,7 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peers", default=",".join(PEERS), metavar="NAMES")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--folder", default=".")
     options = parser.parse_args()
