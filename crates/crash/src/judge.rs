@@ -103,7 +103,7 @@ impl<'b> Judge<'b> {
         self.sandbox.has_ended()
     }
 
-    /// Recovers an image, of which `key` is the [`hash`], and returns the committed state that it holds.
+    /// Recovers an image, of which `key` is the hash, and returns the committed state that it holds.
     ///
     /// # Errors
     /// What no crash explains: a defect of this crate.
