@@ -16,8 +16,8 @@ use lab::text::one_line;
 use report::figures::with_unit;
 use serde::Serialize;
 use serde_json::json;
-use tempfile::TempDir;
 
+use super::work_folder::work_folder;
 use super::{driver, engine, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
@@ -46,7 +46,7 @@ struct Application {
 pub fn execute(database: &Path, args: &DoctorArgs) -> Result<Exit, Failure> {
     let parent = args.dirs.first().map_or(Path::new("."), PathBuf::as_path);
     announce(database, parent);
-    let folder = temporary(parent)?;
+    let folder = work_folder(parent)?;
     let mut examination = examine(database, folder.path(), args.quick_check).map_err(unusable)?;
     drop(folder);
     let application = application(database, parent, &examination, args)?;
@@ -73,17 +73,6 @@ fn unusable(error: TrialError) -> Failure {
     Failure::unusable(error)
 }
 
-/// A folder that goes when it is dropped.
-fn temporary(parent: &Path) -> Result<TempDir, Failure> {
-    let folder = tempfile::Builder::new()
-        .prefix("pragmark-work-")
-        .tempdir_in(parent);
-    folder.map_err(|error| {
-        Failure::unusable(format!("cannot write to {}: {error}", parent.display()))
-            .hint("--dir names a directory for a copy of the database")
-    })
-}
-
 /// Says what the copy of a large database costs.
 fn announce(database: &Path, parent: &Path) {
     let bytes = database.metadata().map_or(0, |metadata| metadata.len());
@@ -103,7 +92,7 @@ fn application(
     examination: &Examination,
     args: &DoctorArgs,
 ) -> Result<Application, Failure> {
-    let folder = temporary(parent)?;
+    let folder = work_folder(parent)?;
     let with = |source: &Source| with_library(source, database, folder.path());
     if let Some(name) = &args.engine {
         let report = with(&engine::source(name)?).map_err(unusable)?;

@@ -14,6 +14,7 @@ use lab::tier::BESIDES;
 use super::output;
 use super::run::{self, Made};
 use super::traffic::plural;
+use super::work_folder::work_folder;
 use crate::cli::{FleetRunArgs, MeasureArgs, ModeArg, RunArgs, ScaleArg};
 use crate::failure::{Exit, Failure};
 use crate::shell;
@@ -237,7 +238,7 @@ pub(super) fn look_at(trace: &Path) -> Result<(), Failure> {
     let unusable =
         |error: bench::TrialError| Failure::unusable(error).hint("`pragmark record` writes traces");
     bench::check_trace(trace).map_err(unusable)?;
-    let directory = tempfile::tempdir().map_err(Failure::unusable)?;
+    let directory = work_folder(&std::env::temp_dir())?;
     let missing = bench::missing_in_trace(trace, directory.path()).map_err(unusable)?;
     for (what, statements) in missing {
         let statements = plural(statements, "statement", "statements");

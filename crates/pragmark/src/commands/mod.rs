@@ -44,6 +44,7 @@ mod traffic;
 mod trial;
 mod trust;
 mod tune;
+mod work_folder;
 
 pub use settings::binding;
 

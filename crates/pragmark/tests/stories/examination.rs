@@ -87,6 +87,20 @@ fn a_database_in_use_is_examined_and_neither_it_nor_its_wal_changes() {
 }
 
 #[test]
+fn the_copy_that_a_killed_examination_left_is_removed_by_the_next() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory).close().unwrap();
+    let left = laboratory.path().join("pragmark-work-1-0");
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("owner.lock"), "").unwrap();
+    std::fs::write(left.join("copy.db"), [0; 4096]).unwrap();
+    laboratory
+        .pragmark(&["doctor", "--db", "app.db", "--engine", "default"])
+        .exits(0);
+    assert!(!left.exists());
+}
+
+#[test]
 fn the_findings_are_data_with_json_and_the_defaults_of_a_binding_replace_those_of_the_engine() {
     if !testing::has_python() {
         return;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crash::{CrashSettings, Plan};
 use engine::Source;
+use engine::build::Provenance;
 use lab::tier::ModelSafety;
 use lab::trial::DataTable;
 
@@ -67,12 +68,19 @@ fn rows(found: &ModelSafety) -> Vec<Vec<String>> {
     ordinary.into_iter().chain(rare).collect()
 }
 
-/// The path of a library as a command takes it.
+/// A library as a command names it: an engine that pragmark keeps by its name, since other machines keep it elsewhere.
 pub(super) fn engine_name(source: &Source) -> String {
     match source {
-        Source::Path(path) => quoted(path),
+        Source::Path(path) => kept(path).unwrap_or_else(|| quoted(path)),
         other => other.to_string(),
     }
+}
+
+/// The name under which pragmark keeps a library; none where it does not, or its provenance cannot be read, which the
+/// library's loading has reported.
+fn kept(library: &Path) -> Option<String> {
+    let provenance = Provenance::read(library).ok()??;
+    Some(quoted(Path::new(&provenance.name)))
 }
 
 /// A path as a shell takes it.
@@ -82,5 +90,26 @@ pub(super) fn quoted(path: &Path) -> String {
             plain.to_owned()
         }
         _ => format!("'{}'", path.display().to_string().replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_is_kept_is_named_and_another_is_a_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libsqlite3.so.0");
+        let name = || engine_name(&Source::Path(library.clone()));
+        assert_eq!(name(), library.to_str().unwrap());
+        let provenance = serde_json::json!({
+            "format": 1, "name": "3.46.0+recommended", "version": "3.46.0", "source_id": "", "source": "",
+            "sha256": "", "bytes": 0, "created": "2026-01-01T00:00:00Z",
+        });
+        let its = folder.path().join("libsqlite3.so.0.provenance.json");
+        std::fs::write(its, provenance.to_string()).unwrap();
+        assert_eq!(name(), "3.46.0+recommended");
+        assert_eq!(engine_name(&Source::Embedded), "default");
     }
 }

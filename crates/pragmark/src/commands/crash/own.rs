@@ -12,6 +12,7 @@ use lab::record::{EngineRecord, RunPlan, engine_to_load};
 
 use super::plan;
 use crate::cli::CrashArgs;
+use crate::commands::work_folder::work_folder;
 use crate::failure::Failure;
 use crate::text_file::text_of;
 
@@ -46,7 +47,7 @@ pub(super) fn check(
     let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
     let source: Source = to_load.parse().map_err(Failure::usage)?;
     let library = Arc::new(Library::load(&source).map_err(Failure::unusable)?);
-    let folder = tempfile::tempdir_in(plan::directory(args)).map_err(Failure::unusable)?;
+    let folder = work_folder(&plan::directory(args))?;
     let script = script(&library, path, args, folder.path())?;
     let copy = |database: &PathBuf| copied(&library, database, folder.path(), args);
     let beginning = args.db.as_ref().map(copy).transpose()?;

@@ -8,6 +8,7 @@ use accidents::schedule::{Schedule, Stage};
 
 use super::plan::memory;
 use crate::cli::CrashArgs;
+use crate::commands::work_folder::work_folder;
 use crate::commands::{engine, output};
 use crate::failure::{Exit, Failure};
 
@@ -21,7 +22,8 @@ pub(super) fn execute(schedule: &Schedule, args: &CrashArgs) -> Result<Exit, Fai
     };
     let library = Library::load(&engine::source(engine)?).map_err(Failure::unusable)?;
     let folder = memory(args.accidents.dir.as_deref());
-    let played = Stage::new(&Arc::new(library), &folder)?.play(schedule, true)?;
+    let work = work_folder(&folder)?;
+    let played = Stage::new(&Arc::new(library), work.path())?.play(schedule, true)?;
     let outcome = match played.wrong.len() {
         0 => "nothing went wrong".to_owned(),
         wrong => format!("{wrong} things went wrong"),

@@ -15,6 +15,7 @@ use lab::plan::ad_hoc;
 use lab::tuning::Advice;
 
 use super::super::measure::{look_at, whole_path};
+use super::super::work_folder::work_folder;
 use crate::cli::{GoalArg, TuneArgs};
 use crate::failure::Failure;
 use crate::library;
@@ -137,7 +138,7 @@ fn script(args: &TuneArgs, path: Option<&Path>) -> Result<Subject, Failure> {
     }
     if let Some(db) = args.db.as_ref().filter(|_| subject.may_be_written_anew()) {
         let statements = bench::statements(&subject.experiment.base).map_err(Failure::unusable)?;
-        let folder = tempfile::tempdir().map_err(Failure::unusable)?;
+        let folder = work_folder(directory(args))?;
         let copy = folder.path().join("copy.db");
         let library = Library::load(&Source::Embedded).map_err(Failure::unusable)?;
         let copied = bench::copy_database(&Arc::new(library), db, &copy);
@@ -163,7 +164,7 @@ fn trace(args: &TuneArgs, path: &Path) -> Result<Subject, Failure> {
         let level = bench::level_of_setting(&setting.name, &setting.value);
         subject.found.insert(setting.name, level);
     }
-    let folder = tempfile::tempdir().map_err(Failure::unusable)?;
+    let folder = work_folder(directory(args))?;
     let databases = restored(&trace, folder.path())?;
     subject.add_files(&databases)?;
     if let [only] = &databases[..]
@@ -172,6 +173,11 @@ fn trace(args: &TuneArgs, path: &Path) -> Result<Subject, Failure> {
         subject.look_at_plans(only, &texts(&trace)?)?;
     }
     Ok(subject)
+}
+
+/// Where trials have their databases, and so room for copies of them.
+fn directory(args: &TuneArgs) -> &Path {
+    args.dirs.first().map_or(Path::new("."), PathBuf::as_path)
 }
 
 /// One text of each normalised statement.
