@@ -69,8 +69,8 @@ pub struct TuningAnalysis {
 pub struct SearchStep {
     /// Trials so far, with this block.
     pub trials: usize,
-    /// The current settings.
-    pub current: f64,
+    /// The current settings; none in blocks that do not measure them.
+    pub current: Option<f64>,
     /// The best trial of the block.
     pub best: f64,
     /// The median of the block without the current settings.
@@ -147,7 +147,7 @@ fn steps(tried: &[Tried], current: &[usize], metric: &str) -> Vec<SearchStep> {
         let others: Vec<f64> = costs(false).collect();
         Some(SearchStep {
             trials: tried.iter().filter(|trial| trial.block <= number).count(),
-            current: figure(costs(true).next()?),
+            current: costs(true).next().map(figure),
             best: figure(others.iter().copied().reduce(f64::min)?),
             median: figure(median(&others)?),
         })

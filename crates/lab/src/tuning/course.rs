@@ -3,9 +3,11 @@
 use super::hopeless::{STOP_AT, stop_at};
 use super::limits::Constraint;
 use super::plan::TuningPlan;
-use super::search::{Expectation, PER_BLOCK, SCREEN_BLOCKS, Search, Seen, Tried};
+use super::search::{Expectation, SCREEN_BLOCKS, Search, Seen, Tried, trials_of};
 use super::space::Configuration;
+use super::trade_off::is_timed;
 use crate::design::Role;
+use crate::experiment::Experiment;
 use crate::metric::higher_is_better;
 use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use crate::stats::{detectable_difference, median};
@@ -23,10 +25,13 @@ const LARGEST_SHARE: f64 = 0.45;
 /// The part of a time limit in which trials run; the rest is for choosing the next ones.
 const MEASURING: f64 = 0.98;
 
+/// The last trials of the current settings that say how long one takes: a machine, or a file that grows, may become slower.
+const LAST: usize = 5;
+
 /// Blocks of a search without a time limit.
 const BLOCKS: u32 = 50;
 
-/// Blocks of any search, at most: 700 trials. The time for choosing the next block grows with the cube of their number, and
+/// Blocks of any search, at most: 609 trials. The time for choosing the next block grows with the cube of their number, and
 /// where trials take milliseconds it would soon be longer than they are, and longer than the limit.
 const MOST_BLOCKS: u32 = 100;
 
@@ -178,7 +183,7 @@ impl SearchCourse {
         let last = self.trials.iter().map(|trial| trial.place.0).max();
         let number = match last {
             None => 0,
-            Some(last) if self.of_block(last) <= PER_BLOCK => last,
+            Some(last) if !self.has_ended(last) => last,
             Some(last) if self.goes_on(last + 1) => last + 1,
             Some(_) => return Ok(None),
         };
@@ -193,10 +198,11 @@ impl SearchCourse {
         Ok(Some(self.block(number, &configurations)))
     }
 
-    /// The trials of a block so far.
-    fn of_block(&self, number: u32) -> usize {
+    /// Whether all trials of a block have ended.
+    fn has_ended(&self, number: u32) -> bool {
         let trials = self.trials.iter();
-        trials.filter(|trial| trial.place.0 == number).count()
+        let ended = trials.filter(|trial| trial.place.0 == number);
+        ended.count() >= trials_of(number)
     }
 
     /// Whether there is a block of this number.
@@ -209,13 +215,13 @@ impl SearchCourse {
         };
         let elapsed_s = self.elapsed_s();
         let trial_s = elapsed_s / self.trials.len() as f64;
-        let screen = SCREEN_BLOCKS.saturating_sub(number as usize);
+        let screen: usize = (number..SCREEN_BLOCKS as u32).map(trials_of).sum();
         if screen > 0 {
             // A part of a screen is of no use, and the time is kept.
-            return elapsed_s + (screen * (PER_BLOCK + 1)) as f64 * trial_s <= budget_s;
+            return elapsed_s + screen as f64 * trial_s <= budget_s;
         }
         let put_aside_s = self.put_aside_s(trial_s).unwrap_or(0.0);
-        elapsed_s + (PER_BLOCK + 1) as f64 * trial_s <= budget_s - put_aside_s
+        elapsed_s + trials_of(number) as f64 * trial_s <= budget_s - put_aside_s
     }
 
     fn block(&self, number: u32, configurations: &[Configuration]) -> SearchBlock {
@@ -256,7 +262,7 @@ impl SearchCourse {
     /// Seconds after which a trial is hopeless.
     fn limit_s(&self, role: Role) -> Option<f64> {
         let stop_at = match role {
-            Role::Variant if time_is_cost(&self.planned.experiment.metric) => {
+            Role::Variant if time_is_cost(&self.planned.experiment) => {
                 stop_at(&self.tried(), &self.tuning.current)
             }
             _ => STOP_AT,
@@ -264,20 +270,27 @@ impl SearchCourse {
         Some(stop_at * self.current_s(u32::MAX)? + SLACK_S)
     }
 
-    /// The usual time of a trial of the current settings before a block, in seconds. The first block begins with one.
+    /// The usual time of the last trials of the current settings before a block, in seconds. The first block begins with one.
     fn current_s(&self, block: u32) -> Option<f64> {
         let current = self.trials.iter();
         let current = current.filter(|it| it.role == Role::Baseline && it.place.0 < block.max(1));
-        let times: Vec<f64> = current.map(|trial| trial.wall_s).collect();
-        median(&times)
+        let mut times: Vec<((u32, u32), f64)> =
+            current.map(|trial| (trial.place, trial.wall_s)).collect();
+        times.sort_by_key(|(place, _)| *place);
+        let last = times.iter().rev().take(LAST);
+        median(&last.map(|(_, wall_s)| *wall_s).collect::<Vec<_>>())
     }
 
     /// What a trial of a block cost at least that was stopped after so many seconds: what is said of it never changes, so
     /// that a search goes on as it would have without a kill.
     fn cost_at(&self, limit_s: f64, block: u32) -> f64 {
-        let ratio = self.current_s(block).map(|it| (limit_s - SLACK_S) / it);
+        // A limit without slack is that of any trial.
+        let stopped_s = Some(limit_s - SLACK_S).filter(|it| *it > 0.0);
+        let ratio = self
+            .current_s(block)
+            .map(|it| stopped_s.unwrap_or(limit_s) / it);
         let cost = self.current_cost().unwrap_or(1.0);
-        cost * ratio.unwrap_or(STOP_AT).max(1.0)
+        cost * ratio.unwrap_or(STOP_AT)
     }
 
     /// The configuration to recommend by what was tried so far; none before the screen is done, or where the
@@ -290,17 +303,17 @@ impl SearchCourse {
 
     /// Whether every block of the screen is complete: nothing is chosen before.
     fn is_screened(&self) -> bool {
-        (0..SCREEN_BLOCKS as u32).all(|block| self.of_block(block) > PER_BLOCK)
+        (0..SCREEN_BLOCKS as u32).all(|block| self.has_ended(block))
     }
 
     /// The shortest time limit in which the screen and the fewest rounds of a recommendation can be measured, in seconds, where
     /// the limit of the run was too short for the screen.
     pub fn needed_s(&self) -> Option<f64> {
-        let trials = (SCREEN_BLOCKS * (PER_BLOCK + 1)) as f64;
+        let trials: usize = (0..SCREEN_BLOCKS as u32).map(trials_of).sum();
         let last = self.trials.iter().map(|trial| trial.place.0).max()?;
-        let has_ended = self.of_block(last) > PER_BLOCK && !self.goes_on(last + 1);
+        let has_ended = self.has_ended(last) && !self.goes_on(last + 1);
         let is_too_short = has_ended && !self.is_screened() && self.current_cost().is_some();
-        is_too_short.then(|| trials * self.trial_s().unwrap_or(0.0) + self.confirmation_s())
+        is_too_short.then(|| trials as f64 * self.trial_s().unwrap_or(0.0) + self.confirmation_s())
     }
 
     /// What the trials so far say of all configurations.
@@ -341,21 +354,25 @@ impl SearchCourse {
         }
     }
 
-    /// Whether the current settings answered the same questions in another way in this block.
+    /// Whether the current settings answered the same questions in another way, each time up to this block.
     fn answers_differently(&self, trial: &SearchTrial) -> bool {
         let answers = |trial: &SearchTrial| match &trial.outcome {
             Ended::Measured { asked, answer, .. } => asked.clone().zip(answer.clone()),
             Ended::Stopped { .. } | Ended::Unusable => None,
         };
-        let mut trials = self.trials.iter();
-        let current = trials.find(|it| it.place.0 == trial.place.0 && it.role == Role::Baseline);
-        let both = current.and_then(answers).zip(answers(trial));
-        both.is_some_and(|(current, own)| current.0 == own.0 && current.1 != own.1)
+        let Some((asked, answer)) = answers(trial) else {
+            return false;
+        };
+        let current = self.trials.iter();
+        let current = current.filter(|it| it.role == Role::Baseline && it.place.0 <= trial.place.0);
+        let same = current.filter_map(answers).filter(|it| it.0 == asked);
+        let same: Vec<String> = same.map(|it| it.1).collect();
+        !same.is_empty() && !same.contains(&answer)
     }
 
     /// What the rounds after the search will find, by the noise of its trials so far; none before the screen is done.
     pub fn forecast(&mut self) -> Option<Forecast> {
-        let screened = self.of_block(SCREEN_BLOCKS as u32 - 1) > PER_BLOCK;
+        let screened = self.has_ended(SCREEN_BLOCKS as u32 - 1);
         let trial_s = self.trial_s().filter(|_| screened)?;
         let noise = self.expectation()?.cost.noise();
         let put_aside_s = self.put_aside_s(trial_s);
@@ -436,9 +453,11 @@ impl SearchCourse {
     }
 }
 
-/// Whether a trial that takes twice as long costs twice as much: of rates and times as a whole, not of latencies or sizes.
-fn time_is_cost(metric: &str) -> bool {
-    higher_is_better(metric) || metric == "seconds"
+/// Whether a trial that takes twice as long costs twice as much: of rates and times as a whole, not of latencies or sizes, nor where
+/// all trials last the same time.
+fn time_is_cost(experiment: &Experiment) -> bool {
+    let metric = &experiment.metric;
+    (higher_is_better(metric) || metric == "seconds") && !is_timed(experiment)
 }
 
 fn ended(outcome: &Outcome, metric: &str) -> Ended {

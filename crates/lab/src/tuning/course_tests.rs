@@ -139,6 +139,34 @@ fn time_is_left_for_rounds_of_current_settings_that_are_far_slower_than_what_is_
 }
 
 #[test]
+fn trials_that_last_a_fixed_time_are_not_stopped_by_what_the_best_ones_cost() {
+    let surface = Surface::new(6, Seed(11));
+    let limit_s = |base: &[(&str, i64)]| {
+        let mut plan = plan(&surface);
+        let base = base
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).into()));
+        plan.experiments[0].experiment.base = base.collect();
+        let mut course = SearchCourse::of(&plan).unwrap();
+        let first = course.next_block().unwrap().unwrap();
+        for slot in &first.slots {
+            // The current settings are ten times as slow.
+            let faster = match slot.role {
+                Role::Baseline => 1.0,
+                _ => 10.0,
+            };
+            course.add(&record(&first, slot, CURRENT_S / faster));
+        }
+        let second = course.next_block().unwrap().unwrap();
+        let mut variants = second.slots.iter().filter(|it| it.role == Role::Variant);
+        variants.find_map(|it| it.limit_s).unwrap()
+    };
+    let (work, timed) = (("transactions", 1_000), ("stop_after_ms", 5_000));
+    assert!(limit_s(&[]) < 0.25 * CURRENT_S && limit_s(&[work, timed]) < 0.25 * CURRENT_S);
+    assert!(limit_s(&[timed]) > CURRENT_S);
+}
+
+#[test]
 fn a_search_ends_after_a_hundred_blocks_however_short_its_trials_are() {
     let surface = Surface::new(6, Seed(11));
     let mut plan = plan(&surface);

@@ -13,8 +13,8 @@ const OF_THE_BEST: f64 = 1.8;
 /// The share of the trials that are the best ones.
 const BEST: f64 = 0.15;
 
-/// How many times the current settings' cost a trial may cost before it is stopped, by the trials of the blocks so far: from
-/// 1, so that what is slower than the current settings alone is stopped, to `STOP_AT`.
+/// How many times the current settings' cost a trial may cost before it is stopped, by the trials of the blocks so far: at most
+/// `STOP_AT`. Less than 1 where the current settings are far from the best: then what is better than they are is stopped as well.
 pub fn stop_at(tried: &[Tried], current: &Configuration) -> f64 {
     let of_current = tried.iter().filter(|trial| trial.configuration == *current);
     let of_current: Vec<f64> = of_current.filter_map(Tried::cost).collect();
@@ -26,7 +26,7 @@ pub fn stop_at(tried: &[Tried], current: &Configuration) -> f64 {
     let costs: Vec<f64> = tried.iter().filter_map(cost).collect();
     let ratio = median(&of_current).zip(quantile(&costs, BEST));
     let ratio = ratio.map(|(current, best)| OF_THE_BEST * best / current);
-    ratio.unwrap_or(STOP_AT).clamp(1.0, STOP_AT)
+    ratio.unwrap_or(STOP_AT).min(STOP_AT)
 }
 
 #[cfg(test)]
@@ -51,6 +51,7 @@ mod tests {
         assert_eq!(stop_at(&tried(&[1.0, 2.0, 3.0]), &current), 1.8 * 1.3);
         let better = stop_at(&tried(&[1.0, 0.7, 0.7, 0.7, 3.0]), &current);
         assert!((better - 1.8 * 0.7).abs() < 1e-9, "{better}");
-        assert_eq!(stop_at(&tried(&[1.0, 0.1, 0.1]), &current), 1.0);
+        let far = stop_at(&tried(&[1.0, 0.1, 0.1]), &current);
+        assert!((far - 1.8 * 0.1).abs() < 1e-9, "{far}");
     }
 }

@@ -191,14 +191,24 @@ pub struct Moved {
     pub gain: Option<(f64, Interval)>,
 }
 
-/// The figures of the rounds of what is recommended.
+/// The figures of the rounds of what is recommended, or of the blocks of a search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Confirmed {
     /// By round and variant.
     figures: BTreeMap<(u32, String), BTreeMap<String, f64>>,
+    /// Whether a variant is compared with what another one was in the nearest round, if not in the same.
+    by_nearest: bool,
 }
 
 impl Confirmed {
+    /// Of a search, which measures the current settings in some blocks only.
+    pub(super) fn of_search() -> Confirmed {
+        Confirmed {
+            by_nearest: true,
+            ..Confirmed::default()
+        }
+    }
+
     /// Takes the record of a trial of these rounds. The first one of a variant counts: the baseline is measured twice.
     pub(super) fn add(&mut self, record: &TrialRecord) {
         if let Outcome::Measured(measured) = &record.outcome {
@@ -250,22 +260,32 @@ impl Confirmed {
         metric: &'a str,
         variant: &'a str,
     ) -> impl Iterator<Item = f64> + 'a {
+        self.by_round(metric, variant).map(|(_, figure)| figure)
+    }
+
+    fn by_round<'a>(
+        &'a self,
+        metric: &'a str,
+        variant: &'a str,
+    ) -> impl Iterator<Item = (u32, f64)> + 'a {
         let own = self
             .figures
             .iter()
             .filter(move |((_, it), _)| it == variant);
-        own.filter_map(move |(_, figures)| figures.get(metric).copied())
+        own.filter_map(move |((round, _), figures)| Some((*round, *figures.get(metric)?)))
     }
 
-    /// The figures of two variants in the rounds that measured both.
+    /// The figures of two variants in the rounds that measured both; of a search, those of the first one, each with that of
+    /// the other in the nearest block.
     pub(super) fn pairs(&self, metric: &str, [one, other]: [&String; 2]) -> Vec<(f64, f64)> {
-        let rounds: BTreeSet<u32> = self.figures.keys().map(|(round, _)| *round).collect();
-        let figure = |round: u32, variant: &String| {
-            let figures = self.figures.get(&(round, variant.clone()))?;
-            figures.get(metric).copied()
+        let others: Vec<(u32, f64)> = self.by_round(metric, other).collect();
+        let nearest = |round: u32| {
+            let nearest = others.iter().min_by_key(|(it, _)| it.abs_diff(round))?;
+            (self.by_nearest || nearest.0 == round).then_some(nearest.1)
         };
-        let pair = |round: &u32| figure(*round, one).zip(figure(*round, other));
-        rounds.iter().filter_map(pair).collect()
+        let own = self.by_round(metric, one);
+        own.filter_map(|(round, figure)| Some((figure, nearest(round)?)))
+            .collect()
     }
 
     /// By how many times the first variant is better than the second: the ratio of the metric, with a sign of -1 the

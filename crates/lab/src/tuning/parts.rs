@@ -46,7 +46,7 @@ impl Tuning {
             ablation: History::default(),
             advised: History::default(),
             confirmed: Confirmed::default(),
-            searched: Confirmed::default(),
+            searched: Confirmed::of_search(),
         })
     }
 

@@ -16,6 +16,20 @@ pub const PER_BLOCK: usize = 6;
 /// Blocks of the screen.
 pub const SCREEN_BLOCKS: usize = 3;
 
+/// Of the blocks after the screen, every so manyeth measures the current settings as well. What they cost is known from the screen, and
+/// the gain is measured in rounds of its own; where they are slow, they would take most of the time of a search.
+const CURRENT_EVERY: u32 = 16;
+
+/// Whether the block of this number measures the current settings.
+pub(super) fn measures_current(number: u32) -> bool {
+    number < SCREEN_BLOCKS as u32 || number.is_multiple_of(CURRENT_EVERY)
+}
+
+/// The trials of the block of this number.
+pub(super) fn trials_of(number: u32) -> usize {
+    PER_BLOCK + usize::from(measures_current(number))
+}
+
 /// Blocks after which the weights of the model are fitted again, once there are [`FEW_BLOCKS`]; before, they are
 /// fitted after every block, which takes little time as yet and matters most.
 const REFIT: u32 = 6;
@@ -72,7 +86,7 @@ impl Tried {
 #[derive(Clone, Debug)]
 pub struct Search {
     space: Space,
-    /// The current settings, in every block. They may be ones that the space excludes.
+    /// The current settings. They may be ones that the space excludes.
     current: Configuration,
     /// Admissible configurations known to be good elsewhere: one at least.
     good: Vec<Configuration>,
@@ -169,8 +183,8 @@ impl Search {
         Search { earlier, ..self }
     }
 
-    /// The configurations of the block of this number in the order of their trials, the current settings first
-    /// in the first block, so that later trials can be stopped by what they cost.
+    /// The configurations of the block of this number in the order of their trials. The current settings are among them in
+    /// the screen and in some later blocks, and first in the first block, so that later trials can be stopped by what they cost.
     pub fn block(&mut self, number: u32, tried: &[Tried]) -> Vec<Configuration> {
         let tried: Vec<&Tried> = tried.iter().filter(|trial| trial.block < number).collect();
         let mut generator = self.seed.child("blocks").nth(number.into()).generator();
@@ -179,6 +193,9 @@ impl Search {
             false => self.climbed(number, &tried, &mut generator),
         };
         generator.shuffle(&mut block);
+        if !measures_current(number) {
+            return block;
+        }
         let place = match number {
             0 => 0,
             _ => generator.below(block.len() as u64 + 1) as usize,
@@ -389,7 +406,8 @@ mod tests {
     }
 
     #[test]
-    fn every_block_measures_the_current_settings_and_the_first_trial_is_theirs() {
+    fn the_screen_and_some_later_blocks_measure_the_current_settings_and_the_first_trial_is_theirs()
+    {
         let surface = Surface::new(7, Seed(6));
         let (_, tried) = searched(&surface, 6, 30.0);
         assert_eq!(tried[0].configuration, surface.current());
@@ -400,7 +418,8 @@ mod tests {
             let current = configurations
                 .clone()
                 .filter(|it| **it == surface.current());
-            assert!(current.count() >= 1 && configurations.count() == PER_BLOCK + 1);
+            assert!(current.count() >= usize::from(measures_current(block)));
+            assert_eq!(configurations.count(), trials_of(block));
         }
     }
 

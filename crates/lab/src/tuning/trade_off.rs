@@ -55,7 +55,8 @@ pub struct Compromise {
 pub struct CompromiseFigure {
     /// The median.
     pub median: f64,
-    /// By how many times it is better than the current settings in the same blocks, above 1 for better.
+    /// By how many times it is better than the current settings in the same rounds, or in the nearest blocks of the search, above 1
+    /// for better.
     pub gain: f64,
     /// The interval of the gain; none of a single trial.
     pub interval: Option<Interval>,
@@ -136,13 +137,18 @@ impl TradeOff {
     }
 }
 
-/// The metrics that may differ: that of the experiment, rates, and other goals.
-fn metrics(experiment: &Experiment) -> Vec<String> {
+/// Whether trials last a fixed time, however much is done in it.
+pub(super) fn is_timed(experiment: &Experiment) -> bool {
     let works = |name: &&str| {
         let number = experiment.base.get(*name).and_then(Level::as_int);
         number.is_some_and(|number| number > 0)
     };
-    let is_timed = experiment.base.contains_key(DURATION) && !WORK.iter().any(works);
+    experiment.base.contains_key(DURATION) && !WORK.iter().any(works)
+}
+
+/// The metrics that may differ: that of the experiment, rates, and other goals.
+fn metrics(experiment: &Experiment) -> Vec<String> {
+    let is_timed = is_timed(experiment);
     let secondary = experiment.secondary_metrics.iter();
     let rates = secondary.filter(|it| higher_is_better(it)).cloned();
     let goals = GOALS

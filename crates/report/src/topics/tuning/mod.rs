@@ -253,12 +253,12 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
         figures::count(tuning.configurations as usize)
     );
     let metric = subject.metric();
-    let line = |name: &str, of: fn(&SearchStep) -> f64| Line {
+    let line = |name: &str, of: fn(&SearchStep) -> Option<f64>| Line {
         label: name.to_owned(),
         points: tuning
             .steps
             .iter()
-            .map(|step| point(name, step, of(step), metric))
+            .filter_map(|step| Some(point(name, step, of(step)?, metric)))
             .collect(),
         bend: None,
     };
@@ -266,8 +266,8 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
         metric: metric.to_owned(),
         factor: "trials".to_owned(),
         lines: vec![
-            line("best of the block", |step| step.best),
-            line("median of the block", |step| step.median),
+            line("best of the block", |step| Some(step.best)),
+            line("median of the block", |step| Some(step.median)),
             line("current settings", |step| step.current),
         ],
     });
