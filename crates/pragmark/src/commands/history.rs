@@ -7,6 +7,7 @@ use lab::history::{History, Run};
 use super::{compare, digests};
 use crate::cli::HistoryArgs;
 use crate::failure::{Exit, Failure};
+use crate::library::RUNS;
 
 /// The file by which the folder of a run is known.
 const PLAN: &str = "run.json";
@@ -61,13 +62,22 @@ pub(super) fn runs_below(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 fn below(folders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<PathBuf>, Failure> {
     let mut all = Vec::new();
     for folder in folders {
-        add(folder, DEPTH, &mut all).map_err(|error| {
-            Failure::unusable(format!("cannot read {}: {error}", folder.display()))
-                .hint("name a folder with runs")
-        })?;
+        add(folder, DEPTH, &mut all).map_err(|error| unreadable(folder, &error))?;
     }
     let wanted = all.into_iter().filter(|(kind, _)| kinds.contains(kind));
     Ok(wanted.map(|(_, path)| path).collect())
+}
+
+/// Whoever has not made a run yet learns how; whoever named another folder, that it is the wrong one.
+fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {
+    let is_default = folder == Path::new(RUNS) && error.kind() == std::io::ErrorKind::NotFound;
+    if is_default {
+        return Failure::unusable(format!("there is no folder {RUNS} in this directory")).hint(
+            "`pragmark run` and `pragmark measure` make it; or name another folder with runs",
+        );
+    }
+    Failure::unusable(format!("cannot read {}: {error}", folder.display()))
+        .hint("name a folder with runs")
 }
 
 /// Adds what is below a folder.

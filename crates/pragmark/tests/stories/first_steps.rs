@@ -82,7 +82,7 @@ fn runs_are_listed_the_latest_first_with_question_answer_age_and_size() {
     laboratory
         .pragmark(&["runs"])
         .exits(3)
-        .complains(&["pragmark-runs"]);
+        .complains(&["no folder pragmark-runs", "`pragmark run`"]);
     let laboratory = with_runs(&["a", "b"]);
     date(&laboratory, "b", "2026-01-01T00:00:00.000Z");
     let list = laboratory.pragmark(&["runs"]).exits(0).says(&[
