@@ -21,6 +21,8 @@ mod calendar;
 mod column;
 mod decimal;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::{c_char, c_int};
 
