@@ -27,8 +27,11 @@
 //! # Ok::<(), pragmark_engine::EngineError>(())
 //! ```
 
-#[cfg(not(unix))]
-compile_error!("pragmark loads SQLite through the POSIX dynamic loader; only Unix is supported");
+#[cfg(all(target_os = "linux", target_feature = "crt-static"))]
+compile_error!(
+    "a static program cannot load SQLite libraries; compile pragmark for a target that links the C library \
+     dynamically, such as x86_64-unknown-linux-gnu"
+);
 
 mod array;
 pub mod build;

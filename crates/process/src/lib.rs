@@ -9,6 +9,10 @@
 //! handler for `SIGCHLD`, and those that wrap process groups add neither limits nor captured output, so
 //! this crate uses only the standard library and `rustix`.
 
+// Here, because all crates that need Unix depend on this one, except `recorder`.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("pragmark supports Linux only; it compiles for macOS, too, but for no other system");
+
 mod captured;
 mod tail;
 
