@@ -2,7 +2,7 @@
 
     python3 benchmarks/tuning_grid.py PRAGMARK FOLDER TIME -- WORKLOAD [options of tune]
 
-`tune` searches for TIME; settings given with `--set` make the space small. Then all combinations that the search could
+`tune` searches for TIME, unless FOLDER has such a search; settings given with `--set` make the space small. Then all combinations that the search could
 have tried are measured against the recommendation, in rounds for TIME again. The best combination is chosen by one half of
 the rounds and compared by the other half, since the best of many is fast by luck as well.
 """
@@ -27,12 +27,13 @@ def main():
     folder = pathlib.Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     search, grid = folder / "search", folder / "grid"
-    run(program, "tune", *options, "--time-limit", time, "--out", search, "--plain")
+    if not (search / "tuned.toml").exists():
+        run(program, "tune", *options, "--time-limit", time, "--out", search, "--plain")
     plan = json.loads((search / "run.json").read_text())
     space = plan["experiments"][0]["tuning"]["space"]
     experiment = tomllib.loads((search / "tuned.toml").read_text())
-    recommended = recommendation(experiment)
     combinations = admissible(space)
+    recommended = whole(recommendation(experiment), combinations)
     print(f"{len(combinations)} combinations; recommended: {recommended}", flush=True)
     if len(combinations) > MOST:
         sys.exit(f"too many for a grid ({MOST}): give settings with --set")
@@ -67,12 +68,18 @@ def admissible(space):
         settings = {}
         for factor, level in zip(factors, levels):
             gate = factor.get("gate")
-            is_open = gate is None or levels[gate["factor"]] in gate["levels"]
-            if is_open and not (factor.get("unset") and level == 0):
+            # A variant that leaves out a setting would get the recommendation's.
+            if gate is None or levels[gate["factor"]] in gate["levels"]:
                 settings[factor["name"]] = factor["levels"][level]
         if settings not in seen:
             seen.append(settings)
     return seen
+
+
+def whole(recommended, combinations):
+    """The combination that a recommendation means, which does not name settings that stay as they are."""
+    named = [it for it in combinations if recommended.items() <= it.items()]
+    return named[0]
 
 
 def toml(value):
