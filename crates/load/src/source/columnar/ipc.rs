@@ -22,6 +22,8 @@ const TAIL: usize = 10;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The uncompressed length that stands before each compressed buffer.
 const PREFIX: usize = 8;
+/// How many bytes one byte can become: with ZSTD, a block of 4 bytes repeats one byte 128 KiB long. LZ4 stays below 256.
+const MOST_FROM_ONE_BYTE: usize = 128 * 1024 / 4;
 
 /// The batches of a file.
 pub(super) struct Batches {
@@ -136,8 +138,8 @@ fn schema_of(footer: &Footer<'_>) -> Result<SchemaRef, ArrowError> {
     Ok(Arc::new(fb_to_schema(schema)))
 }
 
-/// Refuses a block with a compressed buffer that says it becomes more than memory can hold, for which
-/// the library would ask.
+/// Refuses a block with a compressed buffer that says it becomes more than it can, or than memory can hold: the library
+/// would ask for as much.
 fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowError> {
     let begin = if block.starts_with(&CONTINUATION) {
         8
@@ -162,19 +164,31 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
     let body = &block[metadata..];
     for buffer in batch.buffers().into_iter().flatten() {
         let begin = usize::try_from(buffer.offset()).unwrap_or(usize::MAX);
-        let Some(&prefix) = body.get(begin..).and_then(<[u8]>::first_chunk::<PREFIX>) else {
+        let bytes = body.get(begin..).unwrap_or_default();
+        let Some(&prefix) = bytes.first_chunk::<PREFIX>() else {
             // Empty buffers have no prefix; others are the library's to refuse.
             continue;
         };
+        let compressed = usize::try_from(buffer.length()).unwrap_or(0);
         // Negative means not compressed.
         if let Ok(length) = usize::try_from(i64::from_le_bytes(prefix))
-            && buffer.length() > 0
-            && Vec::<u8>::new().try_reserve_exact(length).is_err()
+            && compressed > 0
         {
-            return Err(damaged(
-                "a compressed column claims to be longer than memory",
-            ));
+            check_length(length, compressed.min(bytes.len()))?;
         }
+    }
+    Ok(())
+}
+
+/// Refuses what so many compressed bytes cannot become, without asking for its memory, and what memory cannot hold.
+fn check_length(length: usize, compressed: usize) -> Result<(), ArrowError> {
+    if length > compressed.saturating_mul(MOST_FROM_ONE_BYTE) {
+        return Err(damaged(
+            "a compressed column claims to be longer than it can be",
+        ));
+    }
+    if Vec::<u8>::new().try_reserve_exact(length).is_err() {
+        return Err(damaged("a compressed column is longer than memory"));
     }
     Ok(())
 }
@@ -198,14 +212,19 @@ mod tests {
 
     fn written(compression: Option<CompressionType>) -> Vec<u8> {
         let batch = batch();
+        file_of(&[batch.clone(), batch.slice(10, 20)], compression)
+    }
+
+    fn file_of(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
         let options = IpcWriteOptions::default()
             .try_with_compression(compression)
             .unwrap();
         let mut bytes = Vec::new();
-        let mut writer =
-            FileWriter::try_new_with_options(&mut bytes, &batch.schema(), options).unwrap();
-        writer.write(&batch).unwrap();
-        writer.write(&batch.slice(10, 20)).unwrap();
+        let schema = batches[0].schema();
+        let mut writer = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
+        for batch in batches {
+            writer.write(batch).unwrap();
+        }
         writer.finish().unwrap();
         drop(writer);
         bytes
@@ -215,9 +234,7 @@ mod tests {
         use std::io::Write;
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        let (batches, schema) = Batches::open(file, bytes.len() as u64)?;
-        assert_eq!(schema, batch().schema());
-        batches.collect()
+        Batches::open(file, bytes.len() as u64)?.0.collect()
     }
 
     #[test]
@@ -275,8 +292,21 @@ mod tests {
             .windows(PREFIX)
             .position(|bytes| bytes == length)
             .unwrap();
-        bytes[at + 6] = 0x7f;
-        let error = read(&bytes).unwrap_err().to_string();
-        assert!(error.contains("longer than memory"), "{error}");
+        for claim in [1 << 30, 0x7f << 48] {
+            bytes[at..at + PREFIX].copy_from_slice(&i64::to_le_bytes(claim));
+            let error = read(&bytes).unwrap_err().to_string();
+            assert!(error.contains("longer than it can be"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_column_may_be_as_short_compressed_as_its_method_allows() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a".repeat(4 << 20)]));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        for compression in [CompressionType::ZSTD, CompressionType::LZ4_FRAME] {
+            let bytes = file_of(std::slice::from_ref(&batch), Some(compression));
+            let read = read(&bytes).unwrap();
+            assert_eq!(read, std::slice::from_ref(&batch), "{compression:?}");
+        }
     }
 }
