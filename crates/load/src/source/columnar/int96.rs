@@ -9,11 +9,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::basic::Type;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{Int96, Int96Type};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::metadata::ParquetMetaData;
 
+use super::pages;
 use crate::error::LoadError;
 
 /// The Julian day of 1970-01-01.
@@ -46,7 +47,8 @@ pub(super) fn schema(
         {
             continue;
         }
-        let needs = Needs::of(file, leaf).map_err(|error| LoadError::form(name, error))?;
+        let needs = Needs::of(file, metadata.metadata(), leaf)
+            .map_err(|error| LoadError::form(name, error))?;
         if !needs.years {
             continue;
         }
@@ -86,12 +88,12 @@ struct Needs {
 
 impl Needs {
     /// What all values of a column of the file need.
-    fn of(file: &File, leaf: usize) -> Result<Needs, ParquetError> {
-        let reader = SerializedFileReader::new(file.try_clone()?)?;
-        let mut needs = Needs::default();
-        for group in 0..reader.num_row_groups() {
-            let group = reader.get_row_group(group)?;
-            if let ColumnReader::Int96ColumnReader(column) = group.get_column_reader(leaf)? {
+    fn of(file: &File, metadata: &ParquetMetaData, leaf: usize) -> Result<Needs, ParquetError> {
+        let (file, mut needs) = (Arc::new(file.try_clone()?), Needs::default());
+        for group in metadata.row_groups() {
+            let column = group.column(leaf).column_descr_ptr();
+            let pages = pages::pages(&file, group, leaf)?;
+            if let ColumnReader::Int96ColumnReader(column) = get_column_reader(column, pages) {
                 needs.see_all(column)?;
             }
         }

@@ -2,6 +2,7 @@
 
 mod int96;
 mod ipc;
+mod pages;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,9 +13,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
 use super::arrow::columns_of;
 use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
@@ -98,30 +97,26 @@ fn parquet(
     let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(unusable)?;
     let roots = roots(&name, metadata.schema(), decimals, only)?;
     let metadata = with_all_years(&name, &file, metadata, &roots)?;
-    let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-    let rows = builder.metadata().file_metadata().num_rows();
+    let of_file = metadata.metadata();
     // A negative number is damage, which reading will find.
-    let rows = u64::try_from(rows).unwrap_or(0);
-    let mut schema = Arc::clone(builder.schema());
+    let rows = u64::try_from(of_file.file_metadata().num_rows()).unwrap_or(0);
+    let (mut columns, mut schema) = (ProjectionMask::all(), Arc::clone(metadata.schema()));
     if !only.is_empty() {
         // Not by names, in which the library takes a dot for the way into a nested column.
-        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
-        builder = builder.with_projection(mask);
+        columns = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
         schema = Arc::new(
             schema
                 .project(&roots)
                 .map_err(|error| LoadError::form(&name, error))?,
         );
     }
-    let groups = builder.metadata().row_groups().iter();
+    let groups = of_file.row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
     // According to the file, which is too few where values are repeated.
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let rows_of_file = usize::try_from(rows).unwrap_or(usize::MAX);
-    let reader = builder
-        .with_batch_size(rows_at_a_time(rows_of_file, bytes))
-        .build()
-        .map_err(unusable)?;
+    let at_a_time = rows_at_a_time(rows_of_file, bytes);
+    let reader = pages::batches(file, &metadata, columns, at_a_time).map_err(unusable)?;
     let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
     Ok(ColumnarSource::new(
         name,
