@@ -1,7 +1,8 @@
 //! What a database holds, as one number: equal for equal rows, however they are stored.
 
 use engine::{Connection, EngineError, Value};
-use xxhash_rust::xxh3::Xxh3;
+use std::hash::Hasher;
+use twox_hash::XxHash3_64;
 
 /// The content of one database: its schema, every row of its tables, and the two numbers of the header that are the
 /// application's: `user_version` and `application_id`.
@@ -14,7 +15,7 @@ pub struct Content(pub u64);
 impl Content {
     /// The content of a database without tables, or of none at all.
     pub fn empty() -> Content {
-        Content(Xxh3::new().digest())
+        Content(XxHash3_64::new().finish())
     }
 
     /// Reads the content of the attached database called `schema`.
@@ -22,7 +23,7 @@ impl Content {
     /// # Errors
     /// SQLite's: the database is damaged.
     pub fn read(connection: &Connection, schema: &str) -> Result<Content, EngineError> {
-        let mut hash = Xxh3::new();
+        let mut hash = XxHash3_64::new();
         let mut tables = Vec::new();
         // The name `sqlite_schema` is as young as SQLite 3.33.
         let objects = format!(
@@ -55,11 +56,11 @@ impl Content {
                 for column in 0..row.column_count() {
                     add(&mut hash, &row.column_value(column));
                 }
-                hash.update(b"row");
+                hash.write(b"row");
                 Ok(())
             })?;
         }
-        Ok(Content(hash.digest()))
+        Ok(Content(hash.finish()))
     }
 }
 
@@ -71,7 +72,7 @@ fn is_virtual(sql: &str) -> bool {
         .is_some_and(|word| word.eq_ignore_ascii_case("virtual"))
 }
 
-fn add(hash: &mut Xxh3, value: &Value) {
+fn add(hash: &mut XxHash3_64, value: &Value) {
     let (mark, bytes): (u8, &[u8]) = match value {
         Value::Null => (0, &[]),
         Value::Integer(value) => (1, &value.to_le_bytes()),
@@ -79,7 +80,7 @@ fn add(hash: &mut Xxh3, value: &Value) {
         Value::Text(text) => (3, text.as_bytes()),
         Value::Blob(bytes) => (4, bytes),
     };
-    hash.update(&[mark]);
-    hash.update(&(bytes.len() as u64).to_le_bytes());
-    hash.update(bytes);
+    hash.write(&[mark]);
+    hash.write(&(bytes.len() as u64).to_le_bytes());
+    hash.write(bytes);
 }

@@ -11,7 +11,7 @@ use crate::sandbox::{Problem, Recovered, Sandbox};
 use crate::trace::{File, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_128;
 
 /// What is wrong with a crash image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -205,12 +205,12 @@ pub(crate) fn is_of(database: &str, file: &str) -> bool {
 
 /// A hash of files with their names.
 pub fn hash(files: &[File]) -> u128 {
-    let mut hash = Xxh3::new();
+    let mut hashed = Vec::new();
     for (name, bytes) in files {
-        hash.update(name.as_bytes());
-        hash.update(&bytes.digest().to_le_bytes());
+        hashed.extend(name.as_bytes());
+        hashed.extend(bytes.digest().to_le_bytes());
     }
-    hash.digest128()
+    XxHash3_128::oneshot(&hashed)
 }
 
 /// The latest commit that left just this, or by database where they are not at the same one.

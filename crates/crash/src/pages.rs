@@ -9,8 +9,9 @@
 use crate::content::Content;
 use engine::vfs::{BLOCK, Bytes};
 use std::collections::{BTreeMap, HashSet};
+use std::hash::Hasher;
 use std::ops::Range;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 /// The bytes of the header that say nothing of the content: journal mode, change counter, size, and the counter for
 /// which the size is valid, with the version of SQLite that wrote it.
@@ -24,24 +25,24 @@ pub(crate) fn content(bytes: &Bytes) -> Content {
     if bytes.is_empty() {
         return Content::empty();
     }
-    let mut hash = Xxh3::new();
+    let mut hash = XxHash3_64::new();
     let file = Pages::of(bytes);
     let first = first_block(bytes);
     if file.count <= 1 && is_blank(&first) {
         return Content::empty();
     }
-    hash.update(&file.count.to_le_bytes());
-    hash.update(&[u8::from(file.count * file.size > bytes.len() as u64)]);
-    hash.update(&file.without_unused(0, &first, &bytes.block_of_base(0)));
+    hash.write(&file.count.to_le_bytes());
+    hash.write(&[u8::from(file.count * file.size > bytes.len() as u64)]);
+    hash.write(&file.without_unused(0, &first, &bytes.block_of_base(0)));
     for block in bytes.changed().skip_while(|block| block.number == 0) {
         let before = bytes.block_of_base(block.number);
         let kept = file.without_unused(block.number, block.bytes, &before);
         if kept != before[..kept.len()] {
-            hash.update(&block.number.to_le_bytes());
-            hash.update(&kept);
+            hash.write(&block.number.to_le_bytes());
+            hash.write(&kept);
         }
     }
-    Content(hash.digest())
+    Content(hash.finish())
 }
 
 /// The first block without what is no content.

@@ -12,7 +12,7 @@ use engine::vfs::{Bytes, Call, MemoryOptions, MemoryVfs, RecordingVfs};
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use std::path::Path;
 use std::sync::Arc;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_128;
 
 /// The most instructions that a statement may take on a recovered database.
 pub(crate) const STEPS: u32 = 5_000_000;
@@ -252,15 +252,15 @@ impl Sandbox {
 
     /// A hash of what is left of a database, its journal and its log.
     pub fn fingerprint(&self, database: &str) -> u128 {
-        let mut hash = Xxh3::new();
+        let mut hashed = Vec::new();
         for suffix in ["", "-journal", "-wal"] {
             let name = format!("{database}{suffix}");
             self.memory.with_file(&name, |bytes| {
-                hash.update(suffix.as_bytes());
-                hash.update(&bytes.digest().to_le_bytes());
+                hashed.extend(suffix.as_bytes());
+                hashed.extend(bytes.digest().to_le_bytes());
             });
         }
-        hash.digest128()
+        XxHash3_128::oneshot(&hashed)
     }
 
     fn connection(&mut self) -> Result<Connection, CrashError> {

@@ -146,13 +146,19 @@ mod tests {
             ..Tally::default()
         };
         let said = |tally: &Tally| tally.losses().to_string();
-        assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
+        assert_eq!(
+            said(&tally),
+            "loses no acknowledged transaction in 90 images"
+        );
         tally.split_unpromised = 4;
         tally.count(&Violation::Split {
             databases: Vec::new(),
             latest: Vec::new(),
         });
-        assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
+        assert_eq!(
+            said(&tally),
+            "loses no acknowledged transaction in 90 images"
+        );
         tally.ordinary = counts(90, 1, 7, 2);
         assert_eq!(said(&tally), "can corrupt (1 of 90 images)");
     }

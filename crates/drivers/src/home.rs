@@ -4,13 +4,14 @@
 //! half of one. Its name holds a hash of the sources, so that a newer pragmark installs anew.
 
 use std::fs;
+use std::hash::Hasher;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use engine::build::Cache;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 use crate::command::{self, fill};
 use crate::error::{Context, DriverError};
@@ -55,13 +56,13 @@ impl Home {
     /// # Errors
     /// When its sources cannot be read.
     pub(crate) fn of(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
-        let mut hash = Xxh3::new();
+        let mut hash = XxHash3_64::new();
         for (path, bytes) in manifest.source.files()? {
-            hash.update(path.as_os_str().as_encoded_bytes());
-            hash.update(&(bytes.len() as u64).to_le_bytes());
-            hash.update(&bytes);
+            hash.write(path.as_os_str().as_encoded_bytes());
+            hash.write(&(bytes.len() as u64).to_le_bytes());
+            hash.write(&bytes);
         }
-        let name = format!("{}-{:016x}", manifest.name, hash.digest());
+        let name = format!("{}-{:016x}", manifest.name, hash.finish());
         Ok(self.root()?.join(name))
     }
 

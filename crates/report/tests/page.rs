@@ -386,7 +386,7 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
         assert!(journal.contains(&title), "{}", binding.title());
     }
     for rung in [
-        "To lose nothing acknowledged",
+        "To lose no acknowledged transaction",
         "If a power cut may take recent transactions",
     ] {
         assert!(journal.contains(rung), "{rung}");
@@ -414,7 +414,7 @@ fn settings_of_a_safer_rung_say_why_they_are_printed_for_a_riskier_one() {
     let why = "No variant that may lose more is chosen before it.";
     ladder.rungs.retain(|rung| rung.may_lose != MayLose::Recent);
     let safer = printed(&analysis);
-    assert!(safer.contains("To lose nothing acknowledged") && safer.contains(why));
+    assert!(safer.contains("To lose no acknowledged transaction") && safer.contains(why));
     assert!(!printed(made_up::analysis()).contains(why));
 }
 

@@ -1,7 +1,7 @@
 //! What is in the tables of a database: rows and a checksum of each table, by which two databases are compared.
 
 use engine::{Connection, EngineError, Statement, ValueRef};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// What is in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn content(connection: &Connection, sql: &str) -> Result<Content, EngineError> {
     let rows = connection.for_each_row(sql, |row| {
         bytes.clear();
         write_row(row, &mut bytes)?;
-        sum = sum.wrapping_add(xxh3_128(&bytes));
+        sum = sum.wrapping_add(XxHash3_128::oneshot(&bytes));
         Ok(())
     })?;
     Ok(Content {

@@ -58,7 +58,7 @@ impl Loss {
     /// What is lost, in words.
     pub fn words(self) -> &'static str {
         match self {
-            Loss::Nothing => "nothing acknowledged",
+            Loss::Nothing => "no acknowledged transaction",
             Loss::LastTransaction => "at most the last transaction",
             Loss::RecentTransactions => "recent transactions",
             Loss::Corruption => "can corrupt",
@@ -139,7 +139,7 @@ impl Counts {
         };
         let shown = format!("{} of {images}", count(self.damaged()));
         match self.loss() {
-            Loss::Nothing => format!("loses nothing acknowledged in {images}"),
+            Loss::Nothing => format!("loses no acknowledged transaction in {images}"),
             Loss::LastTransaction => {
                 format!("can lose the last transaction ({shown}, none corrupt)")
             }

@@ -51,8 +51,14 @@ fn class(process: Loss, power: Loss) -> Class {
 #[test]
 fn losses_are_worded_as_what_the_images_show() {
     let said = |counts: Counts| Losses::of(counts).to_string();
-    assert_eq!(said(clean(12)), "loses nothing acknowledged in 12 images");
-    assert_eq!(said(clean(1)), "loses nothing acknowledged in 1 image");
+    assert_eq!(
+        said(clean(12)),
+        "loses no acknowledged transaction in 12 images"
+    );
+    assert_eq!(
+        said(clean(1)),
+        "loses no acknowledged transaction in 1 image"
+    );
     assert_eq!(
         said(losing(2, 12, 1)),
         "can lose the last transaction (2 of 12 images, none corrupt)"
@@ -75,7 +81,7 @@ fn a_tier_says_what_each_accident_takes() {
     assert_eq!(safety.tier.power, Losses::of(losing(5, 110, 5)));
     assert_eq!(
         safety.tier.to_string(),
-        "process dies: loses nothing acknowledged in 100 images; power cut: can lose recent \
+        "process dies: loses no acknowledged transaction in 100 images; power cut: can lose recent \
          transactions (5 of 110 images, up to 5 in the test, none corrupt)"
     );
     assert_eq!(safety.beyond, None);

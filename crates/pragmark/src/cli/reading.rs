@@ -119,7 +119,7 @@ pub struct SettingsArgs {
 pub enum AcceptedLoss {
     /// No acknowledged transaction.
     Nothing,
-    /// Recent transactions, but never the database.
+    /// Recent transactions; no corruption was seen in ordinary commits.
     Recent,
 }
 

@@ -34,7 +34,7 @@ fn every_command_of_the_first_page_works_in_its_order() {
     assert!(settings.contains("journal_mode=wal"), "{settings}");
     assert!(
         // What is recommended depends on the figures; the ladder is printed in any case.
-        pasted.contains("execute") || pasted.contains("To lose nothing acknowledged"),
+        pasted.contains("execute") || pasted.contains("To lose no acknowledged transaction"),
         "{pasted}"
     );
     assert!(

@@ -207,7 +207,7 @@ fn loses(
             Accident::Power => "In a power cut it",
         };
         let loses = match class.loss(accident) {
-            Some(Loss::Nothing) => "loses nothing acknowledged",
+            Some(Loss::Nothing) => "loses no acknowledged transaction",
             Some(Loss::LastTransaction) => "can lose the last transaction",
             Some(Loss::RecentTransactions) => "can lose recent transactions",
             Some(Loss::Corruption) => "can corrupt the database",

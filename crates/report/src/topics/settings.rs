@@ -281,7 +281,7 @@ fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sent
 fn accepted_words(may_lose: MayLose) -> &'static str {
     match may_lose {
         MayLose::Unchanged => "With the safety of the baseline",
-        MayLose::Nothing => "To lose nothing acknowledged",
+        MayLose::Nothing => "To lose no acknowledged transaction",
         MayLose::Recent => "If a power cut may take recent transactions",
         MayLose::Anything => "The fastest of all, whatever it loses",
     }

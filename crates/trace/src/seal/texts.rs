@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use recorder::read::{Chunk, Record, Text, Value};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 use crate::normalised;
 use crate::order::{Classes, with_classes};
@@ -89,7 +89,10 @@ impl Texts {
 
     fn number(&mut self, sql: &[u8], readonly: bool) -> i64 {
         let next = self.numbers.len() as i64 + 1;
-        let number = *self.numbers.entry(xxh3_128(sql)).or_insert(next);
+        let number = *self
+            .numbers
+            .entry(XxHash3_128::oneshot(sql))
+            .or_insert(next);
         if number == next {
             let sql = String::from_utf8_lossy(sql).into_owned();
             self.new.push((number, Statement { sql, readonly }));
@@ -113,7 +116,7 @@ impl Texts {
         let next = self.normalised.len() as i64 + 1;
         let number = *self
             .normalised
-            .entry(xxh3_128(form.as_bytes()))
+            .entry(XxHash3_128::oneshot(form.as_bytes()))
             .or_insert(next);
         (number, (number == next).then_some(form))
     }

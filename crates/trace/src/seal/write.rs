@@ -10,7 +10,7 @@ use std::sync::Arc;
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Value};
 use recorder::Folder;
 use recorder::read::{Ended, Recording, Values, Where};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 use super::Sealed;
 use super::json::{self, Store};
@@ -86,7 +86,7 @@ impl Store for Blobs<'_, '_> {
     type Error = EngineError;
 
     fn store(&mut self, bytes: &[u8], is_text: bool) -> Result<i64, EngineError> {
-        let hash = xxh3_128(bytes) ^ u128::from(is_text);
+        let hash = XxHash3_128::oneshot(bytes) ^ u128::from(is_text);
         if let Some(id) = self.0.blobs.borrow().get(&hash) {
             return Ok(*id);
         }

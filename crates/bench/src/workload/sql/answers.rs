@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::{Connection, Statement, Value};
 use lab::trial::Answer;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 use super::client::{Client, Job};
 use super::job;
@@ -49,7 +49,7 @@ impl Tally {
 
     /// Adds the row on which a statement stands.
     pub(in crate::workload) fn row(&mut self, statement: &Statement<'_, '_>) {
-        let mut hasher = Xxh3::new();
+        let mut hashed = Vec::new();
         for column in 0..statement.column_count() {
             let (kind, bytes) = match statement.column_value(column) {
                 Value::Null => (0, Vec::new()),
@@ -58,12 +58,12 @@ impl Tally {
                 Value::Text(text) => (3, text.into_bytes()),
                 Value::Blob(bytes) => (4, bytes),
             };
-            hasher.update(&[kind]);
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(&bytes);
+            hashed.push(kind);
+            hashed.extend((bytes.len() as u64).to_le_bytes());
+            hashed.extend(bytes);
         }
         self.rows += 1;
-        self.sum = self.sum.wrapping_add(hasher.digest());
+        self.sum = self.sum.wrapping_add(XxHash3_64::oneshot(&hashed));
     }
 
     pub(in crate::workload) fn answer(self) -> Answer {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::Value;
 use trace::{Bound, Call, Values};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 use super::{Input, Reel, Tape, TapeIndex, Writer, put, put_signed};
 use crate::error::TrialError;
@@ -173,7 +173,7 @@ impl Recorded {
             out.extend_from_slice(bytes);
             return Ok(());
         }
-        let hash = xxh3_128(bytes);
+        let hash = XxHash3_128::oneshot(bytes);
         let offset = match self.long.get(&hash) {
             Some(offset) => *offset,
             None => self.writer.store(bytes)?,

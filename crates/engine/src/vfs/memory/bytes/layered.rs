@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::{BLOCK, Block, Changed};
 
@@ -182,9 +182,9 @@ impl Layered {
     fn set(&mut self, number: u64, bytes: Block) {
         let before = match self.blocks.get(&number) {
             Some(block) => block.before,
-            None => xxh3_64(&self.base.block(number)),
+            None => XxHash3_64::oneshot(&self.base.block(number)),
         };
-        let hash = xxh3_64(&bytes);
+        let hash = XxHash3_64::oneshot(&bytes);
         let block = Own {
             bytes,
             hash,

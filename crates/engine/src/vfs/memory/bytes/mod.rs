@@ -11,7 +11,7 @@ use std::io;
 pub use self::layered::Base;
 use self::layered::Layered;
 use std::sync::Arc;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// The size of a block in bytes.
 pub const BLOCK: usize = 4096;
@@ -134,7 +134,7 @@ impl Bytes {
                         .map(|(number, bytes)| Changed {
                             number,
                             bytes,
-                            hash: xxh3_64(bytes),
+                            hash: XxHash3_64::oneshot(bytes),
                         }),
                 )
             }
@@ -161,16 +161,15 @@ impl Bytes {
     /// A hash: equal for equal bytes over the same base.
     pub fn digest(&self) -> u128 {
         let layered = match self {
-            Bytes::Own(bytes) => return xxh3_128(bytes),
+            Bytes::Own(bytes) => return XxHash3_128::oneshot(bytes),
             Bytes::Over(layered) => layered,
         };
-        let mut hash = Xxh3::new();
-        hash.update(&layered.len().to_le_bytes());
+        let mut hashed = layered.len().to_le_bytes().to_vec();
         for block in layered.changed() {
-            hash.update(&block.number.to_le_bytes());
-            hash.update(&block.hash.to_le_bytes());
+            hashed.extend(block.number.to_le_bytes());
+            hashed.extend(block.hash.to_le_bytes());
         }
-        hash.digest128()
+        XxHash3_128::oneshot(&hashed)
     }
 
     /// Writes all bytes.
