@@ -23,7 +23,7 @@ fn every_command_of_the_first_page_works_in_its_order() {
             .env("PRAGMARK_CACHE", laboratory.path().join("cache"));
         printed.push(answer_of(&mut shell).exits(0).stdout());
     }
-    let [_, query, index, settings, pasted, runs] = &printed[..] else {
+    let [_, query, index, write, pasted, runs] = &printed[..] else {
         panic!("another number of steps: {printed:?}");
     };
     assert!(query.contains("SCAN people"), "{query}");
@@ -31,14 +31,14 @@ fn every_command_of_the_first_page_works_in_its_order() {
         index.contains("indexed.db") && index.contains("USING INDEX"),
         "{index}"
     );
-    assert!(settings.contains("journal_mode=wal"), "{settings}");
+    assert!(write.contains("journal_mode=wal"), "{write}");
     assert!(
         // What is recommended depends on the figures; the ladder is printed in any case.
         pasted.contains("execute") || pasted.contains("To lose no acknowledged transaction"),
         "{pasted}"
     );
     assert!(
-        runs.contains("./query") && runs.contains("./settings"),
+        runs.contains("./query") && runs.contains("./write"),
         "{runs}"
     );
     assert!(laboratory.left_over().is_empty());
