@@ -47,13 +47,25 @@ impl Candidate {
     /// The index as a change of the application; its size is that on the copy.
     fn advice(&self, bytes: i64) -> Advice {
         let create = self.create(&self.name());
-        let mib = bytes as f64 / (1024.0 * 1024.0);
         let columns = self.columns.join(", ");
         Advice {
-            change: format!("an index on {}({columns}) of {mib:.1} MiB", self.table),
+            change: format!(
+                "an index on {}({columns}) of {}",
+                self.table,
+                in_words(bytes)
+            ),
             settings: [("schema_change".to_owned(), Level::Text(create.clone()))].into(),
             sql: Some(format!("{create};")),
         }
+    }
+}
+
+/// A size in words.
+fn in_words(bytes: i64) -> String {
+    let kib = bytes as f64 / 1024.0;
+    match kib < 1024.0 {
+        true => format!("{kib:.0} KiB"),
+        false => format!("{:.1} MiB", kib / 1024.0),
     }
 }
 
@@ -293,7 +305,7 @@ mod tests {
             sql(&found)[0].contains("ON \"orders\"(\"user\""),
             "{found:?}"
         );
-        assert!(found[0].change.contains("MiB"));
+        assert!(found[0].change.contains("iB"));
         let ordered = advice(
             "",
             &["SELECT note FROM orders WHERE user = ? ORDER BY day LIMIT 5"],

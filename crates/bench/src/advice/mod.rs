@@ -45,7 +45,8 @@ fn is_free(ground: &Ground<'_>, name: &str) -> bool {
 
 fn groups() -> Vec<Advice> {
     let group = |executions: i64| {
-        let change = format!("{executions} executions in one transaction");
+        let change =
+            format!("{executions} executions in one transaction, which a crash takes together");
         advice_of(change, "group", executions.into())
     };
     GROUPS.map(group).into()

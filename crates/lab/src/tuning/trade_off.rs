@@ -6,7 +6,7 @@ use super::limits::Confirmed;
 use crate::experiment::Experiment;
 use crate::level::{Level, distinct};
 use crate::metric::higher_is_better;
-use crate::stats::{Interval, mean, median, student_interval};
+use crate::stats::{Estimate, Interval, mean, median};
 
 /// The metrics that a search may improve, besides that of the experiment, and whether they are those of a whole trial: of
 /// trials that last a fixed time, such a figure grows with the work done.
@@ -190,10 +190,12 @@ fn figure(part: &Confirmed, metric: &str, pair: [&String; 2]) -> Option<Compromi
     let logs = pairs.map(|(own, current)| sign * (own / current).ln());
     let logs: Vec<f64> = logs.filter(|it| it.is_finite()).collect();
     let own: Vec<f64> = part.figures(metric, pair[0]).collect();
+    // As the gain of what is recommended, so that one page has one figure for it.
+    let estimate = Estimate::from_log_ratios(&logs, LEVEL).ok();
     Some(CompromiseFigure {
         median: median(&own)?,
-        gain: mean(&logs)?.exp(),
-        interval: (logs.len() > 1).then(|| student_interval(&logs, LEVEL).exp()),
+        gain: estimate.as_ref().map_or(mean(&logs)?.exp(), |it| it.centre),
+        interval: estimate.map(|it| it.interval),
     })
 }
 

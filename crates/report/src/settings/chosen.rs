@@ -188,6 +188,20 @@ impl Chosen {
         self.connection.iter().any(wal)
     }
 
+    /// What to know of a write-ahead log where these settings use one (<https://sqlite.org/wal.html>); lines of their own.
+    pub fn remarks_on_wal(&self) -> Vec<&'static str> {
+        let is_normal = |pragma: &Pragma| pragma.is("synchronous", "normal");
+        let order = "In this order, the journal mode changes while synchronous is still FULL, as it must: a power cut during the change \
+                     may corrupt the database otherwise.";
+        let order = self.connection.iter().any(is_normal).then_some(order);
+        let wal = "WAL is stored in the file and stays. The newest commits are in app.db-wal: back up with VACUUM INTO or SQLite's backup \
+                   interface, not by copying app.db alone, and use no network file system.";
+        match self.is_wal() {
+            true => std::iter::once(wal).chain(order).collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// How transactions begin, where that is not the default.
     pub(super) fn unusual_begin(&self) -> Option<Begin> {
         self.begin.filter(|begin| *begin != Begin::Deferred)
@@ -255,6 +269,22 @@ mod tests {
     fn settings(entries: &[(&str, Level)]) -> Settings {
         let entry = |(name, level): &(&str, Level)| ((*name).to_owned(), level.clone());
         entries.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn who_pastes_wal_reads_how_to_back_up_and_that_the_order_matters() {
+        let remarks = |journal_mode: &str, synchronous: &str| {
+            let settings = settings(&[
+                ("journal_mode", journal_mode.into()),
+                ("synchronous", synchronous.into()),
+            ]);
+            let chosen = Chosen::of(&settings, |_| true).unwrap();
+            chosen.remarks_on_wal().join(" ")
+        };
+        assert!(remarks("wal", "full").contains("back up with VACUUM INTO"));
+        assert!(!remarks("wal", "full").contains("In this order"));
+        assert!(remarks("wal", "normal").contains("while synchronous is still FULL"));
+        assert_eq!(remarks("delete", "normal"), "");
     }
 
     #[test]

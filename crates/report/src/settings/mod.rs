@@ -117,7 +117,9 @@ impl Binding {
     /// What the binding does by itself, which was not measured unless it is among the settings.
     pub fn remark(self) -> Option<&'static str> {
         match self {
-            Binding::Django => Some("Django sets foreign_keys = on itself."),
+            Binding::Django => Some(
+                "Django sets foreign_keys = on itself, and waits 5 seconds for locks unless OPTIONS has another timeout.",
+            ),
             Binding::Rails => Some(
                 "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.",
             ),

@@ -384,7 +384,7 @@ fn disturbed(experiment: &ExperimentAnalysis) -> Option<(&'static str, String)> 
         let (disturbed, blocks) = (found.disturbed, plural(found.blocks, "block", "blocks"));
         (
             "disturbed",
-            format!("other work, or that of a variant, kept the machine busy in {disturbed} of {blocks}, so none was dropped; stop other work and measure again"),
+            format!("other work, or that of a variant, kept the machine busy in {disturbed} of {blocks}: too many to drop them, so all count; stop other work and measure again"),
         )
     })
 }

@@ -102,6 +102,8 @@ fn body(advice: &Advice, binding: Option<Binding>) -> String {
             let remarks = remarks(binding, &chosen).into_iter();
             let mut lines: Vec<String> = remarks.map(|it| comment(mark, &it)).collect();
             lines.extend(once.map(|once| once_in_comments(&once, mark)));
+            let wal = chosen.remarks_on_wal().into_iter();
+            lines.extend(wal.map(|it| comment(mark, it)));
             lines.concat() + &binding.text(&chosen)
         }
         None => {
@@ -163,7 +165,8 @@ fn to_paste(chosen: &Chosen) -> Vec<Block> {
     let connections = Binding::Shell.text(chosen);
     // The first line says when.
     let each = (connections.lines().count() > 1).then(|| code("sql", connections));
-    let both: Vec<Block> = once.chain(each).collect();
+    let wal = chosen.remarks_on_wal().into_iter().map(Block::small);
+    let both: Vec<Block> = once.chain(each).chain(wal).collect();
     match both.is_empty() {
         true => both,
         false => {
@@ -226,7 +229,8 @@ fn forms(chosen: &Chosen) -> Vec<Block> {
         let then = Block::small("And on every connection:");
         once.into_iter().chain([then])
     });
-    once.chain(forms_of_bindings(chosen)).collect()
+    let wal = chosen.remarks_on_wal().into_iter().map(Block::small);
+    once.chain(forms_of_bindings(chosen)).chain(wal).collect()
 }
 
 /// What is set once for each file.

@@ -156,7 +156,7 @@ pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
             Sentence::code(name)
                 .words(" takes ")
                 .figure(figures::percent(share))
-                .words(" of the time, by executions and their medians: the figures of the whole may be mostly its own.")
+                .words(" of the time, by its executions and their median: the figures of the whole may be mostly its own.")
         });
     let sentences = differing.into_iter().map(|it| times(subject, it));
     sentences.chain(longest).collect()

@@ -6,6 +6,7 @@ use lab::tuning::Advised;
 use super::{NO_TIME, TOO_FEW, not_distinguishable};
 use crate::document::{Block, Cell, Code, Column, Row, Table};
 use crate::figures;
+use crate::words::plural;
 
 /// What changes of the application bring, which are no settings.
 pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
@@ -33,8 +34,7 @@ pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     });
     let table = Table::new("What changes of the application bring", columns, rows);
     let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
-               statements pay for a change is included. Intervals are corrected for the number of changes (Holm). A group \
-               of executions is lost as a whole in a crash.";
+               statements pay for a change is included. Intervals are corrected for the number of changes (Holm).";
     let blocks = [heading, Block::table(table), Block::small(how)];
     blocks.into_iter().chain(better_by_sql(tuning)).collect()
 }
@@ -52,10 +52,16 @@ pub(super) fn brief(tuning: &TuningAnalysis) -> Vec<Block> {
 pub(in crate::topics) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
     let is_measured = tuning.advised.iter().any(|it| it.gain.is_some());
     let otherwise = match is_measured {
-        true => "No change of the application was found to be better.",
-        false => "What changes of the application bring was not measured: no time was left.",
+        true => {
+            let tried = tuning.advised.iter().filter(|it| it.gain.is_some());
+            let tried = plural(tried.count(), "change", "changes");
+            format!("Of {tried} of the application that were tried, none was found to be better.")
+        }
+        false => {
+            "What changes of the application bring was not measured: no time was left.".to_owned()
+        }
     };
-    let otherwise = (!tuning.advised.is_empty()).then(|| otherwise.to_owned());
+    let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
     better_in_words(tuning).or(otherwise)
 }
 

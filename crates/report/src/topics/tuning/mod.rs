@@ -228,7 +228,7 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
         )
     });
     // Dozens of combinations that nobody needs to see first.
-    let title = "Never tried, because it may lose more than is accepted";
+    let title = "Never tried: it may lose more than is accepted, or what it loses is not known";
     let excluded = excluded.map(|list| Block::fold(title, vec![list]));
     let blocks: Vec<Block> = excluded.into_iter().chain(unusable).chain(idle).collect();
     vec![Block::full(blocks)]

@@ -7,7 +7,7 @@ use lab::tuning::{Compromise, CompromiseFigure};
 
 use crate::document::{Block, Cell, Chart, Column, Curve, Line, Plot, Point, Row, Sentence, Table};
 use crate::figures;
-use crate::words::{metric_axis, plural};
+use crate::words::{metric_axis, metric_heading, plural};
 
 /// Configurations of a line that is drawn.
 const DRAWN: usize = 3;
@@ -18,9 +18,12 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
     if trade_off.metrics.len() < 2 || trade_off.compromises.len() < 2 {
         return Vec::new();
     }
-    let metrics = trade_off.metrics.iter().map(Sentence::code);
+    let column = |metric: &String| Column {
+        about: Some(metric.clone()),
+        ..Column::right(metric_heading(metric))
+    };
     let columns = std::iter::once(Column::left("settings"))
-        .chain(metrics.map(Column::right))
+        .chain(trade_off.metrics.iter().map(column))
         .chain([Column::left("measured in").prose()]);
     let rows = trade_off.compromises.iter().map(|it| row(tuning, it));
     let table = Table::new(
