@@ -119,9 +119,9 @@ impl From<runner::RunError> for Failure {
             RunError::NoRun(_) => {
                 Some("use the folder that `pragmark run` printed; it contains run.json")
             }
-            RunError::Exists(_) => {
-                Some("choose another folder with --out, or continue that run with --resume")
-            }
+            RunError::Exists(_) => Some(
+                "choose another folder with --out; `pragmark run --resume FOLDER` goes on with a run",
+            ),
             RunError::Damaged { .. } => {
                 Some("put the file back as it was, or start a new run; nothing was changed")
             }

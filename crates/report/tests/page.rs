@@ -469,7 +469,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         ),
         (
             Some(1.0),
-            "No change of the application was found to be better.",
+            "1 change of the application tried, none found to be better.",
         ),
         (None, "was not measured: no time was left"),
     ] {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
 use super::values;
@@ -36,7 +36,7 @@ pub enum RunsCommand {
 
 /// Options of `runs prune`.
 #[derive(Debug, Args)]
-#[group(id = "which", required = true, multiple = true, args = ["keep", "older_than"])]
+#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["keep", "older_than"]))]
 #[command(after_help = "\
 Examples:
   pragmark runs prune --keep 10                      all but the latest ten
@@ -49,7 +49,7 @@ pub struct PruneArgs {
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
     /// Remove only runs older than this, such as 30d or 12h.
-    #[arg(long, value_name = "AGE", value_parser = values::seconds)]
+    #[arg(long, value_name = "AGE", value_parser = values::age)]
     pub older_than: Option<f64>,
     /// Only list what would be removed.
     #[arg(long)]

@@ -17,6 +17,14 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// An age in seconds, written with its unit: what is older is removed, so a bare number must not mean seconds.
+pub(super) fn age(text: &str) -> Result<f64, String> {
+    match text.chars().any(char::is_alphabetic) {
+        true => seconds(text),
+        false => Err("needs a unit, such as 30d, 12h or 90m".to_owned()),
+    }
+}
+
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=LONGEST_S).contains(&value) => Ok(value),
@@ -199,6 +207,8 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Ok(read), "{text}");
         }
+        assert_eq!(age("12h"), Ok(43_200.0));
+        assert!(age("3").is_err() && age("soon").is_err());
         for text in ["0", "-1", "0s", "soon", "nan", "inf", "1e300", ""] {
             assert!(seconds(text).is_err(), "{text}");
         }

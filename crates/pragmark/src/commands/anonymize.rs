@@ -7,6 +7,7 @@ use bench::anonymize::{Anonymized, CopiedTable, anonymize};
 use report::figures::count;
 
 use super::output;
+use super::work_folder::work_folder;
 use crate::cli::AnonymizeArgs;
 use crate::failure::{Exit, Failure};
 
@@ -22,10 +23,11 @@ pub fn execute(args: &AnonymizeArgs) -> Result<Exit, Failure> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let folder = tempfile::Builder::new()
-        .prefix(".unfinished-")
-        .tempdir_in(parent)
-        .map_err(|error| cannot(&error))?;
+    if !parent.is_dir() {
+        return Err(cannot(&"there is no such directory"));
+    }
+    // What a killed command leaves there is the original; the next one removes it.
+    let folder = work_folder(parent)?;
     let unfinished = folder.path().join("new.db");
     let done = anonymize(&args.database, &args.keep, folder.path(), &unfinished)
         .map_err(Failure::unusable)?;

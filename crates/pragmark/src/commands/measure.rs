@@ -1,7 +1,5 @@
 //! `pragmark measure`: an experiment on the user's own SQL, made from the command line.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use lab::analysis::{Analysis, VariantAnalysis};
@@ -344,18 +342,22 @@ fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Fa
             ))
         };
         let (name, levels) = vary.split_once('=').ok_or_else(form)?;
-        let levels = levels.split(',').map(|level| level_of(level.trim()));
-        add_factor(experiment, name.trim(), levels.collect());
+        let (name, values) = (name.trim(), levels.split(','));
+        let levels: Vec<Level> = values.map(|level| level_of(level.trim())).collect();
+        if levels.len() < 2 {
+            let one =
+                format!("--vary {vary} names one value, which there is nothing to compare with");
+            let hint = format!("name two or more, or set one for all variants with --set {vary}");
+            return Err(Failure::usage(one).hint(hint));
+        }
+        add_factor(experiment, name, levels);
     }
     Ok(())
 }
 
 /// Refuses a database where a file of SQL is expected.
 pub(super) fn refuse_database(file: &Path) -> Result<(), Failure> {
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    let mut start = Vec::new();
-    let read = File::open(file).and_then(|it| it.take(16).read_to_end(&mut start));
-    if read.is_err() || start != MAGIC {
+    if !super::output::is_database(file) {
         // What cannot be read is reported where it is needed.
         return Ok(());
     }

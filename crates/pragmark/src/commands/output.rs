@@ -1,7 +1,7 @@
 //! Where the answer of a command goes: a file, or standard output.
 
 use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -23,6 +23,13 @@ pub fn write(
             _ => Ok(Exit::Success),
         };
     };
+    if is_database(path) {
+        return Err(Failure::unusable(format!(
+            "{} is a SQLite database, and stays as it is",
+            path.display()
+        ))
+        .hint("choose another file with --out"));
+    }
     let is_other = path.metadata().is_ok_and(|metadata| !metadata.is_file());
     let written = match is_other {
         true => through(path, fill),
@@ -31,6 +38,18 @@ pub fn write(
     written
         .map(|()| Exit::Success)
         .map_err(|error| Failure::unusable(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Whether a file is a database, which no answer of a command replaces.
+pub(super) fn is_database(file: &Path) -> bool {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut start = Vec::new();
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    is_file
+        && File::open(file)
+            .and_then(|it| it.take(MAGIC.len() as u64).read_to_end(&mut start))
+            .is_ok()
+        && start == MAGIC
 }
 
 /// Writes into a pipe or a device, which must stay what it is.

@@ -15,6 +15,13 @@ pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
         .iter()
         .map(|one| one.experiment.as_str())
         .collect();
+    if keys.is_empty() && analysis.tuning.is_some() {
+        let folder = args.run.display();
+        return Err(Failure::unusable(format!(
+            "the search in {folder} ended before it recommended anything"
+        ))
+        .hint(format!("go on with `pragmark run --resume {folder}`")));
+    }
     if keys.is_empty() {
         return Err(Failure::unusable(format!(
             "no experiment in {} compares settings of SQLite, so it recommends none",

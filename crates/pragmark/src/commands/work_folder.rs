@@ -19,6 +19,8 @@ pub(super) fn work_folder(parent: &Path) -> Result<WorkDir, Failure> {
     let made = MADE.fetch_add(1, Ordering::Relaxed);
     let name = format!("{}-{made}", std::process::id());
     WorkDir::create(parent, &name).map_err(|error| {
-        Failure::unusable(error).hint("--dir names a directory for copies of databases")
+        Failure::unusable(error).hint(
+            "copies of databases need a directory that can be written: --dir, or that of --out",
+        )
     })
 }

@@ -125,6 +125,12 @@ fn old_runs_are_removed_and_nothing_else() {
     };
     prune(&[]).exits(2).complains(&["--keep", "--older-than"]);
     prune(&["--keep", "1"]).exits(2).complains(&["--yes"]);
+    prune(&["--yes", "."])
+        .exits(2)
+        .complains(&["--keep", "--older-than"]);
+    prune(&["--older-than", "3", "--yes"])
+        .exits(2)
+        .complains(&["needs a unit, such as 30d"]);
     prune(&["--older-than", "10d", "--keep", "9"])
         .exits(0)
         .says(&["nothing to remove"]);

@@ -178,6 +178,42 @@ fn a_database_that_changes_during_a_run_is_warned_of() {
 }
 
 #[test]
+fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
+    let (laboratory, connection) = shop(10);
+    connection.close().unwrap();
+    let before = state(&laboratory.path().join("shop"));
+    let measure = [
+        "measure",
+        "mine.sql",
+        "--db",
+        "shop/app.db",
+        "--out",
+        "run",
+        "--rounds",
+        "2",
+        "--set",
+        "transactions=5",
+    ];
+    let one = [&measure[..], &["--vary", "journal_mode=wal"]].concat();
+    laboratory
+        .pragmark(&one)
+        .exits(2)
+        .complains(&["names one value", "--set journal_mode=wal"]);
+    laboratory.pragmark(&measure).exits(0);
+    for command in [
+        &["export", "run", "--format", "json"][..],
+        &["report", "run", "--format", "html"],
+    ] {
+        let over = [command, &["--out", "shop/app.db"]].concat();
+        laboratory
+            .pragmark(&over)
+            .exits(3)
+            .complains(&["shop/app.db is a SQLite database, and stays as it is"]);
+    }
+    assert_eq!(state(&laboratory.path().join("shop")), before);
+}
+
+#[test]
 fn statements_that_reach_files_which_are_no_copies_are_refused() {
     let (laboratory, connection) = shop(1_000);
     connection.close().unwrap();

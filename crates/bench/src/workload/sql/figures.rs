@@ -19,11 +19,9 @@ pub(super) fn note(
 ) -> Result<(), TrialError> {
     let transactions = done(&shift.reports);
     set(measured, "seconds", shift.seconds());
-    set(
-        measured,
-        "txns_per_s",
-        transactions as f64 / shift.seconds(),
-    );
+    // Executions of scripts that share a transaction are as much work as those with one of their own.
+    let executions = transactions * parameters.group.max(1) as u64;
+    set(measured, "txns_per_s", executions as f64 / shift.seconds());
     let latency = latencies(&shift.reports)?;
     if !parameters.latency_limit.is_zero() {
         let over = latency.percent_above(parameters.latency_limit);

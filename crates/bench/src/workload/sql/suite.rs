@@ -41,6 +41,15 @@ pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<(
     })
 }
 
+/// The first words of statements that begin or end transactions.
+const TRANSACTIONS: [&str; 6] = ["begin", "commit", "end", "rollback", "savepoint", "release"];
+
+/// Whether a script is nothing but such a statement.
+fn begins_or_ends(script: &Script) -> bool {
+    let statements = &script.statements;
+    statements.len() == 1 && TRANSACTIONS.contains(&first_word(&statements[0].sql).as_str())
+}
+
 impl Suite {
     /// Reads what the parameters name.
     ///
@@ -90,8 +99,15 @@ impl Suite {
             .file_stem()
             .map(|stem| stem.to_string_lossy());
         let title = self.free(&stem.unwrap_or_default());
-        let scripts = parse(file, &title, text, form, &mut self.names);
-        let scripts = scripts.map_err(TrialError::because)?;
+        let mut parsed = |form| {
+            let scripts = parse(file, &title, text, form, &mut self.names);
+            scripts.map_err(TrialError::because)
+        };
+        let mut scripts = parsed(form)?;
+        if scripts.len() > 1 && scripts.iter().any(begins_or_ends) {
+            // Its statements make sense in their order only.
+            scripts = parsed(Form::Transaction)?;
+        }
         for script in &scripts {
             if self.scripts.iter().any(|known| known.name == script.name) {
                 let name = &script.name;
@@ -159,8 +175,7 @@ impl Suite {
         let statements = || self.scripts.iter().flat_map(|it| &it.statements);
         let begins_with =
             |words: &[&str]| statements().any(|it| words.contains(&first_word(&it.sql).as_str()));
-        let ends = ["begin", "commit", "end", "rollback", "savepoint", "release"];
-        begins_with(&["insert", "update", "delete", "replace"]) && !begins_with(&ends)
+        begins_with(&["insert", "update", "delete", "replace"]) && !begins_with(&TRANSACTIONS)
     }
 
     /// The variables that the columns of a statement set.
@@ -212,6 +227,8 @@ pub(super) fn read_text(path: &Path) -> Result<String, TrialError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Parameters as _;
+    use lab::level::overlaid;
 
     #[test]
     fn only_a_begin_without_a_mode_is_left_to_the_setting() {
@@ -224,5 +241,23 @@ mod tests {
         ] {
             assert_eq!(is_plain_begin(sql), plain, "{sql}");
         }
+    }
+    #[test]
+    fn statements_with_a_transaction_of_their_own_stay_in_their_order() {
+        let scripts = |sql: &str| {
+            let settings = [
+                ("sql".to_owned(), sql.into()),
+                ("unit".to_owned(), "statement".into()),
+            ];
+            let settings = overlaid(&Parameters::defaults(), &settings.into());
+            let suite = Suite::read(&Parameters::read(&settings).unwrap()).unwrap();
+            suite.scripts.len()
+        };
+        assert_eq!(scripts("BEGIN; INSERT INTO t VALUES (1); COMMIT;"), 1);
+        assert_eq!(scripts("INSERT INTO t VALUES (1); SELECT 1;"), 2);
+        assert_eq!(
+            scripts("-- name: one\nSELECT 1;\n-- name: two\nSELECT 2;"),
+            2
+        );
     }
 }

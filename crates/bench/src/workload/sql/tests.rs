@@ -369,10 +369,8 @@ fn the_scripts_of_pgbench_run_and_keep_their_sums() {
 #[test]
 fn transactions_may_be_grouped_paced_and_prepared_each_time() {
     let shop = Shop::new();
-    let insert = (
-        "sql",
-        text("\\set x random(1, 9)\nINSERT INTO orders(total) VALUES (:x)"),
-    );
+    let sql = "\\set x random(1, 9)\nINSERT INTO orders(total) VALUES (:x)";
+    let insert = ("sql", text(sql));
     let syncs = |over: &[(&str, Level)]| {
         let all: Vec<_> = [insert.clone()]
             .into_iter()
@@ -383,6 +381,9 @@ fn transactions_may_be_grouped_paced_and_prepared_each_time() {
     let single = syncs(&[("synchronous", text("full"))]);
     let grouped = syncs(&[("synchronous", text("full")), ("group", 10.into())]);
     assert_eq!((single, grouped), (200.0, 200.0));
+    let grouped = shop.measured(&[insert.clone(), ("group", 10.into())]);
+    let executions = grouped.metrics["txns_per_s"] * grouped.metrics["seconds"];
+    assert_eq!(executions.round(), 2e3);
     let each = shop.measured(&[insert.clone(), ("prepare", text("each"))]);
     assert!(each.metrics["vm_steps"] > 5.0);
     let paced = shop.measured(&[

@@ -21,7 +21,14 @@ const MOST_SCRIPT_BYTES: u64 = 16 << 20;
 
 /// What to do about a script that fails.
 fn hint(args: &CrashArgs) -> &'static str {
+    let attaches = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.to_ascii_lowercase().contains("attach")
+    };
     match args.db {
+        Some(_) if !args.script.as_ref().is_some_and(attaches) => {
+            "the script is executed on a copy of the database; nothing was written"
+        }
         Some(_) => {
             "a database that the script attaches is a new one, as only that of --db is copied; nothing was written"
         }

@@ -219,6 +219,10 @@ pub(in crate::commands) fn write_experiment(
     let Some(planned) = planned else {
         return Ok(None);
     };
+    if planned.experiment.design.variants.is_empty() {
+        // Nothing was recommended, or nothing but what is set now.
+        return Ok(None);
+    }
     let text = planned.experiment.to_toml().map_err(Failure::unusable)?;
     super::output::write_in_run(&path, &text)?;
     Ok(Some(path))

@@ -80,10 +80,7 @@ fn block(text: &mut Text, block: &Block) {
         Block::Tally(title, counts) => tally(text, title, counts),
         Block::Table(it) => table::add(text, it),
         Block::Chart(it) => chart(text, it),
-        Block::Code(code) => code
-            .text
-            .lines()
-            .for_each(|it| text.under(Paint::Plain, it)),
+        Block::Code(code) => text.code(&code.text),
         Block::Fold(fold) => {
             text.gap();
             text.heading(&fold.title);

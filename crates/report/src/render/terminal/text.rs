@@ -131,6 +131,13 @@ impl Text {
         }
     }
 
+    /// Code to paste, whose lines and indentation stay as they are, however narrow the terminal.
+    pub(super) fn code(&mut self, code: &str) {
+        for line in code.lines() {
+            self.push(Paint::Plain, "  ", one_line(line).trim_end());
+        }
+    }
+
     /// Lines that are laid out already.
     pub(super) fn block(&mut self, block: &str) {
         if !self.after_caption {
@@ -204,6 +211,19 @@ mod tests {
         assert_eq!(wrap("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
         assert_eq!(wrap("", 7), [""]);
         assert_eq!(wrap("about 5 %", 8), ["about", "5 %"]);
+    }
+
+    #[test]
+    fn code_to_paste_keeps_its_lines_and_indentation() {
+        let mut text = Text::new(Style {
+            width: 20,
+            colour: false,
+        });
+        text.code("def set_up(connection):\n    connection.execute(\"PRAGMA temp_store\")\n");
+        assert_eq!(
+            text.finish(),
+            "  def set_up(connection):\n      connection.execute(\"PRAGMA temp_store\")\n"
+        );
     }
 
     #[test]

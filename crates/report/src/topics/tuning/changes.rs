@@ -55,7 +55,7 @@ pub(in crate::topics) fn in_application(tuning: &TuningAnalysis) -> Option<Strin
         true => {
             let tried = tuning.advised.iter().filter(|it| it.gain.is_some());
             let tried = plural(tried.count(), "change", "changes");
-            format!("Of {tried} of the application that were tried, none was found to be better.")
+            format!("{tried} of the application tried, none found to be better.")
         }
         false => {
             "What changes of the application bring was not measured: no time was left.".to_owned()
