@@ -36,6 +36,35 @@ impl Watched {
     }
 }
 
+/// Warns of files with which a run began and that were changed since: what is measured from now on may be other work.
+pub fn warn_of_newer(plan: &RunPlan) {
+    let Ok(began) = humantime::parse_rfc3339(&plan.created) else {
+        return;
+    };
+    let variants = plan.experiments.iter().flat_map(|it| &it.variants);
+    let files: BTreeSet<PathBuf> = variants.flat_map(|it| files(&it.settings)).collect();
+    for file in files {
+        let changed = file.metadata().and_then(|it| it.modified());
+        if changed.is_ok_and(|changed| changed > began) {
+            tell!(
+                "warning: {} was changed after the run began, so its trials before and after may have done different work; for one answer, start a new run",
+                file.display()
+            );
+        }
+    }
+}
+
+/// The files of the user's own that a variant works on, or with.
+fn files(settings: &Settings) -> Vec<PathBuf> {
+    let text = |name: &str| settings.get(name).and_then(Level::as_text);
+    let scripts = text("scripts").into_iter().flat_map(|all| all.split(','));
+    // `a.sql@9` is a file with its weight.
+    let scripts = scripts.map(|it| it.trim().rsplit_once('@').map_or(it, |(path, _)| path));
+    let single = ["setup", "trace"].into_iter().filter_map(text);
+    let named = scripts.chain(single).filter(|path| !path.is_empty());
+    named.map(PathBuf::from).chain(database(settings)).collect()
+}
+
 /// The file that a variant copies. With a trace, `database` is a name in it.
 fn database(settings: &Settings) -> Option<PathBuf> {
     let text = |name: &str| settings.get(name).and_then(Level::as_text);

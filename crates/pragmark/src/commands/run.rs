@@ -17,7 +17,7 @@ use lab::tuning::TuningPlan;
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
 use super::conclusion::{conclude, resume_hint, summary};
-use super::own_data::Watched;
+use super::own_data::{Watched, warn_of_newer};
 use super::{driver, engine, fleet, needs, own_text, paper, repeat, shared_memory, tiers, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
@@ -152,6 +152,7 @@ fn resumed(
     check_server(&plan, args.postgres.is_some())?;
     engine::check_unchanged(&folder.environment()?.engines, driver)?;
     go_back(&plan);
+    warn_of_newer(&plan);
     needs::check(&plan)?;
     Ok(folder)
 }

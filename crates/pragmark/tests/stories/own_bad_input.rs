@@ -178,6 +178,21 @@ fn a_database_that_changes_during_a_run_is_warned_of() {
 }
 
 #[test]
+fn a_script_that_changed_since_the_run_began_is_named_when_it_goes_on() {
+    let (laboratory, connection) = shop(10);
+    connection.close().unwrap();
+    let measure = [COMMANDS[0], &["--db", "shop/app.db"]].concat();
+    laboratory.pragmark(&measure).exits(0);
+    let resume = ["run", "--resume", "run"];
+    let unchanged = laboratory.pragmark(&resume).exits(0);
+    assert!(!unchanged.stderr().contains("was changed"));
+    laboratory.write("mine.sql", "SELECT 1;\n");
+    laboratory
+        .pragmark(&resume)
+        .complains(&["mine.sql was changed after the run began"]);
+}
+
+#[test]
 fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
     let (laboratory, connection) = shop(10);
     connection.close().unwrap();
