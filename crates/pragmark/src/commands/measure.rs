@@ -103,8 +103,13 @@ fn is_mistake(problem: &str) -> bool {
     })
 }
 
-/// Where a table is missing from a database that was not named.
+/// Where a table is missing from a database that was not named, or a statement cannot be executed twice.
 fn hint(variant: &VariantAnalysis, problem: &str) -> Option<&'static str> {
+    if problem.contains("UNIQUE constraint failed") {
+        return Some(
+            "each statement is executed many times: let SQLite give the key, or draw it, such as \\set id random(1, 1000000000)",
+        );
+    }
     let named = variant.settings.get("database").and_then(Level::as_text);
     let is_empty = named.is_none_or(str::is_empty) && !variant.settings.contains_key("trace");
     (is_empty

@@ -178,6 +178,17 @@ fn a_database_that_changes_during_a_run_is_warned_of() {
 }
 
 #[test]
+fn a_key_that_is_given_twice_is_an_error_that_says_why() {
+    let (laboratory, connection) = shop(10);
+    connection.close().unwrap();
+    let insert = "INSERT INTO item VALUES (77, 'x')";
+    laboratory
+        .pragmark(&["measure", "--db", "shop/app.db", "-c", insert])
+        .exits(3)
+        .complains(&["UNIQUE constraint failed", "executed many times"]);
+}
+
+#[test]
 fn a_script_that_changed_since_the_run_began_is_named_when_it_goes_on() {
     let (laboratory, connection) = shop(10);
     connection.close().unwrap();

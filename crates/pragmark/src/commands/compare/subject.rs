@@ -49,14 +49,21 @@ impl Subject {
         match (traces.as_slice(), paths) {
             ([], scripts) => Ok(Subject::Scripts(scripts.to_vec())),
             ([trace], [_]) => Ok(Subject::Trace((*trace).clone())),
-            ([_, _, ..], _) if traces.len() == paths.len() => Err(Failure::usage(
-                "two traces cannot be compared: each is other work",
-            )
-            .hint("compare one trace on two engines: --engine system --engine default")),
+            ([_, _, ..], _) if traces.len() == paths.len() => Err(several(&traces)),
             _ => Err(Failure::usage(
                 "a trace and files of SQL exclude one another",
             )),
         }
+    }
+}
+
+/// Why several databases are no subject: sealed traces are databases, too.
+fn several(files: &[&PathBuf]) -> Failure {
+    match files.iter().all(|file| bench::check_trace(file).is_err()) {
+        true => Failure::usage("databases are compared by what statements answer, and none is named")
+            .hint("name statements, and each database with --db: `pragmark compare queries.sql --db old.db --db new.db`"),
+        false => Failure::usage("two traces cannot be compared: each is other work")
+            .hint("compare one trace on two engines: --engine system --engine default"),
     }
 }
 
@@ -106,7 +113,7 @@ mod tests {
         let export = path("run.json", b"{}");
         assert!(matches!(of(&[&run, &export]).unwrap(), Subject::Runs(_)));
         let words = |paths: &[&PathBuf]| of(paths).unwrap_err().words();
-        assert!(words(&[&trace, &trace]).contains("--engine"));
+        assert!(words(&[&trace, &trace]).contains("databases are compared"));
         assert!(words(&[&trace, &script]).contains("exclude"));
         assert!(words(&[&trace, &run]).contains("runs and other files"));
         assert!(words(&[&folder.path().join("none")]).contains("none"));

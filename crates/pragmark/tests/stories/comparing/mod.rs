@@ -123,7 +123,7 @@ fn a_side_that_cannot_be_measured_says_why() {
 }
 
 #[test]
-fn one_side_or_two_traces_are_refused_with_what_to_do() {
+fn one_side_or_databases_alone_are_refused_with_what_to_do() {
     let laboratory = shop();
     let one = laboratory
         .pragmark(&compare(&["queries.sql", "--db", "app.db"]))
@@ -140,5 +140,5 @@ fn one_side_or_two_traces_are_refused_with_what_to_do() {
     laboratory
         .pragmark(&compare(&["app.db", "migrated.db"]))
         .exits(2)
-        .complains(&["two traces"]);
+        .complains(&["databases are compared by what statements answer", "--db"]);
 }
