@@ -50,7 +50,7 @@ fn assert_only_safe_settings(laboratory: &Laboratory, run: &str) {
 fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes_on_from_them() {
     let laboratory = bank();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
-    let answer = tune(&laboratory, "run", "15s", &["--limit", "size <= 50"]).says(&[
+    let answer = tune(&laboratory, "run", "30s", &["--limit", "size <= 50"]).says(&[
         "The search",
         "combinations of levels",
         "the current settings",
