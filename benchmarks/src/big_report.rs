@@ -160,11 +160,7 @@ fn plan(
     let scale = lab::experiment::Scale::Quick;
     let variants = lab::design::variants(&experiment, scale, &Default::default());
     let per_experiment = lab::design::trials_per_round(variants.len()) * rounds as usize;
-    let stopping = Stopping {
-        rounds,
-        max_rounds: rounds,
-        ..Stopping::default()
-    };
+    let stopping = Stopping { rounds, max_rounds: rounds, ..Stopping::default() };
     let planned = (0..outcomes.div_ceil(per_experiment)).map(|copy| PlannedExperiment {
         key: format!("{}@{copy}", experiment.id),
         experiment: experiment.clone(),
@@ -195,27 +191,18 @@ fn plan(
 /// A real trial with latencies, windows and PRAGMAs read back.
 fn sample(pragmark: &Path) -> Result<Measured, Failure> {
     let mut settings = Settings::new();
-    for (name, level) in [
-        ("rows", 20_000),
-        ("rows_per_statement", 1),
-        ("rows_per_txn", 10),
-        ("stop_after_ms", 0),
-    ] {
+    for (name, level) in
+        [("rows", 20_000), ("rows_per_statement", 1), ("rows_per_txn", 10), ("stop_after_ms", 0)]
+    {
         settings.insert(name.to_owned(), i64::into(level));
     }
-    for (name, level) in [
-        ("values", "int32"),
-        ("index", "none"),
-        ("statement", "reused"),
-        ("synchronous", "off"),
-    ] {
+    for (name, level) in
+        [("values", "int32"), ("index", "none"), ("statement", "reused"), ("synchronous", "off")]
+    {
         settings.insert(name.to_owned(), level.into());
     }
     let place = tempfile::tempdir()?;
-    measure(
-        pragmark,
-        &specification("bulk-insert", settings, place.path(), 1),
-    )
+    measure(pragmark, &specification("bulk-insert", settings, place.path(), 1))
 }
 
 /// Appends without syncing each line, unlike the record of real trials.
@@ -226,18 +213,15 @@ fn write_outcomes(
     outcomes: usize,
 ) -> Result<(), Failure> {
     use std::io::Write;
-    let file = std::fs::OpenOptions::new()
-        .append(true)
-        .open(folder.join("outcomes.jsonl"))?;
+    let file = std::fs::OpenOptions::new().append(true).open(folder.join("outcomes.jsonl"))?;
     let mut writer = std::io::BufWriter::new(file);
     let mut noise = plan.seed.child("noise").generator();
     let mut left = outcomes;
     for planned in &plan.experiments {
         let others: Vec<usize> = (1..planned.variants.len()).collect();
         for number in 0..planned.stopping.rounds {
-            for (block, trials) in round(plan.seed.child(&planned.key), number, &others)
-                .iter()
-                .enumerate()
+            for (block, trials) in
+                round(plan.seed.child(&planned.key), number, &others).iter().enumerate()
             {
                 for (position, trial) in trials.iter().enumerate() {
                     if left == 0 {
@@ -267,10 +251,7 @@ fn outcome(
     wobble: f64,
 ) -> TrialRecord {
     let mut measured = sample.clone();
-    measured
-        .metrics
-        .values_mut()
-        .for_each(|value| *value *= wobble);
+    measured.metrics.values_mut().for_each(|value| *value *= wobble);
     TrialRecord {
         purpose: Default::default(),
         experiment: planned.key.clone(),

@@ -66,9 +66,7 @@ fn report(images: usize, found: &[Matrix], worst: &mut BTreeMap<Key, Verdict>) {
         by_cell.entry(key).or_default().push(cell);
     }
     let cells = by_cell.len();
-    let whole = by_cell
-        .values()
-        .filter(|cells| cells.iter().all(|cell| is_whole(cell)));
+    let whole = by_cell.values().filter(|cells| cells.iter().all(|cell| is_whole(cell)));
     let whole = whole.count();
     let mut varying = Vec::new();
     let mut newly_worse = 0;

@@ -82,10 +82,7 @@ fn write_side(folder: &Path, plan: &Plan, statements: u32) -> Result<(), Failure
             "WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < 300) SELECT sum(v) FROM n;\n"
         }
     };
-    std::fs::write(
-        folder.join("work.sql"),
-        statement.repeat(statements as usize),
-    )?;
+    std::fs::write(folder.join("work.sql"), statement.repeat(statements as usize))?;
     std::fs::write(
         folder.join("setup.sql"),
         "CREATE TABLE t(id INTEGER PRIMARY KEY, n); INSERT INTO t VALUES (1, 0);",

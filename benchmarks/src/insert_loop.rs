@@ -32,11 +32,7 @@ pub fn run(pragmark: &Path, rows: usize, pairs: usize) -> Result<(), Failure> {
             }
         }
     }
-    let ratios: Vec<f64> = native
-        .iter()
-        .zip(&c)
-        .map(|(native, c)| (native / c).ln())
-        .collect();
+    let ratios: Vec<f64> = native.iter().zip(&c).map(|(native, c)| (native / c).ln()).collect();
     let comparison = Comparison::new(ratios).ok_or("at least two pairs are needed")?;
     let interval = comparison.interval(0.05);
     println!(
@@ -65,11 +61,7 @@ pub fn compile(directory: &Path, source: &str, name: &str) -> Result<PathBuf, Fa
     let mut command = compiler.to_command();
     command.arg("-O2").arg("-I").arg(amalgamation);
     command.args(engine::COMPILE_OPTIONS.iter().map(|option| option.define()));
-    command
-        .arg(source)
-        .arg(amalgamation.join("sqlite3.c"))
-        .arg("-o")
-        .arg(&program);
+    command.arg(source).arg(amalgamation.join("sqlite3.c")).arg("-o").arg(&program);
     command.args(["-lm", "-lpthread", "-ldl"]);
     let output = command.output()?;
     if !output.status.success() {
@@ -93,11 +85,7 @@ fn settings(rows: usize) -> Settings {
     ] {
         settings.insert(name.to_owned(), level.into());
     }
-    for (name, level) in [
-        ("values", "int32"),
-        ("index", "none"),
-        ("statement", "reused"),
-    ] {
+    for (name, level) in [("values", "int32"), ("index", "none"), ("statement", "reused")] {
         settings.insert(name.to_owned(), level.into());
     }
     settings
@@ -106,15 +94,9 @@ fn settings(rows: usize) -> Settings {
 fn time_native(pragmark: &Path, directory: &Path, rows: usize, seed: u64) -> Result<f64, Failure> {
     let program = fresh_copy(pragmark, directory, "pragmark-copy")?;
     let place = tempfile::tempdir_in(directory)?;
-    let measured = measure(
-        &program,
-        &specification("bulk-insert", settings(rows), place.path(), seed),
-    )?;
-    measured
-        .metrics
-        .get("seconds")
-        .copied()
-        .ok_or_else(|| "the trial reports no seconds".into())
+    let measured =
+        measure(&program, &specification("bulk-insert", settings(rows), place.path(), seed))?;
+    measured.metrics.get("seconds").copied().ok_or_else(|| "the trial reports no seconds".into())
 }
 
 fn time_c(program: &Path, directory: &Path, rows: usize, seed: u64) -> Result<f64, Failure> {
@@ -122,16 +104,11 @@ fn time_c(program: &Path, directory: &Path, rows: usize, seed: u64) -> Result<f6
     let place = tempfile::tempdir_in(directory)?;
     let values = place.path().join("values");
     std::fs::write(&values, values_of(rows, seed))?;
-    let output = Command::new(program)
-        .arg(place.path().join("test.db"))
-        .arg(&values)
-        .output()?;
+    let output = Command::new(program).arg(place.path().join("test.db")).arg(&values).output()?;
     if !output.status.success() {
-        return Err(format!(
-            "the C loop failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        )
-        .into());
+        return Err(
+            format!("the C loop failed: {}", String::from_utf8_lossy(&output.stderr)).into()
+        );
     }
     Ok(String::from_utf8(output.stdout)?.trim().parse()?)
 }
@@ -139,7 +116,5 @@ fn time_c(program: &Path, directory: &Path, rows: usize, seed: u64) -> Result<f6
 /// The values that the native driver generates for the same seed, as native 64-bit integers.
 fn values_of(rows: usize, seed: u64) -> Vec<u8> {
     let mut generator = Seed(seed).child("integers").generator();
-    (0..rows)
-        .flat_map(|_| ((generator.next_u64() as i64) >> 32).to_ne_bytes())
-        .collect()
+    (0..rows).flat_map(|_| ((generator.next_u64() as i64) >> 32).to_ne_bytes()).collect()
 }

@@ -55,11 +55,7 @@ pub struct Method {
 
 impl Method {
     fn name(self) -> String {
-        let place = if self.exists {
-            ", existing database"
-        } else {
-            ""
-        };
+        let place = if self.exists { ", existing database" } else { "" };
         match self.strategy {
             LoadStrategy::Pages => format!("pages, {} thread(s){place}", self.workers),
             strategy => strategy.name().to_owned(),
@@ -82,19 +78,11 @@ impl FromStr for Method {
             "existing" => true,
             _ => return Err(wanted()),
         };
-        Ok(Method {
-            strategy: LoadStrategy::Pages,
-            workers,
-            exists,
-        })
+        Ok(Method { strategy: LoadStrategy::Pages, workers, exists })
     }
 }
 
-const ARRAYS: Method = Method {
-    strategy: LoadStrategy::Arrays,
-    workers: 1,
-    exists: false,
-};
+const ARRAYS: Method = Method { strategy: LoadStrategy::Arrays, workers: 1, exists: false };
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -158,19 +146,14 @@ impl Subject {
     pub fn table(self) -> Table {
         let columns: &[(&str, &str)] = match self {
             Subject::T1 => &[("value", "INTEGER")],
-            Subject::T2 => &[
-                ("id", "INTEGER"),
-                ("area", "CHAR(6)"),
-                ("age", "INTEGER"),
-                ("active", "INTEGER"),
-            ],
+            Subject::T2 => {
+                &[("id", "INTEGER"), ("area", "CHAR(6)"), ("age", "INTEGER"), ("active", "INTEGER")]
+            }
             Subject::T3 => &[("value", "TEXT")],
         };
         let mut table = Table::new("t");
-        table.types = columns
-            .iter()
-            .map(|(name, declared)| Column::new(*name, *declared))
-            .collect();
+        table.types =
+            columns.iter().map(|(name, declared)| Column::new(*name, *declared)).collect();
         if self == Subject::T2 {
             table.primary_key = vec!["id".to_owned()];
         }
@@ -204,26 +187,16 @@ impl Subject {
     }
 
     fn schema(self, types: &[DataType]) -> Schema {
-        let names: Vec<String> = self
-            .table()
-            .types
-            .into_iter()
-            .map(|column| column.name)
-            .collect();
-        let fields = names
-            .into_iter()
-            .zip(types)
-            .map(|(name, of)| Field::new(name, of.clone(), true));
+        let names: Vec<String> = self.table().types.into_iter().map(|column| column.name).collect();
+        let fields =
+            names.into_iter().zip(types).map(|(name, of)| Field::new(name, of.clone(), true));
         Schema::new(fields.collect::<Vec<_>>())
     }
 }
 
 /// An index that is not unique.
 pub fn index(column: &str) -> Index {
-    Index {
-        columns: vec![column.to_owned()],
-        unique: false,
-    }
+    Index { columns: vec![column.to_owned()], unique: false }
 }
 
 fn integers(values: impl Iterator<Item = i64>) -> ArrayRef {
@@ -235,10 +208,7 @@ fn texts(values: impl Iterator<Item = String>) -> ArrayRef {
 }
 
 fn batch(subject: Subject, arrays: Vec<ArrayRef>) -> RecordBatch {
-    let types: Vec<DataType> = arrays
-        .iter()
-        .map(|array| array.data_type().clone())
-        .collect();
+    let types: Vec<DataType> = arrays.iter().map(|array| array.data_type().clone()).collect();
     RecordBatch::try_new(Arc::new(subject.schema(&types)), arrays).expect("columns of one length")
 }
 
@@ -255,10 +225,7 @@ impl Bench<'_> {
     fn run(&self) -> Result<(), Failure> {
         let pairs = self.plan.pairs;
         self.load(&self.place.join("source.db"), ARRAYS)?;
-        println!(
-            "{:?}, {} rows, {pairs} pairs each:",
-            self.subject, self.rows
-        );
+        println!("{:?}, {} rows, {pairs} pairs each:", self.subject, self.rows);
         let mut order = Seed(2).generator();
         for method in &self.plan.methods {
             for form in &self.plan.copies {
@@ -305,10 +272,7 @@ impl Bench<'_> {
         let path = self.made();
         let (begin, cpu_before) = (Instant::now(), cpu_seconds());
         make(&path)?;
-        let took = Took {
-            seconds: begin.elapsed().as_secs_f64(),
-            cpu: cpu_seconds() - cpu_before,
-        };
+        let took = Took { seconds: begin.elapsed().as_secs_f64(), cpu: cpu_seconds() - cpu_before };
         self.check(&path)?;
         std::fs::remove_file(&path)?;
         Ok(took)
@@ -338,16 +302,10 @@ impl Bench<'_> {
     fn copy(&self, path: &Path, form: Copy) -> Result<(), Failure> {
         let connection = self.open(path)?;
         let source = self.place.join("source.db");
-        let create = self
-            .open(&source)?
-            .query_text("SELECT sql FROM sqlite_master WHERE name = 't'")?;
-        let names: Vec<String> = self
-            .subject
-            .table()
-            .types
-            .into_iter()
-            .map(|column| column.name)
-            .collect();
+        let create =
+            self.open(&source)?.query_text("SELECT sql FROM sqlite_master WHERE name = 't'")?;
+        let names: Vec<String> =
+            self.subject.table().types.into_iter().map(|column| column.name).collect();
         let selected = match form {
             Copy::Whole => "*".to_owned(),
             Copy::Listed => names.join(", "),
@@ -378,12 +336,7 @@ impl Bench<'_> {
     }
 
     fn open(&self, path: &Path) -> Result<Connection, Failure> {
-        Ok(Connection::open(
-            self.library,
-            path,
-            OpenFlags::default(),
-            None,
-        )?)
+        Ok(Connection::open(self.library, path, OpenFlags::default(), None)?)
     }
 }
 
@@ -402,10 +355,7 @@ fn cpu_seconds() -> f64 {
 }
 
 fn report(method: &str, form: Copy, loads: &[Took], copies: &[Took]) -> Result<(), Failure> {
-    let ratios = copies
-        .iter()
-        .zip(loads)
-        .map(|(copy, load)| (copy.seconds / load.seconds).ln());
+    let ratios = copies.iter().zip(loads).map(|(copy, load)| (copy.seconds / load.seconds).ln());
     let of = |took: &[Took], which: fn(&Took) -> f64| {
         let values: Vec<f64> = took.iter().map(which).collect();
         median(&values).unwrap_or(f64::NAN)

@@ -37,9 +37,7 @@ pub fn run(rows: u64, index_on: Option<&str>, directory: &Path) -> Result<(), Fa
     println!(
         "{rows} rows{}: {seconds:.1} s, {:.1} M rows/s, {:.2} GB at {:.2} GB/s, peak memory {:.0} MiB \
          (target: 10^9 rows in 120 s, less than 1024 MiB at any size)",
-        index_on
-            .map(|column| format!(" and an index on {column}"))
-            .unwrap_or_default(),
+        index_on.map(|column| format!(" and an index on {column}")).unwrap_or_default(),
         rows as f64 / seconds / 1e6,
         bytes as f64 / 1e9,
         bytes as f64 / seconds / 1e9,
@@ -63,11 +61,7 @@ struct Batches {
 
 impl Batches {
     fn new(drawn: Vec<RecordBatch>, rows: u64) -> Batches {
-        Batches {
-            drawn,
-            rows,
-            given: 0,
-        }
+        Batches { drawn, rows, given: 0 }
     }
 }
 

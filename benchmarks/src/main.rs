@@ -162,16 +162,10 @@ enum Benchmark {
 fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.benchmark {
         Benchmark::InsertLoop { rows, pairs } => insert_loop::run(&cli.pragmark, rows, pairs),
-        Benchmark::ScriptLoop {
-            transactions,
-            pairs,
-        } => script_loop::run(&cli.pragmark, transactions, pairs),
-        Benchmark::Tuning {
-            surfaces,
-            factors,
-            budgets,
-            speed,
-        } => {
+        Benchmark::ScriptLoop { transactions, pairs } => {
+            script_loop::run(&cli.pragmark, transactions, pairs)
+        }
+        Benchmark::Tuning { surfaces, factors, budgets, speed } => {
             match speed {
                 true => tuning::speed(surfaces, factors, &budgets),
                 false => tuning::run(surfaces, factors, &budgets),
@@ -191,11 +185,9 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Benchmark::BigHistory { runs } => big_report::history(&cli.pragmark, runs),
         Benchmark::Guarding(plan) => guarding::run(&cli.pragmark, &plan),
         Benchmark::CrashImages { images } => crash_images::run(images),
-        Benchmark::CrashTiers {
-            images,
-            seeds,
-            page_size,
-        } => crash_tiers::run(&images, seeds, &page_size),
+        Benchmark::CrashTiers { images, seeds, page_size } => {
+            crash_tiers::run(&images, seeds, &page_size)
+        }
         Benchmark::Load(plan) => load::run(&plan),
         Benchmark::LoadLarge { rows, index, dir } => load_large::run(rows, index.as_deref(), &dir),
     }

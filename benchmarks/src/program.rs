@@ -23,9 +23,7 @@ pub fn fresh_copy(program: &Path, directory: &Path, name: &str) -> Result<PathBu
 /// A specification with these settings in addition to the workload's defaults.
 pub fn specification(workload: &str, settings: Settings, directory: &Path, seed: u64) -> TrialSpec {
     let catalogue = bench::catalogue();
-    let defaults = catalogue
-        .workload(workload)
-        .map(|info| catalogue.defaults(info));
+    let defaults = catalogue.workload(workload).map(|info| catalogue.defaults(info));
     let settings = overlaid(&defaults.unwrap_or_default(), &settings);
     TrialSpec {
         artifacts: None,
@@ -44,11 +42,8 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
 
 /// Runs one trial that must be measured.
 pub fn measure(program: &Path, spec: &TrialSpec) -> Result<Measured, Failure> {
-    let driver = Driver {
-        program: program.to_owned(),
-        arguments: vec!["trial".into()],
-        bindings: None,
-    };
+    let driver =
+        Driver { program: program.to_owned(), arguments: vec!["trial".into()], bindings: None };
     let never = AtomicBool::new(false);
     match run_trial(&driver, spec, Duration::from_secs(600), &never, &mut |_| {})? {
         Some(Outcome::Measured(measured)) => Ok(*measured),

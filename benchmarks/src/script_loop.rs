@@ -47,10 +47,7 @@ fn print(script: &str, statements: f64, native: &[f64], c: &[f64]) -> Result<(),
     let ratios = native.iter().zip(c).map(|(native, c)| (native / c).ln());
     let comparison = Comparison::new(ratios.collect()).ok_or("at least two pairs are needed")?;
     let interval = comparison.interval(0.05);
-    let differences = native
-        .iter()
-        .zip(c)
-        .map(|(native, c)| (native - c) / statements * 1e6);
+    let differences = native.iter().zip(c).map(|(native, c)| (native - c) / statements * 1e6);
     println!(
         "{script}, {} pairs: native ÷ C {:.4} [{:.4}, {:.4}] (target for tpcb-like: at most 1.05); \
          a statement takes {:.3} µs in C, and {:.3} µs more by the script (medians; target: at most 0.2)",
@@ -66,11 +63,7 @@ fn print(script: &str, statements: f64, native: &[f64], c: &[f64]) -> Result<(),
 
 /// The settings that do what the C program does.
 fn settings(script: &str, transactions: usize) -> Settings {
-    let numbers = [
-        ("transactions", transactions as i64),
-        ("answers", 0),
-        ("cache_size", -64_000),
-    ];
+    let numbers = [("transactions", transactions as i64), ("answers", 0), ("cache_size", -64_000)];
     let names = [
         ("builtin", script),
         // One thread in its process, as the C program has: with a second one, each call of the C library and of the

@@ -15,23 +15,14 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/options.rs");
     let amalgamation = required_path("DEP_SQLITE3_INCLUDE");
-    println!(
-        "cargo:rerun-if-changed={}",
-        amalgamation.join("sqlite3.c").display()
-    );
+    println!("cargo:rerun-if-changed={}", amalgamation.join("sqlite3.c").display());
     println!("cargo:amalgamation={}", amalgamation.display());
     // For the tests, which compile engines of other options.
-    println!(
-        "cargo:rustc-env=PRAGMARK_AMALGAMATION={}",
-        amalgamation.display()
-    );
+    println!("cargo:rustc-env=PRAGMARK_AMALGAMATION={}", amalgamation.display());
 
     let library = required_path("OUT_DIR").join(LIBRARY_FILE);
     make(&amalgamation.join("sqlite3.c"), &library);
-    println!(
-        "cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}",
-        library.display()
-    );
+    println!("cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}", library.display());
 }
 
 fn required_path(variable: &str) -> PathBuf {
@@ -86,11 +77,7 @@ fn compile_command(compiler: &cc::Tool, source: &Path, output: &Path) -> Command
     let mut command = compiler.to_command();
     command.arg(options::OPTIMISATION);
     command.args(options::COMMON_FLAGS);
-    command.args(
-        options::COMPILE_OPTIONS
-            .iter()
-            .map(options::CompileOption::define),
-    );
+    command.args(options::COMPILE_OPTIONS.iter().map(options::CompileOption::define));
     command.arg(source).arg("-o").arg(output);
     command
 }

@@ -14,20 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    for file in [
-        "build.rs",
-        "mutations.toml",
-        "src/patch.rs",
-        "../engine/src/options.rs",
-    ] {
+    for file in ["build.rs", "mutations.toml", "src/patch.rs", "../engine/src/options.rs"] {
         println!("cargo:rerun-if-changed={file}");
     }
     let amalgamation = required_path("DEP_PRAGMARK_ENGINE_AMALGAMATION").join("sqlite3.c");
     println!("cargo:rerun-if-changed={}", amalgamation.display());
-    println!(
-        "cargo:rustc-env=PRAGMARK_AMALGAMATION_FILE={}",
-        amalgamation.display()
-    );
+    println!("cargo:rustc-env=PRAGMARK_AMALGAMATION_FILE={}", amalgamation.display());
 
     let source = std::fs::read_to_string(&amalgamation)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", amalgamation.display()));
@@ -53,19 +45,11 @@ fn required_path(variable: &str) -> PathBuf {
 
 /// As the default engine is compiled, but with less optimisation: mutants are judged, never timed.
 fn compile_command(source: &Path, library: &Path) -> Command {
-    let compiler = cc::Build::new()
-        .opt_level(1)
-        .debug(false)
-        .warnings(false)
-        .pic(true)
-        .get_compiler();
+    let compiler =
+        cc::Build::new().opt_level(1).debug(false).warnings(false).pic(true).get_compiler();
     let mut command = compiler.to_command();
     command.args(["-O1", "-fPIC"]);
-    command.args(
-        options::COMPILE_OPTIONS
-            .iter()
-            .map(options::CompileOption::define),
-    );
+    command.args(options::COMPILE_OPTIONS.iter().map(options::CompileOption::define));
     let link: &[&str] = match std::env::var("CARGO_CFG_TARGET_OS").as_deref() {
         Ok("macos") => &["-dynamiclib"],
         _ => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread"],

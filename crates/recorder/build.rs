@@ -26,11 +26,7 @@ fn main() {
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=build.rs");
     make("PRAGMARK_RECORDER", "recorder.object", &[]);
-    make(
-        "PRAGMARK_INTERPOSING_RECORDER",
-        "interposing.object",
-        &["interpose.c"],
-    );
+    make("PRAGMARK_INTERPOSING_RECORDER", "interposing.object", &["interpose.c"]);
 }
 
 /// Compiles the recorder with further files, and has a variable name it.
@@ -74,22 +70,11 @@ fn compilation(object: &Path, further: &[&str]) -> Command {
     build.flag("-fno-sanitize=address");
     let mut command = build.get_compiler().to_command();
     command
-        .args([
-            "-std=gnu11",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-fvisibility=hidden",
-        ])
+        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden"])
         .args(["-shared", "-s", "-Wl,-z,now", "-Wl,-z,defs", "-pthread"])
         .arg("-I")
         .arg(required_path("DEP_SQLITE3_INCLUDE"))
-        .args(
-            SOURCES
-                .iter()
-                .chain(further)
-                .map(|name| Path::new("c").join(name)),
-        )
+        .args(SOURCES.iter().chain(further).map(|name| Path::new("c").join(name)))
         .arg("-o")
         .arg(object)
         .arg("-ldl");
@@ -97,7 +82,5 @@ fn compilation(object: &Path, further: &[&str]) -> Command {
 }
 
 fn output(command: &mut Command) -> Output {
-    command
-        .output()
-        .unwrap_or_else(|error| panic!("cannot start the C compiler: {error}"))
+    command.output().unwrap_or_else(|error| panic!("cannot start the C compiler: {error}"))
 }

@@ -174,8 +174,6 @@ fn within(trials: &[Trial], factor: usize, level: usize) -> Option<f64> {
         part.2 += cost * cost;
     }
     let has_both = parts.iter().all(|(count, ..)| *count > 0.0);
-    let squares = parts
-        .iter()
-        .map(|(count, sum, squares)| squares - sum * sum / count);
+    let squares = parts.iter().map(|(count, sum, squares)| squares - sum * sum / count);
     has_both.then(|| squares.sum())
 }

@@ -45,10 +45,7 @@ pub fn run(surfaces: u64, factors: usize, budgets: &[f64]) {
             let judged = (0..surfaces).map(|seed| {
                 let surface = Surface::new(factors, Seed(seed));
                 let chosen = method(&surface, Seed(seed), *budget);
-                assert!(
-                    surface.space().admits(&chosen),
-                    "an excluded recommendation"
-                );
+                assert!(surface.space().admits(&chosen), "an excluded recommendation");
                 Judged::of(&surface, &chosen, Seed(seed))
             });
             report(name, *budget, &judged.collect::<Vec<_>>());

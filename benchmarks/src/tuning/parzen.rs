@@ -37,10 +37,8 @@ fn promising(course: &mut Course<'_>) -> Configuration {
     let mut sorted: Vec<&(Configuration, f64)> = course.tried.iter().collect();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
     let best = (BEST * sorted.len() as f64).ceil() as usize;
-    let (good, others) = (
-        frequencies(course, &sorted[..best]),
-        frequencies(course, &sorted[best..]),
-    );
+    let (good, others) =
+        (frequencies(course, &sorted[..best]), frequencies(course, &sorted[best..]));
     let score = |it: &Configuration| {
         let levels = it.iter().enumerate();
         let ratios = levels.map(|(factor, level)| good[factor][*level] / others[factor][*level]);

@@ -64,10 +64,7 @@ fn candidates(
         }
         all.extend(course.admissible(child));
     }
-    let candidate = |configuration| Candidate {
-        configuration,
-        costs: Vec::new(),
-    };
+    let candidate = |configuration| Candidate { configuration, costs: Vec::new() };
     all.into_iter().map(candidate).collect()
 }
 

@@ -69,8 +69,6 @@ pub(super) fn halved(surface: &Surface, seed: Seed, budget: f64) -> Configuratio
             costs.push(course.cost(configuration));
         }
     }
-    let best = rung
-        .into_iter()
-        .min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+    let best = rung.into_iter().min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
     best.map_or_else(|| surface.current(), |it| it.0)
 }

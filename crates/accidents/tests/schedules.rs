@@ -17,21 +17,12 @@ fn engine() -> Arc<Library> {
 /// In memory where the system has a place for that: the files are small, but there are many.
 fn folder() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
-    if memory.is_dir() {
-        memory
-    } else {
-        std::env::temp_dir()
-    }
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
 }
 
 #[test]
 fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
-    let extent = Extent {
-        all_up_to: 40,
-        sample: 40,
-        seed: 1,
-        threads: 2,
-    };
+    let extent = Extent { all_up_to: 40, sample: 40, seed: 1, threads: 2 };
     let stop = AtomicBool::new(false);
     let explored = explore_all(&engine(), &folder(), extent, |_, _| true, &stop, |_| {}).unwrap();
     assert_eq!(explored.len(), all().count());
@@ -52,12 +43,7 @@ fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
 fn small_scenarios_are_played_in_full_and_large_ones_by_number() {
     let mut stage = Stage::new(&engine(), &folder()).unwrap();
     let mut play = |all_up_to, seed| {
-        let extent = Extent {
-            all_up_to,
-            sample: 30,
-            seed,
-            threads: 1,
-        };
+        let extent = Extent { all_up_to, sample: 30, seed, threads: 1 };
         let race = scenario("checkpoint-under-reader").unwrap();
         explore(&mut stage, race, "wal", extent, &AtomicBool::new(false)).unwrap()
     };

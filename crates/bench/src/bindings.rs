@@ -87,9 +87,7 @@ mod tests {
     use lab::trial::ReadBack;
 
     fn settings(over: &[(&str, lab::level::Level)]) -> Settings {
-        over.iter()
-            .map(|(name, level)| ((*name).to_owned(), level.clone()))
-            .collect()
+        over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())).collect()
     }
 
     fn measured(pragmas: &[(&str, &str)]) -> Measured {
@@ -120,20 +118,14 @@ mod tests {
         .unwrap();
         assert_eq!(spec.pragmas[0], "PRAGMA busy_timeout = '5000'");
         assert_eq!(spec.pragmas[1], "PRAGMA journal_mode = 'wal'");
-        assert!(
-            spec.pragmas
-                .contains(&"PRAGMA foreign_keys = 'on'".to_owned())
-        );
+        assert!(spec.pragmas.contains(&"PRAGMA foreign_keys = 'on'".to_owned()));
         assert_eq!(spec.pragmas.len(), 4);
         assert!(!spec.read_back.iter().any(|name| name == "integrity_check"));
     }
 
     #[test]
     fn answers_are_proved_in_any_spelling_and_recorded_in_the_normal_one() {
-        let asked = settings(&[
-            ("synchronous", "normal".into()),
-            ("foreign_keys", true.into()),
-        ]);
+        let asked = settings(&[("synchronous", "normal".into()), ("foreign_keys", true.into())]);
         let answered = measured(&[("synchronous", "1"), ("foreign_keys", "1")]);
         let Outcome::Measured(judged) = judge_binding(&asked, answered) else {
             panic!("measured");
@@ -146,10 +138,7 @@ mod tests {
 
     #[test]
     fn another_database_system_has_no_pragmas_to_prove() {
-        let asked = settings(&[
-            ("synchronous", "normal".into()),
-            ("target", "postgres".into()),
-        ]);
+        let asked = settings(&[("synchronous", "normal".into()), ("target", "postgres".into())]);
         let judged = judge_binding(&asked, Measured::default());
         assert!(matches!(judged, Outcome::Measured(_)));
     }
@@ -160,11 +149,9 @@ mod tests {
             let asked = settings(&[("driver", driver.into()), (name, level.into())]);
             why_impossible(&asked)
         };
-        for (name, level) in [
-            ("open_mutex", "no"),
-            ("open_mutex", "full"),
-            ("transaction", "concurrent"),
-        ] {
+        for (name, level) in
+            [("open_mutex", "no"), ("open_mutex", "full"), ("transaction", "concurrent")]
+        {
             let refused = why("ruby-activerecord", name, level).unwrap();
             assert!(refused.contains(&format!("{name}={level}")), "{refused}");
             assert_eq!(why("native", name, level), None);

@@ -24,10 +24,7 @@ pub fn catalogue() -> Catalogue {
         setting(name, accepts, Scope::Connection, about.to_owned())
     }));
     Catalogue {
-        workloads: workload::ALL
-            .iter()
-            .map(|workload| workload.info())
-            .collect(),
+        workloads: workload::ALL.iter().map(|workload| workload.info()).collect(),
         shared,
         drivers: Vec::new(),
         why_impossible: Some(why_impossible),
@@ -80,10 +77,8 @@ mod tests {
     fn no_name_means_two_things() {
         let catalogue = catalogue();
         for workload in &catalogue.workloads {
-            let mut names: Vec<&str> = catalogue
-                .settings_of(workload)
-                .map(|parameter| parameter.name.as_str())
-                .collect();
+            let mut names: Vec<&str> =
+                catalogue.settings_of(workload).map(|parameter| parameter.name.as_str()).collect();
             names.sort_unstable();
             let all = names.len();
             names.dedup();
@@ -116,37 +111,14 @@ mod tests {
     fn what_can_never_be_run_is_known_before_it_is_tried() {
         let memory = ("where", "memory".into());
         for (workload, over, reason) in [
+            ("quotes", [("databases", 2.into()), ("copies", 1.into())], "one database only"),
+            ("bulk-insert", [("query_only", true.into()), ("rows", 1.into())], "query_only"),
+            ("user-insert", [memory.clone(), ("journal_mode", "wal".into())], "in memory"),
+            ("user-insert", [memory.clone(), ("locking_mode", "normal".into())], "in memory"),
+            ("user-insert", [memory, ("mmap_size", 4096.into())], "in memory"),
             (
                 "quotes",
-                [("databases", 2.into()), ("copies", 1.into())],
-                "one database only",
-            ),
-            (
-                "bulk-insert",
-                [("query_only", true.into()), ("rows", 1.into())],
-                "query_only",
-            ),
-            (
-                "user-insert",
-                [memory.clone(), ("journal_mode", "wal".into())],
-                "in memory",
-            ),
-            (
-                "user-insert",
-                [memory.clone(), ("locking_mode", "normal".into())],
-                "in memory",
-            ),
-            (
-                "user-insert",
-                [memory, ("mmap_size", 4096.into())],
-                "in memory",
-            ),
-            (
-                "quotes",
-                [
-                    ("hard_heap_limit", 1_000_000.into()),
-                    ("soft_heap_limit", 2_000_000.into()),
-                ],
+                [("hard_heap_limit", 1_000_000.into()), ("soft_heap_limit", 2_000_000.into())],
                 "soft_heap_limit",
             ),
         ] {

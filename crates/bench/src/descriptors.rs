@@ -33,10 +33,7 @@ pub(crate) fn allow_open_files(needed: u64) -> Result<(), TrialError> {
             limit.maximum.unwrap_or(u64::MAX)
         )));
     }
-    let raised = Rlimit {
-        current: Some(needed),
-        ..limit
-    };
+    let raised = Rlimit { current: Some(needed), ..limit };
     setrlimit(Resource::Nofile, raised).map_err(|error| {
         TrialError::CannotRun(format!(
             "the soft limit of open files cannot be raised to {needed}: {error}"
@@ -56,9 +53,7 @@ mod tests {
     #[test]
     fn an_opened_file_is_counted() {
         let Some(before) = open_files() else { return };
-        let files: Vec<_> = (0..50)
-            .map(|_| std::fs::File::open("/dev/null").unwrap())
-            .collect();
+        let files: Vec<_> = (0..50).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
         // Other tests of this process open and close files of their own meanwhile.
         assert!(open_files().unwrap() + 40 > before + files.len() as u64);
     }
@@ -69,10 +64,7 @@ mod tests {
             return;
         }
         let why = allow_open_files(u64::MAX - 1).unwrap_err().to_string();
-        assert!(
-            why.contains("RLIMIT_NOFILE") && why.contains("prlimit"),
-            "{why}"
-        );
+        assert!(why.contains("RLIMIT_NOFILE") && why.contains("prlimit"), "{why}");
         assert!(allow_open_files(10).is_ok());
     }
 }

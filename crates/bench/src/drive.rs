@@ -30,9 +30,7 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
             // A parent that is gone is noticed when the outcome is written.
             let _ = send(&mut output, &Message::Phase(phase.to_owned()));
         }),
-        Err(error) => Outcome::Failed {
-            why: format!("the specification cannot be read: {error}"),
-        },
+        Err(error) => Outcome::Failed { why: format!("the specification cannot be read: {error}") },
     };
     send(&mut output, &Message::Outcome(outcome))
 }
@@ -101,10 +99,8 @@ fn run(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Outcome {
 
 fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, TrialError> {
     if spec.protocol != PROTOCOL {
-        let why = format!(
-            "this driver speaks version {PROTOCOL} of the protocol, not {}",
-            spec.protocol
-        );
+        let why =
+            format!("this driver speaks version {PROTOCOL} of the protocol, not {}", spec.protocol);
         return Err(TrialError::CannotRun(why));
     }
     let workload = workload::find(&spec.workload).ok_or_else(|| {
@@ -112,10 +108,8 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
     })?;
     let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
     let identity = library.identity();
-    let engine = EngineMark {
-        version: identity.version.clone(),
-        source_id: identity.source_id.clone(),
-    };
+    let engine =
+        EngineMark { version: identity.version.clone(), source_id: identity.source_id.clone() };
     let mut trial = Trial {
         settings: &spec.settings,
         library: Arc::clone(&library),
@@ -169,10 +163,7 @@ mod tests {
         let workload = catalogue.workload("bulk-insert").unwrap();
         let mut settings: Settings = catalogue.defaults(workload);
         settings.insert("rows".to_owned(), 1_003.into());
-        settings.extend(
-            over.iter()
-                .map(|(name, level)| ((*name).to_owned(), level.clone())),
-        );
+        settings.extend(over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())));
         TrialSpec {
             protocol: PROTOCOL,
             workload: "bulk-insert".to_owned(),
@@ -198,9 +189,7 @@ mod tests {
 
     fn problem(over: &[(&str, lab::level::Level)]) -> String {
         let directory = tempfile::tempdir().unwrap();
-        outcome(&spec(directory.path(), over))
-            .problem()
-            .expect("a problem")
+        outcome(&spec(directory.path(), over)).problem().expect("a problem")
     }
 
     #[test]
@@ -263,18 +252,14 @@ mod tests {
     #[test]
     fn a_counting_trial_says_what_each_row_costs_in_pages_and_bytes() {
         let directory = tempfile::tempdir().unwrap();
-        let counting = TrialSpec {
-            counting: true,
-            ..spec(directory.path(), &[])
-        };
+        let counting = TrialSpec { counting: true, ..spec(directory.path(), &[]) };
         let Outcome::Measured(measured) = outcome(&counting) else {
             panic!("measured");
         };
         let metrics = &measured.metrics;
-        for (each, all) in [
-            ("pages_per_row", "pages_written"),
-            ("bytes_written_per_row", "bytes_written"),
-        ] {
+        for (each, all) in
+            [("pages_per_row", "pages_written"), ("bytes_written_per_row", "bytes_written")]
+        {
             assert!(metrics[all] > 0.0);
             assert!((metrics[each] * 1_003.0 / metrics[all] - 1.0).abs() < 1e-9);
         }
@@ -305,26 +290,12 @@ mod tests {
     fn an_unknown_workload_protocol_or_engine_is_an_outcome_with_the_reason() {
         let directory = tempfile::tempdir().unwrap();
         let good = spec(directory.path(), &[]);
-        let unknown = TrialSpec {
-            workload: "juggling".to_owned(),
-            ..good.clone()
-        };
+        let unknown = TrialSpec { workload: "juggling".to_owned(), ..good.clone() };
         assert!(outcome(&unknown).problem().unwrap().contains("juggling"));
-        let newer = TrialSpec {
-            protocol: PROTOCOL + 1,
-            ..good.clone()
-        };
+        let newer = TrialSpec { protocol: PROTOCOL + 1, ..good.clone() };
         assert!(outcome(&newer).problem().unwrap().contains("version"));
-        let missing = TrialSpec {
-            engine: "/no/such/library.so".to_owned(),
-            ..good
-        };
-        assert!(
-            outcome(&missing)
-                .problem()
-                .unwrap()
-                .contains("/no/such/library.so")
-        );
+        let missing = TrialSpec { engine: "/no/such/library.so".to_owned(), ..good };
+        assert!(outcome(&missing).problem().unwrap().contains("/no/such/library.so"));
     }
 
     #[test]

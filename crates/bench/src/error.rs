@@ -126,11 +126,7 @@ impl TrialError {
 
     /// What makes an error of the system's: what was tried, and on which path.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
-        move |source| TrialError::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| TrialError::Io { doing, path: path.to_owned(), source }
     }
 
     /// A part of the result is wrong.
@@ -139,11 +135,7 @@ impl TrialError {
         found: impl Into<String>,
         wanted: impl Into<String>,
     ) -> TrialError {
-        TrialError::WrongResult {
-            what: what.into(),
-            found: found.into(),
-            wanted: wanted.into(),
-        }
+        TrialError::WrongResult { what: what.into(), found: found.into(), wanted: wanted.into() }
     }
 
     pub(crate) fn setting(name: &str, found: Option<&Level>, wanted: &str) -> TrialError {
@@ -161,12 +153,8 @@ impl TrialError {
             // What the engine was compiled without is no failure of the trial.
             TrialError::Engine(
                 error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
-            ) => Outcome::Skipped {
-                why: error.to_string(),
-            },
-            other => Outcome::Failed {
-                why: other.to_string(),
-            },
+            ) => Outcome::Skipped { why: error.to_string() },
+            other => Outcome::Failed { why: other.to_string() },
         }
     }
 }

@@ -8,35 +8,19 @@ use lab::tuning::Lever;
 use crate::workload::sql::leaves_begin_open;
 
 /// A PRAGMA, the levels worth trying (its default is added), and the setting and levels without which it means nothing.
-type Row = (
-    &'static str,
-    &'static [&'static str],
-    Option<(&'static str, &'static [&'static str])>,
-);
+type Row = (&'static str, &'static [&'static str], Option<(&'static str, &'static [&'static str])>);
 
 /// PRAGMAs of connections. `locking_mode` is apart, since it keeps other programs out; `secure_delete` changes what stays in
 /// the file; `busy_timeout` decides which transactions fail, not how fast they are. A log without checkpoints
 /// (`wal_autocheckpoint=0`) grows without bound.
 const OF_CONNECTIONS: [Row; 10] = [
-    (
-        "journal_mode",
-        &["truncate", "persist", "wal", "memory", "off"],
-        None,
-    ),
+    ("journal_mode", &["truncate", "persist", "wal", "memory", "off"], None),
     ("synchronous", &["normal", "extra", "off"], None),
     ("cache_size", &["-16384", "-65536", "-262144"], None),
     ("mmap_size", &["268435456", "2147418112"], None),
     ("temp_store", &["memory"], None),
-    (
-        "wal_autocheckpoint",
-        &["100", "10000"],
-        Some(("journal_mode", &["wal"])),
-    ),
-    (
-        "journal_size_limit",
-        &["0", "67108864"],
-        Some(("journal_mode", &["persist", "wal"])),
-    ),
+    ("wal_autocheckpoint", &["100", "10000"], Some(("journal_mode", &["wal"]))),
+    ("journal_size_limit", &["0", "67108864"], Some(("journal_mode", &["persist", "wal"]))),
     ("threads", &["2", "4"], None),
     ("automatic_index", &["off"], None),
     ("cache_spill", &["off"], None),
@@ -57,11 +41,7 @@ const WRITTEN_ANEW_BYTES: u64 = 128 * 1024 * 1024;
 /// Combinations known to be good elsewhere, from the most widely used advice.
 const GOOD: [&[(&str, &str)]; 3] = [
     &[("journal_mode", "truncate"), ("synchronous", "full")],
-    &[
-        ("journal_mode", "wal"),
-        ("synchronous", "full"),
-        ("cache_size", "-65536"),
-    ],
+    &[("journal_mode", "wal"), ("synchronous", "full"), ("cache_size", "-65536")],
     &[
         ("journal_mode", "wal"),
         ("synchronous", "normal"),
@@ -101,12 +81,8 @@ pub fn levers(ground: &Ground<'_>) -> Vec<Lever> {
     let requested = |(name, ..): &&Row| ground.requested.iter().any(|it| it == name);
     let pragmas = OF_CONNECTIONS.iter().chain(of_files);
     let pragmas = pragmas.chain(ON_REQUEST.iter().filter(requested));
-    let all = pragmas
-        .map(lever)
-        .chain(analyze(ground))
-        .chain(begin(ground));
-    all.filter(|lever| !ground.base.contains_key(&lever.name))
-        .collect()
+    let all = pragmas.map(lever).chain(analyze(ground)).chain(begin(ground));
+    all.filter(|lever| !ground.base.contains_key(&lever.name)).collect()
 }
 
 /// ANALYZE before the work, where the workload can do that to an existing database.
@@ -152,9 +128,7 @@ fn lever((name, levels, only_with): &Row) -> Lever {
 pub fn good_settings() -> Vec<Settings> {
     let settings = |good: &&[(&str, &str)]| -> Settings {
         let levels = good.iter();
-        levels
-            .map(|(name, level)| ((*name).to_owned(), level_of_setting(name, level)))
-            .collect()
+        levels.map(|(name, level)| ((*name).to_owned(), level_of_setting(name, level))).collect()
     };
     GOOD.iter().map(settings).collect()
 }
@@ -200,11 +174,7 @@ mod tests {
         for lever in all() {
             let setting = catalogue.settings_of(sql).find(|it| it.name == lever.name);
             for level in &lever.levels {
-                assert!(
-                    setting.unwrap().accepts.allows(level),
-                    "{}={level}",
-                    lever.name
-                );
+                assert!(setting.unwrap().accepts.allows(level), "{}={level}", lever.name);
             }
             let default = match pragma::find(&lever.name) {
                 Some(pragma) => level_of_setting(&lever.name, pragma.default.unwrap()),
@@ -236,13 +206,7 @@ mod tests {
         let has = |ground: &Ground<'_>, name: &str| names(ground).iter().any(|it| it == name);
         let new = ground("user-insert", &none, None);
         assert!(has(&new, "page_size") && !has(&new, "analyze") && !has(&new, "locking_mode"));
-        assert!(has(
-            &Ground {
-                requested: &exclusive,
-                ..new
-            },
-            "locking_mode"
-        ));
+        assert!(has(&Ground { requested: &exclusive, ..new }, "locking_mode"));
         let small = ground("replay", &none, Some(1 << 20));
         assert!(has(&small, "page_size") && has(&small, "analyze") && !has(&small, "transaction"));
         let large = ground("sql", &clients, Some(1 << 40));

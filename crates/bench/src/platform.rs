@@ -27,15 +27,7 @@ pub(crate) fn forget(file: &File) -> io::Result<()> {
     // Only what is on the disk can leave the cache.
     file.sync_all()?;
     #[cfg(target_os = "linux")]
-    return Ok(rustix::fs::fadvise(
-        file,
-        0,
-        None,
-        rustix::fs::Advice::DontNeed,
-    )?);
+    return Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?);
     #[cfg(not(target_os = "linux"))]
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "only Linux can drop a file from its cache",
-    ))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "only Linux can drop a file from its cache"))
 }

@@ -12,19 +12,13 @@ use crate::catalogue;
 /// The workloads with what differs from their defaults.
 const EXERCISES: [(&str, &str); 8] = [
     ("bulk-insert", "order=shuffled index=before"),
-    (
-        "bulk-insert",
-        "rows=20000 rows_per_txn=10 journal_mode=wal synchronous=off",
-    ),
+    ("bulk-insert", "rows=20000 rows_per_txn=10 journal_mode=wal synchronous=off"),
     ("user-insert", "rows=50000"),
     ("quotes", "rows=20000 copies=0"),
     ("fts-update", "rows=1000 changes=200 change=mixed repeat=1"),
     ("set-query", "method=in-list lookup=primary-key queries=100"),
     ("set-query", "method=temp-table lookup=index queries=100"),
-    (
-        "set-query",
-        "method=json-each lookup=primary-key queries=100",
-    ),
+    ("set-query", "method=json-each lookup=primary-key queries=100"),
 ];
 
 /// The level that is written so: a whole number or a name.
@@ -61,11 +55,7 @@ mod tests {
                 let parameter = catalogue.setting(workload, setting).unwrap();
                 assert!(parameter.accepts.allows(level), "{name}: {setting}={level}");
             }
-            assert_eq!(
-                catalogue.why_impossible(workload, &settings),
-                None,
-                "{name}"
-            );
+            assert_eq!(catalogue.why_impossible(workload, &settings), None, "{name}");
         }
     }
 }

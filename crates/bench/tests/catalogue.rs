@@ -8,10 +8,7 @@ const PUBLISHED: &str = include_str!("catalogue.txt");
 fn line(workload: &str, parameter: &Parameter) -> String {
     let default = parameter.default.as_ref();
     let default = default.map_or_else(|| "none".to_owned(), |level| format!("{level:?}"));
-    format!(
-        "{workload} {} | {} | {default}",
-        parameter.name, parameter.accepts
-    )
+    format!("{workload} {} | {} | {default}", parameter.name, parameter.accepts)
 }
 
 /// What the catalogue says of every workload, with its phases.
@@ -19,10 +16,7 @@ fn lines() -> Vec<String> {
     let mut lines = Vec::new();
     for workload in &pragmark_bench::catalogue().workloads {
         let (phases, counts) = (workload.phases.join(" "), workload.counts);
-        lines.push(format!(
-            "{} phases: {phases} | counts: {counts}",
-            workload.name
-        ));
+        lines.push(format!("{} phases: {phases} | counts: {counts}", workload.name));
         let parameters = workload.parameters.iter();
         lines.extend(parameters.map(|parameter| line(&workload.name, parameter)));
     }
@@ -37,9 +31,7 @@ fn published_parameters_keep_their_names_levels_and_defaults() {
         std::fs::write(path, lines.join("\n") + "\n").unwrap();
         return;
     }
-    let missing: Vec<&str> = PUBLISHED
-        .lines()
-        .filter(|published| !lines.iter().any(|line| line == published))
-        .collect();
+    let missing: Vec<&str> =
+        PUBLISHED.lines().filter(|published| !lines.iter().any(|line| line == published)).collect();
     assert!(missing.is_empty(), "changed or gone: {missing:#?}");
 }

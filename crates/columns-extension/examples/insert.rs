@@ -24,10 +24,7 @@ const NAME: &CStr = c"pragmark_record_batch";
 impl BoundBatch {
     fn new(batch: RecordBatch) -> Result<BoundBatch, Box<dyn std::error::Error>> {
         let (array, schema) = to_ffi(&StructArray::from(batch).into_data())?;
-        Ok(BoundBatch {
-            schema: Box::new(schema),
-            array: Box::new(array),
-        })
+        Ok(BoundBatch { schema: Box::new(schema), array: Box::new(array) })
     }
 }
 
@@ -44,19 +41,15 @@ impl ToSql for BoundBatch {
             // SAFETY: made by `into_raw` below; SQLite calls this once, when it lets go of the pointer.
             drop(unsafe { Box::from_raw(pointers.cast::<Pointers>()) });
         }
-        let pointers = Box::new(Pointers {
-            schema: &raw const *self.schema,
-            array: &raw const *self.array,
-        });
+        let pointers =
+            Box::new(Pointers { schema: &raw const *self.schema, array: &raw const *self.array });
         let pointer: *const c_void = Box::into_raw(pointers).cast_const().cast();
         Ok(ToSqlOutput::Pointer((pointer, NAME, Some(free))))
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let extension = std::env::args()
-        .nth(1)
-        .ok_or("the path of the extension is missing")?;
+    let extension = std::env::args().nth(1).ok_or("the path of the extension is missing")?;
     let connection = Connection::open_in_memory()?;
     // SAFETY: the extension is code that the user chose to run.
     unsafe {
@@ -75,11 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut query = connection.prepare("SELECT id, coalesce(name, 'NULL') FROM people")?;
     let rows = query.query_map([], |row| {
-        Ok(format!(
-            "{}|{}",
-            row.get::<_, i64>(0)?,
-            row.get::<_, String>(1)?
-        ))
+        Ok(format!("{}|{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
     })?;
     for row in rows {
         println!("{}", row?);

@@ -195,10 +195,7 @@ impl Rows {
                     .map_err(|reason| format!("column {number} ({}): {reason}", schema.name()))
             }
         });
-        Ok(Rows {
-            columns: columns.collect::<Result<_, _>>()?,
-            rows: count(array.length)?,
-        })
+        Ok(Rows { columns: columns.collect::<Result<_, _>>()?, rows: count(array.length)? })
     }
 }
 

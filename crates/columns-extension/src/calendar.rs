@@ -158,11 +158,7 @@ fn date(day: i64) -> Option<String> {
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     let year = 400 * era + year + later;
     Some(format!("{year:04}-{month:02}-{day:02}"))
 }

@@ -91,10 +91,7 @@ impl Column {
             _ => 2,
         };
         if array.n_buffers < needed {
-            return Err(format!(
-                "it has {} buffers but needs {needed}",
-                array.n_buffers
-            ));
+            return Err(format!("it has {} buffers but needs {needed}", array.n_buffers));
         }
         let buffer = |number: i64| -> *const u8 {
             if number < array.n_buffers {
@@ -116,11 +113,7 @@ impl Column {
         };
         Ok(Column {
             layout,
-            validity: if layout == Layout::Null {
-                std::ptr::null()
-            } else {
-                buffer(0)
-            },
+            validity: if layout == Layout::Null { std::ptr::null() } else { buffer(0) },
             first: buffer(1),
             second: buffer(2),
             buffers: array.buffers,
@@ -274,13 +267,8 @@ fn layout_with_parameters(format: &str) -> Option<Layout> {
     if let Some(parameters) = format.strip_prefix("d:") {
         let mut parameters = parameters.split(',').skip(1);
         let scale = parameters.next()?.parse().ok()?;
-        let bits = parameters
-            .next()
-            .map_or(Ok(128), str::parse::<usize>)
-            .ok()?;
-        return [32, 64, 128, 256]
-            .contains(&bits)
-            .then_some(Layout::Decimal(bits / 8, scale));
+        let bits = parameters.next().map_or(Ok(128), str::parse::<usize>).ok()?;
+        return [32, 64, 128, 256].contains(&bits).then_some(Layout::Decimal(bits / 8, scale));
     }
     let width = format.strip_prefix("w:")?.parse().ok()?;
     Some(Layout::FixedBytes(width))

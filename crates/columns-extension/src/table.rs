@@ -165,11 +165,7 @@ unsafe extern "C" fn connect(
         .map(|number| unsafe { CStr::from_ptr(*arguments.add(number)) })
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
-    let columns = if names.is_empty() {
-        COLUMNS
-    } else {
-        names.len()
-    };
+    let columns = if names.is_empty() { COLUMNS } else { names.len() };
     let Ok(sql) = declaration(&names) else {
         return api::ERROR;
     };
@@ -243,15 +239,8 @@ unsafe extern "C" fn best_index(table: *mut Table, info: *mut IndexInfo) -> c_in
 unsafe extern "C" fn open(table: *mut Table, cursor: *mut *mut Cursor) -> c_int {
     // SAFETY: the table is one of `connect`'s.
     let (api, columns) = unsafe { ((*table).api, (*table).columns) };
-    let made = Box::new(Cursor {
-        table,
-        api,
-        columns,
-        batch: None,
-        stream: None,
-        row: 0,
-        before: 0,
-    });
+    let made =
+        Box::new(Cursor { table, api, columns, batch: None, stream: None, row: 0, before: 0 });
     // SAFETY: SQLite gives a valid pointer.
     unsafe { *cursor = Box::into_raw(made) };
     api::OK
@@ -340,11 +329,7 @@ impl Cursor {
             (self.api.free)(table.message.cast());
             table.message = message;
         }
-        if message.is_null() {
-            api::NO_MEMORY
-        } else {
-            api::ERROR
-        }
+        if message.is_null() { api::NO_MEMORY } else { api::ERROR }
     }
 
     /// The value in the row under the cursor.
@@ -368,11 +353,7 @@ unsafe extern "C" fn next(cursor: *mut Cursor) -> c_int {
     // SAFETY: as in `filter`, here and below.
     let cursor = unsafe { &mut *cursor };
     cursor.row += 1;
-    if cursor
-        .batch
-        .as_ref()
-        .is_some_and(|batch| cursor.row < batch.rows)
-    {
+    if cursor.batch.as_ref().is_some_and(|batch| cursor.row < batch.rows) {
         return api::OK;
     }
     let moved = cursor.next_batch();
@@ -382,12 +363,7 @@ unsafe extern "C" fn next(cursor: *mut Cursor) -> c_int {
 unsafe extern "C" fn eof(cursor: *mut Cursor) -> c_int {
     // SAFETY: as in `filter`.
     let cursor = unsafe { &*cursor };
-    c_int::from(
-        cursor
-            .batch
-            .as_ref()
-            .is_none_or(|batch| cursor.row >= batch.rows),
-    )
+    c_int::from(cursor.batch.as_ref().is_none_or(|batch| cursor.row >= batch.rows))
 }
 
 unsafe extern "C" fn column(cursor: *mut Cursor, context: *mut Context, number: c_int) -> c_int {
@@ -396,18 +372,10 @@ unsafe extern "C" fn column(cursor: *mut Cursor, context: *mut Context, number: 
     let api = &cursor.api;
     let number = number as usize;
     // The hidden parameter is not for reading.
-    let value = if number < cursor.columns {
-        cursor.value(number)
-    } else {
-        Ok(Value::Null)
-    };
+    let value = if number < cursor.columns { cursor.value(number) } else { Ok(Value::Null) };
     // A batch that is bound stays until the statement lets go of it; one of a stream is released when
     // the next one comes, while SQLite may still hold a value of it.
-    let lifetime = if cursor.stream.is_some() {
-        api::TRANSIENT
-    } else {
-        api::STATIC
-    };
+    let lifetime = if cursor.stream.is_some() { api::TRANSIENT } else { api::STATIC };
     // SAFETY: SQLite gives a valid context, and the bytes live as long as the lifetime says; those written
     // for it are copied.
     unsafe {

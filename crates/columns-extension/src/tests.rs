@@ -56,14 +56,8 @@ fn every_layout_is_read_to_its_last_value() {
     let fixed = FixedSizeBinaryArray::try_from_iter([[1, 2], [3, 4], [5, 6]].iter()).unwrap();
     for (batch, expected) in [
         (batch(NullArray::new(3)), ["NULL", "NULL", "NULL"]),
-        (
-            batch(BooleanArray::from(vec![true, false, true])),
-            ["1", "0", "1"],
-        ),
-        (
-            batch(Int8Array::from(vec![Some(-1), None, Some(1)])),
-            ["-1", "NULL", "1"],
-        ),
+        (batch(BooleanArray::from(vec![true, false, true])), ["1", "0", "1"]),
+        (batch(Int8Array::from(vec![Some(-1), None, Some(1)])), ["-1", "NULL", "1"]),
         (batch(Int16Array::from(vec![-1, 0, 1])), ["-1", "0", "1"]),
         (batch(Int32Array::from(vec![-1, 0, 1])), ["-1", "0", "1"]),
         (batch(Int64Array::from(vec![-1, 0, 1])), ["-1", "0", "1"]),
@@ -71,43 +65,19 @@ fn every_layout_is_read_to_its_last_value() {
         (batch(UInt16Array::from(vec![0, 1, 2])), ["0", "1", "2"]),
         (batch(UInt32Array::from(vec![0, 1, 2])), ["0", "1", "2"]),
         (batch(UInt64Array::from(vec![0, 1, 2])), ["0", "1", "2"]),
-        (
-            batch(Float32Array::from(vec![0.5, 1.5, 2.5])),
-            ["0.5", "1.5", "2.5"],
-        ),
-        (
-            batch(Float64Array::from(vec![0.5, 1.5, 2.5])),
-            ["0.5", "1.5", "2.5"],
-        ),
-        (
-            batch(Date32Array::from(vec![0, 1, 2])),
-            ["1970-01-01", "1970-01-02", "1970-01-03"],
-        ),
+        (batch(Float32Array::from(vec![0.5, 1.5, 2.5])), ["0.5", "1.5", "2.5"]),
+        (batch(Float64Array::from(vec![0.5, 1.5, 2.5])), ["0.5", "1.5", "2.5"]),
+        (batch(Date32Array::from(vec![0, 1, 2])), ["1970-01-01", "1970-01-02", "1970-01-03"]),
         (
             batch(Date64Array::from(vec![0, 86_400_000, -1])),
             ["1970-01-01", "1970-01-02", "1969-12-31"],
         ),
         (batch(decimals.unwrap()), ["12.30", "-0.05", "0.07"]),
-        (
-            batch(StringArray::from(vec![Some("é"), None, Some("")])),
-            ["é", "NULL", ""],
-        ),
-        (
-            batch(LargeStringArray::from(vec!["", "x", LONG])),
-            ["", "x", LONG],
-        ),
-        (
-            batch(StringViewArray::from(vec!["short", LONG, ""])),
-            ["short", LONG, ""],
-        ),
-        (
-            batch(BinaryArray::from_vec(vec![b"", b"\xff", b""])),
-            ["[]", "[255]", "[]"],
-        ),
-        (
-            batch(LargeBinaryArray::from_vec(vec![b"\xff", b"", b"\0"])),
-            ["[255]", "[]", "[0]"],
-        ),
+        (batch(StringArray::from(vec![Some("é"), None, Some("")])), ["é", "NULL", ""]),
+        (batch(LargeStringArray::from(vec!["", "x", LONG])), ["", "x", LONG]),
+        (batch(StringViewArray::from(vec!["short", LONG, ""])), ["short", LONG, ""]),
+        (batch(BinaryArray::from_vec(vec![b"", b"\xff", b""])), ["[]", "[255]", "[]"]),
+        (batch(LargeBinaryArray::from_vec(vec![b"\xff", b"", b"\0"])), ["[255]", "[]", "[0]"]),
         (batch(fixed), ["[1, 2]", "[3, 4]", "[5, 6]"]),
         (batch(dictionary), ["b", "a", "b"]),
     ] {
@@ -155,11 +125,7 @@ fn a_stream_is_read_once_and_each_of_its_batches_released() {
     assert!(again.contains("has been released"), "{again}");
     let mut read = Vec::new();
     while let Some(rows) = opened.next().unwrap() {
-        read.push(
-            (0..rows.rows)
-                .map(|row| word(&rows, row))
-                .collect::<Vec<_>>(),
-        );
+        read.push((0..rows.rows).map(|row| word(&rows, row)).collect::<Vec<_>>());
     }
     assert_eq!(read, [vec!["1", "2"], vec![], vec!["3"]]);
 }

@@ -9,11 +9,7 @@ fn example(name: &str) -> PathBuf {
 }
 
 fn printed(output: &Output) -> String {
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -32,10 +28,8 @@ fn the_example_in_c_inserts_a_batch() {
         .output()
         .unwrap();
     printed(&compiled);
-    let output = Command::new(&program)
-        .arg(testing::shared_library("pragmark_columns"))
-        .output()
-        .unwrap();
+    let output =
+        Command::new(&program).arg(testing::shared_library("pragmark_columns")).output().unwrap();
     assert_eq!(printed(&output), "1|Ada\n2|NULL\n3|Grace\n");
 }
 
@@ -44,16 +38,11 @@ fn the_example_in_python_inserts_a_stream() {
     // Another Python can be named, for example one of a virtual environment that has pyarrow.
     let python = std::env::var("PRAGMARK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has_pyarrow = Command::new(&python)
-        .args([
-            "-c",
-            "import pyarrow, ctypes.util; assert ctypes.util.find_library('sqlite3')",
-        ])
+        .args(["-c", "import pyarrow, ctypes.util; assert ctypes.util.find_library('sqlite3')"])
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_pyarrow {
-        testing::skip(format_args!(
-            "{python} has no pyarrow, or the system no libsqlite3"
-        ));
+        testing::skip(format_args!("{python} has no pyarrow, or the system no libsqlite3"));
         return;
     }
     let output = Command::new(&python)
@@ -67,9 +56,7 @@ fn the_example_in_python_inserts_a_stream() {
 #[test]
 fn the_example_in_rust_inserts_a_batch() {
     let program = testing::built("examples/insert");
-    let output = Command::new(program)
-        .arg(testing::shared_library("pragmark_columns"))
-        .output()
-        .unwrap();
+    let output =
+        Command::new(program).arg(testing::shared_library("pragmark_columns")).output().unwrap();
     assert_eq!(printed(&output), "1|Ada\n2|NULL\n3|Grace\n");
 }

@@ -39,10 +39,7 @@ impl Beginning {
             databases.push((Beginning::database(number), Arc::new(base)));
         }
         databases.retain(|(_, base)| !base.is_empty());
-        Ok(Beginning {
-            databases,
-            transactions,
-        })
+        Ok(Beginning { databases, transactions })
     }
 
     /// The name of a database where it is crashed, by its number from 0.
@@ -67,8 +64,6 @@ impl Beginning {
 
     pub(crate) fn files(&self) -> Vec<(String, Bytes)> {
         let databases = self.databases.iter();
-        databases
-            .map(|(name, base)| (name.clone(), Bytes::from(Arc::clone(base))))
-            .collect()
+        databases.map(|(name, base)| (name.clone(), Bytes::from(Arc::clone(base)))).collect()
     }
 }

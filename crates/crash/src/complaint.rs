@@ -11,10 +11,7 @@ use std::path::Path;
 /// A file whose name has a path.
 pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
     match &script.path {
-        Some(path) => CrashError::Name {
-            path: path.clone(),
-            name: name.to_owned(),
-        },
+        Some(path) => CrashError::Name { path: path.clone(), name: name.to_owned() },
         None => CrashError::Defect(format!("the built-in workload has a file {name}")),
     }
 }
@@ -24,20 +21,11 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
     let reason = message(&error);
     match &script.path {
         None if is_damage(&error) => damaged(reason, &format!("in: {sql}")),
-        Some(path) if is_damage(&error) => CrashError::DamagedBeginning {
-            path: path.clone(),
-            line,
-            reason,
-        },
-        Some(path) => CrashError::Script {
-            path: path.clone(),
-            line,
-            reason,
-        },
-        None => CrashError::Workload {
-            reason,
-            sql: sql.to_owned(),
-        },
+        Some(path) if is_damage(&error) => {
+            CrashError::DamagedBeginning { path: path.clone(), line, reason }
+        }
+        Some(path) => CrashError::Script { path: path.clone(), line, reason },
+        None => CrashError::Workload { reason, sql: sql.to_owned() },
     }
 }
 
@@ -48,10 +36,7 @@ fn is_damage(error: &EngineError) -> bool {
 }
 
 fn damaged(reason: String, place: &str) -> CrashError {
-    CrashError::Damaged {
-        reason,
-        place: place.to_owned(),
-    }
+    CrashError::Damaged { reason, place: place.to_owned() }
 }
 
 /// Checks that an act of the built-in workload has left what it says: each transaction a new content, rolling back, closing and
@@ -60,24 +45,17 @@ pub(crate) fn check_kept(act: &Act, is_new: bool) -> Result<(), CrashError> {
     match act {
         Act::Blob { .. } if !is_new => Err(damaged(
             "the content is as it was before".to_owned(),
-            &format!(
-                "after a value was overwritten by a handle: {}",
-                act.location()
-            ),
+            &format!("after a value was overwritten by a handle: {}", act.location()),
         )),
         Act::Reopen if is_new => Err(damaged(
             "the content is another one".to_owned(),
             "after the connection was closed and opened again",
         )),
-        Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("COMMIT") && !is_new => Err(damaged(
-            "the content is as it was before".to_owned(),
-            &format!("after: {sql}"),
-        )),
+        Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("COMMIT") && !is_new => {
+            Err(damaged("the content is as it was before".to_owned(), &format!("after: {sql}")))
+        }
         Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("ROLLBACK") && is_new => {
-            Err(damaged(
-                "what was rolled back is there".to_owned(),
-                &format!("after: {sql}"),
-            ))
+            Err(damaged("what was rolled back is there".to_owned(), &format!("after: {sql}")))
         }
         _ => Ok(()),
     }
@@ -103,9 +81,7 @@ pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(
     connection.limit_steps(STEPS)?;
     match connection.query_text("PRAGMA integrity_check(1)") {
         Err(EngineError::Sqlite(error)) if error.kind() == ErrorKind::Interrupted => {
-            Err(CrashError::TooLarge {
-                path: script.to_owned(),
-            })
+            Err(CrashError::TooLarge { path: script.to_owned() })
         }
         _ => Ok(()),
     }

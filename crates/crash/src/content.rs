@@ -33,11 +33,9 @@ impl Content {
             for column in 0..4 {
                 add(&mut hash, &row.column_value(column));
             }
-            if let (Value::Text(kind), Value::Text(name), Value::Text(sql)) = (
-                row.column_value(0),
-                row.column_value(1),
-                row.column_value(3),
-            ) && kind == "table"
+            if let (Value::Text(kind), Value::Text(name), Value::Text(sql)) =
+                (row.column_value(0), row.column_value(1), row.column_value(3))
+                && kind == "table"
                 && !is_virtual(&sql)
             {
                 tables.push(name);
@@ -67,9 +65,7 @@ impl Content {
 fn is_virtual(sql: &str) -> bool {
     let mut words = sql.split_ascii_whitespace();
     words.next();
-    words
-        .next()
-        .is_some_and(|word| word.eq_ignore_ascii_case("virtual"))
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case("virtual"))
 }
 
 fn add(hash: &mut XxHash3_64, value: &Value) {

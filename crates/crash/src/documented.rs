@@ -16,17 +16,9 @@ struct Rule {
     source: &'static str,
 }
 
-const POWER: &[Model] = &[
-    Model::Ordered,
-    Model::Ext4Ordered,
-    Model::Reorder,
-    Model::Torn,
-];
-const ROLLBACK: &[JournalMode] = &[
-    JournalMode::Delete,
-    JournalMode::Truncate,
-    JournalMode::Persist,
-];
+const POWER: &[Model] = &[Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
+const ROLLBACK: &[JournalMode] =
+    &[JournalMode::Delete, JournalMode::Truncate, JournalMode::Persist];
 const JOURNAL_MODE: &str = "https://sqlite.org/pragma.html#pragma_journal_mode";
 const SYNCHRONOUS: &str = "https://sqlite.org/pragma.html#pragma_synchronous";
 const CORRUPT: &str =

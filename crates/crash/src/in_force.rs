@@ -29,11 +29,7 @@ pub struct InForce {
 impl InForce {
     /// In words, where they are others than those of the variant.
     pub fn unlike(&self, variant: &CrashSettings) -> Option<String> {
-        let InForce {
-            database,
-            settings,
-            since,
-        } = self;
+        let InForce { database, settings, since } = self;
         let words = format!("{settings} instead of {variant} for {database} from {since} on");
         (settings != variant).then_some(words)
     }
@@ -106,9 +102,7 @@ impl Promises {
         let least = |span: &Span| span.settings.iter().map(promise).max();
         let all = spans.iter();
         Promises {
-            spans: all
-                .filter_map(|span| Some((span.steps.clone(), least(span)?)))
-                .collect(),
+            spans: all.filter_map(|span| Some((span.steps.clone(), least(span)?))).collect(),
             otherwise: promise(variant),
         }
     }
@@ -124,9 +118,7 @@ impl Promises {
         let least = touched.map(|(_, promise)| *promise).chain(before).max();
         let mut earlier = self.spans.iter().rev();
         let mut last = || earlier.find(|(steps, _)| steps.start < cut);
-        least
-            .or_else(|| last().map(|(_, promise)| *promise))
-            .unwrap_or(self.otherwise)
+        least.or_else(|| last().map(|(_, promise)| *promise)).unwrap_or(self.otherwise)
     }
 }
 
@@ -206,11 +198,7 @@ impl Watch {
         let settings = read(connection, schema, variant)?;
         let mut known = self.0.iter();
         if !known.any(|it| it.database == file && it.settings == settings) {
-            self.0.push(InForce {
-                database: file.to_owned(),
-                settings,
-                since: act.location(),
-            });
+            self.0.push(InForce { database: file.to_owned(), settings, since: act.location() });
         }
         Ok(())
     }
@@ -244,10 +232,7 @@ mod tests {
     fn a_crash_is_judged_by_the_settings_between_its_first_loss_and_itself() {
         let [full, normal, off] =
             [Synchronous::Full, Synchronous::Normal, Synchronous::Off].map(settings);
-        let span = |steps, settings: &[CrashSettings]| Span {
-            steps,
-            settings: settings.to_vec(),
-        };
+        let span = |steps, settings: &[CrashSettings]| Span { steps, settings: settings.to_vec() };
         let spans = [
             span(10..20, &[full]),
             span(20..30, &[off]),

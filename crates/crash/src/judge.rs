@@ -90,12 +90,7 @@ pub struct Judge<'b> {
 impl<'b> Judge<'b> {
     /// A judge that has seen nothing.
     pub fn new(sandbox: &'b mut Sandbox) -> Judge<'b> {
-        Judge {
-            sandbox,
-            groups: HashMap::new(),
-            examined: HashMap::new(),
-            recoveries: 0,
-        }
+        Judge { sandbox, groups: HashMap::new(), examined: HashMap::new(), recoveries: 0 }
     }
 
     /// Whether the image was met in whose recovery the engine ended an earlier process.
@@ -139,9 +134,8 @@ impl<'b> Judge<'b> {
         files: Vec<File>,
     ) -> Result<Vec<Recovered>, CrashError> {
         let databases = &recording.databases;
-        let is_tied = files
-            .iter()
-            .any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
+        let is_tied =
+            files.iter().any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
         if is_tied || databases.len() == 1 {
             let names: Vec<&str> = databases.iter().map(String::as_str).collect();
             return self.recover_group(&names, key, files, recording.by_pages);
@@ -149,9 +143,7 @@ impl<'b> Judge<'b> {
         let mut recovered = Vec::with_capacity(databases.len());
         let mut left = files;
         for database in databases {
-            let (mine, others) = left
-                .into_iter()
-                .partition(|(name, _)| is_of(database, name));
+            let (mine, others) = left.into_iter().partition(|(name, _)| is_of(database, name));
             left = others;
             let key = hash(&mine);
             recovered.extend(self.recover_group(&[database], key, mine, recording.by_pages)?);
@@ -199,8 +191,7 @@ impl<'b> Judge<'b> {
 
 /// Whether a file is a database, its journal or its log.
 pub(crate) fn is_of(database: &str, file: &str) -> bool {
-    file.strip_prefix(database)
-        .is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
+    file.strip_prefix(database).is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
 }
 
 /// A hash of files with their names.
@@ -236,10 +227,9 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
     }
     match is_torn(recording, &latest) {
         false => Judgement::Apart(latest),
-        true => Judgement::Violated(Violation::Split {
-            databases: recording.databases.clone(),
-            latest,
-        }),
+        true => {
+            Judgement::Violated(Violation::Split { databases: recording.databases.clone(), latest })
+        }
     }
 }
 

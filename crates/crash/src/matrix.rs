@@ -190,11 +190,7 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
     done.sort_by_key(|done| done.task);
     Ok(Matrix {
         stopped: progress.stop.load(Ordering::Relaxed),
-        images: done
-            .iter()
-            .flat_map(|done| &done.cells)
-            .map(Cell::images)
-            .sum(),
+        images: done.iter().flat_map(|done| &done.cells).map(Cell::images).sum(),
         recoveries: done.iter().map(|done| done.recoveries).sum(),
         largest_database: done.iter().map(|done| done.largest).max().unwrap_or(0),
         own: done.iter().find_map(|done| done.own.clone()),
@@ -272,8 +268,7 @@ impl Cell {
             let mut damaging = self.safety.occasions.iter();
             damaging.any(|on| on.witness.is_some() && on.occasion == occasion.to_string())
         };
-        self.witnesses
-            .retain(|place, _| place.as_ref().is_none_or(damages));
+        self.witnesses.retain(|place, _| place.as_ref().is_none_or(damages));
         self
     }
 
@@ -325,11 +320,7 @@ fn tasks(plan: &Plan) -> Vec<Task> {
     let mut tasks = Vec::new();
     for variant in &plan.variants {
         for models in plan.models.chunks(together.max(1)) {
-            tasks.push(Task {
-                number: tasks.len(),
-                variant: *variant,
-                models: models.to_vec(),
-            });
+            tasks.push(Task { number: tasks.len(), variant: *variant, models: models.to_vec() });
         }
     }
     tasks
@@ -423,22 +414,19 @@ fn measure_cell(
         findings: Findings::default(),
     };
     let states = seed.child("states");
-    let visited = visit(
-        &recording.trace,
-        cell.model,
-        plan.images_of(recording),
-        states,
-        |candidate| match progress.stop.load(Ordering::Relaxed) {
-            true => Err(Ended::Stopped),
-            false => {
-                survey.judge(candidate).map_err(Ended::Failed)?;
-                match survey.judge.engine_ended() {
-                    true => Err(Ended::Engine),
-                    false => Ok(()),
+    let visited =
+        visit(&recording.trace, cell.model, plan.images_of(recording), states, |candidate| {
+            match progress.stop.load(Ordering::Relaxed) {
+                true => Err(Ended::Stopped),
+                false => {
+                    survey.judge(candidate).map_err(Ended::Failed)?;
+                    match survey.judge.engine_ended() {
+                        true => Err(Ended::Engine),
+                        false => Ok(()),
+                    }
                 }
             }
-        },
-    );
+        });
     match visited {
         Ok(visited) => {
             let (tally, witnesses) = survey.finish(visited);

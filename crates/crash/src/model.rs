@@ -78,10 +78,7 @@ impl Model {
     /// (<https://sqlite.org/atomiccommit.html#_hardware_assumptions>,
     /// <https://sqlite.org/psow.html>).
     pub fn is_within_assumptions(self) -> bool {
-        !matches!(
-            self,
-            Model::NonPowersafeOverwrite | Model::LyingFifo | Model::LyingReorder
-        )
+        !matches!(self, Model::NonPowersafeOverwrite | Model::LyingFifo | Model::LyingReorder)
     }
 
     /// Whether its states are prefixes of all steps, one for each number of steps.

@@ -136,11 +136,7 @@ impl<'t> Sizes<'t> {
         let named = trace.named.iter().zip(&trace.initial).enumerate();
         let databases = named.filter(|(name, _)| trace.databases.contains(&Name(*name)));
         let sizes = databases.map(|(_, (inode, bytes))| (*inode, bytes.len() as u64));
-        Sizes {
-            trace,
-            taken: 0,
-            sizes: sizes.collect(),
-        }
+        Sizes { trace, taken: 0, sizes: sizes.collect() }
     }
 
     /// Takes the steps up to this one.
@@ -150,11 +146,7 @@ impl<'t> Sizes<'t> {
                 Step::Create { name, inode } if self.trace.databases.contains(name) => {
                     self.sizes.insert(*inode, 0);
                 }
-                Step::Write {
-                    inode,
-                    offset,
-                    bytes,
-                } => {
+                Step::Write { inode, offset, bytes } => {
                     if let Some(size) = self.sizes.get_mut(inode) {
                         *size = (*size).max(offset + bytes.len() as u64);
                     }
@@ -176,10 +168,7 @@ mod tests {
     use super::*;
 
     fn marked(steps: Range<usize>) -> [MarkedAct; 1] {
-        [MarkedAct {
-            steps,
-            occasion: Occasion::Shrinking,
-        }]
+        [MarkedAct { steps, occasion: Occasion::Shrinking }]
     }
 
     #[test]
@@ -190,10 +179,7 @@ mod tests {
         assert!(touches(None, 11), "within it");
         assert!(!touches(None, 20), "after it, nothing missing");
         assert!(touches(Some(19), 30), "its last step is missing");
-        assert!(
-            touches(Some(5), 30),
-            "something before it is missing, it is not"
-        );
+        assert!(touches(Some(5), 30), "something before it is missing, it is not");
         assert!(!touches(Some(20), 30), "something after it is missing");
         assert!(!touches(Some(5), 10), "the crash came before it");
     }
@@ -201,21 +187,14 @@ mod tests {
     #[test]
     fn acts_that_end_with_a_smaller_database_are_found() {
         let (db, journal) = (Inode(0), Inode(1));
-        let write = |inode, offset| Step::Write {
-            inode,
-            offset,
-            bytes: vec![1; 10].into(),
-        };
+        let write = |inode, offset| Step::Write { inode, offset, bytes: vec![1; 10].into() };
         let truncate = |inode, size| Step::Truncate { inode, size };
         let trace = Trace {
             names: vec!["db".into(), "db-journal".into()],
             inodes: 2,
             databases: vec![Name(0)],
             steps: vec![
-                Step::Create {
-                    name: Name(0),
-                    inode: db,
-                },
+                Step::Create { name: Name(0), inode: db },
                 write(db, 0),
                 // Grows and shrinks back, as a rollback does.
                 write(db, 10),
@@ -224,10 +203,7 @@ mod tests {
                 write(db, 0),
                 truncate(db, 5),
                 // A journal may shrink.
-                Step::Create {
-                    name: Name(1),
-                    inode: journal,
-                },
+                Step::Create { name: Name(1), inode: journal },
                 write(journal, 0),
                 truncate(journal, 0),
             ],
@@ -248,11 +224,7 @@ mod tests {
         both.add(Occasion::Shrinking);
         other.add(Occasion::Shrinking);
         assert_eq!(both.of_either(set), set);
-        assert_eq!(
-            set.of_either(other),
-            set,
-            "it takes one of them in any case"
-        );
+        assert_eq!(set.of_either(other), set, "it takes one of them in any case");
         assert!(set.of_either(Occasions::default()).is_empty());
     }
 }

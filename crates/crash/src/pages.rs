@@ -92,11 +92,7 @@ impl Pages {
             (count @ 1.., true) => count,
             _ => bytes.len() as u64 / size,
         };
-        Pages {
-            size,
-            count,
-            free: free(bytes, size, count, word(32)),
-        }
+        Pages { size, count, free: free(bytes, size, count, word(32)) }
     }
 
     /// A block in which what is unused is as it was before.

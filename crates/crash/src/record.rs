@@ -95,10 +95,7 @@ impl Recording {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
-        let mut recorder = Recorder {
-            beginning,
-            ..Recorder::default()
-        };
+        let mut recorder = Recorder { beginning, ..Recorder::default() };
         recorder.note(sandbox, &connection, None)?;
         recorder.read_settings(sandbox, &connection, script, (None, settings))?;
         recorder.begin_act(sandbox, &connection)?;
@@ -154,9 +151,7 @@ impl Recording {
 
     /// How many commits had been acknowledged when the first `cut` steps had been taken.
     pub fn acknowledged(&self, cut: usize) -> usize {
-        self.commits
-            .partition_point(|commit| commit.cut <= cut)
-            .saturating_sub(1)
+        self.commits.partition_point(|commit| commit.cut <= cut).saturating_sub(1)
     }
 }
 
@@ -177,18 +172,8 @@ fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, 
             executed.map_err(|error| failed(script, *line, sql, error))?;
             Ok(true)
         }
-        Act::Blob {
-            table,
-            column,
-            row,
-            offset,
-            bytes,
-        } => {
-            let at = BlobAt {
-                table,
-                column,
-                row: *row,
-            };
+        Act::Blob { table, column, row, offset, bytes } => {
+            let at = BlobAt { table, column, row: *row };
             let written = connection.write_blob(at, *offset, bytes);
             written.map_err(|error| failed(script, 0, &act.location(), error))?;
             Ok(true)
@@ -314,10 +299,7 @@ impl Recorder<'_> {
                 self.watch.see(connection, database, settings, act)?;
             }
         }
-        let changed = self
-            .commits
-            .last()
-            .is_none_or(|(_, before)| !same(before, &self.contents));
+        let changed = self.commits.last().is_none_or(|(_, before)| !same(before, &self.contents));
         if changed {
             self.commits.push((position, self.contents.clone()));
         }
@@ -399,15 +381,12 @@ impl Recorder<'_> {
     fn marked(&self, trace: &Trace) -> Vec<MarkedAct> {
         let steps = |act: &ActRecord| trace.cut_after(act.begin)..trace.cut_after(act.end);
         let changing = self.acts.iter().filter(|act| act.changes_mode);
-        let changing = changing.map(|act| MarkedAct {
-            steps: steps(act),
-            occasion: Occasion::ModeChange,
-        });
+        let changing =
+            changing.map(|act| MarkedAct { steps: steps(act), occasion: Occasion::ModeChange });
         let spans: Vec<_> = self.acts.iter().map(steps).collect();
-        let shrinking = shrinking(trace, &spans).into_iter().map(|steps| MarkedAct {
-            steps,
-            occasion: Occasion::Shrinking,
-        });
+        let shrinking = shrinking(trace, &spans)
+            .into_iter()
+            .map(|steps| MarkedAct { steps, occasion: Occasion::Shrinking });
         changing.chain(shrinking).collect()
     }
 
@@ -429,10 +408,7 @@ impl Recorder<'_> {
             .collect();
         let commit = |(position, contents): &(usize, HashMap<String, Content>)| Commit {
             cut: trace.cut_after(*position),
-            contents: databases
-                .iter()
-                .map(|name| content_of(contents, name))
-                .collect(),
+            contents: databases.iter().map(|name| content_of(contents, name)).collect(),
         };
         let mut commits: Vec<Commit> = self.commits.iter().map(commit).collect();
         // Before anything was done there was nothing, and nothing was acknowledged.

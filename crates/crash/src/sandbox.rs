@@ -52,10 +52,7 @@ impl Sandbox {
     /// The engine cannot be loaded.
     pub fn new(source: &Source) -> Result<Sandbox, CrashError> {
         let library = Arc::new(Library::load(source)?);
-        let options = MemoryOptions {
-            default: true,
-            ..MemoryOptions::default()
-        };
+        let options = MemoryOptions { default: true, ..MemoryOptions::default() };
         let memory = MemoryVfs::register(&library, options)?;
         let recording = RecordingVfs::register_over(&library, Some(memory.name()))?;
         Ok(Sandbox {
@@ -128,12 +125,7 @@ impl Sandbox {
 
     fn open_through(&self, vfs: &str, name: &str) -> Result<Connection, CrashError> {
         let flags = OpenFlags::default() | OpenFlags::NO_MUTEX;
-        Ok(Connection::open(
-            &self.library,
-            Path::new(name),
-            flags,
-            Some(vfs),
-        )?)
+        Ok(Connection::open(&self.library, Path::new(name), flags, Some(vfs))?)
     }
 
     /// The size of a file in bytes; 0 where there is none.
@@ -317,9 +309,8 @@ pub(crate) fn message(error: &EngineError) -> String {
 
 fn contents(connection: &Connection, schema: &str) -> Recovered {
     let corrupt = |error: EngineError| Problem::Corrupt(message(&error));
-    let check = connection
-        .query_text(&format!("PRAGMA {schema}.integrity_check(1)"))
-        .map_err(corrupt)?;
+    let check =
+        connection.query_text(&format!("PRAGMA {schema}.integrity_check(1)")).map_err(corrupt)?;
     if check != "ok" {
         return Err(Problem::Corrupt(check));
     }

@@ -37,10 +37,7 @@ pub enum Act {
 impl Act {
     /// Whether it is one of the built-in workload.
     pub(crate) fn is_built_in(&self) -> bool {
-        matches!(
-            self,
-            Act::Sql { line: 0, .. } | Act::Reopen | Act::Blob { .. }
-        )
+        matches!(self, Act::Sql { line: 0, .. } | Act::Reopen | Act::Blob { .. })
     }
 
     /// Where it is in its script or trace.
@@ -120,10 +117,7 @@ impl Script {
             }
             acts.push(act(rest, line));
         }
-        Ok(Script {
-            path: Some(path.to_owned()),
-            acts,
-        })
+        Ok(Script { path: Some(path.to_owned()), acts })
     }
 
     /// The built-in workload: creation, first commits, reopening, a transaction larger than
@@ -131,10 +125,7 @@ impl Script {
     /// transactions over attached databases, and a value of many pages. Every transaction leaves a
     /// content that none before it had.
     pub fn built_in(settings: &CrashSettings) -> Script {
-        let mut script = Script {
-            path: None,
-            acts: Vec::new(),
-        };
+        let mut script = Script { path: None, acts: Vec::new() };
         script.create();
         script.ordinary();
         script.acts.push(Act::Reopen);
@@ -151,10 +142,7 @@ impl Script {
     }
 
     fn sql(&mut self, sql: impl Into<String>) {
-        self.acts.push(Act::Sql {
-            sql: sql.into(),
-            line: 0,
-        });
+        self.acts.push(Act::Sql { sql: sql.into(), line: 0 });
     }
 
     /// One transaction of its own, which counts on.
@@ -191,10 +179,7 @@ impl Script {
     }
 
     fn rollback(&mut self, settings: &CrashSettings) {
-        self.rolled_back(
-            settings,
-            "DELETE FROM item; INSERT INTO item VALUES (9999, 1, 'never')",
-        );
+        self.rolled_back(settings, "DELETE FROM item; INSERT INTO item VALUES (9999, 1, 'never')");
         let back = match settings.journal_mode {
             JournalMode::Off => "",
             _ => "ROLLBACK TO s;",
@@ -224,10 +209,7 @@ impl Script {
     /// Checkpoints of each mode, with commits between them that begin the log anew, and then automatic
     /// ones. Without a write-ahead log only the commits are left.
     fn checkpoints(&mut self, settings: &CrashSettings) {
-        for (number, mode) in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"]
-            .iter()
-            .enumerate()
-        {
+        for (number, mode) in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"].iter().enumerate() {
             if settings.journal_mode == JournalMode::Wal {
                 self.sql(format!("PRAGMA wal_checkpoint({mode})"));
             }
@@ -264,10 +246,7 @@ impl Script {
     fn attached(&mut self, settings: &CrashSettings) {
         self.sql("ATTACH 'aux.db' AS aux");
         self.sql(format!("PRAGMA aux.page_size = {}", settings.page_size));
-        self.sql(format!(
-            "PRAGMA aux.journal_mode = {}",
-            settings.journal_mode
-        ));
+        self.sql(format!("PRAGMA aux.journal_mode = {}", settings.journal_mode));
         self.sql(format!("PRAGMA aux.synchronous = {}", settings.synchronous));
         self.transaction("CREATE TABLE aux.other(id INTEGER PRIMARY KEY, v TEXT)");
         for id in 1..4 {
@@ -290,10 +269,7 @@ fn insert(first: usize, last: usize, length: usize) -> String {
 
 /// A statement with the white space around it, which begins on that line.
 fn act(text: &str, line: usize) -> Act {
-    Act::Sql {
-        sql: text.trim().to_owned(),
-        line: first_line(text, line),
-    }
+    Act::Sql { sql: text.trim().to_owned(), line: first_line(text, line) }
 }
 
 /// The line of the first word of a text that begins on that line.
@@ -311,9 +287,7 @@ fn is_blank(text: &str) -> bool {
     let text = text.trim_start();
     for (start, end) in [("--", "\n"), ("/*", "*/")] {
         if let Some(comment) = text.strip_prefix(start) {
-            return comment
-                .split_once(end)
-                .is_none_or(|(_, rest)| is_blank(rest));
+            return comment.split_once(end).is_none_or(|(_, rest)| is_blank(rest));
         }
     }
     text.is_empty()

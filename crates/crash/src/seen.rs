@@ -85,18 +85,13 @@ impl Seen {
 /// Counts an image, and attributes it to ordinary commits or to the occasions that it takes.
 pub(crate) fn attribute(tally: &mut Tally, seen: &Seen) {
     let violates = u64::from(seen.committed.is_none());
-    let (lost, in_ordinary, losing_more) = (
-        seen.most_lost(),
-        seen.lost_in_ordinary(),
-        seen.losing_more(),
-    );
+    let (lost, in_ordinary, losing_more) =
+        (seen.most_lost(), seen.lost_in_ordinary(), seen.losing_more());
     tally.losing += u64::from(lost > 0);
     tally.most_lost = tally.most_lost.max(lost);
     if seen.touched.is_empty() {
         let losing = u64::from(in_ordinary > 0);
-        tally.ordinary = tally
-            .ordinary
-            .plus(Counts::of(1, violates, losing, in_ordinary));
+        tally.ordinary = tally.ordinary.plus(Counts::of(1, violates, losing, in_ordinary));
     }
     tally.losing_on_occasions += u64::from(!losing_more.is_empty());
     for occasion in Occasion::ALL {

@@ -97,11 +97,7 @@ pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (Vec<Fi
 
 /// The steps since the last sync before a cut.
 fn since_sync(trace: &Trace, cut: usize) -> usize {
-    trace.steps[..cut]
-        .iter()
-        .rev()
-        .take_while(|step| !step.is_sync())
-        .count()
+    trace.steps[..cut].iter().rev().take_while(|step| !step.is_sync()).count()
 }
 
 /// The files after the first `steps` steps, nothing missing.
@@ -177,13 +173,7 @@ struct Walk<'t> {
 
 impl<'t> Walk<'t> {
     fn new(trace: &'t Trace, model: Model) -> Walk<'t> {
-        Walk {
-            disk: Disk::new(trace, model),
-            model,
-            trace,
-            first: 0,
-            held: 0,
-        }
+        Walk { disk: Disk::new(trace, model), model, trace, first: 0, held: 0 }
     }
 
     fn step(&mut self) {
@@ -277,10 +267,7 @@ fn enumerate<E>(
         }
         let units = walk.disk.units();
         if units.states().is_some_and(|states| states <= few) && visited < budget {
-            let mut state = State {
-                versions: vec![0; units.len()],
-                damage: Vec::new(),
-            };
+            let mut state = State { versions: vec![0; units.len()], damage: Vec::new() };
             loop {
                 visited += 1;
                 look(candidate(cut, &walk.disk, &units, &state))?;
@@ -374,17 +361,14 @@ fn damage(state: &mut State, units: &Units, model: Model, random: &mut SplitMix6
                 });
             }
             if random.below(2) == 0 {
-                state.damage.push(Damage::Garbage {
-                    seed: Seed(random.next_u64()),
-                });
+                state.damage.push(Damage::Garbage { seed: Seed(random.next_u64()) });
             }
         }
         _ => {
             for _ in 0..random.below(3) {
-                state.damage.push(Damage::Destroyed {
-                    unit: some(random),
-                    seed: Seed(random.next_u64()),
-                });
+                state
+                    .damage
+                    .push(Damage::Destroyed { unit: some(random), seed: Seed(random.next_u64()) });
             }
         }
     }
@@ -413,9 +397,7 @@ pub fn minimise(units: &Units, state: &State, mut still: impl FnMut(&State) -> b
 /// Completes incomplete units, first many at a time, then ever fewer, down to single ones.
 fn complete_in_groups(units: &Units, best: &mut State, still: &mut impl FnMut(&State) -> bool) {
     let incomplete = |state: &State| -> Vec<usize> {
-        (0..units.len())
-            .filter(|unit| state.versions[*unit] < units.pending(*unit))
-            .collect()
+        (0..units.len()).filter(|unit| state.versions[*unit] < units.pending(*unit)).collect()
     };
     let mut size = incomplete(best).len();
     while size > 0 {

@@ -132,9 +132,7 @@ impl Findings {
     /// Whether some of these moments have no violation as evidence.
     fn lacks_any(&mut self, touched: Occasions) -> bool {
         let evidence = self.evidence(touched);
-        let mut known = evidence
-            .iter()
-            .map(|it| it.violation.as_ref().or(it.known.as_ref()));
+        let mut known = evidence.iter().map(|it| it.violation.as_ref().or(it.known.as_ref()));
         known.any(|known| known.is_none())
     }
 
@@ -153,14 +151,8 @@ impl Survey<'_, '_> {
             cut: candidate.cut,
             acknowledged: self.recording.acknowledged(candidate.cut),
             faults: candidate.faults,
-            touched: touched(
-                &self.recording.marked,
-                candidate.first_missing,
-                candidate.cut,
-            ),
-            promise: self
-                .promises
-                .of_crash(candidate.first_missing, candidate.cut),
+            touched: touched(&self.recording.marked, candidate.first_missing, candidate.cut),
+            promise: self.promises.of_crash(candidate.first_missing, candidate.cut),
             source: candidate.source,
         };
         let key = hash(&candidate.files);
@@ -255,10 +247,7 @@ impl Survey<'_, '_> {
             Err(now) => now,
             Ok(_) => violation.clone(),
         };
-        self.findings.keep(&Witness {
-            violation: Some(of_smallest),
-            ..smallest.witness(files)
-        });
+        self.findings.keep(&Witness { violation: Some(of_smallest), ..smallest.witness(files) });
         if self.findings.lacks_any(crash.touched) {
             self.findings.keep_known(&Witness {
                 violation: Some(violation),
@@ -281,10 +270,8 @@ impl Survey<'_, '_> {
         }
         let judgement = self.judge.judge(self.recording, key, files.clone())?;
         if let Judgement::Violated(violation) = judgement {
-            self.findings.keep_known(&Witness {
-                violation: Some(violation),
-                ..crash.witness(files)
-            });
+            self.findings
+                .keep_known(&Witness { violation: Some(violation), ..crash.witness(files) });
         }
         Ok(())
     }
@@ -346,10 +333,7 @@ impl Survey<'_, '_> {
         let trace = &self.recording.trace;
         for evidence in self.findings.evidence(crash.touched) {
             if lost > evidence.loss.as_ref().map_or(0, |known| known.lost) {
-                evidence.loss = Some(Witness {
-                    lost,
-                    ..crash.witness(crash.files(trace))
-                });
+                evidence.loss = Some(Witness { lost, ..crash.witness(crash.files(trace)) });
             }
         }
     }
@@ -392,11 +376,7 @@ impl Survey<'_, '_> {
     /// The counts, and the best witness of ordinary commits and on each occasion: of a violation, or else
     /// of a loss.
     pub(crate) fn finish(self, visited: Visited) -> (Tally, Witnesses) {
-        let Findings {
-            seen,
-            mut tally,
-            evidence,
-        } = self.findings;
+        let Findings { seen, mut tally, evidence } = self.findings;
         tally.visited = visited.states as u64;
         tally.all_states = visited.all;
         for seen in seen.values() {

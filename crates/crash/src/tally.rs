@@ -140,25 +140,12 @@ mod tests {
 
     #[test]
     fn what_ordinary_commits_lose_is_what_was_counted_and_no_more() {
-        let mut tally = Tally {
-            images: 100,
-            ordinary: counts(90, 0, 0, 0),
-            ..Tally::default()
-        };
+        let mut tally = Tally { images: 100, ordinary: counts(90, 0, 0, 0), ..Tally::default() };
         let said = |tally: &Tally| tally.losses().to_string();
-        assert_eq!(
-            said(&tally),
-            "loses no acknowledged transaction in 90 images"
-        );
+        assert_eq!(said(&tally), "loses no acknowledged transaction in 90 images");
         tally.split_unpromised = 4;
-        tally.count(&Violation::Split {
-            databases: Vec::new(),
-            latest: Vec::new(),
-        });
-        assert_eq!(
-            said(&tally),
-            "loses no acknowledged transaction in 90 images"
-        );
+        tally.count(&Violation::Split { databases: Vec::new(), latest: Vec::new() });
+        assert_eq!(said(&tally), "loses no acknowledged transaction in 90 images");
         tally.ordinary = counts(90, 1, 7, 2);
         assert_eq!(said(&tally), "can corrupt (1 of 90 images)");
     }
@@ -185,25 +172,15 @@ mod tests {
         assert_eq!(tally.on_occasions(), all);
         // Where it takes both to explain them, both are counted.
         let (mode_change, shrinking) = (counts(12, 2, 0, 0), counts(10, 2, 0, 0));
-        tally.occasions = [
-            (Occasion::ModeChange, mode_change),
-            (Occasion::Shrinking, shrinking),
-        ]
-        .into();
-        let all = [
-            (Occasion::ModeChange, mode_change),
-            (Occasion::Shrinking, shrinking),
-        ];
+        tally.occasions =
+            [(Occasion::ModeChange, mode_change), (Occasion::Shrinking, shrinking)].into();
+        let all = [(Occasion::ModeChange, mode_change), (Occasion::Shrinking, shrinking)];
         assert_eq!(tally.on_occasions(), all);
     }
 
     #[test]
     fn nothing_is_said_of_ordinary_commits_that_were_not_sampled() {
-        let tally = Tally {
-            images: 3,
-            corrupt: 3,
-            ..Tally::default()
-        };
+        let tally = Tally { images: 3, corrupt: 3, ..Tally::default() };
         assert_eq!(tally.losses().loss(), None);
     }
 }

@@ -174,19 +174,12 @@ impl Builder {
 
     fn add(&mut self, call: &Call) {
         match call {
-            Call::Open {
-                file,
-                kind,
-                name: Some(name),
-                characteristics,
-                ..
-            } if *kind != FileKind::Temporary => self.open(*file, *kind, name, *characteristics),
-            Call::Write {
-                file,
-                offset,
-                bytes,
-                ..
-            } => {
+            Call::Open { file, kind, name: Some(name), characteristics, .. }
+                if *kind != FileKind::Temporary =>
+            {
+                self.open(*file, *kind, name, *characteristics)
+            }
+            Call::Write { file, offset, bytes, .. } => {
                 if let Some(inode) = self.inode_of(*file) {
                     self.trace.steps.push(Step::Write {
                         inode,
@@ -200,16 +193,8 @@ impl Builder {
                     self.trace.steps.push(Step::Truncate { inode, size: *size });
                 }
             }
-            Call::Sync {
-                file,
-                with_directory,
-                ..
-            } => self.sync(*file, *with_directory),
-            Call::Delete {
-                name,
-                with_directory,
-                ..
-            } => self.delete(name, *with_directory),
+            Call::Sync { file, with_directory, .. } => self.sync(*file, *with_directory),
+            Call::Delete { name, with_directory, .. } => self.delete(name, *with_directory),
             Call::Close { file, .. } => {
                 self.open.remove(file);
             }
@@ -281,12 +266,7 @@ mod tests {
     }
 
     fn write(file: u64, kind: FileKind) -> Call {
-        Call::Write {
-            file: FileId(file),
-            kind,
-            offset: 0,
-            bytes: (*b"x").into(),
-        }
+        Call::Write { file: FileId(file), kind, offset: 0, bytes: (*b"x").into() }
     }
 
     #[test]
@@ -300,10 +280,7 @@ mod tests {
             Call::Sync {
                 file: FileId(2),
                 kind: FileKind::Journal,
-                sync: SyncKind {
-                    full: false,
-                    data_only: false,
-                },
+                sync: SyncKind { full: false, data_only: false },
                 with_directory: true,
             },
             Call::Delete {
@@ -318,30 +295,15 @@ mod tests {
         assert_eq!(
             trace.steps,
             [
-                Step::Create {
-                    name: journal,
-                    inode: Inode(1)
-                },
-                Step::Write {
-                    inode: Inode(1),
-                    offset: 0,
-                    bytes: (*b"x").into()
-                },
+                Step::Create { name: journal, inode: Inode(1) },
+                Step::Write { inode: Inode(1), offset: 0, bytes: (*b"x").into() },
                 Step::Sync { inode: Inode(1) },
-                Step::SyncDirectory {
-                    directory: "d".to_owned()
-                },
+                Step::SyncDirectory { directory: "d".to_owned() },
                 Step::Unlink { name: journal },
-                Step::Create {
-                    name: journal,
-                    inode: Inode(2)
-                },
+                Step::Create { name: journal, inode: Inode(2) },
             ]
         );
-        assert_eq!(
-            (trace.databases, trace.characteristics),
-            (vec![db], Some(0x1000))
-        );
+        assert_eq!((trace.databases, trace.characteristics), (vec![db], Some(0x1000)));
         assert_eq!(trace.cuts, [0, 0, 1, 2, 2, 2, 4, 5, 6]);
     }
 }

@@ -76,9 +76,7 @@ fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;
     for (name, bytes) in files {
         if !is_plain(name) {
-            return Err(CrashError::Defect(format!(
-                "a witness would be written to {name}"
-            )));
+            return Err(CrashError::Defect(format!("a witness would be written to {name}")));
         }
         let path = folder.join(name);
         let written = match bytes.size_of_base() >= LARGE {
@@ -131,11 +129,7 @@ fn make_executable(path: &Path) -> Result<(), CrashError> {
 }
 
 fn io<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> CrashError + 'p {
-    move |source| CrashError::Io {
-        what,
-        path: path.to_owned(),
-        source,
-    }
+    move |source| CrashError::Io { what, path: path.to_owned(), source }
 }
 
 /// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
@@ -328,13 +322,8 @@ mod tests {
             state(folder.path(), name, numbers);
         }
         let databases = NAMES.map(str::to_owned).to_vec();
-        let script = SCRIPT.replace(
-            "@CHECK@",
-            &check(&Violation::Split {
-                databases,
-                latest: Vec::new(),
-            }),
-        );
+        let script =
+            SCRIPT.replace("@CHECK@", &check(&Violation::Split { databases, latest: Vec::new() }));
         let path = folder.path().join("show.sh");
         fs::write(&path, script).unwrap();
         let ended = Command::new("sh").arg(&path).status().unwrap();

@@ -52,22 +52,10 @@ fn transactions_of_single_databases_have_no_order_between_them() {
     });
     let text = format!("{beginning}{}", each.collect::<String>());
     for (mode, synchronous, loss) in [
-        (
-            JournalMode::Delete,
-            Synchronous::Extra,
-            Loss::LastTransaction,
-        ),
-        (
-            JournalMode::Wal,
-            Synchronous::Normal,
-            Loss::RecentTransactions,
-        ),
+        (JournalMode::Delete, Synchronous::Extra, Loss::LastTransaction),
+        (JournalMode::Wal, Synchronous::Normal, Loss::RecentTransactions),
     ] {
-        assert_eq!(
-            worst(&crashed(&text, mode, synchronous)),
-            Some(loss),
-            "{mode}"
-        );
+        assert_eq!(worst(&crashed(&text, mode, synchronous)), Some(loss), "{mode}");
     }
 }
 

@@ -13,10 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Settings that lose nothing.
-const SAFE: [(JournalMode, Synchronous); 2] = [
-    (JournalMode::Delete, Synchronous::Extra),
-    (JournalMode::Wal, Synchronous::Full),
-];
+const SAFE: [(JournalMode, Synchronous); 2] =
+    [(JournalMode::Delete, Synchronous::Extra), (JournalMode::Wal, Synchronous::Full)];
 
 fn crashed(
     text: &str,
@@ -77,9 +75,8 @@ fn a_change_counter_that_wraps_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let wrapping = COUNTERS.map(|offset| (offset, u32::MAX - 1));
     let path = database(folder.path(), 4096, &wrapping, None);
-    let commits: String = (2..8)
-        .map(|id| format!("INSERT INTO t VALUES ({id}, hex(zeroblob(3000)));"))
-        .collect();
+    let commits: String =
+        (2..8).map(|id| format!("INSERT INTO t VALUES ({id}, hex(zeroblob(3000)));")).collect();
     for settings in SAFE {
         let matrix = crashed(&commits, Some(&path), settings);
         assert_nothing_lost(&matrix, "a counter that wraps");

@@ -42,10 +42,7 @@ fn states(trace: &Trace, model: Model) -> BTreeSet<Vec<File>> {
 /// What the file called `a` may hold.
 fn contents(trace: &Trace, model: Model) -> BTreeSet<Vec<u8>> {
     let named = states(trace, model).into_iter().flatten();
-    named
-        .filter(|(name, _)| name == "a")
-        .map(|(_, bytes)| bytes.to_vec())
-        .collect()
+    named.filter(|(name, _)| name == "a").map(|(_, bytes)| bytes.to_vec()).collect()
 }
 
 fn open(file: u64, name: &str) -> Call {
@@ -69,31 +66,20 @@ fn write(file: u64, offset: u64, fill: u8, length: usize) -> Call {
 }
 
 fn truncate(file: u64, size: u64) -> Call {
-    Call::Truncate {
-        file: FileId(file),
-        kind: FileKind::Database,
-        size,
-    }
+    Call::Truncate { file: FileId(file), kind: FileKind::Database, size }
 }
 
 fn sync(file: u64, with_directory: bool) -> Call {
     Call::Sync {
         file: FileId(file),
         kind: FileKind::Database,
-        sync: SyncKind {
-            full: false,
-            data_only: false,
-        },
+        sync: SyncKind { full: false, data_only: false },
         with_directory,
     }
 }
 
 fn delete(name: &str, with_directory: bool) -> Call {
-    Call::Delete {
-        kind: FileKind::Database,
-        name: PathBuf::from(name),
-        with_directory,
-    }
+    Call::Delete { kind: FileKind::Database, name: PathBuf::from(name), with_directory }
 }
 
 fn old(length: usize) -> Vec<File> {
@@ -102,19 +88,12 @@ fn old(length: usize) -> Vec<File> {
 
 #[test]
 fn a_sector_holds_a_prefix_of_its_writes() {
-    let calls = [
-        open(1, "a"),
-        write(1, 0, b'1', 100),
-        write(1, 50, b'2', 100),
-        write(1, 0, b'3', 10),
-    ];
+    let calls =
+        [open(1, "a"), write(1, 0, b'1', 100), write(1, 50, b'2', 100), write(1, 0, b'3', 10)];
     let trace = Trace::new(&old(4096), &calls);
     let mut allowed = BTreeSet::new();
     for writes in 0..=3 {
-        allowed.extend(contents(
-            &Trace::new(&old(4096), &calls[..=writes]),
-            Model::Kill,
-        ));
+        allowed.extend(contents(&Trace::new(&old(4096), &calls[..=writes]), Model::Kill));
     }
     assert_eq!(allowed.len(), 4);
     assert_eq!(contents(&trace, Model::Reorder), allowed);
@@ -146,10 +125,7 @@ fn a_visit_says_whether_it_was_to_all_states() {
     assert_eq!(states(Model::Kill, 4), (4, false), "at even distances");
     assert_eq!(states(Model::Reorder, 500), (500, false));
     assert_eq!(states(Model::Reorder, 1 << 17), (1 << 14, true));
-    assert!(
-        !visited(Model::Torn, 1 << 17).all,
-        "there is no end of damage"
-    );
+    assert!(!visited(Model::Torn, 1 << 17).all, "there is no end of damage");
 }
 
 #[test]
@@ -179,13 +155,8 @@ fn what_was_there_before_a_truncation_does_not_come_back_when_the_file_grows() {
 
 #[test]
 fn a_sync_covers_one_file_and_no_directory_entry() {
-    let calls = [
-        open(1, "a"),
-        open(2, "b"),
-        write(1, 0, b'1', 10),
-        write(2, 0, b'2', 10),
-        sync(1, false),
-    ];
+    let calls =
+        [open(1, "a"), open(2, "b"), write(1, 0, b'1', 10), write(2, 0, b'2', 10), sync(1, false)];
     let last = |model| {
         let trace = Trace::new(&[], &calls);
         let end = trace.steps.len();
@@ -259,11 +230,7 @@ fn a_lying_device_loses_what_was_synced_but_no_more_than_its_memory_holds() {
 
 #[test]
 fn torn_sectors_and_garbage_stay_within_what_was_written() {
-    let calls = [
-        open(1, "a"),
-        write(1, 256, b'n', 512),
-        write(1, 4096, b'g', 512),
-    ];
+    let calls = [open(1, "a"), write(1, 256, b'n', 512), write(1, 4096, b'g', 512)];
     let trace = Trace::new(&old(1024), &calls);
     let (mut torn, mut garbage) = (false, false);
     for (name, bytes) in states(&trace, Model::Torn).into_iter().flatten() {
@@ -286,14 +253,8 @@ fn a_write_under_way_destroys_the_sector_around_it_where_overwrites_are_not_safe
     let calls = [open(1, "a"), write(1, 0, b'n', 10)];
     let trace = Trace::new(&old(8192), &calls);
     let all = contents(&trace, Model::NonPowersafeOverwrite);
-    assert!(
-        all.iter()
-            .any(|bytes| bytes[10..4096].iter().any(|byte| *byte != b'o'))
-    );
-    assert!(
-        all.iter()
-            .all(|bytes| bytes[4096..].iter().all(|byte| *byte == b'o'))
-    );
+    assert!(all.iter().any(|bytes| bytes[10..4096].iter().any(|byte| *byte != b'o')));
+    assert!(all.iter().all(|bytes| bytes[4096..].iter().all(|byte| *byte == b'o')));
 }
 
 /// One of a few calls on one of two files, which are open throughout.

@@ -15,23 +15,15 @@ fn variant(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings
 }
 
 fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
-    Plan {
-        threads: 2,
-        ..Plan::new(variants, models.to_vec(), images)
-    }
+    Plan { threads: 2, ..Plan::new(variants, models.to_vec(), images) }
 }
 
 fn measured(plan: &Plan) -> Matrix {
     measure(plan, &Progress::default()).expect("measures")
 }
 
-const TO_TORN: [Model; 5] = [
-    Model::Kill,
-    Model::Ordered,
-    Model::Ext4Ordered,
-    Model::Reorder,
-    Model::Torn,
-];
+const TO_TORN: [Model; 5] =
+    [Model::Kill, Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
 
 #[test]
 fn settings_that_are_documented_as_safe_show_no_violation() {
@@ -51,18 +43,8 @@ fn settings_that_are_documented_as_safe_show_no_violation() {
             cell.variant,
             cell.model,
         );
-        assert_eq!(
-            whole.loss(),
-            Some(Loss::Nothing),
-            "{} {}: {whole}",
-            cell.variant,
-            cell.model
-        );
-        assert!(
-            cell.tally
-                .as_ref()
-                .is_some_and(|tally| tally.second_crashes > 0)
-        );
+        assert_eq!(whole.loss(), Some(Loss::Nothing), "{} {}: {whole}", cell.variant, cell.model);
+        assert!(cell.tally.as_ref().is_some_and(|tally| tally.second_crashes > 0));
     }
     assert!(matrix.largest_database < 200_000);
 }
@@ -80,11 +62,7 @@ fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
         let unsafe_variant = cell.variant.synchronous == Synchronous::Off;
         let caught = cell.safety.ordinary.loss() == Some(Loss::Corruption);
         let must = unsafe_variant || cell.model == Model::LyingReorder;
-        assert_eq!(
-            caught, must,
-            "{} {}: {}",
-            cell.variant, cell.model, cell.safety.ordinary
-        );
+        assert_eq!(caught, must, "{} {}: {}", cell.variant, cell.model, cell.safety.ordinary);
     }
 }
 
@@ -92,12 +70,7 @@ fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
 fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
     let lossy = measured(&plan(
         vec![variant(JournalMode::Wal, Synchronous::Normal)],
-        &[
-            Model::Kill,
-            Model::Ordered,
-            Model::Reorder,
-            Model::LyingFifo,
-        ],
+        &[Model::Kill, Model::Ordered, Model::Reorder, Model::LyingFifo],
         300,
     ));
     let ordinary: Vec<_> = lossy.cells.iter().map(|it| &it.safety.ordinary).collect();
@@ -109,11 +82,8 @@ fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
 
 #[test]
 fn a_transaction_that_is_killed_without_a_journal_leaves_what_was_never_committed() {
-    let matrix = measured(&plan(
-        vec![variant(JournalMode::Off, Synchronous::Full)],
-        &[Model::Kill],
-        100,
-    ));
+    let matrix =
+        measured(&plan(vec![variant(JournalMode::Off, Synchronous::Full)], &[Model::Kill], 100));
     let ordinary = &matrix.cells[0].safety.ordinary;
     assert_eq!(ordinary.loss(), Some(Loss::Corruption));
 }
@@ -150,10 +120,7 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
     let folder = tempfile::tempdir().expect("a folder");
     let written = write_witnesses(&matrix, None, folder.path()).expect("writes");
     assert!(written.len() >= 4, "{}", written.len());
-    let reorder = matrix
-        .cells
-        .iter()
-        .find(|cell| cell.model == Model::Reorder);
+    let reorder = matrix.cells.iter().find(|cell| cell.model == Model::Reorder);
     let witness = reorder.and_then(Cell::witness).expect("a witness");
     assert!(witness.faults <= 2, "{} faults", witness.faults);
     if !testing::has_sqlite_shell() {
@@ -161,9 +128,7 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
     }
     for entry in std::fs::read_dir(folder.path()).expect("lists") {
         let place = entry.expect("an entry").path();
-        let output = std::process::Command::new(place.join("show.sh"))
-            .output()
-            .expect("runs");
+        let output = std::process::Command::new(place.join("show.sh")).output().expect("runs");
         assert!(
             output.status.success(),
             "{}: {}{}",
@@ -258,11 +223,7 @@ fn counts_of_ordinary_commits_and_of_occasions_make_up_the_whole() {
 fn the_acts_that_shrink_a_file_or_change_its_mode_are_marked() {
     let occasions = |text: &str| -> Vec<Occasion> {
         let recording = recorded(text).expect("records");
-        recording
-            .marked
-            .iter()
-            .map(|marked| marked.occasion)
-            .collect()
+        recording.marked.iter().map(|marked| marked.occasion).collect()
     };
     let rows = "CREATE TABLE t(x); INSERT INTO t VALUES (randomblob(9000)); DELETE FROM t;";
     assert_eq!(occasions(rows), []);
@@ -364,9 +325,7 @@ fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
     assert!(splits(0).0 > 0);
     assert_eq!(splits(0).1, 0);
     assert_eq!(splits(1), (0, 0));
-    let violation = matrix.cells[1]
-        .witness()
-        .and_then(|witness| witness.violation.clone());
+    let violation = matrix.cells[1].witness().and_then(|witness| witness.violation.clone());
     assert!(!matches!(violation, Some(Violation::Split { .. })));
 }
 
@@ -375,24 +334,15 @@ fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
 fn whatever_is_counted_as_corrupt_has_a_witness() {
     for seed in 1..=6 {
         let variants = [JournalMode::Delete, JournalMode::Wal];
-        let variants = variants
-            .map(|mode| variant(mode, Synchronous::Off))
-            .to_vec();
-        let plan = Plan {
-            seed: Seed(seed),
-            ..plan(variants, Model::ALL, 40)
-        };
+        let variants = variants.map(|mode| variant(mode, Synchronous::Off)).to_vec();
+        let plan = Plan { seed: Seed(seed), ..plan(variants, Model::ALL, 40) };
         for cell in measured(&plan).cells {
             let safety = &cell.safety;
             let ordinary = (safety.ordinary.counts().unwrap(), &safety.witness);
             let rare = safety.occasions.iter().map(|on| (on.counts, &on.witness));
             for (counts, witness) in rare.chain([ordinary]) {
                 let shown = counts.corrupt == 0 || witness.is_some();
-                assert!(
-                    shown,
-                    "{} {} seed {seed}: {counts:?}",
-                    cell.variant, cell.model
-                );
+                assert!(shown, "{} {} seed {seed}: {counts:?}", cell.variant, cell.model);
             }
         }
     }

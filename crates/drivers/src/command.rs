@@ -28,15 +28,10 @@ pub(crate) struct Filled {
 /// The name of the program where it is neither on the path nor in the home.
 pub(crate) fn fill(command: &[String], home: &Path, folder: &Path) -> Result<Filled, String> {
     let [home, folder] = [home, folder].map(|path| path.display().to_string());
-    let mut words = command
-        .iter()
-        .map(|word| word.replace(HOME, &home).replace(FOLDER, &folder));
+    let mut words = command.iter().map(|word| word.replace(HOME, &home).replace(FOLDER, &folder));
     let name = words.next().unwrap_or_default();
     let program = find(&name).ok_or(name)?;
-    Ok(Filled {
-        program,
-        arguments: words.map(OsString::from).collect(),
-    })
+    Ok(Filled { program, arguments: words.map(OsString::from).collect() })
 }
 
 fn find(name: &str) -> Option<PathBuf> {
@@ -66,10 +61,7 @@ pub(crate) fn run(
 ) -> Result<Finished, ProcessError> {
     let mut command = Command::new(&filled.program);
     command.args(&filled.arguments).current_dir(directory);
-    let limits = Limits {
-        time: Some(time),
-        cancelled: Some(cancelled),
-    };
+    let limits = Limits { time: Some(time), cancelled: Some(cancelled) };
     process::run(&mut command, Group::Own, &limits)
 }
 

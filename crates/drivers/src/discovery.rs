@@ -30,20 +30,10 @@ impl Discovered {
 
     /// What is found later takes the place of what has the same name.
     fn replace_by(&mut self, later: Discovered) {
-        let later_drivers = later
-            .manifests
-            .iter()
-            .map(|it| &it.name)
-            .collect::<Vec<_>>();
-        self.manifests
-            .retain(|it| !later_drivers.contains(&&it.name));
-        let later_workloads = later
-            .workloads
-            .iter()
-            .map(|it| &it.name)
-            .collect::<Vec<_>>();
-        self.workloads
-            .retain(|it| !later_workloads.contains(&&it.name));
+        let later_drivers = later.manifests.iter().map(|it| &it.name).collect::<Vec<_>>();
+        self.manifests.retain(|it| !later_drivers.contains(&&it.name));
+        let later_workloads = later.workloads.iter().map(|it| &it.name).collect::<Vec<_>>();
+        self.workloads.retain(|it| !later_workloads.contains(&&it.name));
         self.add(later);
     }
 
@@ -56,10 +46,7 @@ impl Discovered {
         self.manifests.sort_by(|a, b| a.name.cmp(&b.name));
         let mut pairs = self.manifests.windows(2);
         if let Some(pair) = pairs.find(|pair| pair[0].name == pair[1].name) {
-            return Err(twice(format!(
-                "there are two drivers named {}",
-                pair[0].name
-            )));
+            return Err(twice(format!("there are two drivers named {}", pair[0].name)));
         }
         self.workloads.sort_by(|a, b| a.name.cmp(&b.name));
         self.workloads.dedup();
@@ -75,10 +62,8 @@ impl Discovered {
 
     /// Drivers have workloads that there are, and metrics have one meaning.
     fn check(&self, built_in: &Catalogue) -> Result<(), ManifestError> {
-        let malformed = |name: &str, why: String| ManifestError::Malformed {
-            name: name.to_owned(),
-            why,
-        };
+        let malformed =
+            |name: &str, why: String| ManifestError::Malformed { name: name.to_owned(), why };
         for manifest in &self.manifests {
             let unknown = |name: &String| workload::why_unknown(name, built_in, &self.workloads);
             if let Some(why) = manifest.workloads.iter().find_map(unknown) {
@@ -189,10 +174,7 @@ mod tests {
         let all = embedded(&bench::catalogue()).unwrap().manifests;
         let mut names: Vec<&str> = all.iter().map(|manifest| manifest.name.as_str()).collect();
         for language in ["python", "ruby", "go", "java", "node"] {
-            assert!(
-                names.iter().any(|name| name.starts_with(language)),
-                "{language}"
-            );
+            assert!(names.iter().any(|name| name.starts_with(language)), "{language}");
         }
         let count = names.len();
         names.dedup();
@@ -214,18 +196,14 @@ mod tests {
         };
         write("a", &entry("python-sqlite3"));
         write("b", &entry("perl"));
-        let all = discover(Some(directory.path()), &bench::catalogue())
-            .unwrap()
-            .manifests;
+        let all = discover(Some(directory.path()), &bench::catalogue()).unwrap().manifests;
         let mine = |name: &str| {
             let mut named = all.iter().filter(|manifest| manifest.name == name);
             (named.next().unwrap().about == "mine") && named.next().is_none()
         };
         assert!(mine("python-sqlite3") && mine("perl") && !mine("python-apsw"));
         write("c", &entry("perl"));
-        let error = discover(Some(directory.path()), &bench::catalogue())
-            .unwrap_err()
-            .to_string();
+        let error = discover(Some(directory.path()), &bench::catalogue()).unwrap_err().to_string();
         assert!(error.contains("two drivers named perl"), "{error}");
     }
 
@@ -275,10 +253,7 @@ mod tests {
         assert_eq!(found().unwrap().workloads.len(), 1);
         write("b", "parcels");
         let error = found().unwrap_err().to_string();
-        assert!(
-            error.contains("the workload mail is declared twice"),
-            "{error}"
-        );
+        assert!(error.contains("the workload mail is declared twice"), "{error}");
     }
 
     #[test]
@@ -293,9 +268,7 @@ mod tests {
     #[test]
     fn a_directory_without_drivers_is_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
-        let error = discover(Some(directory.path()), &bench::catalogue())
-            .unwrap_err()
-            .to_string();
+        let error = discover(Some(directory.path()), &bench::catalogue()).unwrap_err().to_string();
         assert!(error.contains("holds no drivers"), "{error}");
     }
 }

@@ -102,10 +102,6 @@ pub(crate) trait Context<T> {
 
 impl<T> Context<T> for io::Result<T> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T, DriverError> {
-        self.map_err(|source| DriverError::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| DriverError::Io { doing, path: path.to_owned(), source })
     }
 }

@@ -156,9 +156,7 @@ fn is_hash(text: &str) -> bool {
 fn is_abandoned(home: &Path) -> bool {
     let changed = home.metadata().and_then(|metadata| metadata.modified());
     changed.is_ok_and(|changed| {
-        SystemTime::now()
-            .duration_since(changed)
-            .is_ok_and(|age| age > ABANDONED)
+        SystemTime::now().duration_since(changed).is_ok_and(|age| age > ABANDONED)
     })
 }
 
@@ -244,10 +242,7 @@ mod tests {
     fn an_installation_that_fails_says_why_and_leaves_nothing() {
         let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let home = Home::below(cache.path());
-        let manifest = manifest(
-            folder.path(),
-            "echo half > half; echo no network >&2; exit 7",
-        );
+        let manifest = manifest(folder.path(), "echo half > half; echo no network >&2; exit 7");
         let error = home.install(&manifest, &NEVER).unwrap_err().to_string();
         assert!(
             error.contains("no network") && error.contains('7') && error.contains("made-up"),
@@ -261,9 +256,7 @@ mod tests {
     fn a_user_without_a_cache_learns_so_when_a_driver_is_wanted() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home(Err("HOME is not set".to_owned()));
-        let error = home
-            .install(&manifest(folder.path(), ""), &NEVER)
-            .unwrap_err();
+        let error = home.install(&manifest(folder.path(), ""), &NEVER).unwrap_err();
         let error = error.to_string();
         assert!(
             error.contains("no directory for installed drivers") && error.contains("HOME"),
@@ -276,13 +269,8 @@ mod tests {
         let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut manifest = manifest(folder.path(), "");
         manifest.install = vec![vec!["no-such-compiler".to_owned()]];
-        let error = Home::below(cache.path())
-            .install(&manifest, &NEVER)
-            .unwrap_err();
+        let error = Home::below(cache.path()).install(&manifest, &NEVER).unwrap_err();
         let error = error.to_string();
-        assert!(
-            error.contains("no-such-compiler") && error.contains("install a shell"),
-            "{error}"
-        );
+        assert!(error.contains("no-such-compiler") && error.contains("install a shell"), "{error}");
     }
 }

@@ -103,10 +103,7 @@ pub enum ManifestError {
 
 impl ManifestError {
     pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> ManifestError {
-        ManifestError::Unreadable {
-            path: path.to_owned(),
-            source,
-        }
+        ManifestError::Unreadable { path: path.to_owned(), source }
     }
 }
 
@@ -132,10 +129,7 @@ pub(crate) fn parse(
     source: &Source,
     built_in: &Catalogue,
 ) -> Result<Discovered, ManifestError> {
-    let malformed = |why: String| ManifestError::Malformed {
-        name: what.to_owned(),
-        why,
-    };
+    let malformed = |why: String| ManifestError::Malformed { name: what.to_owned(), why };
     let syntax = |error: toml::de::Error| malformed(error.to_string());
     let file: File = toml::from_str(text).map_err(syntax)?;
     let document = Document::parse(text).map_err(syntax)?;
@@ -155,22 +149,14 @@ pub(crate) fn parse(
     let workloads = workload::declared(file.workloads, &document, built_in);
     Ok(Discovered {
         workloads: workloads.map_err(malformed)?,
-        manifests: file
-            .driver
-            .into_iter()
-            .enumerate()
-            .map(complete)
-            .collect::<Result<_, _>>()?,
+        manifests: file.driver.into_iter().enumerate().map(complete).collect::<Result<_, _>>()?,
     })
 }
 
 impl Manifest {
     /// What experiment files have to know of it.
     pub(crate) fn info(&self) -> DriverInfo {
-        DriverInfo {
-            name: self.name.clone(),
-            workloads: self.workloads.clone(),
-        }
+        DriverInfo { name: self.name.clone(), workloads: self.workloads.clone() }
     }
 
     /// The folder of the manifest; none for a driver that comes with pragmark.

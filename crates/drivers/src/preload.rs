@@ -30,9 +30,7 @@ pub(crate) struct Preloaded {
 /// When the engine cannot be read, is not the one that was kept, or cannot be copied, or this system has
 /// another loader.
 pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>, DriverError> {
-    let bytes = engine
-        .bytes()
-        .map_err(|error| DriverError::Impossible(error.to_string()))?;
+    let bytes = engine.bytes().map_err(|error| DriverError::Impossible(error.to_string()))?;
     let Some(bytes) = bytes else {
         return Ok(None);
     };
@@ -47,10 +45,7 @@ pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>, DriverError>
         .context("create a directory in", &std::env::temp_dir())?;
     let path = directory.path().join(NAME);
     std::fs::write(&path, bytes).context("write", &path)?;
-    Ok(Some(Preloaded {
-        environment: environment(directory.path(), &path),
-        directory,
-    }))
+    Ok(Some(Preloaded { environment: environment(directory.path(), &path), directory }))
 }
 
 fn environment(directory: &Path, library: &Path) -> Vec<(OsString, OsString)> {
@@ -58,10 +53,7 @@ fn environment(directory: &Path, library: &Path) -> Vec<(OsString, OsString)> {
         let inherited = std::env::var_os(name);
         (OsString::from(name), before(path, inherited))
     };
-    vec![
-        with("LD_LIBRARY_PATH", directory),
-        with("LD_PRELOAD", library),
-    ]
+    vec![with("LD_LIBRARY_PATH", directory), with("LD_PRELOAD", library)]
 }
 
 /// The path before those that pragmark itself was started with. They stay, because the native driver has
@@ -102,10 +94,7 @@ mod tests {
     fn what_pragmark_was_started_with_comes_after_the_engine() {
         let library = Path::new("/copy/libsqlite3.so.0");
         let with = |inherited: &str| before(library, Some(inherited.into()));
-        assert_eq!(
-            with("libjemalloc.so"),
-            "/copy/libsqlite3.so.0:libjemalloc.so"
-        );
+        assert_eq!(with("libjemalloc.so"), "/copy/libsqlite3.so.0:libjemalloc.so");
         assert_eq!(with(""), library.as_os_str());
         assert_eq!(before(library, None), library.as_os_str());
     }

@@ -39,13 +39,8 @@ pub enum Language {
 
 impl Language {
     /// Every language.
-    pub const ALL: [Language; 5] = [
-        Language::Python,
-        Language::Ruby,
-        Language::Node,
-        Language::Go,
-        Language::Java,
-    ];
+    pub const ALL: [Language; 5] =
+        [Language::Python, Language::Ruby, Language::Node, Language::Go, Language::Java];
 
     /// Its name, which is that of its folder of templates.
     pub fn name(self) -> &'static str {
@@ -72,10 +67,7 @@ impl FromStr for Language {
         let known = Language::ALL.into_iter().find(|it| it.name() == name);
         known.ok_or_else(|| {
             let names = Language::ALL.map(Language::name);
-            format!(
-                "there is no template for `{name}`; the languages are {}",
-                names.join(", ")
-            )
+            format!("there is no template for `{name}`; the languages are {}", names.join(", "))
         })
     }
 }
@@ -94,8 +86,7 @@ fn files(name: &str, language: Language) -> Vec<(PathBuf, String)> {
     let experiment = experiment_of(name).into();
     let experiment = (experiment, text(TEMPLATES.get_file(EXPERIMENT)));
     let all = files.chain([experiment]);
-    all.map(|(path, text)| (path, text.replace(NAME, name)))
-        .collect()
+    all.map(|(path, text)| (path, text.replace(NAME, name))).collect()
 }
 
 /// The name of the file with the experiment of a new driver. It is not in the driver's folder, so that a changed
@@ -155,10 +146,7 @@ mod tests {
             let text = directory.path().join(experiment_of(&name));
             let text = fs::read_to_string(text).unwrap();
             let experiment = parse(EXPERIMENT, &text, &catalogue).unwrap();
-            assert_eq!(
-                (experiment.id.as_str(), experiment.workload.as_str()),
-                (&*name, &*name)
-            );
+            assert_eq!((experiment.id.as_str(), experiment.workload.as_str()), (&*name, &*name));
         }
     }
 
@@ -184,11 +172,6 @@ mod tests {
     #[test]
     fn languages_are_read_by_their_names() {
         assert!(Language::ALL.iter().all(|it| it.name().parse() == Ok(*it)));
-        assert!(
-            "perl"
-                .parse::<Language>()
-                .unwrap_err()
-                .contains("python, ruby")
-        );
+        assert!("perl".parse::<Language>().unwrap_err().contains("python, ruby"));
     }
 }

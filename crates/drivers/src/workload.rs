@@ -140,9 +140,7 @@ impl ParameterFile {
         check_name(name, '_')?;
         let mut shared = built_in.shared.iter();
         if name == target::SETTING || shared.any(|setting| setting.name == name) {
-            return Err(format!(
-                "`{name}` is a setting of pragmark's own; choose another name"
-            ));
+            return Err(format!("`{name}` is a setting of pragmark's own; choose another name"));
         }
         let accepts = self.accepts()?;
         if !accepts.allows(&self.default) {
@@ -232,16 +230,9 @@ fn why_not_as_declared(workload: &WorkloadInfo, measured: &Measured) -> Option<S
     }
     let built_in = METRICS.iter().map(|metric| metric.name);
     let known: Vec<&str> = own().chain(built_in).collect();
-    let base = |metric: &str| {
-        metric
-            .split_once('.')
-            .map_or(metric, |(base, _)| base)
-            .to_owned()
-    };
+    let base = |metric: &str| metric.split_once('.').map_or(metric, |(base, _)| base).to_owned();
     let unknown = measured.metrics.keys().map(|metric| base(metric));
-    let unknown = unknown
-        .into_iter()
-        .find(|metric| !known.contains(&metric.as_str()))?;
+    let unknown = unknown.into_iter().find(|metric| !known.contains(&metric.as_str()))?;
     Some(match nearest(&unknown, known) {
         Some(near) => {
             format!("the driver reported the unknown metric `{unknown}`; did you mean `{near}`?")
@@ -321,14 +312,8 @@ about   = "orders that wait"
         assert_eq!(shop.phases, ["pay"]);
         let orders = &shop.parameters[1];
         assert_eq!(orders.accepts, Accepts::Int { min: 1, max: 100 });
-        assert_eq!(
-            (&orders.default, orders.unit.as_deref()),
-            (&Some(10.into()), Some("orders"))
-        );
-        assert_eq!(
-            shop.parameters[0].accepts,
-            Accepts::choice(&["none", "orm"])
-        );
+        assert_eq!((&orders.default, orders.unit.as_deref()), (&Some(10.into()), Some("orders")));
+        assert_eq!(shop.parameters[0].accepts, Accepts::choice(&["none", "orm"]));
         let headings: Vec<&str> = shop.metrics.iter().map(|it| it.heading.as_str()).collect();
         assert_eq!(headings, ["Orders per second", "shop queue"]);
     }
@@ -341,12 +326,7 @@ about   = "orders that wait"
             5,
             "the default of `orders` cannot be 1000; it takes a whole number from 1 to 100",
         ),
-        (
-            "min     = 1",
-            "min     = 101",
-            5,
-            "`min` is 101 and `max` is 100",
-        ),
+        ("min     = 1", "min     = 101", 5, "`min` is 101 and `max` is 100"),
         ("choices = [\"none\", \"orm\"]", "", 12, "needs `choices`"),
         (
             "parameters.orders",
@@ -354,42 +334,12 @@ about   = "orders that wait"
             5,
             "`cache_size` is a setting of pragmark's own",
         ),
-        (
-            "parameters.orders",
-            "parameters.target",
-            5,
-            "`target` is a setting of pragmark's own",
-        ),
-        (
-            "parameters.orders",
-            "parameters.Orders",
-            5,
-            "`Orders` cannot be a name",
-        ),
-        (
-            "metrics.shop_queue",
-            "metrics.seconds",
-            22,
-            "`seconds` is a metric of pragmark's own",
-        ),
-        (
-            "[workloads.shop]",
-            "[workloads.sql]",
-            2,
-            "`sql` is a workload of pragmark's own",
-        ),
-        (
-            "better  = \"lower\"",
-            "better  = \"smaller\"",
-            24,
-            "unknown variant `smaller`",
-        ),
-        (
-            "unit    = \"count\"",
-            "units   = \"count\"",
-            23,
-            "unknown field `units`",
-        ),
+        ("parameters.orders", "parameters.target", 5, "`target` is a setting of pragmark's own"),
+        ("parameters.orders", "parameters.Orders", 5, "`Orders` cannot be a name"),
+        ("metrics.shop_queue", "metrics.seconds", 22, "`seconds` is a metric of pragmark's own"),
+        ("[workloads.shop]", "[workloads.sql]", 2, "`sql` is a workload of pragmark's own"),
+        ("better  = \"lower\"", "better  = \"smaller\"", 24, "unknown variant `smaller`"),
+        ("unit    = \"count\"", "units   = \"count\"", 23, "unknown field `units`"),
     ];
 
     #[test]
@@ -412,11 +362,7 @@ about   = "orders that wait"
         let why = |name: &str| why_unknown(name, &built_in, &[shop()]);
         assert_eq!((why("shop"), why("sql")), (None, None));
         assert!(why("shpo").unwrap().ends_with("did you mean `shop`?"));
-        assert!(
-            why("invoices")
-                .unwrap()
-                .ends_with("declare it in [workloads.invoices]")
-        );
+        assert!(why("invoices").unwrap().ends_with("declare it in [workloads.invoices]"));
     }
 
     fn judged(metrics: &[&str]) -> Outcome {
@@ -428,10 +374,7 @@ about   = "orders that wait"
             ..TrialSpec::default()
         };
         let measured = Measured {
-            metrics: metrics
-                .iter()
-                .map(|name| ((*name).to_owned(), 1.0))
-                .collect(),
+            metrics: metrics.iter().map(|name| ((*name).to_owned(), 1.0)).collect(),
             checksum: Some("1f".to_owned()),
             ..Measured::default()
         };

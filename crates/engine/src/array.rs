@@ -41,11 +41,7 @@ impl Array<'_> {
 
     pub(crate) fn raw(&self) -> RawArray {
         fn raw<T>(slice: &[T], element: c_int) -> RawArray {
-            RawArray {
-                start: slice.as_ptr().cast(),
-                length: slice.len(),
-                element,
-            }
+            RawArray { start: slice.as_ptr().cast(), length: slice.len(), element }
         }
         match self {
             Array::I32(values) => raw(values, ffi::CARRAY_INT32),
@@ -66,10 +62,7 @@ pub struct TextArray<'d> {
 
 impl<'d> FromIterator<&'d CStr> for TextArray<'d> {
     fn from_iter<I: IntoIterator<Item = &'d CStr>>(texts: I) -> TextArray<'d> {
-        TextArray {
-            pointers: texts.into_iter().map(CStr::as_ptr).collect(),
-            texts: PhantomData,
-        }
+        TextArray { pointers: texts.into_iter().map(CStr::as_ptr).collect(), texts: PhantomData }
     }
 }
 
@@ -82,13 +75,9 @@ pub struct BlobArray<'d> {
 
 impl<'d> FromIterator<&'d [u8]> for BlobArray<'d> {
     fn from_iter<I: IntoIterator<Item = &'d [u8]>>(blobs: I) -> BlobArray<'d> {
-        let buffers = blobs.into_iter().map(|blob| ffi::iovec {
-            iov_base: blob.as_ptr().cast(),
-            iov_len: blob.len(),
-        });
-        BlobArray {
-            buffers: buffers.collect(),
-            blobs: PhantomData,
-        }
+        let buffers = blobs
+            .into_iter()
+            .map(|blob| ffi::iovec { iov_base: blob.as_ptr().cast(), iov_len: blob.len() });
+        BlobArray { buffers: buffers.collect(), blobs: PhantomData }
     }
 }

@@ -231,12 +231,8 @@ unsafe extern "C" fn best_index(
     info.estimatedRows = 0;
     for number in 0..info.nConstraint as usize {
         // SAFETY: there are `nConstraint` constraints, and as many usages.
-        let (constraint, usage) = unsafe {
-            (
-                &*info.aConstraint.add(number),
-                &mut *info.aConstraintUsage.add(number),
-            )
-        };
+        let (constraint, usage) =
+            unsafe { (&*info.aConstraint.add(number), &mut *info.aConstraintUsage.add(number)) };
         if constraint.iColumn != parameter || constraint.op != ffi::SQLITE_INDEX_CONSTRAINT_EQ {
             continue;
         }

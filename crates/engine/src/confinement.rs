@@ -93,9 +93,7 @@ fn is_inside(directory: &Path, file: &str) -> bool {
     if file.is_empty() || file == ":memory:" {
         return true;
     }
-    let is_uri = file
-        .get(..5)
-        .is_some_and(|it| it.eq_ignore_ascii_case("file:"));
+    let is_uri = file.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("file:"));
     let Ok(path) = std::path::absolute(file) else {
         return false;
     };
@@ -141,12 +139,7 @@ mod tests {
         let elsewhere = Some("temp_store_directory");
         assert!(!may(root, ffi::SQLITE_PRAGMA, elsewhere, Some("/etc")));
         assert!(may(root, ffi::SQLITE_PRAGMA, elsewhere, None));
-        assert!(may(
-            root,
-            ffi::SQLITE_PRAGMA,
-            Some("journal_mode"),
-            Some("wal")
-        ));
+        assert!(may(root, ffi::SQLITE_PRAGMA, Some("journal_mode"), Some("wal")));
         assert!(!may(root, ffi::SQLITE_ATTACH, None, None), "an expression");
     }
 }

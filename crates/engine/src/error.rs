@@ -151,16 +151,14 @@ impl EngineError {
 
     /// Whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
-        self.as_sqlite()
-            .is_some_and(|error| error.kind() == ErrorKind::Busy)
+        self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)
     }
 
     /// Whether a transaction that has read cannot write any more, because another connection has
     /// committed since (`SQLITE_BUSY_SNAPSHOT`, in WAL mode only): waiting does not help, only rolling
     /// back and beginning anew (<https://sqlite.org/rescode.html#busy_snapshot>).
     pub fn is_busy_snapshot(&self) -> bool {
-        self.as_sqlite()
-            .is_some_and(|error| error.extended() == ffi::SQLITE_BUSY_SNAPSHOT)
+        self.as_sqlite().is_some_and(|error| error.extended() == ffi::SQLITE_BUSY_SNAPSHOT)
     }
 }
 
@@ -193,11 +191,7 @@ pub enum During {
 
 impl SqliteError {
     pub(crate) fn new(code: i32, message: String, during: During) -> SqliteError {
-        SqliteError(Box::new(Details {
-            code,
-            message,
-            during,
-        }))
+        SqliteError(Box::new(Details { code, message, during }))
     }
 
     /// The primary result code (<https://sqlite.org/rescode.html>).
@@ -230,11 +224,7 @@ impl std::error::Error for SqliteError {}
 
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details {
-            code,
-            message,
-            during,
-        } = &*self.0;
+        let Details { code, message, during } = &*self.0;
         match during {
             During::Opening(path) => write!(f, "cannot open {}: ", path.display())?,
             During::Call(purpose) => write!(f, "{purpose}: ")?,

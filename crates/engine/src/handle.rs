@@ -45,10 +45,7 @@ impl DatabaseHandle {
             return Err(SqliteError::new(code, message, During::Opening(path.to_owned())).into());
         };
         // Even a failed open gives a handle, which holds the message and must be closed (by `Drop`).
-        let database = DatabaseHandle {
-            raw,
-            library: Arc::clone(library),
-        };
+        let database = DatabaseHandle { raw, library: Arc::clone(library) };
         if code != ffi::SQLITE_OK {
             return Err(database.error(|| During::Opening(path.to_owned())));
         }

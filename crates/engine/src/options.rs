@@ -28,11 +28,7 @@ impl CompileOption {
 
 /// An option without a value.
 pub(crate) const fn on(name: &'static str, meaning: &'static str) -> CompileOption {
-    CompileOption {
-        name,
-        value: None,
-        meaning,
-    }
+    CompileOption { name, value: None, meaning }
 }
 
 /// The optimisation level of the default engine, whatever the profile pragmark itself is built with:
@@ -58,14 +54,7 @@ pub const WHERE_SUPPORTED: &[&str] = &["-fno-plt", "-fno-semantic-interposition"
 pub fn link_arguments(system: &str) -> &'static [&'static str] {
     match system {
         "macos" => &["-dynamiclib", "-Wl,-x"],
-        "linux" => &[
-            "-shared",
-            "-Wl,-Bsymbolic",
-            "-s",
-            "-lm",
-            "-lpthread",
-            "-ldl",
-        ],
+        "linux" => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread", "-ldl"],
         _ => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread"],
     }
 }
@@ -77,31 +66,13 @@ pub const COMPILE_OPTIONS: &[CompileOption] = &[
         value: Some("1"),
         meaning: "serialised threading mode, which is SQLite's own default",
     },
-    on(
-        "SQLITE_ENABLE_CARRAY",
-        "carray(): arrays of the program as tables",
-    ),
+    on("SQLITE_ENABLE_CARRAY", "carray(): arrays of the program as tables"),
     on("SQLITE_ENABLE_FTS5", "full-text search, version 5"),
     on("SQLITE_ENABLE_RTREE", "R*Tree index"),
-    on(
-        "SQLITE_ENABLE_MATH_FUNCTIONS",
-        "sqrt(), ln(), pow() and the like in SQL",
-    ),
-    on(
-        "SQLITE_ENABLE_COLUMN_METADATA",
-        "origin of result columns; some bindings need it",
-    ),
-    on(
-        "SQLITE_ENABLE_DBPAGE_VTAB",
-        "sqlite_dbpage: raw pages as a table",
-    ),
+    on("SQLITE_ENABLE_MATH_FUNCTIONS", "sqrt(), ln(), pow() and the like in SQL"),
+    on("SQLITE_ENABLE_COLUMN_METADATA", "origin of result columns; some bindings need it"),
+    on("SQLITE_ENABLE_DBPAGE_VTAB", "sqlite_dbpage: raw pages as a table"),
     on("SQLITE_ENABLE_DBSTAT_VTAB", "dbstat: space used, by page"),
-    on(
-        "SQLITE_ENABLE_STMTVTAB",
-        "sqlite_stmt: prepared statements as a table",
-    ),
-    on(
-        "SQLITE_ENABLE_BYTECODE_VTAB",
-        "bytecode(): the program of a statement as a table",
-    ),
+    on("SQLITE_ENABLE_STMTVTAB", "sqlite_stmt: prepared statements as a table"),
+    on("SQLITE_ENABLE_BYTECODE_VTAB", "bytecode(): the program of a statement as a table"),
 ];

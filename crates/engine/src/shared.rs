@@ -74,12 +74,7 @@ impl SharedNumbers {
         // name and is as long as the numbers.
         let mapped = unsafe { mmap(none, bytes, access, MapFlags::SHARED, &file, 0)? };
         match NonNull::new(mapped.cast()) {
-            Some(numbers) => Ok(SharedNumbers {
-                numbers,
-                count,
-                _file: file,
-                path,
-            }),
+            Some(numbers) => Ok(SharedNumbers { numbers, count, _file: file, path }),
             None => Err(io::ErrorKind::OutOfMemory.into()),
         }
     }
@@ -98,12 +93,7 @@ impl SharedNumbers {
             tv_nsec: i64::from(most.subsec_nanos()),
         };
         // Whoever waits looks again, whatever the reason for which it woke up.
-        let _ = futex::wait(
-            self.low(index),
-            futex::Flags::empty(),
-            seen as u32,
-            Some(&timeout),
-        );
+        let _ = futex::wait(self.low(index), futex::Flags::empty(), seen as u32, Some(&timeout));
     }
 
     /// The same, where only time wakes up.

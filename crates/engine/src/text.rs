@@ -24,9 +24,5 @@ pub(crate) unsafe fn copied(text: *const c_char) -> Option<String> {
         return None;
     }
     // SAFETY: not null, hence a C string by the caller's promise.
-    Some(
-        unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned(),
-    )
+    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }

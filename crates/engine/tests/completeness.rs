@@ -18,26 +18,11 @@ const FOLDER: &str = "PRAGMARK_COMPLETENESS_FOLDER";
 
 /// The settings that are tried, each with all of the script.
 const CONFIGURATIONS: &[(&str, &str)] = &[
-    (
-        "delete",
-        "PRAGMA journal_mode = delete; PRAGMA synchronous = extra",
-    ),
-    (
-        "truncate",
-        "PRAGMA journal_mode = truncate; PRAGMA synchronous = full",
-    ),
-    (
-        "persist",
-        "PRAGMA journal_mode = persist; PRAGMA synchronous = normal",
-    ),
-    (
-        "wal",
-        "PRAGMA journal_mode = wal; PRAGMA synchronous = full",
-    ),
-    (
-        "memory",
-        "PRAGMA journal_mode = memory; PRAGMA synchronous = off",
-    ),
+    ("delete", "PRAGMA journal_mode = delete; PRAGMA synchronous = extra"),
+    ("truncate", "PRAGMA journal_mode = truncate; PRAGMA synchronous = full"),
+    ("persist", "PRAGMA journal_mode = persist; PRAGMA synchronous = normal"),
+    ("wal", "PRAGMA journal_mode = wal; PRAGMA synchronous = full"),
+    ("memory", "PRAGMA journal_mode = memory; PRAGMA synchronous = off"),
     (
         "delete-mapped",
         "PRAGMA mmap_size = 10000000; PRAGMA journal_mode = delete; PRAGMA synchronous = full",
@@ -79,11 +64,7 @@ fn what_is_recorded_is_what_the_system_was_asked_for() {
             &seen[from..seen.len().min(place + 4)]
         );
         // The comparison would be worth nothing if the script did nothing.
-        assert!(
-            seen.len() > 100,
-            "{configuration}: {} operations",
-            seen.len()
-        );
+        assert!(seen.len() > 100, "{configuration}: {} operations", seen.len());
     }
 }
 
@@ -120,10 +101,7 @@ fn record_under(strace: &Path, configuration: &str, folder: &Path) -> (Vec<Strin
     );
     let recorded = std::fs::read_to_string(folder.join("record")).expect("the record");
     let calls = std::fs::read_to_string(calls).expect("the system calls");
-    (
-        recorded.lines().map(str::to_owned).collect(),
-        operations_in(&calls, &databases),
-    )
+    (recorded.lines().map(str::to_owned).collect(), operations_in(&calls, &databases))
 }
 
 /// The child: records the script under the configuration of its environment.
@@ -134,20 +112,15 @@ fn the_script_is_recorded() {
         std::env::var(CONFIGURATION).expect("a configuration"),
         PathBuf::from(std::env::var_os(FOLDER).expect("a folder")),
     );
-    let (_, settings) = CONFIGURATIONS
-        .iter()
-        .find(|(name, _)| *name == configuration)
-        .expect("known");
+    let (_, settings) =
+        CONFIGURATIONS.iter().find(|(name, _)| *name == configuration).expect("known");
     let library = Arc::new(Library::load(&Source::Embedded).expect("loads"));
     let vfs = RecordingVfs::register(&library).expect("registers");
     let databases = folder.join("databases");
     run_script(&library, &vfs, &databases, settings);
     let mut names = HashMap::new();
-    let lines: Vec<String> = vfs
-        .take()
-        .iter()
-        .flat_map(|call| operations_of(call, &mut names, &databases))
-        .collect();
+    let lines: Vec<String> =
+        vfs.take().iter().flat_map(|call| operations_of(call, &mut names, &databases)).collect();
     std::fs::write(folder.join("record"), lines.join("\n")).expect("writes");
 }
 
@@ -169,30 +142,18 @@ fn run_script(library: &Arc<Library>, vfs: &RecordingVfs, folder: &Path, setting
              (WITH RECURSIVE n(value) AS (VALUES (1) UNION ALL SELECT value + 1 FROM n WHERE value < 200)
               SELECT value FROM n)",
     );
-    run(
-        &connection,
-        "INSERT INTO t VALUES (1000, randomblob(100000))",
-    );
-    run(
-        &connection,
-        "PRAGMA cache_size = 5; BEGIN; UPDATE t SET b = randomblob(310); ROLLBACK",
-    );
+    run(&connection, "INSERT INTO t VALUES (1000, randomblob(100000))");
+    run(&connection, "PRAGMA cache_size = 5; BEGIN; UPDATE t SET b = randomblob(310); ROLLBACK");
     run(
         &connection,
         "BEGIN; SAVEPOINT s; UPDATE t SET b = randomblob(290); ROLLBACK TO s;
          DELETE FROM t WHERE a % 3 = 0; COMMIT",
     );
-    connection
-        .checkpoint(CheckpointMode::Passive)
-        .expect("checkpoints");
+    connection.checkpoint(CheckpointMode::Passive).expect("checkpoints");
     run(&connection, "UPDATE t SET b = randomblob(20) WHERE a < 5");
-    connection
-        .checkpoint(CheckpointMode::Restart)
-        .expect("checkpoints");
+    connection.checkpoint(CheckpointMode::Restart).expect("checkpoints");
     run(&connection, "UPDATE t SET b = randomblob(20) WHERE a < 9");
-    connection
-        .checkpoint(CheckpointMode::Truncate)
-        .expect("checkpoints");
+    connection.checkpoint(CheckpointMode::Truncate).expect("checkpoints");
     run(&connection, "VACUUM");
     let other = folder.join("two.db");
     run(
@@ -206,10 +167,7 @@ fn run_script(library: &Arc<Library>, vfs: &RecordingVfs, folder: &Path, setting
     connection.close().expect("closes");
     let connection = open();
     run(&connection, "INSERT INTO t VALUES (2000, randomblob(5000))");
-    run(
-        &connection,
-        "PRAGMA journal_mode = delete; UPDATE t SET b = x'00' WHERE a = 2000",
-    );
+    run(&connection, "PRAGMA journal_mode = delete; UPDATE t SET b = x'00' WHERE a = 2000");
     connection.close().expect("closes");
 }
 
@@ -224,41 +182,23 @@ fn name_in(path: &str, folder: &Path) -> Option<String> {
 fn operations_of(call: &Call, names: &mut HashMap<u64, String>, folder: &Path) -> Vec<String> {
     let of = |names: &HashMap<u64, String>, file: u64| names.get(&file).cloned();
     match call {
-        Call::Open {
-            file,
-            name: Some(name),
-            ..
-        } => {
+        Call::Open { file, name: Some(name), .. } => {
             if let Some(name) = name_in(&name.to_string_lossy(), folder) {
                 names.insert(file.0, name);
             }
             Vec::new()
         }
-        Call::Write {
-            file,
-            offset,
-            bytes,
-            ..
-        } => of(names, file.0)
+        Call::Write { file, offset, bytes, .. } => of(names, file.0)
             .map(|name| write_to(&name, *offset, bytes.len() as u64))
             .into_iter()
             .collect(),
-        Call::Truncate { file, size, .. } => of(names, file.0)
-            .map(|name| truncate_to(&name, *size))
-            .into_iter()
-            .collect(),
-        Call::Sync {
-            file,
-            with_directory,
-            ..
-        } => of(names, file.0)
+        Call::Truncate { file, size, .. } => {
+            of(names, file.0).map(|name| truncate_to(&name, *size)).into_iter().collect()
+        }
+        Call::Sync { file, with_directory, .. } => of(names, file.0)
             .map(|name| with_directory_sync(format!("sync {name}"), *with_directory))
             .unwrap_or_default(),
-        Call::Delete {
-            name,
-            with_directory,
-            ..
-        } => name_in(&name.to_string_lossy(), folder)
+        Call::Delete { name, with_directory, .. } => name_in(&name.to_string_lossy(), folder)
             .map(|name| with_directory_sync(format!("unlink {name}"), *with_directory))
             .unwrap_or_default(),
         _ => Vec::new(),
@@ -299,17 +239,11 @@ struct SystemCall<'a> {
 impl<'a> SystemCall<'a> {
     fn parse(line: &'a str) -> Option<SystemCall<'a>> {
         // With -f, the number of the process comes first.
-        let line = line
-            .trim_start_matches(|c: char| c.is_ascii_digit())
-            .trim_start();
+        let line = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
         let (name, rest) = line.split_once('(')?;
         let (arguments, result) = rest.rsplit_once(") = ")?;
         let result = result.split_whitespace().next()?.parse().ok()?;
-        (result >= 0).then_some(SystemCall {
-            name: name.trim(),
-            arguments,
-            result,
-        })
+        (result >= 0).then_some(SystemCall { name: name.trim(), arguments, result })
     }
 
     fn operation(&self, folder: &Path, positions: &mut HashMap<String, u64>) -> Option<String> {

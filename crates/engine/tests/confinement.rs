@@ -14,9 +14,7 @@ fn statements_of_a_confined_process_stay_in_its_directory() {
             let directory = tempfile::tempdir().unwrap();
             let name = "statements_of_a_confined_process_stay_in_its_directory";
             let mut again = Command::new(std::env::current_exe().unwrap());
-            let again = again
-                .args(["--exact", name])
-                .env(CONFINED, directory.path());
+            let again = again.args(["--exact", name]).env(CONFINED, directory.path());
             let ended = again.output().unwrap();
             let said = String::from_utf8_lossy(&ended.stdout);
             assert!(ended.status.success(), "{said}");

@@ -24,9 +24,7 @@ fn connections_and_libraries_may_move_between_threads() {
 #[test]
 fn every_type_of_value_comes_back_as_it_went_in() {
     let connection = memory(&engine());
-    connection
-        .execute("CREATE TABLE t(i, r, x, b, e, n)")
-        .expect("creates");
+    connection.execute("CREATE TABLE t(i, r, x, b, e, n)").expect("creates");
     let values = [
         Value::Integer(i64::MIN),
         Value::Real(-0.5),
@@ -35,22 +33,14 @@ fn every_type_of_value_comes_back_as_it_went_in() {
         Value::Blob(Vec::new()),
         Value::Null,
     ];
-    let mut insert = connection
-        .prepare("INSERT INTO t VALUES (?,?,?,?,?,?)")
-        .expect("prepares");
+    let mut insert = connection.prepare("INSERT INTO t VALUES (?,?,?,?,?,?)").expect("prepares");
     assert_eq!(insert.parameter_count(), 6);
     for (index, value) in (1..).zip(&values) {
         insert.bind_value(index, value).expect("binds");
     }
     insert.run().expect("inserts");
-    assert_eq!(
-        (connection.changes(), connection.last_insert_rowid()),
-        (1, 1)
-    );
-    assert_eq!(
-        connection.query_all("SELECT * FROM t").expect("rows"),
-        [values]
-    );
+    assert_eq!((connection.changes(), connection.last_insert_rowid()), (1, 1));
+    assert_eq!(connection.query_all("SELECT * FROM t").expect("rows"), [values]);
 }
 
 #[test]
@@ -60,25 +50,13 @@ fn columns_are_read_by_type_and_refused_by_type() {
         .prepare("SELECT 7 AS n, 'text' AS t, x'C328' AS b, CAST(x'C328' AS TEXT)")
         .expect("prepares");
     assert_eq!(row.step().expect("a row"), Step::Row);
-    assert_eq!(
-        (row.column_count(), row.column_name(1).as_deref()),
-        (4, Some("t"))
-    );
+    assert_eq!((row.column_count(), row.column_name(1).as_deref()), (4, Some("t")));
     assert_eq!(row.column_name(4), None);
     assert_eq!(row.column_i64(0), 7);
     assert_eq!(row.column_text(1).expect("a text"), "text");
     assert_eq!(row.column_blob(2).expect("a blob"), [0xc3, 0x28]);
-    assert!(matches!(
-        row.column_text(0),
-        Err(EngineError::WrongType {
-            found: "integer",
-            ..
-        })
-    ));
-    assert!(matches!(
-        row.column_blob(1),
-        Err(EngineError::WrongType { found: "text", .. })
-    ));
+    assert!(matches!(row.column_text(0), Err(EngineError::WrongType { found: "integer", .. })));
+    assert!(matches!(row.column_blob(1), Err(EngineError::WrongType { found: "text", .. })));
     assert!(matches!(row.column_text(3), Err(EngineError::NotUtf8(3))));
     assert_eq!(row.column_text_bytes(3).expect("bytes"), [0xc3, 0x28]);
     assert!(row.column_is_null(9));
@@ -95,10 +73,7 @@ fn borrowed_texts_and_blobs_are_bound_without_a_copy() {
     select.bind_blob_borrowed(2, &blob).expect("binds");
     assert_eq!(select.step().expect("a row"), Step::Row);
     // A blob needs no terminator, so what is read is the very memory that was bound.
-    assert_eq!(
-        select.column_blob(1).expect("a blob").as_ptr(),
-        blob.as_ptr()
-    );
+    assert_eq!(select.column_blob(1).expect("a blob").as_ptr(), blob.as_ptr());
     assert_eq!(select.column_text(0).expect("a text"), text);
 }
 
@@ -159,27 +134,17 @@ fn a_statement_swapped_away_while_memory_is_lent_stays_bound_to_living_memory() 
 #[test]
 fn errors_name_the_statement_and_the_codes() {
     let connection = memory(&engine());
-    let error = connection
-        .execute("CREATE TABLE t(x UNIQUE); SELECT missing")
-        .expect_err("wrong");
-    assert!(
-        error.to_string().contains("no such column: missing"),
-        "{error}"
-    );
+    let error = connection.execute("CREATE TABLE t(x UNIQUE); SELECT missing").expect_err("wrong");
+    assert!(error.to_string().contains("no such column: missing"), "{error}");
     assert!(error.to_string().contains("SELECT missing"), "{error}");
 
-    let mut insert = connection
-        .prepare("INSERT INTO t VALUES (1)")
-        .expect("prepares");
+    let mut insert = connection.prepare("INSERT INTO t VALUES (1)").expect("prepares");
     insert.run().expect("inserts");
     let error = insert.run().expect_err("a duplicate");
     let sqlite = error.as_sqlite().expect("SQLite's");
     assert_eq!(sqlite.kind(), ErrorKind::Constraint);
     assert_eq!((sqlite.primary(), sqlite.extended()), (19, 2067));
-    assert_eq!(
-        sqlite.during(),
-        &During::Sql("INSERT INTO t VALUES (1)".to_owned())
-    );
+    assert_eq!(sqlite.during(), &During::Sql("INSERT INTO t VALUES (1)".to_owned()));
     assert!(insert.bind_i64(1, 1).is_err(), "there is no parameter");
 }
 
@@ -201,14 +166,8 @@ fn exactly_one_statement_is_prepared() {
         };
         assert_eq!(found, wanted, "{sql}");
     }
-    assert!(matches!(
-        connection.execute("SELECT 1\0"),
-        Err(EngineError::NulByte(_))
-    ));
-    assert!(matches!(
-        connection.query_i64("SELECT 1 WHERE false"),
-        Err(EngineError::NoRow(_))
-    ));
+    assert!(matches!(connection.execute("SELECT 1\0"), Err(EngineError::NulByte(_))));
+    assert!(matches!(connection.query_i64("SELECT 1 WHERE false"), Err(EngineError::NoRow(_))));
 }
 
 #[test]
@@ -216,20 +175,14 @@ fn a_lock_is_busy_and_the_statement_can_be_stepped_again() {
     let (library, scratch) = (engine(), Scratch::new());
     let path = scratch.file("db");
     let (holder, waiter) = (open(&library, &path), open(&library, &path));
-    holder
-        .execute("CREATE TABLE t(x); BEGIN IMMEDIATE")
-        .expect("locks");
-    let mut insert = waiter
-        .prepare("INSERT INTO t VALUES (1)")
-        .expect("prepares");
+    holder.execute("CREATE TABLE t(x); BEGIN IMMEDIATE").expect("locks");
+    let mut insert = waiter.prepare("INSERT INTO t VALUES (1)").expect("prepares");
     let error = insert.step().expect_err("locked");
     assert!(error.is_busy());
     assert_eq!(error.as_sqlite().expect("SQLite's").primary(), 5);
     insert.reset().expect("the step has reported the error");
 
-    waiter
-        .busy_timeout(Duration::from_millis(50))
-        .expect("sets");
+    waiter.busy_timeout(Duration::from_millis(50)).expect("sets");
     let started = Instant::now();
     assert!(insert.step().expect_err("locked").is_busy());
     assert!(started.elapsed() >= Duration::from_millis(40), "it waited");
@@ -245,17 +198,11 @@ fn opening_what_cannot_be_opened_names_the_path() {
     let (library, scratch) = (engine(), Scratch::new());
     let path = scratch.file("absent");
     let error = Connection::open(&library, &path, OpenFlags::READ_ONLY, None).expect_err("absent");
-    assert_eq!(
-        error.as_sqlite().expect("SQLite's").kind(),
-        ErrorKind::CannotOpen
-    );
+    assert_eq!(error.as_sqlite().expect("SQLite's").kind(), ErrorKind::CannotOpen);
     assert!(error.to_string().contains("absent"), "{error}");
     let error = Connection::open(&library, &path, OpenFlags::default(), Some("no-such-vfs"))
         .expect_err("no VFS");
-    assert!(
-        error.to_string().contains("no such vfs: no-such-vfs"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("no such vfs: no-such-vfs"), "{error}");
     assert!(!path.exists(), "nothing was created");
 }
 
@@ -263,49 +210,19 @@ fn opening_what_cannot_be_opened_names_the_path() {
 fn checkpoints_and_counters_report() {
     let (library, scratch) = (engine(), Scratch::new());
     let connection = open(&library, &scratch.file("db"));
-    assert_eq!(
-        connection
-            .checkpoint(CheckpointMode::Passive)
-            .expect("no WAL"),
-        None
-    );
-    connection
-        .execute("PRAGMA journal_mode = wal; CREATE TABLE t(x)")
-        .expect("runs");
-    let checkpoint = connection
-        .checkpoint(CheckpointMode::Full)
-        .expect("runs")
-        .expect("WAL");
+    assert_eq!(connection.checkpoint(CheckpointMode::Passive).expect("no WAL"), None);
+    connection.execute("PRAGMA journal_mode = wal; CREATE TABLE t(x)").expect("runs");
+    let checkpoint = connection.checkpoint(CheckpointMode::Full).expect("runs").expect("WAL");
     assert_eq!(checkpoint.log_frames, checkpoint.checkpointed_frames);
     assert!(checkpoint.log_frames >= 2);
-    connection
-        .checkpoint(CheckpointMode::Truncate)
-        .expect("runs");
-    assert_eq!(
-        std::fs::metadata(scratch.file("db-wal"))
-            .expect("the log")
-            .len(),
-        0
-    );
+    connection.checkpoint(CheckpointMode::Truncate).expect("runs");
+    assert_eq!(std::fs::metadata(scratch.file("db-wal")).expect("the log").len(), 0);
 
-    assert!(
-        connection
-            .db_status(DbStatus::CacheWrite, false)
-            .expect("known")
-            .current
-            >= 2
-    );
-    assert!(
-        connection
-            .db_status(DbStatus::CacheUsed, false)
-            .expect("known")
-            .current
-            > 4096
-    );
+    assert!(connection.db_status(DbStatus::CacheWrite, false).expect("known").current >= 2);
+    assert!(connection.db_status(DbStatus::CacheUsed, false).expect("known").current > 4096);
     assert!(connection.memory(false).highwater >= connection.memory(false).current);
-    let mut scan = connection
-        .prepare("SELECT * FROM sqlite_schema a, sqlite_schema b")
-        .expect("valid");
+    let mut scan =
+        connection.prepare("SELECT * FROM sqlite_schema a, sqlite_schema b").expect("valid");
     scan.run().expect("runs");
     assert!(scan.is_read_only());
     drop(scan);
@@ -320,10 +237,7 @@ fn device_characteristics_follow_the_name_of_the_file() {
         let uri = format!("file:{}?psow={parameter}", scratch.file("db").display());
         let flags = OpenFlags::default() | OpenFlags::URI;
         let connection = Connection::open(&library, uri.as_ref(), flags, None).expect("opens");
-        let promised = connection
-            .device_characteristics()
-            .expect("known")
-            .expect("a file");
+        let promised = connection.device_characteristics().expect("known").expect("a file");
         promised & POWERSAFE_OVERWRITE != 0
     };
     assert_eq!((powersafe("1"), powersafe("0")), (true, false));
@@ -345,48 +259,28 @@ fn one_writes_the_other_wants_to(scratch: &Scratch) -> (Connection, Connection) 
 fn a_busy_handler_is_asked_until_it_gives_up_and_replaces_the_timeout() {
     let scratch = Scratch::new();
     let (_first, mut second) = one_writes_the_other_wants_to(&scratch);
-    second
-        .busy_timeout(Duration::from_secs(100))
-        .expect("is set");
+    second.busy_timeout(Duration::from_secs(100)).expect("is set");
     let (tell, told) = std::sync::mpsc::channel();
-    second
-        .busy_handler(move |calls| tell.send(calls).is_ok() && calls < 3)
-        .expect("is set");
-    let error = second
-        .execute("INSERT INTO t VALUES (2)")
-        .expect_err("busy");
+    second.busy_handler(move |calls| tell.send(calls).is_ok() && calls < 3).expect("is set");
+    let error = second.execute("INSERT INTO t VALUES (2)").expect_err("busy");
     assert!(error.is_busy() && !error.is_busy_snapshot(), "{error}");
     assert_eq!(told.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
 
     second.busy_handler(|_| false).expect("is replaced");
-    assert!(
-        second
-            .execute("INSERT INTO t VALUES (2)")
-            .expect_err("busy")
-            .is_busy()
-    );
+    assert!(second.execute("INSERT INTO t VALUES (2)").expect_err("busy").is_busy());
     assert_eq!(told.try_iter().count(), 0, "the first handler is gone");
-    assert_eq!(
-        second.query_i64("PRAGMA busy_timeout").expect("a number"),
-        0
-    );
+    assert_eq!(second.query_i64("PRAGMA busy_timeout").expect("a number"), 0);
 }
 
 #[test]
 fn a_transaction_that_has_read_is_busy_at_once_whatever_the_timeout() {
     let scratch = Scratch::new();
     let (first, second) = one_writes_the_other_wants_to(&scratch);
-    second
-        .busy_timeout(Duration::from_secs(100))
-        .expect("is set");
+    second.busy_timeout(Duration::from_secs(100)).expect("is set");
     second.execute("BEGIN; SELECT * FROM t").expect("reads");
-    first
-        .execute("INSERT INTO t VALUES (2); COMMIT")
-        .expect("commits");
+    first.execute("INSERT INTO t VALUES (2); COMMIT").expect("commits");
     let asked = Instant::now();
-    let error = second
-        .execute("INSERT INTO t VALUES (3)")
-        .expect_err("busy");
+    let error = second.execute("INSERT INTO t VALUES (3)").expect_err("busy");
     assert!(error.is_busy_snapshot(), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(50));
     assert!(second.in_transaction(), "it must be rolled back");
@@ -395,23 +289,9 @@ fn a_transaction_that_has_read_is_busy_at_once_whatever_the_timeout() {
 #[test]
 fn parameters_have_the_names_of_the_text() {
     let connection = memory(&engine());
-    let statement = connection
-        .prepare("SELECT :a, ?, @b, $c, ?9")
-        .expect("prepares");
-    let names: Vec<_> = (1..=9)
-        .map(|index| statement.parameter_name(index))
-        .collect();
-    let wanted = [
-        Some(":a"),
-        None,
-        Some("@b"),
-        Some("$c"),
-        None,
-        None,
-        None,
-        None,
-        Some("?9"),
-    ];
+    let statement = connection.prepare("SELECT :a, ?, @b, $c, ?9").expect("prepares");
+    let names: Vec<_> = (1..=9).map(|index| statement.parameter_name(index)).collect();
+    let wanted = [Some(":a"), None, Some("@b"), Some("$c"), None, None, None, None, Some("?9")];
     assert_eq!(names, wanted.map(|name| name.map(str::to_owned)));
 }
 
@@ -421,15 +301,10 @@ fn a_statement_counts_its_steps_scans_and_sorts() {
     connection
         .execute("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 2), (3, 4), (5, 6)")
         .expect("creates");
-    let mut sorted = connection
-        .prepare("SELECT a FROM t ORDER BY b")
-        .expect("prepares");
+    let mut sorted = connection.prepare("SELECT a FROM t ORDER BY b").expect("prepares");
     for executions in 1..=2 {
         sorted.run().expect("runs");
-        assert_eq!(
-            sorted.counter(StatementCounter::FullScanSteps),
-            2 * executions
-        );
+        assert_eq!(sorted.counter(StatementCounter::FullScanSteps), 2 * executions);
         assert_eq!(sorted.counter(StatementCounter::Sorts), executions);
         assert!(sorted.counter(StatementCounter::VmSteps) > 10 * executions);
     }
@@ -442,22 +317,12 @@ fn a_value_is_overwritten_by_a_handle_within_its_length() {
     let make =
         "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (7, zeroblob(9000))";
     connection.execute(make).expect("creates");
-    let at = |row| BlobAt {
-        table: "t",
-        column: "v",
-        row,
-    };
+    let at = |row| BlobAt { table: "t", column: "v", row };
     connection.write_blob(at(7), 8_998, b"ab").expect("writes");
     let end = connection.query_text("SELECT hex(substr(v, 8998)) FROM t");
     assert_eq!(end.expect("a text"), "006162");
-    assert!(
-        connection.write_blob(at(7), 8_999, b"ab").is_err(),
-        "beyond its end"
-    );
-    assert!(
-        connection.write_blob(at(8), 0, b"ab").is_err(),
-        "no such row"
-    );
+    assert!(connection.write_blob(at(7), 8_999, b"ab").is_err(), "beyond its end");
+    assert!(connection.write_blob(at(8), 0, b"ab").is_err(), "no such row");
 }
 
 #[test]
@@ -467,10 +332,7 @@ fn a_database_is_copied_page_by_page() {
     let make = "CREATE TABLE t(v); INSERT INTO t VALUES (zeroblob(50000))";
     from.execute(make).expect("creates");
     from.copy_by_pages(&to).expect("copies");
-    assert_eq!(
-        to.query_i64("SELECT length(v) FROM t").expect("a number"),
-        50_000
-    );
+    assert_eq!(to.query_i64("SELECT length(v) FROM t").expect("a number"), 50_000);
 }
 
 #[test]

@@ -24,13 +24,9 @@ fn ten_commits(journal_mode: &str, synchronous: &str) -> IoCounts {
     let connection = open_with(&library, &vfs, &scratch.file("db"));
     pragma::apply(&connection, "journal_mode", journal_mode).expect("applies");
     pragma::apply(&connection, "synchronous", synchronous).expect("applies");
-    connection
-        .execute("CREATE TABLE t(x); INSERT INTO t VALUES (0)")
-        .expect("creates");
+    connection.execute("CREATE TABLE t(x); INSERT INTO t VALUES (0)").expect("creates");
     let before = vfs.counts();
-    let mut insert = connection
-        .prepare("INSERT INTO t VALUES (1)")
-        .expect("prepares");
+    let mut insert = connection.prepare("INSERT INTO t VALUES (1)").expect("prepares");
     for _ in 0..10 {
         insert.run().expect("inserts");
     }
@@ -52,16 +48,9 @@ fn a_commit_with_a_rollback_journal_syncs_as_documented() {
         assert_eq!(counts.journal.syncs, journal, "{synchronous}");
         assert_eq!(counts.database.syncs, database, "{synchronous}");
         assert_eq!(counts.journal.directory_syncs, directory, "{synchronous}");
-        assert_eq!(
-            (counts.journal.opens, counts.journal.deletes),
-            (10, 10),
-            "{synchronous}"
-        );
+        assert_eq!((counts.journal.opens, counts.journal.deletes), (10, 10), "{synchronous}");
         // Each commit changes the page of the table and the change counter on the first page.
-        assert_eq!(
-            (counts.database.writes, counts.database.bytes_written),
-            (20, 20 * PAGE)
-        );
+        assert_eq!((counts.database.writes, counts.database.bytes_written), (20, 20 * PAGE));
         assert_eq!(counts.wal, Default::default());
         assert_eq!(counts.syncs(), journal + database);
     }
@@ -70,10 +59,7 @@ fn a_commit_with_a_rollback_journal_syncs_as_documented() {
 #[test]
 fn truncated_and_persistent_journals_are_not_deleted() {
     let truncate = ten_commits("truncate", "full");
-    assert_eq!(
-        (truncate.journal.deletes, truncate.journal.truncates),
-        (0, 10)
-    );
+    assert_eq!((truncate.journal.deletes, truncate.journal.truncates), (0, 10));
     let persist = ten_commits("persist", "full");
     assert_eq!((persist.journal.deletes, persist.journal.truncates), (0, 0));
     let off = ten_commits("off", "full");
@@ -86,11 +72,7 @@ fn a_commit_in_wal_mode_syncs_the_log_only_and_only_with_full() {
     for (synchronous, syncs) in [("full", 10), ("normal", 0), ("off", 0)] {
         let counts = ten_commits("wal", synchronous);
         assert_eq!(counts.wal.syncs, syncs, "{synchronous}");
-        assert_eq!(
-            (counts.database.syncs, counts.database.writes),
-            (0, 0),
-            "{synchronous}"
-        );
+        assert_eq!((counts.database.syncs, counts.database.writes), (0, 0), "{synchronous}");
         assert_eq!(counts.journal, Default::default());
         // One page changes each time; each frame is a header of 24 bytes and a page.
         assert_eq!(counts.wal.bytes_written, 10 * FRAME, "{synchronous}");
@@ -111,10 +93,7 @@ fn a_checkpoint_copies_each_page_once_and_syncs_log_and_database() {
         .expect("fills");
     let pages = connection.query_i64("PRAGMA page_count").expect("a number") as u64;
     let before = vfs.counts();
-    connection
-        .checkpoint(CheckpointMode::Passive)
-        .expect("runs")
-        .expect("WAL");
+    connection.checkpoint(CheckpointMode::Passive).expect("runs").expect("WAL");
     let counts = vfs.counts().since(&before);
     assert_eq!(counts.database.bytes_written, pages * PAGE);
     assert_eq!((counts.wal.syncs, counts.database.syncs), (1, 1));
@@ -131,10 +110,7 @@ fn what_is_written_is_what_the_file_holds() {
         .expect("fills");
     // A new database within the cache: every page is written exactly once.
     let counts = vfs.counts();
-    assert_eq!(
-        counts.database.bytes_written,
-        std::fs::metadata(&path).expect("the file").len()
-    );
+    assert_eq!(counts.database.bytes_written, std::fs::metadata(&path).expect("the file").len());
     assert_eq!(counts.database.bytes_written % PAGE, 0);
     assert_eq!(counts.database.opens, 1);
 }
@@ -154,18 +130,13 @@ fn reads_through_the_memory_map_are_told_from_others() {
         let vfs = CountingVfs::register(&library).expect("registers");
         let connection = open_with(&library, &vfs, &path);
         pragma::apply(&connection, "mmap_size", mmap_size).expect("applies");
-        connection
-            .query_i64("SELECT sum(length(hex(x))) FROM t")
-            .expect("reads");
+        connection.query_i64("SELECT sum(length(hex(x))) FROM t").expect("reads");
         vfs.counts().database
     };
     let (plain, mapped) = (read_all("0"), read_all("268435456"));
     assert_eq!(plain.mapped_reads, 0);
     assert!(plain.reads > 240, "{plain:?}");
-    assert!(
-        mapped.mapped_reads > 0 && mapped.bytes_read < plain.bytes_read / 10,
-        "{mapped:?}"
-    );
+    assert!(mapped.mapped_reads > 0 && mapped.bytes_read < plain.bytes_read / 10, "{mapped:?}");
 }
 
 #[test]
@@ -183,10 +154,7 @@ fn attached_databases_commit_through_a_super_journal() {
         .expect("runs");
     let counts = vfs.counts();
     assert_eq!(counts.database.opens, 2);
-    assert_eq!(
-        (counts.super_journal.opens, counts.super_journal.deletes),
-        (1, 1)
-    );
+    assert_eq!((counts.super_journal.opens, counts.super_journal.deletes), (1, 1));
 }
 
 #[test]
@@ -223,27 +191,17 @@ fn a_shim_changes_nothing_that_sqlite_sees_of_the_device() {
 fn a_dropped_shim_keeps_serving_open_connections_but_no_new_ones() {
     let (library, scratch) = (engine(), Scratch::new());
     let vfs = CountingVfs::register(&library).expect("registers");
-    let (first, name) = (
-        open_with(&library, &vfs, &scratch.file("db")),
-        vfs.name().to_owned(),
-    );
+    let (first, name) = (open_with(&library, &vfs, &scratch.file("db")), vfs.name().to_owned());
     let other = CountingVfs::register(&library).expect("registers");
     assert_ne!(name, other.name());
     drop(vfs);
     first.execute("CREATE TABLE t(x)").expect("still works");
-    let error = Connection::open(
-        &library,
-        &scratch.file("db"),
-        OpenFlags::default(),
-        Some(&name),
-    )
-    .expect_err("unregistered");
+    let error = Connection::open(&library, &scratch.file("db"), OpenFlags::default(), Some(&name))
+        .expect_err("unregistered");
     assert!(error.to_string().contains("no such vfs"), "{error}");
     drop(library);
     drop(other);
-    first
-        .execute("INSERT INTO t VALUES (1)")
-        .expect("the connection keeps its library");
+    first.execute("INSERT INTO t VALUES (1)").expect("the connection keeps its library");
 }
 
 #[test]
@@ -260,8 +218,5 @@ fn a_shim_over_an_unknown_vfs_is_an_error() {
 fn counts_survive_json() {
     let counts = ten_commits("delete", "full");
     let json = serde_json::to_string(&counts).expect("JSON");
-    assert_eq!(
-        serde_json::from_str::<IoCounts>(&json).expect("counts"),
-        counts
-    );
+    assert_eq!(serde_json::from_str::<IoCounts>(&json).expect("counts"), counts);
 }

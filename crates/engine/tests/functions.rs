@@ -23,9 +23,7 @@ fn a_predicate_decides_by_its_texts_and_sees_null() {
 #[test]
 fn an_error_or_a_panic_of_a_predicate_is_an_error_of_the_statement() {
     let connection = memory(&engine());
-    connection
-        .create_predicate("never", 0, |_| Err("not today".to_owned()))
-        .expect("registers");
+    connection.create_predicate("never", 0, |_| Err("not today".to_owned())).expect("registers");
     let error = connection.query_i64("SELECT never()").unwrap_err();
     assert!(error.to_string().contains("not today"), "{error}");
     connection
@@ -60,16 +58,8 @@ fn functions_of_several_libraries_and_connections_keep_apart() {
 #[test]
 fn too_many_arguments_are_refused() {
     let connection = memory(&engine());
-    assert!(
-        connection
-            .create_predicate("many", 9, |_| Ok(true))
-            .is_err()
-    );
-    assert!(
-        connection
-            .create_predicate("eight", 8, |texts| Ok(texts.len() == 8))
-            .is_ok()
-    );
+    assert!(connection.create_predicate("many", 9, |_| Ok(true)).is_err());
+    assert!(connection.create_predicate("eight", 8, |texts| Ok(texts.len() == 8)).is_ok());
     let answer = connection.query_i64("SELECT eight(1,2,3,4,5,6,7,8)");
     assert_eq!(answer.unwrap(), 1);
 }
@@ -107,9 +97,6 @@ fn an_extension_is_loaded_by_its_path_and_its_entry_point_run() {
     // SQLite unloads the extension with its connection, so that it starts anew each time.
     let connection = memory(&library);
     connection.load_extension(&extension).expect("loads");
-    let again = connection
-        .load_extension(&extension)
-        .unwrap_err()
-        .to_string();
+    let again = connection.load_extension(&extension).unwrap_err().to_string();
     assert!(again.contains("own.so"), "{again}");
 }

@@ -31,26 +31,12 @@ fn the_default_engine_is_the_amalgamation_with_the_declared_options() {
         let name = option.name.strip_prefix("SQLITE_").expect("the prefix");
         // SQLite does not report this one; that the function is there proves it.
         let reported = identity.option(name).is_some();
-        assert!(
-            reported || name == "ENABLE_CARRAY",
-            "{name}: {:?}",
-            identity.compile_options
-        );
+        assert!(reported || name == "ENABLE_CARRAY", "{name}: {:?}", identity.compile_options);
     }
     let connection = memory(&library);
     let modules = connection.query_all("PRAGMA module_list").expect("a list");
-    for module in [
-        "fts5",
-        "rtree",
-        "sqlite_dbpage",
-        "dbstat",
-        "sqlite_stmt",
-        "bytecode",
-    ] {
-        assert!(
-            modules.iter().any(|row| row[0].to_string() == module),
-            "{module}"
-        );
+    for module in ["fts5", "rtree", "sqlite_dbpage", "dbstat", "sqlite_stmt", "bytecode"] {
+        assert!(modules.iter().any(|row| row[0].to_string() == module), "{module}");
     }
     assert!(library.has_carray());
 }
@@ -58,9 +44,7 @@ fn the_default_engine_is_the_amalgamation_with_the_declared_options() {
 #[test]
 fn the_source_id_that_sql_sees_is_that_of_the_library() {
     let library = engine();
-    let seen = memory(&library)
-        .query_text("SELECT sqlite_source_id()")
-        .expect("a text");
+    let seen = memory(&library).query_text("SELECT sqlite_source_id()").expect("a text");
     assert_eq!(seen, library.identity().source_id);
 }
 
@@ -86,9 +70,7 @@ fn the_system_library_runs() {
     assert!(!path.to_string_lossy().is_empty());
     let connection = memory(&library);
     assert_eq!(
-        connection
-            .query_text("SELECT sqlite_version()")
-            .expect("a text"),
+        connection.query_text("SELECT sqlite_version()").expect("a text"),
         library.identity().version
     );
 
@@ -132,26 +114,17 @@ fn the_system_library_is_loaded_twice_and_after_a_copy_of_its_file() {
 fn a_missing_file_is_named() {
     let error = load(Path::new("/nowhere/libsqlite3.so")).expect_err("missing");
     assert!(matches!(error, EngineError::Unreadable { .. }));
-    assert!(
-        error.to_string().contains("/nowhere/libsqlite3.so"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("/nowhere/libsqlite3.so"), "{error}");
 }
 
 #[test]
 fn a_text_file_is_not_a_library() {
     let scratch = Scratch::new();
     let path = scratch.file("notes.txt");
-    std::fs::write(
-        &path,
-        "no library at all, but long enough to hold a header\n".repeat(10),
-    )
-    .expect("writes");
+    std::fs::write(&path, "no library at all, but long enough to hold a header\n".repeat(10))
+        .expect("writes");
     let error = load(&path).expect_err("a text");
-    assert!(
-        matches!(error, EngineError::NotALibrary { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, EngineError::NotALibrary { .. }), "{error:?}");
     assert!(error.to_string().contains("notes.txt"), "{error}");
 }
 
@@ -176,14 +149,9 @@ fn an_old_version_and_a_missing_function_are_told_apart() {
         )
     };
     let error = load(&imitation("3.7.17", 3_007_017)).expect_err("too old");
-    assert!(
-        matches!(&error, EngineError::TooOld { found, .. } if found == "3.7.17"),
-        "{error:?}"
-    );
+    assert!(matches!(&error, EngineError::TooOld { found, .. } if found == "3.7.17"), "{error:?}");
     let error = load(&imitation("3.40.1", 3_040_001)).expect_err("incomplete");
-    let EngineError::MissingSymbol { symbol, .. } = error else {
-        panic!("{error:?}")
-    };
+    let EngineError::MissingSymbol { symbol, .. } = error else { panic!("{error:?}") };
     assert_eq!(symbol, "sqlite3_sourceid");
 }
 
@@ -199,10 +167,7 @@ fn a_library_without_threads_gives_out_one_connection_at_a_time() {
     let first = memory(&library);
     let second = || Connection::open(&library, ":memory:".as_ref(), OpenFlags::default(), None);
     assert!(matches!(second(), Err(EngineError::SingleThreaded)));
-    assert!(matches!(
-        CountingVfs::register(&library),
-        Err(EngineError::SingleThreaded)
-    ));
+    assert!(matches!(CountingVfs::register(&library), Err(EngineError::SingleThreaded)));
     first.close().expect("closes");
     let vfs = CountingVfs::register(&library).expect("free");
     let missing = scratch.file("folder/that/is/missing");
@@ -242,13 +207,8 @@ fn a_library_of_the_recommended_options_works() {
         );
     }
     let connection = memory(&library);
-    connection
-        .execute("CREATE TABLE t(x); INSERT INTO t VALUES (1), (2)")
-        .expect("runs");
-    assert_eq!(
-        connection.query_i64("SELECT sum(x) FROM t").expect("a sum"),
-        3
-    );
+    connection.execute("CREATE TABLE t(x); INSERT INTO t VALUES (1), (2)").expect("runs");
+    assert_eq!(connection.query_i64("SELECT sum(x) FROM t").expect("a sum"), 3);
     let quoted = connection.prepare("SELECT \"no such column\"");
     assert!(quoted.is_err(), "strings in double quotes are an error");
     pragmark_engine::pragma::read_back(&connection).expect("every PRAGMA answers or is not known");
@@ -281,18 +241,12 @@ fn sources_are_read_as_they_are_written() {
         ("default", Source::Embedded),
         ("system", Source::System),
         ("./default", Source::Path("./default".into())),
-        (
-            "/usr/lib/libsqlite3.so.0",
-            Source::Path("/usr/lib/libsqlite3.so.0".into()),
-        ),
+        ("/usr/lib/libsqlite3.so.0", Source::Path("/usr/lib/libsqlite3.so.0".into())),
     ] {
         assert_eq!(text.parse::<Source>().expect("a source"), source);
         assert_eq!(source.to_string(), text);
         let json = serde_json::to_string(&source).expect("JSON");
-        assert_eq!(
-            serde_json::from_str::<Source>(&json).expect("a source"),
-            source
-        );
+        assert_eq!(serde_json::from_str::<Source>(&json).expect("a source"), source);
     }
     assert!("".parse::<Source>().is_err());
 }

@@ -17,10 +17,7 @@ const SCRIPT: &str = "
     VACUUM;";
 
 fn memory(library: &Arc<Library>) -> MemoryVfs {
-    let options = MemoryOptions {
-        default: true,
-        ..MemoryOptions::default()
-    };
+    let options = MemoryOptions { default: true, ..MemoryOptions::default() };
     MemoryVfs::register(library, options).expect("registers")
 }
 
@@ -29,13 +26,9 @@ fn open(library: &Arc<Library>, vfs: &str, path: impl AsRef<Path>) -> Connection
 }
 
 fn work(connection: &Connection, mode: &str) {
-    connection
-        .execute(&format!("PRAGMA journal_mode = {mode}"))
-        .expect("sets the mode");
+    connection.execute(&format!("PRAGMA journal_mode = {mode}")).expect("sets the mode");
     connection.execute(SCRIPT).expect("works");
-    connection
-        .checkpoint(CheckpointMode::Truncate)
-        .expect("checkpoints");
+    connection.checkpoint(CheckpointMode::Truncate).expect("checkpoints");
 }
 
 #[test]
@@ -51,11 +44,7 @@ fn a_database_in_memory_has_the_bytes_it_would_have_on_a_disk() {
         drop((in_memory, on_disk));
         let disk = std::fs::read(&path).expect("the file");
         assert!(disk.len() > 8192);
-        assert_eq!(
-            vfs.with_file("main.db", |bytes| bytes.to_vec() == disk),
-            Some(true),
-            "{mode}"
-        );
+        assert_eq!(vfs.with_file("main.db", |bytes| bytes.to_vec() == disk), Some(true), "{mode}");
         assert_eq!(vfs.open_files(), 0, "{mode}");
         let left = scratch.file("main.db-journal").exists();
         let journals = vfs.names().contains(&"main.db-journal".to_owned());
@@ -67,25 +56,13 @@ fn a_database_in_memory_has_the_bytes_it_would_have_on_a_disk() {
 fn two_connections_share_locks_and_the_write_ahead_log() {
     let library = engine();
     let vfs = memory(&library);
-    let (one, two) = (
-        open(&library, vfs.name(), "main.db"),
-        open(&library, vfs.name(), "main.db"),
-    );
-    one.execute("CREATE TABLE t(x); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
-        .expect("begins");
-    assert!(
-        two.execute("BEGIN IMMEDIATE")
-            .expect_err("locked")
-            .is_busy()
-    );
+    let (one, two) = (open(&library, vfs.name(), "main.db"), open(&library, vfs.name(), "main.db"));
+    one.execute("CREATE TABLE t(x); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)").expect("begins");
+    assert!(two.execute("BEGIN IMMEDIATE").expect_err("locked").is_busy());
     one.execute("COMMIT; PRAGMA journal_mode = wal; BEGIN IMMEDIATE; INSERT INTO t VALUES (2)")
         .expect("goes on");
     assert_eq!(two.query_i64("SELECT count(*) FROM t").expect("reads"), 1);
-    assert!(
-        two.execute("BEGIN IMMEDIATE")
-            .expect_err("locked")
-            .is_busy()
-    );
+    assert!(two.execute("BEGIN IMMEDIATE").expect_err("locked").is_busy());
     one.execute("COMMIT").expect("commits");
     assert_eq!(two.query_i64("SELECT count(*) FROM t").expect("reads"), 2);
 }
@@ -109,10 +86,7 @@ fn a_hot_journal_that_was_loaded_is_rolled_back() {
     let before = vfs.load(crashed);
     assert_eq!(before.len(), 1);
     let recovered = open(&library, vfs.name(), "main.db");
-    assert_eq!(
-        recovered.query_text("SELECT x FROM t").expect("reads"),
-        "before"
-    );
+    assert_eq!(recovered.query_text("SELECT x FROM t").expect("reads"), "before");
     assert_eq!(vfs.names(), ["main.db"]);
 }
 
@@ -162,12 +136,7 @@ fn replayed(calls: &[Call], wanted: FileKind) -> Vec<u8> {
     let mut bytes = Vec::new();
     for call in calls {
         match call {
-            Call::Write {
-                kind,
-                offset,
-                bytes: written,
-                ..
-            } if *kind == wanted => {
+            Call::Write { kind, offset, bytes: written, .. } if *kind == wanted => {
                 let end = *offset as usize + written.len();
                 bytes.resize(bytes.len().max(end), 0);
                 bytes[*offset as usize..end].copy_from_slice(written);
@@ -200,13 +169,7 @@ fn a_record_holds_what_the_disk_holds_in_the_end() {
             matches!(&calls[0], Call::Open { kind: FileKind::Database, name: Some(name), sector_size: 4096, .. } if *name == path)
         );
         let has = |wanted: fn(&Call) -> bool| calls.iter().any(wanted);
-        assert!(has(|call| matches!(
-            call,
-            Call::Sync {
-                with_directory: true,
-                ..
-            }
-        )));
+        assert!(has(|call| matches!(call, Call::Sync { with_directory: true, .. })));
         assert_eq!(recording.position(), 0);
     }
 }

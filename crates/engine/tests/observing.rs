@@ -42,9 +42,7 @@ fn every_lock_is_announced_and_queries_are_reported() {
     let connection =
         Connection::open(&library, &path, OpenFlags::default(), Some(vfs.name())).expect("opens");
     connection.execute("CREATE TABLE t(x)").expect("creates");
-    connection
-        .execute("PRAGMA journal_mode = wal; INSERT INTO t VALUES (1)")
-        .expect("writes");
+    connection.execute("PRAGMA journal_mode = wal; INSERT INTO t VALUES (1)").expect("writes");
     let lines = diary.0.lock().unwrap().clone();
     for (number, line) in lines.iter().enumerate() {
         if line.starts_with("locked ") && *line != "locked shared memory" {
@@ -84,9 +82,7 @@ fn where_the_observer_does_not_sleep_waiting_for_a_lock_of_the_same_thread_ends(
         Connection::open(&library, &path, OpenFlags::default(), Some(vfs.name())).expect("opens")
     };
     let (holder, waiter) = (open(), open());
-    holder
-        .execute("CREATE TABLE t(x); BEGIN IMMEDIATE")
-        .expect("takes the lock");
+    holder.execute("CREATE TABLE t(x); BEGIN IMMEDIATE").expect("takes the lock");
     // Ten minutes: with sleeping, this test would be noticed.
     waiter.busy_timeout(Duration::from_secs(600)).expect("sets");
     let error = waiter.execute("BEGIN IMMEDIATE").expect_err("busy");

@@ -32,11 +32,7 @@ fn every_pragma_of_the_catalogue_is_known_to_the_engine() {
     let connection = memory(&engine());
     let known = connection.query_all("PRAGMA pragma_list").expect("a list");
     for pragma in CATALOGUE {
-        assert!(
-            known.iter().any(|row| row[0].to_string() == pragma.name),
-            "{}",
-            pragma.name
-        );
+        assert!(known.iter().any(|row| row[0].to_string() == pragma.name), "{}", pragma.name);
     }
 }
 
@@ -51,12 +47,7 @@ fn defaults_are_what_a_fresh_database_reports() {
                 assert_eq!(values["cache_spill"], "483");
             }
             (Access::ReadWrite, default) => {
-                assert_eq!(
-                    Some(values[pragma.name].as_str()),
-                    default,
-                    "{}",
-                    pragma.name
-                );
+                assert_eq!(Some(values[pragma.name].as_str()), default, "{}", pragma.name);
             }
             (Access::ReadOnly, _) => assert!(values.contains_key(pragma.name), "{}", pragma.name),
             (Access::WriteOnly | Access::Work, _) => {
@@ -74,11 +65,8 @@ fn every_level_of_every_setting_takes_effect() {
     for pragma in CATALOGUE {
         for level in pragma.levels.iter().copied().chain(pragma.default) {
             // Settings of the process would reach the next test.
-            let library = if pragma.scope == Scope::Process {
-                engine()
-            } else {
-                Arc::clone(&shared)
-            };
+            let library =
+                if pragma.scope == Scope::Process { engine() } else { Arc::clone(&shared) };
             let connection = fresh(&library, &scratch, &format!("{}-{applied}", pragma.name));
             let value = pragma::apply(&connection, pragma.name, level)
                 .unwrap_or_else(|error| panic!("{} = {level}: {error}", pragma.name));
@@ -121,11 +109,9 @@ fn a_page_size_set_in_time_is_that_of_the_file() {
     let header = std::fs::read(&path).expect("the file");
     assert_eq!(u16::from_be_bytes([header[16], header[17]]), 16384);
     let again = open(&library, &path);
-    for (name, value) in [
-        ("page_size", "16384"),
-        ("encoding", "UTF-16be"),
-        ("auto_vacuum", "incremental"),
-    ] {
+    for (name, value) in
+        [("page_size", "16384"), ("encoding", "UTF-16be"), ("auto_vacuum", "incremental")]
+    {
         assert_eq!(pragma::read(&again, name).expect(name), value);
     }
 }
@@ -134,17 +120,12 @@ fn a_page_size_set_in_time_is_that_of_the_file() {
 fn a_late_page_size_is_noticed() {
     let (library, scratch) = (engine(), Scratch::new());
     let path = scratch.file("db");
-    open(&library, &path)
-        .execute("CREATE TABLE t(x)")
-        .expect("creates");
+    open(&library, &path).execute("CREATE TABLE t(x)").expect("creates");
     // A new connection has not read the header yet, and SQLite would repeat the wish.
     let connection = open(&library, &path);
     let why = did_not_take_effect(pragma::apply(&connection, "page_size", "8192"));
     assert!(why.contains("before the first write"), "{why}");
-    assert_eq!(
-        pragma::read(&connection, "page_size").expect("reads"),
-        "4096"
-    );
+    assert_eq!(pragma::read(&connection, "page_size").expect("reads"), "4096");
 }
 
 #[test]
@@ -167,9 +148,7 @@ fn wal_in_memory_is_noticed() {
 fn settings_that_come_too_late_or_go_too_far_are_noticed_with_their_reason() {
     let (library, scratch) = (engine(), Scratch::new());
     let connection = fresh(&library, &scratch, "db");
-    connection
-        .execute("CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(100000))")
-        .expect("runs");
+    connection.execute("CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(100000))").expect("runs");
     for (name, value, reason) in [
         ("auto_vacuum", "full", "VACUUM"),
         ("encoding", "UTF-16le", "never changes"),
@@ -199,10 +178,7 @@ fn exclusive_locking_before_wal_cannot_be_left_in_wal() {
     pragma::apply(&connection, "locking_mode", "exclusive").expect("possible");
     pragma::apply(&connection, "journal_mode", "wal").expect("possible");
     connection.execute("CREATE TABLE t(x)").expect("creates");
-    assert!(
-        !Path::new(&scratch.file("db-shm")).exists(),
-        "no shared memory"
-    );
+    assert!(!Path::new(&scratch.file("db-shm")).exists(), "no shared memory");
     let why = did_not_take_effect(pragma::apply(&connection, "locking_mode", "normal"));
     assert!(why.contains("WAL"), "{why}");
 }
@@ -212,9 +188,7 @@ fn a_setting_that_meets_a_lock_is_busy() {
     let (library, scratch) = (engine(), Scratch::new());
     let path = scratch.file("db");
     let (first, second) = (open(&library, &path), open(&library, &path));
-    first
-        .execute("CREATE TABLE t(x); BEGIN EXCLUSIVE")
-        .expect("locks");
+    first.execute("CREATE TABLE t(x); BEGIN EXCLUSIVE").expect("locks");
     let error = pragma::apply(&second, "journal_mode", "wal").expect_err("locked");
     assert!(error.is_busy(), "{error}");
 }
@@ -225,9 +199,7 @@ fn leaving_wal_while_another_connection_is_open_is_busy_and_wal_stays() {
     let path = scratch.file("db");
     let (first, second) = (open(&library, &path), open(&library, &path));
     pragma::apply(&first, "journal_mode", "wal").expect("possible");
-    second
-        .execute("CREATE TABLE t(x)")
-        .expect("the second connection takes part");
+    second.execute("CREATE TABLE t(x)").expect("the second connection takes part");
     let error = pragma::apply(&first, "journal_mode", "delete").expect_err("shared");
     assert!(error.is_busy(), "{error}");
     assert!(error.to_string().contains("journal_mode"), "{error}");
@@ -258,18 +230,9 @@ fn unknown_and_unsettable_pragmas_are_errors() {
         other => panic!("{name}: {other:?}"),
     };
     assert!(matches!(failure("jurnal_mode"), PragmaError::Unknown(_)));
-    assert!(matches!(
-        failure("page_count"),
-        PragmaError::NotSettable { .. }
-    ));
-    assert!(matches!(
-        failure("quick_check"),
-        PragmaError::NotSettable { .. }
-    ));
-    assert!(
-        matches!(failure("mmap_size"), PragmaError::NotInEngine { .. }),
-        "in memory"
-    );
+    assert!(matches!(failure("page_count"), PragmaError::NotSettable { .. }));
+    assert!(matches!(failure("quick_check"), PragmaError::NotSettable { .. }));
+    assert!(matches!(failure("mmap_size"), PragmaError::NotInEngine { .. }), "in memory");
     assert!(matches!(
         pragma::read(&connection, "case_sensitive_like"),
         Err(EngineError::Pragma(PragmaError::NotReadable(_)))

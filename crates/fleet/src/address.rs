@@ -74,9 +74,7 @@ impl Access {
     pub(crate) fn options(&self, address: &Address) -> Result<ConnectOptions, FleetError> {
         let mut options = ConnectOptions::new().require_tls(address.0.starts_with("tls://"));
         if let Some(path) = &self.credentials {
-            options = options
-                .credentials(&read(path)?)
-                .map_err(|error| io(path, error))?;
+            options = options.credentials(&read(path)?).map_err(|error| io(path, error))?;
         }
         if let Some(path) = &self.nkey {
             options = options.nkey(read(path)?.trim().to_owned());
@@ -97,11 +95,7 @@ pub(crate) fn read(path: &Path) -> Result<String, FleetError> {
 }
 
 fn io(path: &Path, source: std::io::Error) -> FleetError {
-    FleetError::Io {
-        doing: "read",
-        path: path.to_owned(),
-        source,
-    }
+    FleetError::Io { doing: "read", path: path.to_owned(), source }
 }
 
 #[cfg(test)]
@@ -128,14 +122,9 @@ mod tests {
 
     #[test]
     fn what_is_printed_of_an_access_has_no_password() {
-        let access = Access {
-            password: Some(("me".to_owned(), "secret".to_owned())),
-            ..Access::default()
-        };
+        let access =
+            Access { password: Some(("me".to_owned(), "secret".to_owned())), ..Access::default() };
         let printed = format!("{access:?}");
-        assert!(
-            printed.contains("me") && !printed.contains("secret"),
-            "{printed}"
-        );
+        assert!(printed.contains("me") && !printed.contains("secret"), "{printed}");
     }
 }

@@ -101,9 +101,6 @@ pub enum FleetError {
 impl FleetError {
     /// A message that does not hold what it should.
     pub(crate) fn damaged(what: &str, why: impl std::fmt::Display) -> FleetError {
-        FleetError::Damaged {
-            what: what.to_owned(),
-            why: why.to_string(),
-        }
+        FleetError::Damaged { what: what.to_owned(), why: why.to_string() }
     }
 }

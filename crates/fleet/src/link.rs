@@ -32,11 +32,7 @@ pub(crate) struct Links {
 
 impl Links {
     pub(crate) fn new(waiting: Waiting) -> Links {
-        Links {
-            waiting,
-            lost: AtomicBool::new(false),
-            refused: Mutex::default(),
-        }
+        Links { waiting, lost: AtomicBool::new(false), refused: Mutex::default() }
     }
 
     pub(crate) fn event(&self, event: &Event) {

@@ -88,10 +88,7 @@ struct Header {
 impl Present {
     /// Its name and labels.
     pub fn candidate(&self) -> Candidate {
-        Candidate {
-            agent: self.card.agent.clone(),
-            labels: self.card.labels.clone(),
-        }
+        Candidate { agent: self.card.agent.clone(), labels: self.card.labels.clone() }
     }
 }
 
@@ -120,11 +117,7 @@ fn of(stored: &Stored) -> Present {
         }
         Err(error) => (little(stored), Some(error.to_string())),
     };
-    Present {
-        clock_ahead_s: card.clock_s - stored.stored_s,
-        card,
-        unreadable,
-    }
+    Present { clock_ahead_s: card.clock_s - stored.stored_s, card, unreadable }
 }
 
 /// What can be known of an agent whose card cannot be read.
@@ -183,10 +176,7 @@ pub(crate) fn clock_s() -> i64 {
 /// Says once that the agent is there; the number of what it said. A server that has no fleet yet is not an error, and neither is
 /// one that does not answer just now: the next beat comes.
 pub(crate) async fn beat(jetstream: &async_nats::jetstream::Context, card: &Card) -> Option<u64> {
-    let card = Card {
-        clock_s: clock_s(),
-        ..card.clone()
-    };
+    let card = Card { clock_s: clock_s(), ..card.clone() };
     let payload = encode(&card).ok()?;
     let sent = jetstream.publish(agent(&card.agent), payload.into()).await;
     Some(sent.ok()?.await.ok()?.sequence)
@@ -217,10 +207,7 @@ mod tests {
     fn what_an_older_agent_does_not_say_has_its_usual_value() {
         let present = read(&card("a", 3));
         assert_eq!((present.unreadable, present.clock_ahead_s), (None, 60));
-        assert_eq!(
-            (present.card.doing.done, present.card.doing.began_s),
-            (3, 0)
-        );
+        assert_eq!((present.card.doing.done, present.card.doing.began_s), (3, 0));
     }
 
     #[test]

@@ -62,13 +62,9 @@ impl<'a> Remote<'a> {
     /// Publishes a block that waits for an agent; one that is waiting already stays as it is.
     fn publish(&mut self, tasks: &[Task]) -> Result<(), FleetError> {
         let subject = self.subject(tasks);
-        let block = Work {
-            run: self.run.clone(),
-            group: self.group.clone(),
-            tasks: tasks.to_vec(),
-        };
-        self.server
-            .store("store a block", &subject, None, &encode(&block)?)?;
+        let block =
+            Work { run: self.run.clone(), group: self.group.clone(), tasks: tasks.to_vec() };
+        self.server.store("store a block", &subject, None, &encode(&block)?)?;
         self.published.insert(subject);
         Ok(())
     }
@@ -112,9 +108,8 @@ impl<'a> Remote<'a> {
             std::thread::sleep(LOOK);
             return Ok(());
         };
-        let sign = server
-            .runtime
-            .block_on(async { tokio::time::timeout(LOOK, signs.next()).await });
+        let sign =
+            server.runtime.block_on(async { tokio::time::timeout(LOOK, signs.next()).await });
         if let Ok(None) = sign {
             self.signs = None;
         }
@@ -155,10 +150,8 @@ impl Executor for Remote<'_> {
                 continue;
             };
             watch.begins(index);
-            let execution = Execution {
-                agent: Some(found.agent.clone()),
-                ..finished.execution.clone()
-            };
+            let execution =
+                Execution { agent: Some(found.agent.clone()), ..finished.execution.clone() };
             watch.ended(index, execution)?;
         }
         Ok(End::Finished)

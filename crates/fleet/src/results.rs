@@ -132,9 +132,7 @@ fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
 /// When the server refuses, or it is damaged.
 pub fn part_of_run(server: &Server, run: &str, group: &str) -> Result<Option<RunPart>, FleetError> {
     let stored = server.latest(&results_stream(run), &part(run, group))?;
-    stored
-        .map(|it| decode(&it.payload, &format!("the plan of {group}")))
-        .transpose()
+    stored.map(|it| decode(&it.payload, &format!("the plan of {group}"))).transpose()
 }
 
 /// Stores how the run of a group begins; what another has stored before stays.

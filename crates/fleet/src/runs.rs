@@ -123,9 +123,7 @@ impl RunCard {
 
     /// The group of an agent.
     pub fn group_of(&self, agent: &str) -> Option<&Group> {
-        self.groups
-            .iter()
-            .find(|group| group.agents.contains(agent))
+        self.groups.iter().find(|group| group.agents.contains(agent))
     }
 }
 
@@ -153,10 +151,8 @@ fn of_another_version(stored: &Stored, what: &str) -> Option<FleetError> {
 pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetError> {
     let stored = server.read_all(RUNS, ALL)?;
     let read = |it: &Stored| {
-        RunCard::read(it).map_err(|error| Unreadable {
-            run: it.name().to_owned(),
-            why: error.to_string(),
-        })
+        RunCard::read(it)
+            .map_err(|error| Unreadable { run: it.name().to_owned(), why: error.to_string() })
     };
     Ok(stored.iter().map(read).collect())
 }
@@ -226,13 +222,7 @@ pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>,
 /// # Errors
 /// When the server refuses.
 pub fn finish(server: &Server, card: &RunCard) -> Result<(), FleetError> {
-    publish(
-        server,
-        &RunCard {
-            finished: true,
-            ..card.clone()
-        },
-    )?;
+    publish(server, &RunCard { finished: true, ..card.clone() })?;
     end_work(server, &card.run)
 }
 
@@ -262,10 +252,7 @@ pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> 
     let needed: Result<Vec<Vec<String>>, &Stored> = others.into_iter().map(hashes).collect();
     let unreadable = match needed {
         Ok(needed) => {
-            let own = own
-                .into_iter()
-                .chain([&stored])
-                .filter_map(|it| hashes(it).ok());
+            let own = own.into_iter().chain([&stored]).filter_map(|it| hashes(it).ok());
             server.remove_objects(&of_no_run(own.flatten(), &needed.concat()))?;
             None
         }

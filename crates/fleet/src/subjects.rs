@@ -11,9 +11,7 @@ pub(crate) const AGENTS: &str = "PRAGMARK_AGENTS";
 /// Text as one token of a subject: letters, digits, `-`, `_` and `@`.
 pub(crate) fn token(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_@".contains(c);
-    text.chars()
-        .map(|c| if allowed(c) { c } else { '_' })
-        .collect()
+    text.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
 }
 
 /// The stream of the outcomes of a run.
@@ -103,14 +101,8 @@ mod tests {
     #[test]
     fn no_name_can_leave_its_part_of_a_subject() {
         let subject = result("2026.1", "a b", "rounds-x.y>-0-0", "abc", "me");
-        assert_eq!(
-            subject,
-            "pragmark.results.2026_1.a_b.block.rounds-x_y_-0-0.abc.me"
-        );
+        assert_eq!(subject, "pragmark.results.2026_1.a_b.block.rounds-x_y_-0-0.abc.me");
         assert_eq!(work("r", "*", "b", "h"), "pragmark.work.r._.b.h");
-        assert_eq!(
-            results_stream("20261122-1.2"),
-            "PRAGMARK_RESULTS_20261122-1_2"
-        );
+        assert_eq!(results_stream("20261122-1.2"), "PRAGMARK_RESULTS_20261122-1_2");
     }
 }

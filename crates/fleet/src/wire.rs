@@ -101,10 +101,7 @@ pub(crate) fn hash_of_task(task: &Task) -> String {
 fn hash(value: &impl Serialize) -> String {
     let text = serde_json::to_vec(value).expect("a task is JSON");
     let digest = Sha256::digest(&text);
-    digest[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A value as it travels.
@@ -120,9 +117,7 @@ pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, FleetError> {
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, FleetError> {
     let mut text = Vec::new();
     let mut limited = GzDecoder::new(bytes).take(LONGEST);
-    limited
-        .read_to_end(&mut text)
-        .map_err(|error| FleetError::damaged(what, error))?;
+    limited.read_to_end(&mut text).map_err(|error| FleetError::damaged(what, error))?;
     serde_json::from_slice(&text).map_err(|error| FleetError::damaged(what, error))
 }
 
@@ -143,11 +138,8 @@ mod tests {
 
     #[test]
     fn what_travels_arrives_as_it_was() {
-        let work = Work {
-            run: "r".to_owned(),
-            group: "g".to_owned(),
-            tasks: vec![task(0), task(1)],
-        };
+        let work =
+            Work { run: "r".to_owned(), group: "g".to_owned(), tasks: vec![task(0), task(1)] };
         let packed = encode(&work).unwrap();
         assert_eq!(decode::<Work>(&packed, "work").unwrap(), work);
         for damaged in [&packed[..packed.len() / 2], b"", b"{}"] {

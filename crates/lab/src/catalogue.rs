@@ -79,10 +79,7 @@ impl fmt::Display for Accepts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Accepts::Bool => f.write_str("true or false"),
-            Accepts::Int {
-                min: i64::MIN,
-                max: i64::MAX,
-            } => f.write_str("a whole number"),
+            Accepts::Int { min: i64::MIN, max: i64::MAX } => f.write_str("a whole number"),
             Accepts::Int { min, max: i64::MAX } => write!(f, "a whole number from {min}"),
             Accepts::Int { min, max } => write!(f, "a whole number from {min} to {max}"),
             Accepts::PowerOfTwo { min, max } => write!(f, "a power of two from {min} to {max}"),
@@ -209,8 +206,7 @@ impl Catalogue {
 
     /// The setting of this name for this workload.
     pub fn setting<'a>(&'a self, workload: &'a WorkloadInfo, name: &str) -> Option<&'a Parameter> {
-        self.settings_of(workload)
-            .find(|parameter| parameter.name == name)
+        self.settings_of(workload).find(|parameter| parameter.name == name)
     }
 
     /// Whether a workload exists that understands each of these settings and accepts its level: settings that are read may
@@ -244,10 +240,7 @@ impl Catalogue {
         let has = |driver: &&DriverInfo| driver.workloads.contains(&workload.name);
         let native = (!workload.by_driver).then_some(NATIVE);
         let others = self.drivers.iter().filter(has);
-        let able = native
-            .into_iter()
-            .chain(others.map(|it| it.name.as_str()))
-            .collect::<Vec<_>>();
+        let able = native.into_iter().chain(others.map(|it| it.name.as_str())).collect::<Vec<_>>();
         let name = match settings.get(DRIVER).and_then(Level::as_text) {
             Some(name) => name,
             None if workload.by_driver => NATIVE,
@@ -276,10 +269,8 @@ mod tests {
     use super::*;
 
     fn catalogue() -> Catalogue {
-        let workload = |name: &str| WorkloadInfo {
-            name: name.to_owned(),
-            ..WorkloadInfo::default()
-        };
+        let workload =
+            |name: &str| WorkloadInfo { name: name.to_owned(), ..WorkloadInfo::default() };
         let driver = |name: &str, workloads: &[&str]| DriverInfo {
             name: name.to_owned(),
             workloads: workloads.iter().map(|&it| it.to_owned()).collect(),
@@ -298,10 +289,7 @@ mod tests {
             shared: vec![setting],
             ..Catalogue::default()
         };
-        bare.with_drivers(vec![
-            driver("ruby", &["basics", "orm"]),
-            driver("go", &["basics"]),
-        ])
+        bare.with_drivers(vec![driver("ruby", &["basics", "orm"]), driver("go", &["basics"])])
     }
 
     #[test]
@@ -348,10 +336,7 @@ mod tests {
             ..WorkloadInfo::default()
         });
         catalogue.drivers[0].workloads.push("shop".to_owned());
-        for (name, scope) in [
-            ("journal_mode", Scope::Pragma),
-            ("open_mutex", Scope::Connection),
-        ] {
+        for (name, scope) in [("journal_mode", Scope::Pragma), ("open_mutex", Scope::Connection)] {
             catalogue.shared.push(Parameter {
                 name: name.to_owned(),
                 scope,
@@ -359,20 +344,14 @@ mod tests {
             });
         }
         let shop = catalogue.workload("shop").unwrap();
-        let known: Vec<&str> = catalogue
-            .settings_of(shop)
-            .map(|it| it.name.as_str())
-            .collect();
+        let known: Vec<&str> = catalogue.settings_of(shop).map(|it| it.name.as_str()).collect();
         assert_eq!(known, ["driver", "journal_mode"]);
         let why = |settings: &Settings| catalogue.why_impossible(shop, settings);
         let with = |driver: &str| Settings::from([(DRIVER.to_owned(), driver.into())]);
         assert_eq!(why(&with("ruby")), None);
         for settings in [Settings::new(), with(NATIVE), with("go")] {
             let why = why(&settings).unwrap();
-            assert!(
-                why.ends_with("`shop`; the drivers that have it: ruby"),
-                "{why}"
-            );
+            assert!(why.ends_with("`shop`; the drivers that have it: ruby"), "{why}");
         }
     }
 
@@ -385,16 +364,8 @@ mod tests {
         };
         assert_eq!(why("orm", "ruby"), None);
         assert_eq!(why("orm", "native"), None);
-        assert!(
-            why("orm", "go")
-                .unwrap()
-                .ends_with("that have it: native, ruby")
-        );
-        assert!(
-            why("quotes", "go")
-                .unwrap()
-                .ends_with("that have it: native")
-        );
+        assert!(why("orm", "go").unwrap().ends_with("that have it: native, ruby"));
+        assert!(why("quotes", "go").unwrap().ends_with("that have it: native"));
         let catalogue = catalogue();
         let workload = catalogue.workload("orm").unwrap();
         assert_eq!(catalogue.why_impossible(workload, &Settings::new()), None);

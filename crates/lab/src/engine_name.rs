@@ -38,10 +38,8 @@ mod tests {
     use super::*;
 
     fn engine(named: &[(&str, &str)]) -> String {
-        let settings = named
-            .iter()
-            .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
-            .collect();
+        let settings =
+            named.iter().map(|(name, level)| ((*name).to_owned(), Level::from(*level))).collect();
         engine_of(&settings, "system")
     }
 

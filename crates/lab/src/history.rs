@@ -89,10 +89,7 @@ pub struct Ratio {
 impl Ratio {
     fn of(log_ratios: &[f64]) -> Option<Ratio> {
         let estimate = Estimate::supported(log_ratios)?;
-        Some(Ratio {
-            centre: estimate.centre,
-            interval: estimate.interval,
-        })
+        Some(Ratio { centre: estimate.centre, interval: estimate.interval })
     }
 }
 
@@ -120,10 +117,7 @@ impl Run {
                 let metric = &experiment.metric;
                 let summary = variant.summaries.get(metric)?;
                 let key = [&experiment.key, &variant.label, metric].map(Clone::clone);
-                let figure = Figure {
-                    summary: *summary,
-                    ratio: Ratio::of(&variant.log_ratios),
-                };
+                let figure = Figure { summary: *summary, ratio: Ratio::of(&variant.log_ratios) };
                 Some((key, figure))
             })
         });
@@ -171,20 +165,15 @@ impl History {
                 points.entry(key).or_default().push(Point { run, figure });
             }
         }
-        let series = points
-            .into_iter()
-            .map(|([experiment, variant, metric], points)| Series {
-                changes: changes(&medians(&points), &experiment, &runs),
-                ratio_changes: changes(&ratios(&points), &experiment, &runs),
-                experiment,
-                variant,
-                metric,
-                points,
-            });
-        History {
-            series: series.collect(),
-            runs,
-        }
+        let series = points.into_iter().map(|([experiment, variant, metric], points)| Series {
+            changes: changes(&medians(&points), &experiment, &runs),
+            ratio_changes: changes(&ratios(&points), &experiment, &runs),
+            experiment,
+            variant,
+            metric,
+            points,
+        });
+        History { series: series.collect(), runs }
     }
 }
 
@@ -221,17 +210,13 @@ fn note_differences(runs: &mut [Run]) {
 /// The medians by run.
 fn medians(points: &[Point]) -> Vec<(usize, f64)> {
     let medians = points.iter();
-    medians
-        .map(|it| (it.run, it.figure.summary.median))
-        .collect()
+    medians.map(|it| (it.run, it.figure.summary.median)).collect()
 }
 
 /// The ratios to the baseline by run.
 fn ratios(points: &[Point]) -> Vec<(usize, f64)> {
     let ratios = points.iter();
-    ratios
-        .filter_map(|it| Some((it.run, it.figure.ratio?.centre)))
-        .collect()
+    ratios.filter_map(|it| Some((it.run, it.figure.ratio?.centre))).collect()
 }
 
 /// Where the level of a series changes. Ratios count, so logarithms are looked at.
@@ -281,10 +266,7 @@ mod tests {
                         // As stable as machines are not.
                         ratio: Some(Ratio {
                             centre: 2.0 * (0.01 * noise.normal()).exp(),
-                            interval: Interval {
-                                low: 1.9,
-                                high: 2.1,
-                            },
+                            interval: Interval { low: 1.9, high: 2.1 },
                         }),
                     },
                 )],
@@ -356,10 +338,7 @@ mod tests {
         }
         let twice: Vec<Run> = all.iter().chain(&all).cloned().collect();
         let history = History::of(twice);
-        assert_eq!(
-            (history.runs.len(), history.series[0].points.len()),
-            (40, 40)
-        );
+        assert_eq!((history.runs.len(), history.series[0].points.len()), (40, 40));
         assert!(history.series[0].changes[0].circumstances_changed);
         let what = &history.runs[25].differences[0].what;
         assert_eq!(what, "settings of e");

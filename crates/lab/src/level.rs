@@ -101,17 +101,12 @@ pub fn picked(settings: &Settings, wanted: impl Fn(&String) -> bool) -> Settings
 
 /// Whether every entry of `part` stands in `whole` with the same level.
 pub fn contains(whole: &Settings, part: &Settings) -> bool {
-    part.iter()
-        .all(|(name, level)| whole.get(name) == Some(level))
+    part.iter().all(|(name, level)| whole.get(name) == Some(level))
 }
 
 /// The settings as a label: `journal_mode=wal synchronous=normal`.
 pub fn label(settings: &Settings) -> String {
-    settings
-        .iter()
-        .map(|(name, level)| format!("{name}={level}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+    settings.iter().map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Each of the items once, in the order in which they first come.

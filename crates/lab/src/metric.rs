@@ -47,11 +47,7 @@ impl Unit {
     /// Whether figures are times or rates, so that a better one is a faster one.
     pub fn is_speed(self) -> bool {
         let times = [Unit::Seconds, Unit::Microseconds, Unit::Nanoseconds];
-        let rates = [
-            Unit::RowsPerSecond,
-            Unit::OpsPerSecond,
-            Unit::MebibytesPerSecond,
-        ];
+        let rates = [Unit::RowsPerSecond, Unit::OpsPerSecond, Unit::MebibytesPerSecond];
         times.contains(&self) || rates.contains(&self)
     }
 }

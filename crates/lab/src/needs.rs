@@ -99,13 +99,9 @@ pub struct Shortfall {
 
 /// Every limit that is too low, in the order of `limits`.
 pub fn shortfalls(needs: &Needs, limits: &[Limit]) -> Vec<Shortfall> {
-    let shortfalls = limits.iter().map(|limit| Shortfall {
-        limit: *limit,
-        needed: needs.of(limit.bound).0,
-    });
-    shortfalls
-        .filter(|shortfall| shortfall.needed > shortfall.free())
-        .collect()
+    let shortfalls =
+        limits.iter().map(|limit| Shortfall { limit: *limit, needed: needs.of(limit.bound).0 });
+    shortfalls.filter(|shortfall| shortfall.needed > shortfall.free()).collect()
 }
 
 impl Shortfall {
@@ -148,10 +144,9 @@ impl fmt::Display for Shortfall {
                 gigabytes(self.needed),
                 gigabytes(self.limit.at)
             ),
-            Bound::DiskFiles => write!(
-                f,
-                "the disk is too small: {needed} files are needed, {at} inodes are free"
-            ),
+            Bound::DiskFiles => {
+                write!(f, "the disk is too small: {needed} files are needed, {at} inodes are free")
+            }
             bound => {
                 let (_, resource) = Needs::default().of(bound);
                 let limit = bound.limit();
@@ -212,31 +207,16 @@ mod tests {
             limit(Bound::OpenFilesOfSystem, 2_000, 976),
             limit(Bound::ThreadsOfGroup, 50, 40),
         ];
-        let needs = |open_files, threads| Needs {
-            open_files,
-            threads,
-            ..Needs::default()
-        };
+        let needs = |open_files, threads| Needs { open_files, threads, ..Needs::default() };
         assert!(shortfalls(&needs(1_024, 10), &limits).is_empty());
         let short = shortfalls(&needs(1_025, 11), &limits);
         let bounds: Vec<Bound> = short.iter().map(|short| short.limit.bound).collect();
-        assert_eq!(
-            bounds,
-            [
-                Bound::OpenFiles,
-                Bound::OpenFilesOfSystem,
-                Bound::ThreadsOfGroup
-            ]
-        );
+        assert_eq!(bounds, [Bound::OpenFiles, Bound::OpenFilesOfSystem, Bound::ThreadsOfGroup]);
     }
 
     #[test]
     fn a_shortfall_names_the_limit_the_need_and_the_command() {
-        let needs = Needs {
-            open_files: 165_064,
-            disk_bytes: 3_000_000_000,
-            ..Needs::default()
-        };
+        let needs = Needs { open_files: 165_064, disk_bytes: 3_000_000_000, ..Needs::default() };
         let limits = [
             limit(Bound::OpenFiles, 20_000, 0),
             limit(Bound::OpenFilesOfSystem, 100_000, 7_000),
@@ -247,10 +227,7 @@ mod tests {
             short[0].to_string(),
             "165,064 open files are needed, but the hard limit of this process (RLIMIT_NOFILE) is 20,000"
         );
-        assert_eq!(
-            short[0].remedy(),
-            "sudo prlimit --nofile=165064:165064 --pid $$"
-        );
+        assert_eq!(short[0].remedy(), "sudo prlimit --nofile=165064:165064 --pid $$");
         assert_eq!(short[1].remedy(), "sudo sysctl -w fs.file-max=172064");
         assert_eq!(
             short[2].to_string(),
@@ -274,12 +251,7 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(grouped(number), text);
         }
     }

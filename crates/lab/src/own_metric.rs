@@ -117,10 +117,7 @@ mod tests {
         let parcels = metric("parcels_per_s", Better::Higher);
         declare(std::slice::from_ref(&parcels)).unwrap();
         declare(&[parcels]).unwrap();
-        assert_eq!(
-            metric::find("parcels_per_s").unwrap().unit,
-            Unit::OpsPerSecond
-        );
+        assert_eq!(metric::find("parcels_per_s").unwrap().unit, Unit::OpsPerSecond);
         assert!(metric::higher_is_better("parcels_per_s"));
         let other = declare(&[metric("parcels_per_s", Better::Lower)]).unwrap_err();
         assert!(other.contains("declared twice"), "{other}");

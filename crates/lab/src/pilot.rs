@@ -46,10 +46,7 @@ pub fn forecast(
             forecast.unknown += 1;
             continue;
         };
-        let growth = growth(
-            settings(planned, pilot.index),
-            settings(piloted, pilot.index),
-        );
+        let growth = growth(settings(planned, pilot.index), settings(piloted, pilot.index));
         let trial_s = pilot.wall_s * growth;
         round_s += trial_s;
         forecast.longest_s = forecast.longest_s.max(trial_s);
@@ -76,16 +73,12 @@ fn settings(planned: &PlannedExperiment, index: usize) -> &Settings {
 fn growth(large: &Settings, small: &Settings) -> f64 {
     let ratio = |name: &str| {
         let of = |settings: &Settings| {
-            settings
-                .get(name)
-                .and_then(Level::as_int)
-                .filter(|value| *value > 0)
+            settings.get(name).and_then(Level::as_int).filter(|value| *value > 0)
         };
         Some(of(large)? as f64 / of(small)? as f64)
     };
     let work = ratio("stop_after_ms").or_else(|| ratio("rows"));
-    work.unwrap_or(1.0)
-        .max(ratio("databases").unwrap_or_default())
+    work.unwrap_or(1.0).max(ratio("databases").unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -129,23 +122,12 @@ mod tests {
 
     #[test]
     fn time_and_size_grow_with_the_rows() {
-        let measured = Measured {
-            metrics: [("db_bytes".to_owned(), 10_000.0)].into(),
-            ..Measured::default()
-        };
-        let pilot = |index, outcome| Pilot {
-            index,
-            wall_s: 0.5,
-            outcome,
-        };
+        let measured =
+            Measured { metrics: [("db_bytes".to_owned(), 10_000.0)].into(), ..Measured::default() };
+        let pilot = |index, outcome| Pilot { index, wall_s: 0.5, outcome };
         let pilots = [
             pilot(0, Outcome::Measured(Box::new(measured))),
-            pilot(
-                1,
-                Outcome::Skipped {
-                    why: "no".to_owned(),
-                },
-            ),
+            pilot(1, Outcome::Skipped { why: "no".to_owned() }),
         ];
         let forecast = forecast(&planned(Scale::Paper), &planned(Scale::Quick), &pilots);
         // One variant of 50 s; three trials a round for two variants; seven rounds.

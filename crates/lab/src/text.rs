@@ -76,10 +76,7 @@ mod tests {
             let text = character.to_string();
             assert!(!one_line(&text).contains(is_active), "{text:?}");
             let left = lines(&text);
-            assert!(
-                !left.replace(['\n', '\t'], "").contains(is_active),
-                "{text:?}"
-            );
+            assert!(!left.replace(['\n', '\t'], "").contains(is_active), "{text:?}");
         }
     }
 }

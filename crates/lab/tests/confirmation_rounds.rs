@@ -39,18 +39,11 @@ stopping = {{ rounds = 7, max_rounds = 7 }}"#,
 fn trials(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut generator = plan.seed.child("noise").generator();
     let (mut trials, mut history) = (Vec::new(), History::default());
-    while let Next::Trial {
-        place,
-        variant,
-        role,
-    } = next(&planned.course(plan.seed), &history)
-    {
+    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
         let gain = if variant == 0 { 1.0 } else { GAIN };
         let rate = 100.0 * gain * (NOISE * normal(&mut generator)).exp();
-        let measured = Measured {
-            metrics: [("rows_per_s".to_owned(), rate)].into(),
-            ..Measured::default()
-        };
+        let measured =
+            Measured { metrics: [("rows_per_s".to_owned(), rate)].into(), ..Measured::default() };
         let record = trial(planned, place, variant, role, measured);
         history.add(observation(planned, &record).unwrap());
         trials.push(record);
@@ -88,10 +81,8 @@ fn before_and_after(others: usize, run: u64) -> (Analysis, Analysis) {
     let mut told = collector(&plan);
     for again in &confirmation.experiments {
         let trials = trials(&confirmation, again);
-        let trials = trials.into_iter().map(|trial| TrialRecord {
-            purpose: Purpose::Confirmation,
-            ..trial
-        });
+        let trials =
+            trials.into_iter().map(|trial| TrialRecord { purpose: Purpose::Confirmation, ..trial });
         trials.for_each(|trial| told.add(trial));
     }
     (chosen, told.finish())
@@ -110,10 +101,7 @@ fn the_gain_of_the_best_of_many_is_told_by_rounds_that_did_not_choose_it() {
             continue;
         };
         assert_eq!(before.levels, after.levels);
-        assert_eq!(
-            (before.confirmation_rounds, after.confirmation_rounds),
-            (None, Some(7))
-        );
+        assert_eq!((before.confirmation_rounds, after.confirmation_rounds), (None, Some(7)));
         chosen.push(before.gain.ln());
         told.push(after.gain.ln());
     }

@@ -24,10 +24,7 @@ const VARIANTS: [(i64, f64, Durability); 4] = [
 ];
 
 fn planned() -> RunPlan {
-    run_of(
-        &columns("stopping = { rounds = 7, max_rounds = 7 }"),
-        Seed(3),
-    )
+    run_of(&columns("stopping = { rounds = 7, max_rounds = 7 }"), Seed(3))
 }
 
 /// The run on a disk or in memory, its figures with a little noise.
@@ -45,20 +42,10 @@ fn analysis(kind: VolumeKind) -> Analysis {
     };
     let mut collector = Collector::new(plan.clone(), environment);
     let mut history = History::default();
-    while let Next::Trial {
-        place,
-        variant,
-        role,
-    } = next(&planned.course(plan.seed), &history)
-    {
-        let columns = planned.variants[variant]
-            .levels
-            .get("columns")
-            .and_then(Level::as_int);
-        let (_, rate, survives) = VARIANTS[VARIANTS
-            .iter()
-            .position(|(of, ..)| Some(*of) == columns)
-            .unwrap()];
+    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
+        let columns = planned.variants[variant].levels.get("columns").and_then(Level::as_int);
+        let (_, rate, survives) =
+            VARIANTS[VARIANTS.iter().position(|(of, ..)| Some(*of) == columns).unwrap()];
         let noise = 1.0 + 0.01 * f64::from((place.0 * 5 + place.2 * 3) % 7);
         let measured = Measured {
             metrics: [("rows_per_s".to_owned(), rate * noise)].into(),
@@ -78,31 +65,14 @@ fn variants_are_ranked_within_their_class_and_weaker_classes_say_whether_they_ga
     let classes = &analysis.experiments[0].by_durability;
     let told: Vec<_> = classes
         .iter()
-        .map(|class| {
-            (
-                class.class,
-                class.variants.as_slice(),
-                class.tied,
-                class.against_stronger,
-            )
-        })
+        .map(|class| (class.class, class.variants.as_slice(), class.tied, class.against_stronger))
         .collect();
     assert_eq!(
         told,
         [
             (Durability::Every, &[2, 3][..], 1, None),
-            (
-                Durability::Recent,
-                &[0][..],
-                1,
-                Some(AgainstStronger::Worse(2))
-            ),
-            (
-                Durability::Process,
-                &[1][..],
-                1,
-                Some(AgainstStronger::Better)
-            ),
+            (Durability::Recent, &[0][..], 1, Some(AgainstStronger::Worse(2))),
+            (Durability::Process, &[1][..], 1, Some(AgainstStronger::Better)),
         ]
     );
     assert!((classes[0].to_best[1].unwrap() - 0.25).abs() < 0.05);
@@ -115,10 +85,7 @@ fn the_fastest_of_which_as_much_survives_comes_before_the_fastest() {
     assert_eq!(finding.what(), "columns=4");
     assert!(!finding.is_less_safe);
     let change = finding.survives.unwrap();
-    assert_eq!(
-        (change.own, change.baseline),
-        (Durability::Every, Durability::Recent)
-    );
+    assert_eq!((change.own, change.baseline), (Durability::Every, Durability::Recent));
     let faster = finding.faster.as_ref().unwrap();
     assert_eq!(faster.levels["columns"], 2.into());
     assert_eq!(faster.survives, Some(Durability::Process));

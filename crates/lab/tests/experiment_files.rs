@@ -25,10 +25,7 @@ fn has_one_problem(text: &str, parts: &[&str]) {
 fn a_valid_file_gives_its_variants() {
     let experiment = read(&columns("")).unwrap();
     let variants = variants(&experiment, Scale::Default, &catalogue());
-    let labels: Vec<&str> = variants
-        .iter()
-        .map(|variant| variant.label.as_str())
-        .collect();
+    let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
     assert_eq!(labels, ["columns=1", "columns=2", "columns=4", "columns=8"]);
     assert_eq!(variants[0].settings["rows"], 10.into());
 }
@@ -55,18 +52,9 @@ adjust = [{ for = { synchronous = "off" }, scale = { quick = { rows = 40 } } }]
     };
     let expected = |full: &str, off: &str| {
         vec![
-            (
-                "journal_mode=delete synchronous=full".to_owned(),
-                full.to_owned(),
-            ),
-            (
-                "journal_mode=delete synchronous=off".to_owned(),
-                off.to_owned(),
-            ),
-            (
-                "journal_mode=wal synchronous=full".to_owned(),
-                full.to_owned(),
-            ),
+            ("journal_mode=delete synchronous=full".to_owned(), full.to_owned()),
+            ("journal_mode=delete synchronous=off".to_owned(), off.to_owned()),
+            ("journal_mode=wal synchronous=full".to_owned(), full.to_owned()),
         ]
     };
     assert_eq!(rows(Scale::Quick), expected("30", "40"));
@@ -95,10 +83,7 @@ fn a_misspelt_key_is_named_with_its_line_and_the_nearest() {
         &["my.toml:2:", "`qestion`", "`question`"],
     );
     let claim = "[[claims]]\nid = \"a\"\nsays = \"b\"\nratio = { off = { columns = 2 }, to = { columns = 1 } }\nat_least = 1\n";
-    has_one_problem(
-        &columns(claim),
-        &["my.toml:12:", "unknown key `off`", "`of`"],
-    );
+    has_one_problem(&columns(claim), &["my.toml:12:", "unknown key `off`", "`of`"]);
 }
 
 #[test]
@@ -111,19 +96,11 @@ fn a_misspelt_file_system_is_named_with_the_nearest() {
 fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
     has_one_problem(
         &columns("").replace("workload =", "base = { jurnal_mode = \"wal\" }\nworkload ="),
-        &[
-            "my.toml:3:",
-            "`jurnal_mode`",
-            "did you mean `journal_mode`?",
-        ],
+        &["my.toml:3:", "`jurnal_mode`", "did you mean `journal_mode`?"],
     );
     has_one_problem(
         &columns("").replace("bulk-insert", "bulk-inserts"),
-        &[
-            "my.toml:3:",
-            "unknown workload `bulk-inserts`",
-            "`bulk-insert`",
-        ],
+        &["my.toml:3:", "unknown workload `bulk-inserts`", "`bulk-insert`"],
     );
     has_one_problem(
         &columns("").replace("question", "metric = \"row_per_s\"\nquestion"),
@@ -134,22 +111,12 @@ fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
 #[test]
 fn a_condition_must_be_a_factor_and_is_given_once() {
     let with = |conditions: &str| {
-        columns("").replace(
-            "[factors]",
-            &format!("conditions = {conditions}\n[factors]"),
-        )
+        columns("").replace("[factors]", &format!("conditions = {conditions}\n[factors]"))
     };
-    assert_eq!(
-        read(&with("[\"columns\"]")).unwrap().conditions,
-        ["columns"]
-    );
+    assert_eq!(read(&with("[\"columns\"]")).unwrap().conditions, ["columns"]);
     has_one_problem(
         &with("[\"colums\"]"),
-        &[
-            "my.toml:4:",
-            "the condition `colums` is not a factor",
-            "did you mean `columns`?",
-        ],
+        &["my.toml:4:", "the condition `colums` is not a factor", "did you mean `columns`?"],
     );
     has_one_problem(
         &with("[\"columns\", \"columns\"]"),
@@ -163,36 +130,20 @@ fn an_impossible_level_is_named_with_what_is_possible() {
         &columns("").replace("[1, 2, 4, 8]", "[1, 2, 4, 17]"),
         &["my.toml:5:", "`columns` cannot be 17", "1 to 16"],
     );
-    let misspelt = columns("").replace(
-        "workload =",
-        "base = { journal_mode = \"wall\" }\nworkload =",
-    );
+    let misspelt =
+        columns("").replace("workload =", "base = { journal_mode = \"wall\" }\nworkload =");
     has_one_problem(
         &misspelt,
-        &[
-            "my.toml:3:",
-            "cannot be \"wall\"",
-            "delete, wal, off",
-            "did you mean `wal`?",
-        ],
+        &["my.toml:3:", "cannot be \"wall\"", "delete, wal, off", "did you mean `wal`?"],
     );
-    has_one_problem(
-        &columns("").replace("[1, 2, 4, 8]", "[1, 2, 2]"),
-        &["given twice"],
-    );
-    has_one_problem(
-        &columns("").replace("[1, 2, 4, 8]", "[1, true]"),
-        &["cannot be true"],
-    );
+    has_one_problem(&columns("").replace("[1, 2, 4, 8]", "[1, 2, 2]"), &["given twice"]);
+    has_one_problem(&columns("").replace("[1, 2, 4, 8]", "[1, true]"), &["cannot be true"]);
 }
 
 #[test]
 fn text_that_is_not_toml_or_of_a_wrong_type_is_named_with_its_line() {
     has_one_problem("id = \"x\"\nquestion = \n", &["my.toml:2:"]);
-    has_one_problem(
-        &columns("").replace("\"How many columns?\"", "7"),
-        &["my.toml:2:", "string"],
-    );
+    has_one_problem(&columns("").replace("\"How many columns?\"", "7"), &["my.toml:2:", "string"]);
 }
 
 #[test]
@@ -284,34 +235,24 @@ fn claims_are_checked_for_variants_bounds_and_form() {
 
 #[test]
 fn all_problems_are_told_at_once_in_the_order_of_lines() {
-    let text = columns("")
-        .replace("[1, 2, 4, 8]", "[1, 99]")
-        .replace("columns\"\nq", "Columns\"\nq");
+    let text =
+        columns("").replace("[1, 2, 4, 8]", "[1, 99]").replace("columns\"\nq", "Columns\"\nq");
     let problems = problems(&text);
     let lines: Vec<&str> = problems.lines().collect();
     assert_eq!(lines.len(), 2, "{problems}");
-    assert!(
-        lines[0].starts_with("my.toml:1:") && lines[1].starts_with("my.toml:5:"),
-        "{problems}"
-    );
+    assert!(lines[0].starts_with("my.toml:1:") && lines[1].starts_with("my.toml:5:"), "{problems}");
 }
 
 #[test]
 fn the_published_schema_is_the_one_in_the_docs_and_accepts_what_is_valid() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/experiment.schema.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiment.schema.json");
     let schema = experiment_schema();
     if std::env::var_os("PRAGMARK_WRITE_DOCS").is_some() {
         std::fs::write(path, format!("{schema:#}\n")).unwrap();
     }
     let published: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(
-        &published, schema,
-        "write it again with PRAGMARK_WRITE_DOCS=1 cargo test"
-    );
+    assert_eq!(&published, schema, "write it again with PRAGMARK_WRITE_DOCS=1 cargo test");
 
     let valid = serde_json::to_value(read(&columns("")).unwrap()).unwrap();
     assert!(jsonschema::is_valid(schema, &valid));
@@ -372,10 +313,8 @@ fn one_misspelt_factor_is_one_problem_however_often_it_is_used() {
             crossed(&factors, baseline).replace("factors", &format!("{condition}factors"));
         has_one_problem(&conditioned, &nearest);
     }
-    let level = crossed(
-        &both("journal_mode").replace("wal", "wall"),
-        &right.replace("wal", "wall"),
-    );
+    let level =
+        crossed(&both("journal_mode").replace("wal", "wall"), &right.replace("wal", "wall"));
     has_one_problem(&level, &["\"wall\"", "`wal`"]);
 }
 
@@ -387,10 +326,7 @@ fn designs_beyond_the_limits_are_refused_at_once() {
     };
     let begin = std::time::Instant::now();
     let two = format!("rows = {}, columns = {}", levels(500), levels(400));
-    has_one_problem(
-        &crossed(&two, "rows = 1, columns = 1"),
-        &["200000 variants", "at most 10000"],
-    );
+    has_one_problem(&crossed(&two, "rows = 1, columns = 1"), &["200000 variants", "at most 10000"]);
     let one = format!("rows = {}", levels(40_000));
     let problems = problems(&crossed(&one, "rows = 1"));
     assert!(problems.contains("40000 variants") && problems.contains("at most 10000 levels"));

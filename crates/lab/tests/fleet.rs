@@ -37,29 +37,17 @@ fn machine(plan: &RunPlan, number: u64) -> Machine {
     let mut collector = MachineCollector::new(plan);
     for round in 0..ROUNDS {
         let level = normal(seed.child("level").nth(round.into()));
-        let figures = [
-            (0, Role::Baseline),
-            (0, Role::AaCheck),
-            (1, Role::Variant),
-            (3, Role::Variant),
-        ];
+        let figures =
+            [(0, Role::Baseline), (0, Role::AaCheck), (1, Role::Variant), (3, Role::Variant)];
         for (position, (variant, role)) in figures.into_iter().enumerate() {
-            let noise = seed
-                .child("block")
-                .nth(u64::from(round * 8) + position as u64);
+            let noise = seed.child("block").nth(u64::from(round * 8) + position as u64);
             let effect = if variant == 3 { own } else { 0.0 };
             let figure = (level + effect + within * normal(noise)).exp();
             let measured = Measured {
                 metrics: BTreeMap::from([(planned.experiment.metric.clone(), figure)]),
                 ..Measured::default()
             };
-            let mut record = trial(
-                planned,
-                (round, 0, position as u32),
-                variant,
-                role,
-                measured,
-            );
+            let mut record = trial(planned, (round, 0, position as u32), variant, role, measured);
             record.agent = Some(format!("host-{number:05}"));
             collector.add(&record);
         }

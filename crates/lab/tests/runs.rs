@@ -64,19 +64,10 @@ fn analysis(made: Made) -> Analysis {
     let mut collector = Collector::new(plan.clone(), environment);
     let (mut history, mut generator) = (History::default(), Seed(made.run).generator());
     let planned = &plan.experiments[0];
-    while let Next::Trial {
-        place,
-        variant,
-        role,
-    } = next(&planned.course(plan.seed), &history)
-    {
+    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
         let gain = if variant == 1 { made.gain } else { 1.0 };
         let rate = 100.0 * made.machine * gain * (NOISE * normal(&mut generator)).exp();
-        let metrics = [
-            ("rows_per_s", rate),
-            ("vm_steps.q", made.steps),
-            ("executions.q", 20.0),
-        ];
+        let metrics = [("rows_per_s", rate), ("vm_steps.q", made.steps), ("executions.q", 20.0)];
         let measured = Measured {
             metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
             statements: vec![StatementRecord {
@@ -105,20 +96,11 @@ fn variant<'a>(comparison: &'a RunComparison, label: &str) -> &'a VariantCompari
 
 #[test]
 fn a_faster_machine_is_no_verdict_and_a_changed_ratio_is_one() {
-    let new = Made {
-        run: 2,
-        machine: 3.0,
-        gain: 1.2,
-        cpu: "b",
-        ..USUAL
-    };
+    let new = Made { run: 2, machine: 3.0, gain: 1.2, cpu: "b", ..USUAL };
     let comparison = compared(USUAL, new);
     assert_eq!(comparison.doubts, [Doubt::OtherMachine]);
     assert!(
-        comparison
-            .differences
-            .iter()
-            .any(|it| (it.base.as_str(), it.new.as_str()) == ("a", "b"))
+        comparison.differences.iter().any(|it| (it.base.as_str(), it.new.as_str()) == ("a", "b"))
     );
     let changed = variant(&comparison, "rows=2").change.unwrap();
     assert_eq!(changed.verdict, RatioVerdict::Worse);
@@ -135,21 +117,11 @@ fn a_faster_machine_is_no_verdict_and_a_changed_ratio_is_one() {
 fn identical_runs_raise_an_alarm_in_few_comparisons() {
     let mut alarms = 0;
     for run in 0..150 {
-        let (one, other) = (
-            Made {
-                run: 2 * run,
-                ..USUAL
-            },
-            Made {
-                run: 2 * run + 1,
-                ..USUAL
-            },
-        );
+        let (one, other) = (Made { run: 2 * run, ..USUAL }, Made { run: 2 * run + 1, ..USUAL });
         let comparison = compared(one, other);
         let mut variants = comparison.experiments[0].variants.iter();
         let differs = |it: &VariantComparison| {
-            it.change
-                .is_some_and(|change| change.verdict != RatioVerdict::NotDetectable)
+            it.change.is_some_and(|change| change.verdict != RatioVerdict::NotDetectable)
         };
         alarms += i32::from(variants.any(differs));
     }
@@ -159,20 +131,12 @@ fn identical_runs_raise_an_alarm_in_few_comparisons() {
 
 #[test]
 fn plans_and_counters_that_repeat_are_verdicts() {
-    let scan = Made {
-        run: 2,
-        steps: 900.0,
-        plan: "SCAN t",
-        ..USUAL
-    };
+    let scan = Made { run: 2, steps: 900.0, plan: "SCAN t", ..USUAL };
     let comparison = compared(USUAL, scan);
     let exact = &variant(&comparison, "rows=2").exact;
     assert_eq!(exact.statements[0].weight(), Weight::Scan);
     let same = compared(USUAL, Made { run: 2, ..USUAL });
-    assert_eq!(
-        variant(&same, "rows=2").exact.statements[0].weight(),
-        Weight::Same
-    );
+    assert_eq!(variant(&same, "rows=2").exact.statements[0].weight(), Weight::Same);
 }
 
 #[test]
@@ -224,19 +188,9 @@ fn ratios_that_would_not_show_a_tenfold_change_are_not_compared() {
     let comparison = RunComparison::of(&base, &noisy);
     let it = &comparison.experiments[0].variants;
     let it = it.iter().find(|it| it.label == "rows=2").unwrap();
-    assert_eq!(
-        (it.change, it.incomparable),
-        (None, Some(Incomparable::FewRounds))
-    );
+    assert_eq!((it.change, it.incomparable), (None, Some(Incomparable::FewRounds)));
     let preliminary = |it: &Doubt| matches!(it, Doubt::Preliminary { .. });
-    assert_eq!(
-        comparison
-            .doubts
-            .iter()
-            .filter(|it| preliminary(it))
-            .count(),
-        1
-    );
+    assert_eq!(comparison.doubts.iter().filter(|it| preliminary(it)).count(), 1);
 }
 
 #[test]

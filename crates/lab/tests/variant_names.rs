@@ -85,20 +85,14 @@ design = { kind = "factorial", baseline = { journal_mode = "delete", target = "s
     let experiment = parse("my.toml", text, &catalogue).unwrap();
     let variants = variants(&experiment, Scale::Default, &catalogue);
     let labels: Vec<&str> = variants.iter().map(|it| it.label.as_str()).collect();
-    let once = [
-        "journal_mode=delete target=sqlite",
-        "target=postgres",
-        "journal_mode=wal target=sqlite",
-    ];
+    let once =
+        ["journal_mode=delete target=sqlite", "target=postgres", "journal_mode=wal target=sqlite"];
     assert_eq!(labels, once, "and no variant is measured twice");
 }
 
 #[test]
 fn a_name_for_nothing_is_an_error_with_the_nearest_name() {
-    has_one_problem(
-        "[labels.colums]\n1 = \"one\"\n",
-        &["my.toml:9:", "not a factor", "`columns`"],
-    );
+    has_one_problem("[labels.colums]\n1 = \"one\"\n", &["my.toml:9:", "not a factor", "`columns`"]);
     has_one_problem(
         "[labels.columns]\n1 = \"one\"\n3 = \"three\"\n",
         &["my.toml:11:", "`3` is not a level of `columns`"],

@@ -118,10 +118,7 @@ fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String, LoadE
         true => "NOTHING".to_owned(),
         false => format!("UPDATE SET {}", set.join(", ")),
     };
-    Ok(format!(
-        " WHERE true ON CONFLICT ({}) DO {action}",
-        list(keys)
-    ))
+    Ok(format!(" WHERE true ON CONFLICT ({}) DO {action}", list(keys)))
 }
 
 /// Says what a table lacks by whose rows others are to be updated.
@@ -316,7 +313,5 @@ fn literal(value: ValueRef<'_>) -> String {
 
 /// SQLite's message without the statement, which is not the user's.
 fn reason(error: &EngineError) -> String {
-    error
-        .as_sqlite()
-        .map_or_else(|| error.to_string(), |error| error.message().to_owned())
+    error.as_sqlite().map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }

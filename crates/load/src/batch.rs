@@ -115,10 +115,7 @@ impl RowNumbers {
     pub(crate) fn starting_at(&self, index: usize) -> RowNumbers {
         let first = self.number(index);
         let left_out = self.left_out.iter().copied();
-        RowNumbers {
-            first,
-            left_out: left_out.filter(|number| *number > first).collect(),
-        }
+        RowNumbers { first, left_out: left_out.filter(|number| *number > first).collect() }
     }
 }
 
@@ -148,20 +145,14 @@ mod tests {
 
     #[test]
     fn rows_behind_a_malformed_one_keep_their_numbers() {
-        let numbers = RowNumbers {
-            first: 10,
-            left_out: vec![10, 12, 13],
-        };
+        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13] };
         let found: Vec<u64> = (0..3).map(|index| numbers.number(index)).collect();
         assert_eq!(found, [11, 14, 15]);
     }
 
     #[test]
     fn a_part_of_a_batch_keeps_the_numbers_of_its_rows() {
-        let numbers = RowNumbers {
-            first: 10,
-            left_out: vec![10, 12, 13],
-        };
+        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13] };
         for index in 0..3 {
             let part = numbers.starting_at(index);
             assert_eq!(part.number(0), numbers.number(index));

@@ -92,9 +92,7 @@ const LEAST_CACHE_KIB: usize = 2_000;
 /// The memory that can be had without swapping, in bytes, where the system tells it.
 fn available_memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib << 10)
 }
@@ -146,9 +144,7 @@ mod tests {
             .unwrap();
         let before = std::fs::read(&live).unwrap();
         // Far more pages than the cache holds: they are in the file before the transaction ends.
-        connection
-            .execute("PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = a || a")
-            .unwrap();
+        connection.execute("PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = a || a").unwrap();
         std::fs::copy(&live, &left).unwrap();
         std::fs::copy(journal(&live, "-journal"), journal(&left, "-journal")).unwrap();
         assert!(std::fs::read(&left).unwrap() != before);

@@ -53,11 +53,7 @@ fn measure(database: &Path) -> io::Result<RawWrite> {
     original.read_exact_at(&mut chunk[..held], 0)?;
     let file = Unfinished::next_to(database)?;
     let begin = Instant::now();
-    let measured = |begin: Instant, direct| RawWrite {
-        bytes,
-        time: begin.elapsed(),
-        direct,
-    };
+    let measured = |begin: Instant, direct| RawWrite { bytes, time: begin.elapsed(), direct };
     match direct(file.path()).map(|file| write(&file, chunk, bytes)) {
         Some(Ok(())) => return Ok(measured(begin, true)),
         // Refused only when it is tried.
@@ -75,11 +71,7 @@ fn measure(database: &Path) -> io::Result<RawWrite> {
 fn direct(path: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
-    OpenOptions::new()
-        .write(true)
-        .custom_flags(flags)
-        .open(path)
-        .ok()
+    OpenOptions::new().write(true).custom_flags(flags).open(path).ok()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -250,10 +250,7 @@ impl LoadError {
 
     /// Whether rows were skipped until that was too much: they are kept to be looked at.
     pub(crate) fn is_of_skipped_rows(&self) -> bool {
-        matches!(
-            self,
-            LoadError::TooManyErrors { .. } | LoadError::NothingLoaded { .. }
-        )
+        matches!(self, LoadError::TooManyErrors { .. } | LoadError::NothingLoaded { .. })
     }
 
     /// A thread that reads an input has ended before the end of it: it panicked.
@@ -266,26 +263,17 @@ impl LoadError {
 
     /// What is wrong with the form of an input.
     pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
-        LoadError::Form {
-            input: input.into(),
-            reason: reason.to_string(),
-        }
+        LoadError::Form { input: input.into(), reason: reason.to_string() }
     }
 
     /// A file that cannot be opened.
     pub(crate) fn open(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
-        move |source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        }
+        move |source| LoadError::Open { path: path.to_owned(), source }
     }
 
     /// A file that cannot be written.
     pub(crate) fn write(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
-        move |source| LoadError::Write {
-            path: path.to_owned(),
-            source,
-        }
+        move |source| LoadError::Write { path: path.to_owned(), source }
     }
 
     /// Says of which input rows are the same, where that is not said yet. In a new table without an integer
@@ -293,19 +281,10 @@ impl LoadError {
     pub(crate) fn of_input(self, info: &SourceInfo, request: &Request) -> LoadError {
         let is_numbered = request.mode != Mode::Append && request.table.primary_key.len() != 1;
         match self {
-            LoadError::DuplicateKey {
-                columns, values, ..
-            } => LoadError::DuplicateKey {
-                input: info.name.clone(),
-                columns,
-                values,
-            },
-            LoadError::Duplicate {
-                columns,
-                values,
-                rowids,
-                ..
-            } => {
+            LoadError::DuplicateKey { columns, values, .. } => {
+                LoadError::DuplicateKey { input: info.name.clone(), columns, values }
+            }
+            LoadError::Duplicate { columns, values, rowids, .. } => {
                 let rows = rowids.map(|rowid| info.locations.find(rowid.unsigned_abs()));
                 // Lines may be empty, rows may not.
                 let are_rows = rows.iter().all(|row| row.unit == Unit::Row);
@@ -324,10 +303,7 @@ impl LoadError {
     /// Says in which database SQLite refused or failed, where that is not said yet.
     pub(crate) fn in_database(self, path: &Path) -> LoadError {
         match self {
-            LoadError::Engine(source) => LoadError::Database {
-                path: path.to_owned(),
-                source,
-            },
+            LoadError::Engine(source) => LoadError::Database { path: path.to_owned(), source },
             other => other,
         }
     }
@@ -354,15 +330,9 @@ fn in_two_rows(
         return format!("{input}: {failed} rowids {one} and {other} both have {values}");
     };
     let row = |row: &RowLocation| format!("{}, {} {}", row.input, row.unit.name(), row.number);
-    format!(
-        "{}: {failed} {values} is already in {}",
-        row(second),
-        row(first)
-    )
+    format!("{}: {failed} {values} is already in {}", row(second), row(first))
 }
 
 fn in_column(column: &Option<String>) -> String {
-    column
-        .as_ref()
-        .map_or_else(String::new, |column| format!(", column {column}"))
+    column.as_ref().map_or_else(String::new, |column| format!(", column {column}"))
 }

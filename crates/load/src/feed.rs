@@ -31,13 +31,7 @@ pub struct Progress {
 impl Progress {
     /// Nothing is done yet.
     pub(crate) fn new(phase: Phase) -> Progress {
-        Progress {
-            phase,
-            rows: 0,
-            rejected: 0,
-            bytes_read: 0,
-            total_bytes: None,
-        }
+        Progress { phase, rows: 0, rejected: 0, bytes_read: 0, total_bytes: None }
     }
 }
 
@@ -90,10 +84,7 @@ pub(crate) fn feed(
             input,
             rejects,
             observer,
-            progress: Progress {
-                total_bytes,
-                ..Progress::new(Phase::Rows)
-            },
+            progress: Progress { total_bytes, ..Progress::new(Phase::Rows) },
         };
         work(&mut feed)?;
         Ok(feed.progress.bytes_read)
@@ -201,10 +192,6 @@ impl Feed<'_> {
     pub(crate) fn tell(&mut self, phase: Phase) -> Result<(), LoadError> {
         self.progress.phase = phase;
         self.progress.rejected = self.rejects.count();
-        if (self.observer)(&self.progress) {
-            Ok(())
-        } else {
-            Err(LoadError::Interrupted)
-        }
+        if (self.observer)(&self.progress) { Ok(()) } else { Err(LoadError::Interrupted) }
     }
 }

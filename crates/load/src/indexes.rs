@@ -15,9 +15,7 @@ pub(crate) fn make(
     which: impl Fn(&Index) -> bool,
 ) -> Result<Vec<String>, LoadError> {
     let indexes = table.indexes.iter().filter(|index| which(index));
-    indexes
-        .map(|index| make_one(connection, table, index))
-        .collect()
+    indexes.map(|index| make_one(connection, table, index)).collect()
 }
 
 fn make_one(connection: &Connection, table: &Table, index: &Index) -> Result<String, LoadError> {
@@ -65,13 +63,9 @@ fn duplicate(
 ) -> Result<Option<LoadError>, EngineError> {
     let columns = list(&index.columns);
     let not_null = index.columns.iter();
-    let not_null: Vec<String> = not_null
-        .map(|name| format!("{} IS NOT NULL", quoted(name)))
-        .collect();
-    let literals = index
-        .columns
-        .iter()
-        .map(|name| format!("quote({})", quoted(name)));
+    let not_null: Vec<String> =
+        not_null.map(|name| format!("{} IS NOT NULL", quoted(name))).collect();
+    let literals = index.columns.iter().map(|name| format!("quote({})", quoted(name)));
     let sql = format!(
         "SELECT {} FROM {} WHERE {} GROUP BY {columns} HAVING count(*) > 1 LIMIT 1",
         literals.collect::<Vec<_>>().join(" || ', ' || "),
@@ -92,8 +86,6 @@ fn duplicate(
 /// The columns as SQLite's messages name them.
 fn called(table: &Table, index: &Index) -> String {
     let columns = index.columns.iter();
-    let columns: Vec<String> = columns
-        .map(|name| format!("{}.{name}", table.name))
-        .collect();
+    let columns: Vec<String> = columns.map(|name| format!("{}.{name}", table.name)).collect();
     columns.join(", ")
 }

@@ -100,9 +100,7 @@ pub(crate) fn load_once(
 }
 
 fn size(path: &Path) -> Result<u64, LoadError> {
-    std::fs::metadata(path)
-        .map(|metadata| metadata.len())
-        .map_err(LoadError::open(path))
+    std::fs::metadata(path).map(|metadata| metadata.len()).map_err(LoadError::open(path))
 }
 
 /// Refuses what the page writer cannot do of a request.
@@ -305,9 +303,8 @@ impl Load<'_> {
         let connection = database::open(self.library, self.request)?;
         database::empty_log(&connection, self.request)?;
         connection.execute("BEGIN IMMEDIATE")?;
-        let changed = self
-            .change(&connection, &mut file, source, rejects, observer)
-            .and_then(|bytes| {
+        let changed =
+            self.change(&connection, &mut file, source, rejects, observer).and_then(|bytes| {
                 connection.execute("COMMIT")?;
                 Ok(bytes)
             });
@@ -436,9 +433,7 @@ impl Load<'_> {
             let rows = connection.query_i64(&format!("SELECT count(*) FROM {table}"))?;
             if u64::try_from(rows) != Ok(self.rows) {
                 let expected = self.rows;
-                return Err(LoadError::Check(format!(
-                    "it has {rows} rows, expected {expected}"
-                )));
+                return Err(LoadError::Check(format!("it has {rows} rows, expected {expected}")));
             }
         }
         Ok(())

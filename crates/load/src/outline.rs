@@ -201,11 +201,7 @@ fn first_rows(
         for part in sifted(source.name(), source.info().decimals_as, batch)? {
             let rows = Rows::of(&part)?;
             let columns = target.columns.len();
-            let row = |row| {
-                (0..columns)
-                    .map(|column| rows.value(row, column).to_value())
-                    .collect()
-            };
+            let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();
             found.extend((0..rows.rows()).map(row));
         }
     }

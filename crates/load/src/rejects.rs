@@ -50,16 +50,14 @@ impl Rejects {
             return Err(self.error(row));
         }
         self.count += 1;
-        self.first
-            .get_or_insert_with(|| summary(&self.locations, &row));
+        self.first.get_or_insert_with(|| summary(&self.locations, &row));
         if let Some(path) = self.path.clone() {
             self.write(&path, &row).map_err(LoadError::write(&path))?;
         }
         match self.most {
-            Some(most) if self.count > most => Err(LoadError::TooManyErrors {
-                row: Box::new(self.error(row)),
-                most,
-            }),
+            Some(most) if self.count > most => {
+                Err(LoadError::TooManyErrors { row: Box::new(self.error(row)), most })
+            }
             _ => Ok(()),
         }
     }
@@ -139,12 +137,7 @@ impl Rejects {
 /// A row and what is wrong with it.
 fn summary(locations: &Locations, row: &Malformed) -> String {
     let location = locations.find(row.row);
-    format!(
-        "{} {}: {}",
-        location.unit.name(),
-        location.number,
-        row.fault
-    )
+    format!("{} {}: {}", location.unit.name(), location.number, row.fault)
 }
 
 /// A row that was read well but refused by the table, as it is reported.
@@ -155,12 +148,7 @@ pub(crate) fn refused(
     rows: &Rows,
 ) -> Malformed {
     let fields = (0..rows.cells().len()).map(|column| field_text(rows.value(0, column)));
-    Malformed {
-        row: number,
-        column,
-        fault: Fault::Refused(reason),
-        fields: fields.collect(),
-    }
+    Malformed { row: number, column, fault: Fault::Refused(reason), fields: fields.collect() }
 }
 
 fn field_text(value: ValueRef<'_>) -> String {

@@ -80,10 +80,7 @@ impl Request {
         let is_possible =
             is_reopenable && self.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
         let is_useful = self.on_error == OnError::Skip && self.duplicates == Duplicates::Refuse;
-        Request {
-            expects_unique: is_possible && is_useful,
-            ..self.clone()
-        }
+        Request { expects_unique: is_possible && is_useful, ..self.clone() }
     }
 
     /// The request for the file that the database's path leads to.
@@ -96,10 +93,7 @@ impl Request {
             return Err(LoadError::Definition(reason));
         }
         self.check_page_size()?;
-        Ok(Request {
-            database: destination(&self.database),
-            ..self.clone()
-        })
+        Ok(Request { database: destination(&self.database), ..self.clone() })
     }
 
     fn check_page_size(&self) -> Result<(), LoadError> {

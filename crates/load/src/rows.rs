@@ -61,10 +61,7 @@ impl RowReader {
     pub fn text_columns(&self) -> Vec<String> {
         let info = self.source.info();
         let columns = info.columns.iter().zip(&info.texts);
-        columns
-            .filter(|(_, is_text)| **is_text)
-            .map(|(column, _)| column.name.clone())
-            .collect()
+        columns.filter(|(_, is_text)| **is_text).map(|(column, _)| column.name.clone()).collect()
     }
 
     /// The next row; `None` at the end.
@@ -83,11 +80,7 @@ impl RowReader {
         }
         self.next += 1;
         let (index, reader) = (self.next - 1, &*self);
-        Ok(reader.rows.as_ref().map(|rows| Row {
-            rows,
-            index,
-            reader,
-        }))
+        Ok(reader.rows.as_ref().map(|rows| Row { rows, index, reader }))
     }
 
     fn len(&self) -> usize {
@@ -224,10 +217,7 @@ mod tests {
         let (rows, _) = read("a.csv", b"a,b,c\n1,2,3\n", &["c", "a"]);
         assert_eq!(rows, [[some("3"), some("1")]]);
         let (_, error) = read("a.csv", b"a,b,c\n1,2,3\n", &["d"]);
-        assert!(
-            error.ends_with("a.csv has no column `d` (it has a, b, c)"),
-            "{error}"
-        );
+        assert!(error.ends_with("a.csv has no column `d` (it has a, b, c)"), "{error}");
         let json = b"{\"a\": 1}\n{\"late\": 2, \"b\": 3}\n";
         let (rows, _) = read("a.jsonl", json, &["late", "a"]);
         assert_eq!(rows, [[None, some("1")], [some("2"), None]]);

@@ -11,20 +11,12 @@ use crate::staging::directory;
 
 /// No file that is read can be written at the same time, and none be both database and rejected rows.
 pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
-    let same = |path: &Path, one, other| LoadError::SameFile {
-        path: path.to_owned(),
-        one,
-        other,
-    };
+    let same = |path: &Path, one, other| LoadError::SameFile { path: path.to_owned(), one, other };
     for input in &source.info().files {
         if is_same_file(input, &request.database) {
             return Err(same(input, INPUT, DATABASE));
         }
-        if request
-            .rejects
-            .as_deref()
-            .is_some_and(|path| is_same_file(input, path))
-        {
+        if request.rejects.as_deref().is_some_and(|path| is_same_file(input, path)) {
             return Err(same(input, INPUT, REJECTS));
         }
     }

@@ -78,11 +78,10 @@ impl Write for Unfinished {
 fn remove_leftovers(directory: &Path, prefix: &str) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries {
-        let is_ours = entry
-            .file_name()
-            .to_string_lossy()
-            .strip_prefix(prefix)
-            .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+        let is_ours =
+            entry.file_name().to_string_lossy().strip_prefix(prefix).is_some_and(|rest| {
+                rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric())
+            });
         if is_ours
             && let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
@@ -143,10 +142,7 @@ impl Staging {
             }
         }
         let file = Unfinished::next_to(path).map_err(LoadError::write(path))?;
-        Ok(Staging {
-            file,
-            path: path.to_owned(),
-        })
+        Ok(Staging { file, path: path.to_owned() })
     }
 
     /// Where the database is until it is complete.
@@ -161,20 +157,13 @@ impl Staging {
     /// The path is taken by now, or the system refuses.
     pub(crate) fn publish(self) -> Result<(), LoadError> {
         let path = self.path;
-        let unwritable = |source| LoadError::Write {
-            path: path.clone(),
-            source,
-        };
+        let unwritable = |source| LoadError::Write { path: path.clone(), source };
         let file = self.file.0;
         file.as_file().sync_all().map_err(unwritable)?;
-        let file = file
-            .persist_noclobber(&path)
-            .map_err(|error| unwritable(error.error))?;
+        let file = file.persist_noclobber(&path).map_err(|error| unwritable(error.error))?;
         // It is a database like any other from here on.
         drop(file);
-        File::open(directory(&path))
-            .and_then(|directory| directory.sync_all())
-            .map_err(unwritable)
+        File::open(directory(&path)).and_then(|directory| directory.sync_all()).map_err(unwritable)
     }
 }
 
@@ -196,21 +185,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let in_use = Unfinished::next_to(&path).unwrap();
-        for left in [
-            "a.db.unfinished-AbC123",
-            "a.db.unfinished-notes",
-            "b.db.unfinished-AbC123",
-        ] {
+        for left in ["a.db.unfinished-AbC123", "a.db.unfinished-notes", "b.db.unfinished-AbC123"] {
             std::fs::write(folder.path().join(left), "").unwrap();
         }
         let new = Unfinished::next_to(&path).unwrap();
-        let name = |file: &Unfinished| {
-            file.path()
-                .file_name()
-                .unwrap()
-                .to_string_lossy()
-                .into_owned()
-        };
+        let name =
+            |file: &Unfinished| file.path().file_name().unwrap().to_string_lossy().into_owned();
         let mut expected = vec![
             name(&in_use),
             name(&new),

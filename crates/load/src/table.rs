@@ -41,11 +41,7 @@ pub struct Column {
 impl Column {
     /// A column that takes NULL.
     pub fn new(name: impl Into<String>, declared: impl Into<String>) -> Column {
-        Column {
-            name: name.into(),
-            declared: declared.into(),
-            not_null: false,
-        }
+        Column { name: name.into(), declared: declared.into(), not_null: false }
     }
 }
 
@@ -101,16 +97,10 @@ impl Table {
     }
 
     fn column(&self, suggested: &Column) -> Result<Column, LoadError> {
-        let declared = self
-            .types
-            .iter()
-            .find(|column| same(&column.name, &suggested.name));
+        let declared = self.types.iter().find(|column| same(&column.name, &suggested.name));
         let mut column = match declared {
             None => usable(suggested),
-            Some(declared) => Column {
-                name: suggested.name.clone(),
-                ..declared.clone()
-            },
+            Some(declared) => Column { name: suggested.name.clone(), ..declared.clone() },
         };
         column.not_null |= self.not_null.iter().any(|name| same(name, &column.name));
         check_type(&column)?;
@@ -171,11 +161,7 @@ pub(crate) fn quoted(name: &str) -> String {
 }
 
 pub(crate) fn list(names: &[String]) -> String {
-    names
-        .iter()
-        .map(|name| quoted(name))
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether two names mean the same column: SQLite ignores the case of ASCII letters.
@@ -294,13 +280,7 @@ mod tests {
         assert_eq!(made[0], Column::new("id", "DECIMAL(10, 2)"));
         assert_eq!(made[1], columns()[1]);
         table.strict = true;
-        assert!(
-            table
-                .columns(&columns())
-                .unwrap_err()
-                .to_string()
-                .contains("STRICT")
-        );
+        assert!(table.columns(&columns()).unwrap_err().to_string().contains("STRICT"));
     }
 
     #[test]
@@ -346,10 +326,7 @@ mod tests {
     #[test]
     fn keys_types_and_indexes_must_name_columns_of_the_input() {
         let mut table = Table::new("t");
-        table.indexes = vec![Index {
-            columns: vec!["nothing".to_owned()],
-            unique: false,
-        }];
+        table.indexes = vec![Index { columns: vec!["nothing".to_owned()], unique: false }];
         let error = table.columns(&columns()).unwrap_err().to_string();
         assert!(error.contains("no column nothing"), "{error}");
     }

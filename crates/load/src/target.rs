@@ -116,10 +116,7 @@ fn by_name(
             known: known.iter().map(|known| known.name.clone()).collect(),
         })
     };
-    info.columns
-        .iter()
-        .map(|column| find(&column.name))
-        .collect()
+    info.columns.iter().map(|column| find(&column.name)).collect()
 }
 
 /// All columns of a table, for a source of as many that have no names.
@@ -171,9 +168,7 @@ pub(crate) fn rowid_alias(
     table: &str,
 ) -> Result<Option<String>, EngineError> {
     let indexes = connection.query_all(&format!("PRAGMA index_list({})", quoted(table)))?;
-    let has_index = indexes
-        .iter()
-        .any(|index| index.get(3) == Some(&Value::Text("pk".to_owned())));
+    let has_index = indexes.iter().any(|index| index.get(3) == Some(&Value::Text("pk".to_owned())));
     let (mut keys, mut alias) = (0, None);
     connection.for_each_row(&format!("PRAGMA table_xinfo({})", quoted(table)), |row| {
         if row.column_i64(5) > 0 {

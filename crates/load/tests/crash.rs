@@ -48,10 +48,7 @@ fn rows(range: std::ops::Range<i64>) -> RecordBatch {
 }
 
 fn schema() -> Schema {
-    Schema::new(vec![
-        Field::new("a", DataType::Int64, true),
-        Field::new("b", DataType::Utf8, true),
-    ])
+    Schema::new(vec![Field::new("a", DataType::Int64, true), Field::new("b", DataType::Utf8, true)])
 }
 
 fn run(library: &Arc<Library>, request: &Request, range: std::ops::Range<i64>) {
@@ -80,17 +77,11 @@ fn filled(first: &str, more: &str) -> String {
 
 fn scenes() -> Vec<Scene> {
     let mut indexed = table("new");
-    indexed.indexes = vec![Index {
-        columns: vec!["b".to_owned()],
-        unique: true,
-    }];
+    indexed.indexes = vec![Index { columns: vec!["b".to_owned()], unique: true }];
     vec![
         Scene {
             name: "rows are added to a table with indexes",
-            before: filled(
-                "",
-                "CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC, b);",
-            ),
+            before: filled("", "CREATE INDEX i ON t(b); CREATE UNIQUE INDEX u ON t(a DESC, b);"),
             mode: Mode::Append,
             table: table("t"),
             rows: 1_500,
@@ -161,41 +152,19 @@ fn record(scene: &Scene) -> Recorded {
     request.vfs = Some(recording.name().to_owned());
     run(&library, &request, 10_000..10_000 + scene.rows);
     let calls = recording.take().into_iter().map(without_folder).collect();
-    Recorded {
-        before,
-        after: std::fs::read(&path).unwrap(),
-        calls,
-    }
+    Recorded { before, after: std::fs::read(&path).unwrap(), calls }
 }
 
 /// The same call with the name of the file alone: in memory there are no folders.
 fn without_folder(call: Call) -> Call {
     let name_of = |path: PathBuf| PathBuf::from(path.file_name().unwrap_or_default());
     match call {
-        Call::Open {
-            file,
-            kind,
-            name,
-            flags,
-            characteristics,
-            sector_size,
-        } => Call::Open {
-            file,
-            kind,
-            name: name.map(name_of),
-            flags,
-            characteristics,
-            sector_size,
-        },
-        Call::Delete {
-            kind,
-            name,
-            with_directory,
-        } => Call::Delete {
-            kind,
-            name: name_of(name),
-            with_directory,
-        },
+        Call::Open { file, kind, name, flags, characteristics, sector_size } => {
+            Call::Open { file, kind, name: name.map(name_of), flags, characteristics, sector_size }
+        }
+        Call::Delete { kind, name, with_directory } => {
+            Call::Delete { kind, name: name_of(name), with_directory }
+        }
         other => other,
     }
 }
@@ -206,11 +175,7 @@ impl Recorded {
         let writes = |call: &Call| matches!(call, Call::Write { .. });
         let first = self.calls.iter().position(writes).unwrap();
         let database = self.calls.iter().find_map(|call| match call {
-            Call::Open {
-                file,
-                kind: FileKind::Database,
-                ..
-            } => Some(*file),
+            Call::Open { file, kind: FileKind::Database, .. } => Some(*file),
             _ => None,
         });
         let mut calls = self.calls.clone();
@@ -234,10 +199,7 @@ impl Recorded {
         calls.push(Call::Sync {
             file,
             kind,
-            sync: SyncKind {
-                full: false,
-                data_only: true,
-            },
+            sync: SyncKind { full: false, data_only: true },
             with_directory: false,
         });
         calls
@@ -257,12 +219,7 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
         let mut bench = Sandbox::new(&Source::Embedded).unwrap();
         let mut content = |files| -> Content {
             bench.reset(1).unwrap();
-            assert_eq!(
-                bench.recover(files, &["db"]).unwrap(),
-                [None],
-                "{}",
-                scene.name
-            );
+            assert_eq!(bench.recover(files, &["db"]).unwrap(), [None], "{}", scene.name);
             bench.examine("db").unwrap().unwrap()
         };
         let old = content(vec![("db".to_owned(), recorded.before.clone().into())]);
@@ -288,11 +245,7 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
                 Ok::<(), Infallible>(())
             })
             .unwrap();
-            assert!(
-                olds > 0 && news > 0,
-                "{}, {model:?}: {olds}, {news}",
-                scene.name
-            );
+            assert!(olds > 0 && news > 0, "{}, {model:?}: {olds}, {news}", scene.name);
         }
     }
 }

@@ -25,11 +25,8 @@ fn library() -> Arc<Library> {
 
 /// Reads a source to its end.
 fn read(source: &mut dyn Source) -> Result<Vec<Batch>, LoadError> {
-    let affinities: Vec<Affinity> = source
-        .columns()
-        .iter()
-        .map(|column| Affinity::of(&column.declared))
-        .collect();
+    let affinities: Vec<Affinity> =
+        source.columns().iter().map(|column| Affinity::of(&column.declared)).collect();
     source.begin(&affinities, &Arc::default());
     let mut batches = Vec::new();
     while let Some(batch) = source.next()? {
@@ -127,12 +124,8 @@ fn plainly(text: &[u8], columns: usize) -> Vec<Option<Vec<String>>> {
 fn by_reader(batches: &[Batch]) -> Vec<Option<Vec<String>>> {
     let mut rows = Vec::new();
     for batch in batches {
-        let columns: Vec<&StringArray> = batch
-            .rows
-            .columns()
-            .iter()
-            .map(|column| column.as_string::<i32>())
-            .collect();
+        let columns: Vec<&StringArray> =
+            batch.rows.columns().iter().map(|column| column.as_string::<i32>()).collect();
         for index in 0..batch.rows.num_rows() {
             rows.resize(batch.numbers.number(index) as usize - 1, None);
             let row = columns.iter().map(|column| column.value(index).to_owned());
@@ -145,11 +138,8 @@ fn by_reader(batches: &[Batch]) -> Vec<Option<Vec<String>>> {
 }
 
 fn csv(text: Vec<u8>) -> Result<CsvSource, LoadError> {
-    let options = CsvOptions {
-        delimiter: Some(b','),
-        null: "\u{1}".to_owned(),
-        ..CsvOptions::default()
-    };
+    let options =
+        CsvOptions { delimiter: Some(b','), null: "\u{1}".to_owned(), ..CsvOptions::default() };
     CsvSource::open(Input::from_bytes("fuzz", text), options)
 }
 
@@ -191,20 +181,14 @@ fn json_text() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
 }
 
-const ARROW_COMPRESSIONS: [Option<arrow_ipc::CompressionType>; 3] = [
-    None,
-    Some(arrow_ipc::CompressionType::ZSTD),
-    Some(arrow_ipc::CompressionType::LZ4_FRAME),
-];
+const ARROW_COMPRESSIONS: [Option<arrow_ipc::CompressionType>; 3] =
+    [None, Some(arrow_ipc::CompressionType::ZSTD), Some(arrow_ipc::CompressionType::LZ4_FRAME)];
 
 /// A columnar file as its writer makes it: Arrow in each compression, then Parquet.
 fn columnar_file(form: usize) -> Vec<u8> {
-    let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
-        (0..50).map(|n| (n % 7 > 0).then_some(n)),
-    ));
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
-        (0..50).map(|n| "ab".repeat(n)),
-    ));
+    let numbers: ArrayRef =
+        Arc::new(Int64Array::from_iter((0..50).map(|n| (n % 7 > 0).then_some(n))));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..50).map(|n| "ab".repeat(n))));
     let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap();
     let mut bytes = Vec::new();
     if let Some(compression) = ARROW_COMPRESSIONS.get(form) {

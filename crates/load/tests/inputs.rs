@@ -97,10 +97,7 @@ fn a_value_that_sqlite_lacks_is_named_by_its_row_and_can_be_skipped() {
         assert_eq!((summary.rows, summary.rejected), (2, 1));
         let length = std::fs::metadata(&input).unwrap().len();
         assert_eq!(summary.bytes_read, length);
-        assert_eq!(
-            rows(&database, "SELECT rowid, id, name FROM t"),
-            ["1|1|a", "2|3|c"]
-        );
+        assert_eq!(rows(&database, "SELECT rowid, id, name FROM t"), ["1|1|a", "2|3|c"]);
         let rejected = std::fs::read_to_string(&rejects).unwrap();
         assert!(rejected.ends_with(",9223372036854775808,b\n"), "{rejected}");
     }
@@ -145,10 +142,7 @@ fn databases_that_name_the_same_type_otherwise_are_read_into_one_table() {
     let database = folder.path().join("both");
     run(&inputs, &Request::new(&database, Table::new("t"))).unwrap();
     assert_eq!(
-        rows(
-            &database,
-            "SELECT typeof(id), id, typeof(x), x, name FROM t"
-        ),
+        rows(&database, "SELECT typeof(id), id, typeof(x), x, name FROM t"),
         ["integer|1|real|1.5|one", "integer|2|real|2.5|two"]
     );
 }

@@ -14,10 +14,7 @@ use crate::library;
 
 /// Names of included experiments, and experiment files.
 pub fn experiments(begun: &OsStr) -> Vec<CompletionCandidate> {
-    let is_toml = |path: &Path| {
-        path.extension()
-            .is_some_and(|extension| extension == "toml")
-    };
+    let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
     let files = PathCompleter::file().filter(is_toml).complete(begun);
     let names = beginning(begun, library::ids());
     names.into_iter().chain(files).collect()
@@ -30,13 +27,9 @@ pub fn bindings(begun: &OsStr) -> Vec<CompletionCandidate> {
         CompletionCandidate::new(binding.name()).help(Some(help.into()))
     };
     let all = Binding::ALL.into_iter();
-    all.filter(|binding| {
-        begun
-            .to_str()
-            .is_some_and(|begun| binding.name().starts_with(begun))
-    })
-    .map(about)
-    .collect()
+    all.filter(|binding| begun.to_str().is_some_and(|begun| binding.name().starts_with(begun)))
+        .map(about)
+        .collect()
 }
 
 /// Names of engines, and libraries. After a version and `+`, option sets.
@@ -58,24 +51,16 @@ fn added() -> Vec<String> {
     let cache = Cache::of_user().ok();
     let entries = cache.and_then(|cache| cache.root().join("added").read_dir().ok());
     let entries = entries.into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect()
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// Folders of runs, the latest first, and other folders.
 pub fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
     let entries = Path::new(library::RUNS).read_dir();
-    let entries = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
+    let entries = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     let is_run = |path: &std::path::PathBuf| path.join("run.json").is_file();
-    let mut runs: Vec<String> = entries
-        .filter(is_run)
-        .filter_map(|path| path.to_str().map(str::to_owned))
-        .collect();
+    let mut runs: Vec<String> =
+        entries.filter(is_run).filter_map(|path| path.to_str().map(str::to_owned)).collect();
     runs.sort_unstable_by(|a, b| b.cmp(a));
     let known = beginning(begun, runs);
     match known.is_empty() {

@@ -76,11 +76,7 @@ impl Failure {
     }
 
     fn new(exit: Exit, message: impl Display) -> Failure {
-        Failure {
-            exit,
-            message: message.to_string(),
-            hint: None,
-        }
+        Failure { exit, message: message.to_string(), hint: None }
     }
 
     /// Message and hint in one line, for records.

@@ -15,21 +15,14 @@ use crate::text_file::text_of;
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
 /// The experiments of the tour, most informative first.
-pub const TOUR: &[&str] = &[
-    "txn-basics",
-    "insert-unroll",
-    "index-timing",
-    "pragma-journal-sync",
-];
+pub const TOUR: &[&str] = &["txn-basics", "insert-unroll", "index-timing", "pragma-journal-sync"];
 
 /// Folder below which runs are kept unless stated.
 pub const RUNS: &str = "pragmark-runs";
 
 /// The ids of all included experiments: the names of their files.
 pub fn ids() -> Vec<String> {
-    let stems = files(&FILES)
-        .into_iter()
-        .filter_map(|file| file.path().file_stem()?.to_str());
+    let stems = files(&FILES).into_iter().filter_map(|file| file.path().file_stem()?.to_str());
     let mut ids: Vec<String> = stems.map(str::to_owned).collect();
     ids.sort_unstable();
     ids
@@ -117,10 +110,7 @@ pub fn of_source(source: &str) -> Result<Vec<String>, Failure> {
     if !ids.is_empty() {
         return Ok(ids);
     }
-    let mut sources: Vec<&str> = known
-        .iter()
-        .filter_map(|entry| entry.source.as_deref())
-        .collect();
+    let mut sources: Vec<&str> = known.iter().filter_map(|entry| entry.source.as_deref()).collect();
     sources.sort_unstable();
     sources.dedup();
     Err(Failure::usage(format!("there is no source `{source}`"))
@@ -139,10 +129,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
         return Err(unknown(name));
     }
     if Path::new(name).extension() == Some(OsStr::new("sql")) {
-        return Err(
-            Failure::usage(format!("{name} is SQL, and an experiment is TOML"))
-                .hint(format!("`pragmark measure {name}` measures its statements")),
-        );
+        return Err(Failure::usage(format!("{name} is SQL, and an experiment is TOML"))
+            .hint(format!("`pragmark measure {name}` measures its statements")));
     }
     let text = text_of("the experiment file", Path::new(name), MOST_BYTES)?;
     parse(name, &text, catalogue).map_err(|problems| {
@@ -161,10 +149,8 @@ fn unknown(name: &str) -> Failure {
 }
 
 fn files<'a>(dir: &'a Dir<'a>) -> Vec<&'a include_dir::File<'a>> {
-    let toml = dir.files().filter(|file| {
-        file.path()
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-    });
+    let toml = dir
+        .files()
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"));
     toml.chain(dir.dirs().flat_map(files)).collect()
 }

@@ -58,15 +58,12 @@ fn set_by(binding: Binding, text: &str) -> Values {
         Binding::Rails => {
             let entries = text.lines().filter_map(|line| line.strip_prefix("    "));
             let entries = entries.filter_map(|line| pair(line, ": "));
-            entries
-                .chain(timeout(text, "  timeout: ", "\n", 1.0))
-                .collect()
+            entries.chain(timeout(text, "  timeout: ", "\n", 1.0)).collect()
         }
         Binding::Mattn => {
             let words = url().into_iter();
             let keys = words.filter_map(|word| pair(word.strip_prefix('_')?, "="));
-            keys.filter(|(name, _)| name != "txlock" && name != "mutex")
-                .collect()
+            keys.filter(|(name, _)| name != "txlock" && name != "mutex").collect()
         }
         Binding::Modernc => {
             let words = url().into_iter();
@@ -81,23 +78,17 @@ fn set_by(binding: Binding, text: &str) -> Values {
         }
         Binding::Jdbc => {
             let words = url().into_iter().filter_map(|word| pair(&word, "="));
-            words
-                .filter(|(name, _)| name != "transaction_mode" && name != "open_mode")
-                .collect()
+            words.filter(|(name, _)| name != "transaction_mode" && name != "open_mode").collect()
         }
         Binding::Rusqlite => {
             let calls = between(text, "pragma_update(None, ", ")?").into_iter();
             let calls = calls.filter_map(|call| pair(call, ", "));
-            calls
-                .chain(timeout(text, "from_millis(", ")", 1.0))
-                .collect()
+            calls.chain(timeout(text, "from_millis(", ")", 1.0)).collect()
         }
         Binding::Sqlx => {
             let calls = between(text, ".pragma(", ")").into_iter();
             let calls = calls.filter_map(|call| pair(call, ", "));
-            calls
-                .chain(timeout(text, "from_millis(", ")", 1.0))
-                .collect()
+            calls.chain(timeout(text, "from_millis(", ")", 1.0)).collect()
         }
     };
     values.extend(keys);
@@ -108,16 +99,12 @@ fn set_by(binding: Binding, text: &str) -> Values {
 fn timeout(text: &str, open: &str, close: &str, unit: f64) -> Vec<(String, String)> {
     let found = between(text, open, close);
     let number = found.first().and_then(|found| {
-        let digits: String = found
-            .chars()
-            .take_while(|c| c.is_ascii_digit() || *c == '.')
-            .collect();
+        let digits: String =
+            found.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
         digits.parse::<f64>().ok()
     });
     let ms = number.map(|number| format!("{:.0}", number * unit));
-    ms.map(|ms| ("busy_timeout".to_owned(), ms))
-        .into_iter()
-        .collect()
+    ms.map(|ms| ("busy_timeout".to_owned(), ms)).into_iter().collect()
 }
 
 /// What must be read back.
@@ -158,12 +145,7 @@ fn take_effect(library: &Arc<Library>, settings: &Settings) {
         }
         let found = pragma::read_back(&connection).unwrap();
         for (name, value) in &wanted {
-            assert_eq!(
-                found.get(name),
-                Some(value),
-                "{}: {name}\n{text}",
-                binding.name()
-            );
+            assert_eq!(found.get(name), Some(value), "{}: {name}\n{text}", binding.name());
         }
     }
 }
@@ -267,11 +249,7 @@ fn what_shapes_the_file_also_takes_effect_on_one_with_content() {
     connection.execute(&once(&chosen).unwrap()).unwrap();
     let found = pragma::read_back(&connection).unwrap();
     assert_eq!(
-        (
-            &found["page_size"][..],
-            &found["auto_vacuum"][..],
-            &found["journal_mode"][..]
-        ),
+        (&found["page_size"][..], &found["auto_vacuum"][..], &found["journal_mode"][..]),
         ("16384", "full", "wal")
     );
     assert_eq!(connection.query_i64("SELECT x FROM t").unwrap(), 1);

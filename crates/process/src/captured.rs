@@ -46,17 +46,11 @@ pub fn run(
     limits: &Limits<'_>,
 ) -> Result<Finished, ProcessError> {
     let program = PathBuf::from(command.get_program());
-    let output = |source| ProcessError::Output {
-        program: program.clone(),
-        source,
-    };
+    let output = |source| ProcessError::Output { program: program.clone(), source };
     // Files rather than pipes: a program that writes much, or leaves a process behind, blocks nothing.
     let (standard, to_standard) = file().map_err(output)?;
     let (errors, to_errors) = file().map_err(output)?;
-    command
-        .stdin(Stdio::null())
-        .stdout(to_standard)
-        .stderr(to_errors);
+    command.stdin(Stdio::null()).stdout(to_standard).stderr(to_errors);
     let mut process = Process::start(command, group)?;
     let end = process.finish(limits)?;
     let took = process.start.elapsed();

@@ -98,18 +98,12 @@ pub struct Limits<'a> {
 impl<'a> Limits<'a> {
     /// Ends it after this time.
     pub fn time(time: Duration) -> Limits<'static> {
-        Limits {
-            time: Some(time),
-            cancelled: None,
-        }
+        Limits { time: Some(time), cancelled: None }
     }
 
     /// Ends it when the flag becomes true.
     pub fn cancelled(cancelled: &'a AtomicBool) -> Limits<'a> {
-        Limits {
-            time: None,
-            cancelled: Some(cancelled),
-        }
+        Limits { time: None, cancelled: Some(cancelled) }
     }
 
     /// Why a process that has run since `start` has to end now, if it has to.
@@ -200,10 +194,9 @@ impl Process {
         }
         let program = PathBuf::from(command.get_program());
         let start = Instant::now();
-        let mut child = command.spawn().map_err(|source| ProcessError::Start {
-            program: program.clone(),
-            source,
-        })?;
+        let mut child = command
+            .spawn()
+            .map_err(|source| ProcessError::Start { program: program.clone(), source })?;
         Ok(Process {
             errors: child.stderr.take().map(Tail::collect),
             child,
@@ -250,10 +243,7 @@ impl Process {
             thread::spawn(move || {
                 let mut output = BufReader::new(output);
                 let mut line = Vec::new();
-                while output
-                    .read_until(b'\n', &mut line)
-                    .is_ok_and(|read| read > 0)
-                {
+                while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
                     let text = String::from_utf8_lossy(&line).into_owned();
                     if sender.send(text).is_err() {
                         return;
@@ -368,9 +358,7 @@ impl Process {
         let id = WaitId::Pid(Pid::from_child(&self.child));
         let options = options | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let ended = rustix::io::retry_on_intr(|| waitid(id.clone(), options));
-        ended
-            .map(|status| status.is_some())
-            .map_err(|error| self.cannot_wait(error.into()))
+        ended.map(|status| status.is_some()).map_err(|error| self.cannot_wait(error.into()))
     }
 
     /// Ends what is left of the group, and collects the status.
@@ -388,10 +376,7 @@ impl Process {
     }
 
     fn cannot_wait(&self, source: io::Error) -> ProcessError {
-        ProcessError::Wait {
-            program: self.program.clone(),
-            source,
-        }
+        ProcessError::Wait { program: self.program.clone(), source }
     }
 }
 

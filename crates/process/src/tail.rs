@@ -27,10 +27,7 @@ impl Tail {
     pub(crate) fn collect(pipe: ChildStderr) -> Tail {
         let (sender, open) = channel();
         let kept = Arc::default();
-        let tail = Tail {
-            kept: Arc::clone(&kept),
-            open,
-        };
+        let tail = Tail { kept: Arc::clone(&kept), open };
         thread::spawn(move || {
             keep_last(pipe, &kept);
             drop(sender);

@@ -16,19 +16,14 @@ fn ran(script: &str, limits: &Limits<'_>) -> Finished {
 
 fn talking(script: &str) -> Process {
     let mut command = shell(script);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Process::start(&mut command, Group::Own).unwrap()
 }
 
 #[test]
 fn no_program_gets_the_secrets_of_the_environment() {
     let mut command = shell("echo ${PRAGMARK_NATS_PASSWORD-none} ${OTHER-none}");
-    command
-        .env("PRAGMARK_NATS_PASSWORD", "hush")
-        .env("OTHER", "x");
+    command.env("PRAGMARK_NATS_PASSWORD", "hush").env("OTHER", "x");
     let finished = run(&mut command, Group::Own, &Limits::default()).unwrap();
     assert_eq!(finished.output, b"none x\n");
 }
@@ -61,10 +56,7 @@ fn leaves_no_grandchild(start: impl FnOnce(&str)) {
 fn what_a_program_wrote_and_how_it_ended_is_kept() {
     let good = ran("echo out; echo err >&2", &Limits::time(LONG));
     assert!(good.end.is_success() && good.took < LONG);
-    assert_eq!(
-        (good.text().as_str(), good.errors.as_str()),
-        ("out\n", "err")
-    );
+    assert_eq!((good.text().as_str(), good.errors.as_str()), ("out\n", "err"));
     let bad = ran("echo one; echo two >&2; exit 4", &Limits::default());
     assert_eq!(bad.end.to_string(), "ended with exit code 4");
     assert_eq!(bad.messages(), "one\ntwo");
@@ -143,10 +135,7 @@ fn what_leaves_the_process_group_and_keeps_the_pipe_open_delays_nothing() {
     if let Some(left) = left.trim().parse().ok().and_then(Pid::from_raw) {
         let _ = kill_process(left, Signal::KILL);
     }
-    assert_eq!(
-        (described(status), errors.as_str()),
-        ("exit code 3".to_owned(), "no such table")
-    );
+    assert_eq!((described(status), errors.as_str()), ("exit code 3".to_owned(), "no such table"));
     assert!(elapsed < Duration::from_secs(30), "{elapsed:?}");
 }
 
@@ -155,10 +144,7 @@ fn of_a_long_complaint_the_end_is_kept() {
     let mut process = talking("i=0; while [ $i -lt 1000 ]; do echo word-$i >&2; i=$((i+1)); done");
     process.end(LONG);
     let errors = process.errors();
-    assert!(
-        errors.ends_with("word-999") && errors.len() <= 2_000,
-        "{errors}"
-    );
+    assert!(errors.ends_with("word-999") && errors.len() <= 2_000, "{errors}");
 }
 
 #[test]
@@ -169,10 +155,7 @@ fn input_goes_in_and_lines_come_out_as_they_are_written() {
     assert_eq!(lines.recv().unwrap(), "hello you\n");
     assert_eq!(lines.recv().unwrap(), "unfinished");
     assert!(lines.recv().is_err());
-    assert_eq!(
-        process.finish(&Limits::time(LONG)).unwrap().to_string(),
-        "ended with exit code 1"
-    );
+    assert_eq!(process.finish(&Limits::time(LONG)).unwrap().to_string(), "ended with exit code 1");
 }
 
 #[test]
@@ -200,10 +183,7 @@ fn a_program_that_does_not_exist_is_named() {
     for group in [Group::Own, Group::Shared] {
         let error = run(&mut Command::new("/no/such/cc"), group, &Limits::default()).unwrap_err();
         assert!(error.is_missing_program());
-        assert!(
-            error.to_string().starts_with("cannot start /no/such/cc: "),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("cannot start /no/such/cc: "), "{error}");
     }
 }
 

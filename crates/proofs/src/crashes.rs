@@ -21,13 +21,8 @@ const PAGE_SIZE: u32 = 4096;
 const SECOND_CRASH_EVERY: u64 = 3;
 
 /// The models under which SQLite's assumptions hold, so that any violation is a defect.
-pub const MODELS: [Model; 5] = [
-    Model::Kill,
-    Model::Ordered,
-    Model::Ext4Ordered,
-    Model::Reorder,
-    Model::Torn,
-];
+pub const MODELS: [Model; 5] =
+    [Model::Kill, Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
 
 /// The settings named such as `wal/full` or `persist/full/exclusive` names.
 pub fn settings(name: &str) -> Option<CrashSettings> {
@@ -62,11 +57,7 @@ pub struct Worse {
 
 impl fmt::Display for Worse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} under {}: {}; sound: {}",
-            self.variant, self.model, self.mutant, self.sound
-        )
+        write!(f, "{} under {}: {}; sound: {}", self.variant, self.model, self.mutant, self.sound)
     }
 }
 
@@ -82,13 +73,7 @@ pub struct Crashes {
 impl Crashes {
     /// With the path of the sound engine, built as the mutants are, and the images of each cell.
     pub fn new(sound: Source, images: usize, seed: u64, threads: usize) -> Crashes {
-        Crashes {
-            sound,
-            images,
-            threads,
-            seed: Seed(seed),
-            known: HashMap::new(),
-        }
+        Crashes { sound, images, threads, seed: Seed(seed), known: HashMap::new() }
     }
 
     /// The cells of a mutation's settings in which its engine fares worse than the sound one, in the
@@ -171,10 +156,7 @@ mod tests {
     fn settings_have_names() {
         let exclusive = settings("persist/full/exclusive").unwrap();
         assert_eq!(exclusive.locking_mode, LockingMode::Exclusive);
-        assert_eq!(
-            settings("wal/normal").unwrap().locking_mode,
-            LockingMode::Normal
-        );
+        assert_eq!(settings("wal/normal").unwrap().locking_mode, LockingMode::Normal);
         assert_eq!(settings("wal"), None);
         assert_eq!(settings("wal/normal/normal/more"), None);
         assert_eq!(settings("wall/normal"), None);
@@ -183,10 +165,7 @@ mod tests {
     #[test]
     fn every_mutation_that_crashes_should_notice_names_settings() {
         for mutation in crate::mutations() {
-            let named = mutation
-                .settings
-                .iter()
-                .filter(|setting| settings(setting).is_some());
+            let named = mutation.settings.iter().filter(|setting| settings(setting).is_some());
             let wanted = match mutation.found_by {
                 crate::Instrument::Crash | crate::Instrument::Process => mutation.settings.len(),
                 crate::Instrument::Schedule | crate::Instrument::Syncs => 0,

@@ -131,33 +131,14 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Do::List => list(),
         Do::Write { mutations, out } => write(&mutations, &out),
-        Do::Mutants {
-            mutations,
-            images,
-            schedules,
-            seed,
-            threads,
-        } => {
-            let extent = Extent {
-                all_up_to: schedules,
-                sample: schedules,
-                seed,
-                threads,
-            };
+        Do::Mutants { mutations, images, schedules, seed, threads } => {
+            let extent = Extent { all_up_to: schedules, sample: schedules, seed, threads };
             judge_mutants(&mutations, images, extent)
         }
-        Do::NoFalseAlarm {
-            images,
-            engine,
-            seed,
-            threads,
-        } => no_false_alarm(images, &engine, seed, threads),
-        Do::BlockDevices {
-            fs,
-            settings,
-            cuts,
-            seed,
-        } => real::compare(&fs, &settings, cuts, seed),
+        Do::NoFalseAlarm { images, engine, seed, threads } => {
+            no_false_alarm(images, &engine, seed, threads)
+        }
+        Do::BlockDevices { fs, settings, cuts, seed } => real::compare(&fs, &settings, cuts, seed),
         Do::Recover { mutation, engine } => recover(&mutation, &engine),
         Do::MakeSyncedCommits { engine } => make_synced_commits(&engine),
     };
@@ -271,10 +252,7 @@ fn in_words(
 
 /// Why a mutation should not be detected.
 fn expected(mutation: &Mutation) -> Option<&str> {
-    mutation
-        .equivalent
-        .as_deref()
-        .or(mutation.beyond.as_deref())
+    mutation.equivalent.as_deref().or(mutation.beyond.as_deref())
 }
 
 fn by_crashes(
@@ -333,12 +311,7 @@ fn by_process(mutation: &Mutation, mutant: &Source) -> Result<Finding, Box<dyn E
         (None, true) => Ok(Finding::Unnoticed),
         (_, _) => {
             let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!(
-                "recovering images ended with {}: {}",
-                output.status,
-                said.trim()
-            )
-            .into())
+            Err(format!("recovering images ended with {}: {}", output.status, said.trim()).into())
         }
     }
 }
@@ -363,12 +336,7 @@ fn no_false_alarm(
     let begin = Instant::now();
     let seen = look_for_alarms(&engine.parse()?, images, seed, threads, &STOP)?;
     for cell in &seen.alarms {
-        println!(
-            "{} under {}: {}",
-            cell.variant,
-            cell.model,
-            cell.safety.whole()
-        );
+        println!("{} under {}: {}", cell.variant, cell.model, cell.safety.whole());
     }
     println!(
         "{} alarms in {} images ({} rounds, {:.0} s): {} under {}",

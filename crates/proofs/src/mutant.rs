@@ -51,10 +51,9 @@ impl Mutants {
             .map(|(offset, _)| offset)
             .collect();
         match marks[..] {
-            [offset] => Ok(Mutants {
-                mutations: crate::mutations(),
-                number_at: offset + MARK.len(),
-            }),
+            [offset] => {
+                Ok(Mutants { mutations: crate::mutations(), number_at: offset + MARK.len() })
+            }
             _ => Err(MutantError::Mark(marks.len())),
         }
     }
@@ -75,10 +74,8 @@ impl Mutants {
         library[self.number_at] = selected;
         library[self.number_at + 1] = with;
         let path = folder.join(format!("{}.so", mutation.unwrap_or("sound")));
-        std::fs::write(&path, library).map_err(|source| MutantError::Write {
-            path: path.clone(),
-            source,
-        })?;
+        std::fs::write(&path, library)
+            .map_err(|source| MutantError::Write { path: path.clone(), source })?;
         Ok(path)
     }
 

@@ -145,10 +145,8 @@ pub fn apply(source: &str, mutations: &[Mutation]) -> (String, Vec<PatchError>) 
         let mutation = &mutations[index];
         if let Some(first) = last.filter(|_| range.start < done) {
             let first: &Mutation = first;
-            problems.push(PatchError::Overlap {
-                first: first.id.clone(),
-                second: mutation.id.clone(),
-            });
+            problems
+                .push(PatchError::Overlap { first: first.id.clone(), second: mutation.id.clone() });
             continue;
         }
         patched.push_str(&source[done..range.start]);
@@ -220,36 +218,22 @@ mod tests {
 
     #[test]
     fn a_text_that_is_gone_or_ambiguous_is_named_and_left_alone() {
-        let mutations = [
-            mutation("gone", "z();", "MUTATED"),
-            mutation("twice", "a();", "MUTATED"),
-        ];
+        let mutations = [mutation("gone", "z();", "MUTATED"), mutation("twice", "a();", "MUTATED")];
         let (patched, problems) = apply("a(); a();", &mutations);
         assert!(patched.ends_with("a(); a();"));
         let texts: Vec<String> = problems.iter().map(PatchError::to_string).collect();
-        assert!(
-            texts[0].starts_with("gone: its text occurs 0 times"),
-            "{texts:?}"
-        );
-        assert!(
-            texts[1].starts_with("twice: its text occurs 2 times"),
-            "{texts:?}"
-        );
+        assert!(texts[0].starts_with("gone: its text occurs 0 times"), "{texts:?}");
+        assert!(texts[1].starts_with("twice: its text occurs 2 times"), "{texts:?}");
     }
 
     #[test]
     fn two_mutations_of_one_text_are_reported() {
-        let mutations = [
-            mutation("one", "a(); b();", "MUTATED"),
-            mutation("two", "b();", "MUTATED"),
-        ];
+        let mutations =
+            [mutation("one", "a(); b();", "MUTATED"), mutation("two", "b();", "MUTATED")];
         let (_, problems) = apply("a(); b();", &mutations);
         assert_eq!(
             problems,
-            [PatchError::Overlap {
-                first: "one".to_owned(),
-                second: "two".to_owned()
-            }]
+            [PatchError::Overlap { first: "one".to_owned(), second: "two".to_owned() }]
         );
     }
 
@@ -258,19 +242,13 @@ mod tests {
         let table = "[[mutation]]\nid = 'x'\nremoves = ''\nwhy = ''\nfound_by = 'crash'\n\
                      settings = []\nwith = 'y'\nfind = 'a'\nreplace = 'MUTATED'\n";
         let error = parse(table).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "x: there is no mutation y to select with it"
-        );
+        assert_eq!(error.to_string(), "x: there is no mutation y to select with it");
     }
 
     #[test]
     fn a_mutation_that_cannot_be_switched_off_is_refused() {
         let table = "[[mutation]]\nid = 'x'\nremoves = ''\nwhy = ''\nfound_by = 'crash'\n\
                      settings = []\nfind = 'a'\nreplace = 'b'\n";
-        assert_eq!(
-            parse(table).unwrap_err(),
-            PatchError::Unconditional("x".to_owned())
-        );
+        assert_eq!(parse(table).unwrap_err(), PatchError::Unconditional("x".to_owned()));
     }
 }

@@ -27,10 +27,7 @@ pub fn compare(
     }
     let models = COMPARED.map(|model| model.name()).join(" | ");
     println!("| file system | settings | power cuts | loses | {models} | writes, flushes |");
-    println!(
-        "| --- | --- | ---: | --- |{} --- |",
-        " --- |".repeat(COMPARED.len())
-    );
+    println!("| --- | --- | ---: | --- |{} --- |", " --- |".repeat(COMPARED.len()));
     let (mut is_covered, mut missing) = (true, 0);
     for name in all {
         let settings = settings(name).ok_or_else(|| format!("no settings {name}"))?;
@@ -61,13 +58,7 @@ pub fn compare(
 }
 
 fn row<'l>(system: &FileSystem, name: &str, left: &Left, models: impl Iterator<Item = &'l Losses>) {
-    let Left {
-        counts,
-        unmountable,
-        witness,
-        writes,
-        flushes,
-    } = left;
+    let Left { counts, unmountable, witness, writes, flushes } = left;
     let found = counts.loss();
     let more = match unmountable {
         0 => String::new(),

@@ -21,11 +21,7 @@ pub fn noticed_by(
 ) -> Result<Option<Explored>, AccidentError> {
     let mut stage = Stage::new(library, folder)?;
     for (scenario, journal_mode) in all() {
-        if !mutation
-            .settings
-            .iter()
-            .any(|setting| setting == journal_mode)
-        {
+        if !mutation.settings.iter().any(|setting| setting == journal_mode) {
             continue;
         }
         let explored = explore(&mut stage, scenario, journal_mode, extent, stop)?;

@@ -64,10 +64,8 @@ pub fn look_for_alarms(
         let matrix = measure(&plan, &Progress::default())?;
         seen.images += matrix.images;
         seen.rounds += 1;
-        let alarms = matrix
-            .cells
-            .into_iter()
-            .filter(|cell| cell.safety.worst() != Some(Loss::Nothing));
+        let alarms =
+            matrix.cells.into_iter().filter(|cell| cell.safety.worst() != Some(Loss::Nothing));
         seen.alarms.extend(alarms);
     }
     Ok(seen)

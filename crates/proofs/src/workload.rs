@@ -112,13 +112,7 @@ fn reuse() -> Script {
 
 /// Overwrites bytes of a long value through a handle.
 fn blob(row: i64, offset: usize, byte: u8) -> Act {
-    Act::Blob {
-        table: "b",
-        column: "v",
-        row,
-        offset,
-        bytes: vec![byte; 300],
-    }
+    Act::Blob { table: "b", column: "v", row, offset, bytes: vec![byte; 300] }
 }
 
 /// A workload of a file that grows, is rebuilt and shrinks over the same pages, of copies by VACUUM INTO between its transactions, and of
@@ -156,16 +150,11 @@ fn sizes() -> Script {
 /// pages several times with a cache of far fewer, so that what was spilled into the log is overwritten
 /// there; and a log that starts over on top of shorter transactions.
 fn passes() -> Script {
-    let sql = |sql: &str| Act::Sql {
-        sql: sql.to_owned(),
-        line: 0,
-    };
+    let sql = |sql: &str| Act::Sql { sql: sql.to_owned(), line: 0 };
     let mut acts = vec![
         sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"),
-        sql(
-            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120)
-             INSERT INTO t SELECT i, printf('%0300d', i) FROM n",
-        ),
+        sql("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+             INSERT INTO t SELECT i, printf('%0300d', i) FROM n"),
         sql("PRAGMA cache_size = 2"),
     ];
     for pass in 1..4 {
@@ -178,9 +167,7 @@ fn passes() -> Script {
     // A log of short transactions, and one of a long transaction that starts over on top of it.
     acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
     for (number, id) in [5, 60, 5, 110].iter().enumerate() {
-        acts.push(sql(&format!(
-            "UPDATE t SET v = 'short {number}' WHERE id = {id}"
-        )));
+        acts.push(sql(&format!("UPDATE t SET v = 'short {number}' WHERE id = {id}")));
     }
     acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
     acts.push(sql("PRAGMA cache_size = 100"));
@@ -193,15 +180,11 @@ fn passes() -> Script {
 fn turns() -> Script {
     let mut acts = Vec::new();
     let mut sql = |sql: String| acts.push(Act::Sql { sql, line: 0 });
-    sql(
-        "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT"
-            .to_owned(),
-    );
-    sql(
-        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)
+    sql("BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT"
+        .to_owned());
+    sql("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)
          INSERT INTO t SELECT i, printf('%0250d', i) FROM n"
-            .to_owned(),
-    );
+        .to_owned());
     sql("PRAGMA cache_size = 2".to_owned());
     for turn in 1..5 {
         sql("BEGIN; UPDATE t SET v = v || 'never'; INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK".to_owned());
@@ -210,19 +193,11 @@ fn turns() -> Script {
             "BEGIN; UPDATE t SET v = v || 'a{turn}' WHERE id % 5 = 0; SAVEPOINT s; UPDATE t SET v = v || 'back'; \
              INSERT INTO t SELECT id + 500, v FROM t; ROLLBACK TO s; UPDATE t SET v = v || 'kept{turn}' WHERE id % 7 = 0; COMMIT"
         ));
-        sql(format!(
-            "DELETE FROM t WHERE id BETWEEN {0} AND {0} + 9",
-            10 * turn + 30
-        ));
-        sql(format!(
-            "INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000 + {turn})))"
-        ));
+        sql(format!("DELETE FROM t WHERE id BETWEEN {0} AND {0} + 9", 10 * turn + 30));
+        sql(format!("INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000 + {turn})))"));
     }
     acts.push(Act::Reopen);
-    acts.push(Act::Sql {
-        sql: "UPDATE t SET v = v || 'end'".to_owned(),
-        line: 0,
-    });
+    acts.push(Act::Sql { sql: "UPDATE t SET v = v || 'end'".to_owned(), line: 0 });
     Script { path: None, acts }
 }
 
@@ -245,11 +220,7 @@ mod tests {
                 seed: Seed(3),
                 script: workload.script(),
                 threads: 2,
-                ..Plan::new(
-                    safe.into_iter().filter_map(settings).collect(),
-                    MODELS.to_vec(),
-                    150,
-                )
+                ..Plan::new(safe.into_iter().filter_map(settings).collect(), MODELS.to_vec(), 150)
             };
             for cell in measure(&plan, &Progress::default()).unwrap().cells {
                 let losses = cell.safety.whole();

@@ -17,23 +17,12 @@ fn every_mutation_has_its_place_in_this_version_of_sqlite() {
 #[test]
 fn the_table_names_each_mutation_once_and_says_what_has_to_notice_it() {
     let mutations = mutations();
-    let names: HashSet<&str> = mutations
-        .iter()
-        .map(|mutation| mutation.id.as_str())
-        .collect();
+    let names: HashSet<&str> = mutations.iter().map(|mutation| mutation.id.as_str()).collect();
     assert_eq!(names.len(), mutations.len());
     for mutation in &mutations {
         assert!(!mutation.settings.is_empty(), "{}", mutation.id);
-        assert!(
-            !mutation.removes.is_empty() && !mutation.why.is_empty(),
-            "{}",
-            mutation.id
-        );
-        assert!(
-            mutation.equivalent.is_none() || mutation.beyond.is_none(),
-            "{}",
-            mutation.id
-        );
+        assert!(!mutation.removes.is_empty() && !mutation.why.is_empty(), "{}", mutation.id);
+        assert!(mutation.equivalent.is_none() || mutation.beyond.is_none(), "{}", mutation.id);
     }
     let to_be_found = mutations
         .iter()
@@ -48,13 +37,8 @@ fn syncs(engine: engine::Library) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let counting = engine::vfs::CountingVfs::register(&engine).unwrap();
     let database = folder.path().join("db");
-    let connection = Connection::open(
-        &engine,
-        &database,
-        OpenFlags::default(),
-        Some(counting.name()),
-    )
-    .unwrap();
+    let connection =
+        Connection::open(&engine, &database, OpenFlags::default(), Some(counting.name())).unwrap();
     connection
         .execute("PRAGMA synchronous = full; CREATE TABLE t(x); INSERT INTO t VALUES (1)")
         .unwrap();

@@ -12,11 +12,7 @@ use std::sync::atomic::AtomicBool;
 /// In memory where the system has a place for that.
 fn folder() -> tempfile::TempDir {
     let memory = PathBuf::from("/dev/shm");
-    let parent = if memory.is_dir() {
-        memory
-    } else {
-        std::env::temp_dir()
-    };
+    let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
     tempfile::tempdir_in(parent).unwrap()
 }
 
@@ -49,23 +45,10 @@ fn crashes_notice_a_missing_sync_a_missing_directory_sync_and_a_missing_check() 
 #[test]
 fn schedules_notice_missing_locks_and_missing_second_looks() {
     let (mutants, folder) = (Mutants::new().unwrap(), folder());
-    let extent = Extent {
-        all_up_to: 600,
-        sample: 600,
-        seed: 1,
-        threads: 1,
-    };
+    let extent = Extent { all_up_to: 600, sample: 600, seed: 1, threads: 1 };
     let go_on = AtomicBool::new(false);
-    for id in [
-        "wal-write-lock",
-        "exclusive-lock-waits-for-readers",
-        "checkpoint-log-restarted",
-    ] {
-        let mutation = mutants
-            .mutations()
-            .iter()
-            .find(|mutation| mutation.id == id)
-            .unwrap();
+    for id in ["wal-write-lock", "exclusive-lock-waits-for-readers", "checkpoint-log-restarted"] {
+        let mutation = mutants.mutations().iter().find(|mutation| mutation.id == id).unwrap();
         assert_eq!(mutation.found_by, Instrument::Schedule);
         let mutant: Arc<Library> = Arc::new(mutants.load(Some(id), folder.path()).unwrap());
         let explored = noticed_by(mutation, &mutant, folder.path(), extent, &go_on).unwrap();
@@ -80,14 +63,7 @@ fn settings_that_lose_nothing_raise_no_alarm() {
     let alarms: Vec<String> = seen
         .alarms
         .iter()
-        .map(|cell| {
-            format!(
-                "{} under {}: {}",
-                cell.variant,
-                cell.model,
-                cell.safety.whole()
-            )
-        })
+        .map(|cell| format!("{} under {}: {}", cell.variant, cell.model, cell.safety.whole()))
         .collect();
     assert!(alarms.is_empty(), "{}", alarms.join("\n"));
 }

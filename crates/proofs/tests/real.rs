@@ -10,8 +10,7 @@ use pragmark_proofs::settings;
 fn left(name: &str, cuts: usize) -> Option<Left> {
     let settings = settings(name).unwrap();
     let left = cut_power(&FILE_SYSTEMS[0], &settings, cuts, Seed(1));
-    left.inspect_err(|why| testing::skip(format!("power cuts of a real file system: {why}")))
-        .ok()
+    left.inspect_err(|why| testing::skip(format!("power cuts of a real file system: {why}"))).ok()
 }
 
 #[test]

@@ -149,10 +149,7 @@ fn failure(error: &LoadError) -> PyErr {
             return PyTypeError::new_err(format!("{error}; convert the column before loading"));
         }
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => KNOWN,
-        LoadError::Row {
-            fault: Fault::Refused(reason),
-            ..
-        } if reason.contains("UNIQUE") => KNOWN,
+        LoadError::Row { fault: Fault::Refused(reason), .. } if reason.contains("UNIQUE") => KNOWN,
         _ => "",
     };
     Error::new_err(format!("{error}{hint}"))

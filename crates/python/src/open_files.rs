@@ -63,8 +63,7 @@ fn identity(path: &Path) -> Option<FileId> {
 /// knows.
 fn open_here(wanted: FileId) -> Option<String> {
     let descriptors = std::fs::read_dir("/proc/self/fd").ok()?;
-    let same = descriptors
-        .flatten()
-        .find(|descriptor| identity(&descriptor.path()) == Some(wanted))?;
+    let same =
+        descriptors.flatten().find(|descriptor| identity(&descriptor.path()) == Some(wanted))?;
     Some(format!("descriptor {}", same.file_name().to_string_lossy()))
 }

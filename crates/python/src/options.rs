@@ -40,10 +40,7 @@ fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T
     let found = known.iter().find(|(name, _)| *name == value);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<String> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
-        PyValueError::new_err(format!(
-            "{option} is '{value}', but must be {}",
-            names.join(" or ")
-        ))
+        PyValueError::new_err(format!("{option} is '{value}', but must be {}", names.join(" or ")))
     })
 }
 
@@ -61,11 +58,8 @@ impl Options {
     /// The load of a table that they ask for.
     pub(crate) fn request(&self, path: &Path, table: &str) -> PyResult<Request> {
         let mut request = Request::new(path, self.table(table));
-        let modes = [
-            ("create", Mode::Create),
-            ("append", Mode::Append),
-            ("replace", Mode::Replace),
-        ];
+        let modes =
+            [("create", Mode::Create), ("append", Mode::Append), ("replace", Mode::Replace)];
         request.mode = one_of("mode", &self.mode, &modes)?;
         let strategies = [
             ("auto", StrategyChoice::Auto),
@@ -97,27 +91,19 @@ impl Options {
     }
 
     fn table(&self, name: &str) -> Table {
-        let index = |unique| {
-            move |columns: &Vec<String>| Index {
-                columns: columns.clone(),
-                unique,
-            }
-        };
+        let index =
+            |unique| move |columns: &Vec<String>| Index { columns: columns.clone(), unique };
         let indexes = self.indexes.iter().map(index(false));
         let types = self.types.iter();
         Table {
-            types: types
-                .map(|(name, declared)| Column::new(name, declared))
-                .collect(),
+            types: types.map(|(name, declared)| Column::new(name, declared)).collect(),
             not_null: self.not_null.clone(),
             primary_key: self.primary_key.clone(),
             strict: self.strict,
             without_rowid: self.without_rowid,
             indexes: indexes.chain(self.unique.iter().map(index(true))).collect(),
-            full_text: (!self.fts.is_empty()).then(|| FullText {
-                columns: self.fts.clone(),
-                name: None,
-            }),
+            full_text: (!self.fts.is_empty())
+                .then(|| FullText { columns: self.fts.clone(), name: None }),
             ..Table::new(name)
         }
     }

@@ -13,11 +13,7 @@ fn installed() -> tempfile::TempDir {
     for name in ["__init__.py", "_pragmark.pyi", "py.typed"] {
         std::fs::copy(sources.join(name), package.join(name)).unwrap();
     }
-    std::fs::copy(
-        testing::shared_library("_pragmark"),
-        package.join("_pragmark.abi3.so"),
-    )
-    .unwrap();
+    std::fs::copy(testing::shared_library("_pragmark"), package.join("_pragmark.abi3.so")).unwrap();
     folder
 }
 
@@ -37,10 +33,7 @@ fn test_class(library: &str, class: &str) {
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_it {
-        testing::skip(format!(
-            "{} has no {library} (pip install {library})",
-            python()
-        ));
+        testing::skip(format!("{} has no {library} (pip install {library})", python()));
         return;
     }
     let folder = installed();

@@ -119,19 +119,14 @@ impl Folder {
         let made = folder.fill(options);
         made.map_err(|source| {
             folder.remove();
-            FolderError::Write {
-                path: folder.path.clone(),
-                source,
-            }
+            FolderError::Write { path: folder.path.clone(), source }
         })?;
         Ok(folder)
     }
 
     /// A folder that an earlier process has made.
     pub fn existing(path: &Path) -> Folder {
-        Folder {
-            path: path.to_owned(),
-        }
+        Folder { path: path.to_owned() }
     }
 
     fn fill(&self, options: &Options) -> io::Result<()> {
@@ -140,10 +135,7 @@ impl Folder {
             _ => OBJECT,
         };
         fs::write(self.object(), object)?;
-        let mut raw = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(self.raw())?;
+        let mut raw = OpenOptions::new().write(true).create_new(true).open(self.raw())?;
         raw.write_all(&header(options)?)
     }
 
@@ -183,11 +175,8 @@ impl Folder {
     /// # Errors
     /// When the folder cannot be written.
     pub fn hold(&self) -> io::Result<Option<Held>> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(self.mark())?;
+        let mut file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(self.mark())?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -235,9 +224,7 @@ impl Folder {
 }
 
 fn has_separator(path: &OsStr) -> bool {
-    path.as_encoded_bytes()
-        .iter()
-        .any(|byte| b": \t\n".contains(byte))
+    path.as_encoded_bytes().iter().any(|byte| b": \t\n".contains(byte))
 }
 
 /// Nanoseconds of the clock by which processes record.
@@ -250,9 +237,8 @@ fn monotonic() -> u64 {
 fn header(options: &Options) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; layout::CHUNK];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-    let wall = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as u64);
+    let wall =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let mut key = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut key)?;
     put(0, layout::MAGIC);

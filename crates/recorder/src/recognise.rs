@@ -41,12 +41,7 @@ fn has_loader(elf: &[u8]) -> bool {
     const PT_INTERP: u64 = 3;
     let number = |at: usize, size: usize| -> Option<u64> {
         let bytes = elf.get(at..at.checked_add(size)?)?;
-        Some(
-            bytes
-                .iter()
-                .rev()
-                .fold(0, |number, byte| number << 8 | u64::from(*byte)),
-        )
+        Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     };
     let header = |index: u64| -> Option<u64> {
         let at = number(32, 8)?.checked_add(index * number(54, 2)?)?;

@@ -45,10 +45,7 @@ fn read(bytes: &[u8]) -> Result<(usize, u64), ReadError> {
 #[test]
 fn other_files_versions_and_architectures_are_refused() {
     assert!(matches!(read(b"short"), Err(ReadError::NotARecording(_))));
-    assert!(matches!(
-        read(&[7; CHUNK]),
-        Err(ReadError::NotARecording(_))
-    ));
+    assert!(matches!(read(&[7; CHUNK]), Err(ReadError::NotARecording(_))));
     let mut other = empty();
     other[16] += 1;
     assert!(matches!(read(&other), Err(ReadError::Version { .. })));

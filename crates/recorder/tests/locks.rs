@@ -28,12 +28,8 @@ fn compile(desk: &Desk, output: &str, source: &str, options: &[&str]) -> bool {
 fn constructors_that_load_modules_open_connections_and_fork_do_not_stop_each_other() {
     let desk = Desk::new(&Options::default());
     let module = ["-shared", "-fPIC", "-ldl"];
-    let compiled = compile(
-        &desk,
-        "loads",
-        include_str!("loads.c"),
-        &["-pthread", "-ldl"],
-    ) && compile(&desk, "first.so", include_str!("module.c"), &module)
+    let compiled = compile(&desk, "loads", include_str!("loads.c"), &["-pthread", "-ldl"])
+        && compile(&desk, "first.so", include_str!("module.c"), &module)
         && compile(&desk, "plain.so", "int nothing;\n", &module);
     if !compiled {
         return;
@@ -60,21 +56,14 @@ fn a_snapshot_is_taken_over_from_a_process_that_was_killed_before_it_said_who_it
         return;
     }
     let made = Command::new("python3")
-        .args([
-            "-c",
-            "import sqlite3\nsqlite3.connect('a.db').execute('CREATE TABLE t(a)')",
-        ])
+        .args(["-c", "import sqlite3\nsqlite3.connect('a.db').execute('CREATE TABLE t(a)')"])
         .current_dir(desk.temp.path())
         .status();
     assert!(made.unwrap().success());
     assert_eq!(desk.python(OPENS).unwrap().snapshots, [(1, 1)]);
 
     // As the process would have left it: the lowest bits of an entry say 1 while its snapshot is taken.
-    let raw = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(desk.folder.raw())
-        .unwrap();
+    let raw = std::fs::OpenOptions::new().read(true).write(true).open(desk.folder.raw()).unwrap();
     for number in 0..4_096 {
         let (mut entry, at) = ([0; 8], SNAPSHOTS + 8 * number);
         raw.read_exact_at(&mut entry, at).unwrap();

@@ -88,9 +88,8 @@ fn each_new_database_has_its_snapshot_though_files_follow_one_another() {
     let Some(it) = desk.python(FOLLOWING) else {
         return;
     };
-    let files: Vec<String> = (0..8)
-        .map(|n| desk.database(&format!("{n}.db")).display().to_string())
-        .collect();
+    let files: Vec<String> =
+        (0..8).map(|n| desk.database(&format!("{n}.db")).display().to_string()).collect();
     assert_eq!(it.snapshot_files, files);
     assert_eq!(it.snapshots, [(2, 0); 8]);
 }
@@ -109,9 +108,7 @@ fn started(desk: &Desk, script: &str, is_recorded: bool) -> Child {
 /// Whether a process is taking a snapshot now, by the table in the header.
 fn is_taking(desk: &Desk) -> bool {
     let raw = std::fs::read(desk.folder.raw()).unwrap();
-    raw[4096..36_864]
-        .chunks_exact(8)
-        .any(|entry| entry[0] & 3 == 1)
+    raw[4096..36_864].chunks_exact(8).any(|entry| entry[0] & 3 == 1)
 }
 
 #[test]
@@ -133,10 +130,7 @@ fn a_snapshot_whose_process_was_killed_is_taken_by_the_next() {
     let mut killed = started(&desk, script, true);
     let begin = Instant::now();
     while !is_taking(&desk) {
-        assert!(
-            begin.elapsed() < Duration::from_secs(30),
-            "no snapshot began"
-        );
+        assert!(begin.elapsed() < Duration::from_secs(30), "no snapshot began");
         std::thread::sleep(Duration::from_millis(5));
     }
     killed.kill().unwrap();

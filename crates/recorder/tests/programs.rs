@@ -26,11 +26,7 @@ fn python_with_exact_values() {
     let Some(it) = desk.python(WRITES) else {
         return;
     };
-    assert_eq!(
-        it.libraries,
-        [(true, true, true)],
-        "values, results, chains"
-    );
+    assert_eq!(it.libraries, [(true, true, true)], "values, results, chains");
     assert_eq!(
         it.values_of("INSERT INTO t VALUES (?, ?)"),
         [
@@ -44,10 +40,7 @@ fn python_with_exact_values() {
     assert_eq!(it.tickets, [1, 2], "the table and the rows");
     assert_eq!(it.files, [desk.database("a.db").display().to_string()]);
     assert_eq!(it.snapshots, [(2, 0)], "the database was new");
-    assert!(
-        it.settings
-            .contains(&("journal_mode".into(), "delete".into()))
-    );
+    assert!(it.settings.contains(&("journal_mode".into(), "delete".into())));
     assert_eq!((it.processes, it.exits, it.unreadable), (1, 1, 0));
 }
 
@@ -55,10 +48,7 @@ fn python_with_exact_values() {
 fn the_snapshot_is_the_database_before_the_first_statement() {
     let desk = Desk::new(&Options::default());
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE before(a)')\nc.close()\n";
-    let made = Command::new("python3")
-        .args(["-c", script])
-        .current_dir(desk.temp.path())
-        .status();
+    let made = Command::new("python3").args(["-c", script]).current_dir(desk.temp.path()).status();
     if !made.is_ok_and(|status| status.success()) {
         return testing::skip("there is no Python with sqlite3 here");
     }
@@ -67,10 +57,7 @@ fn the_snapshot_is_the_database_before_the_first_statement() {
     let it = desk.python(script).unwrap();
     assert_eq!(it.snapshots, [(1, 1)], "one snapshot for two connections");
     let copy = std::fs::read(desk.folder.snapshot(1)).unwrap();
-    let has = |word: &str| {
-        copy.windows(word.len())
-            .any(|window| window == word.as_bytes())
-    };
+    let has = |word: &str| copy.windows(word.len()).any(|window| window == word.as_bytes());
     assert!(has("CREATE TABLE before") && !has("CREATE TABLE after"));
 }
 
@@ -100,11 +87,7 @@ for pid in children: os.waitpid(pid, 0)
         return;
     };
     assert_eq!(it.values_of("INSERT INTO t VALUES (?)").len(), 300);
-    assert_eq!(
-        (it.processes, it.exits),
-        (4, 1),
-        "three of four were killed"
-    );
+    assert_eq!((it.processes, it.exits), (4, 1), "three of four were killed");
     let mut tickets = it.tickets.clone();
     tickets.sort_unstable();
     assert_eq!(tickets, (1..=301).collect::<Vec<u64>>());
@@ -132,24 +115,15 @@ fn a_callback_that_the_program_sets_later_runs_and_is_chained() {
     assert!(status.is_none_or(|status| status.success()));
     let it = desk.recorded();
     // The recorder regains its place at the next commit.
-    assert!(
-        it.statements
-            .iter()
-            .any(|statement| statement.sql == "INSERT INTO t VALUES (3)")
-    );
+    assert!(it.statements.iter().any(|statement| statement.sql == "INSERT INTO t VALUES (3)"));
 }
 
 #[test]
 fn the_shell_by_each_door_that_needs_no_help() {
     for door in [Door::Any, Door::Table, Door::Symbol, Door::Interpose] {
-        let desk = Desk::new(&Options {
-            door,
-            ..Options::default()
-        });
-        let Some(_) = desk.run(
-            "sqlite3",
-            &["b.db", "CREATE TABLE t(a); SELECT count(*) FROM t"],
-        ) else {
+        let desk = Desk::new(&Options { door, ..Options::default() });
+        let Some(_) = desk.run("sqlite3", &["b.db", "CREATE TABLE t(a); SELECT count(*) FROM t"])
+        else {
             return;
         };
         let it = desk.recorded();
@@ -179,10 +153,7 @@ fn the_shell_can_still_configure_its_library() {
 
 #[test]
 fn python_through_functions_in_place_of_those_of_its_library() {
-    let desk = Desk::new(&Options {
-        door: Door::Interpose,
-        ..Options::default()
-    });
+    let desk = Desk::new(&Options { door: Door::Interpose, ..Options::default() });
     let Some(it) = desk.python(WRITES) else {
         return;
     };
@@ -264,19 +235,13 @@ fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
     let Some(python) = testing::python_with_extensions() else {
         return testing::skip("no Python here can load extensions");
     };
-    let desk = Desk::new(&Options {
-        door: Door::Extension,
-        ..Options::default()
-    });
+    let desk = Desk::new(&Options { door: Door::Extension, ..Options::default() });
     let script = format!(
         "import sqlite3\nc = sqlite3.connect('a.db')\nc.enable_load_extension(True)\n\
          c.load_extension({:?})\nc.execute('SELECT 1')\nsqlite3.connect('b.db').execute('SELECT 2')\n",
         desk.folder.object()
     );
-    let output = Command::new(python)
-        .args(["-c", &script])
-        .current_dir(desk.temp.path())
-        .output();
+    let output = Command::new(python).args(["-c", &script]).current_dir(desk.temp.path()).output();
     let output = output.expect("it was started before");
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
@@ -339,9 +304,6 @@ fn a_connection_that_cannot_be_closed_keeps_its_authorizer() {
     let Some(it) = desk.python(STAYS) else {
         return;
     };
-    assert_eq!(
-        it.values_of("SELECT ? AS refused, ? AS denied"),
-        ["Integer(5), Integer(23)"]
-    );
+    assert_eq!(it.values_of("SELECT ? AS refused, ? AS denied"), ["Integer(5), Integer(23)"]);
     assert!(!it.settings.is_empty());
 }

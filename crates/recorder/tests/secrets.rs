@@ -7,10 +7,7 @@ use recorded::desk::Desk;
 
 #[test]
 fn redacted_values_keep_their_length_equality_and_order() {
-    let desk = Desk::new(&Options {
-        redact: true,
-        ..Options::default()
-    });
+    let desk = Desk::new(&Options { redact: true, ..Options::default() });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
                   for x in ('secret', 'secret', 'public', 'secure'): c.execute('SELECT ?', (x,))\n\
                   c.execute(\"SELECT 'literal', x'00', 42 -- comment\")\n";
@@ -21,10 +18,7 @@ fn redacted_values_keep_their_length_equality_and_order() {
     assert_eq!(values[0], values[1]);
     assert_ne!(values[0], values[2]);
     let order = |value: &str| -> Vec<u8> {
-        assert!(
-            value.starts_with("HashedText(") && value.contains("length: 6"),
-            "{value}"
-        );
+        assert!(value.starts_with("HashedText(") && value.contains("length: 6"), "{value}");
         let number = value.split("order: ").nth(1).unwrap();
         let bytes = number.split(['[', ']']).nth(1).unwrap().split(", ");
         bytes.map(|it| it.parse().unwrap()).collect()
@@ -87,10 +81,7 @@ fn keys_are_left_out_however_they_are_written() {
 
 #[test]
 fn texts_in_double_quotes_are_hashed_unless_they_are_a_word() {
-    let desk = Desk::new(&Options {
-        redact: true,
-        ..Options::default()
-    });
+    let desk = Desk::new(&Options { redact: true, ..Options::default() });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
                   c.execute('SELECT \"me@example.com\" AS \"name\"')\n";
     let Some(it) = desk.python(script) else {
@@ -103,10 +94,7 @@ fn texts_in_double_quotes_are_hashed_unless_they_are_a_word() {
 
 #[test]
 fn texts_behind_a_name_in_brackets_are_hashed() {
-    let desk = Desk::new(&Options {
-        redact: true,
-        ..Options::default()
-    });
+    let desk = Desk::new(&Options { redact: true, ..Options::default() });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute(\"CREATE TABLE t([it's])\")\n\
                   c.execute(\"SELECT [it's], 'secret' FROM t\")\n";
     let Some(it) = desk.python(script) else {

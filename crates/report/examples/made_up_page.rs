@@ -5,9 +5,7 @@
 mod made_up;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args_os()
-        .nth(1)
-        .ok_or("usage: made_up_page PATH")?;
+    let path = std::env::args_os().nth(1).ok_or("usage: made_up_page PATH")?;
     std::fs::write(&path, pragmark_report::html(made_up::analysis())?)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(())

@@ -27,9 +27,7 @@ const CASES: [(&str, &str); 3] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::args_os()
-        .nth(1)
-        .ok_or("usage: settings_forms DIR")?;
+    let folder = std::env::args_os().nth(1).ok_or("usage: settings_forms DIR")?;
     let folder = PathBuf::from(folder);
     for (name, settings) in CASES {
         let settings: Settings = serde_json::from_str(settings)?;
@@ -52,10 +50,7 @@ fn write(folder: &Path, settings: &Settings) -> Result<(), Box<dyn std::error::E
         .filter(|(name, _)| !["transaction", "open_mutex"].contains(&name.as_str()))
         .map(|(name, level)| (name.clone(), value(level)))
         .collect();
-    fs::write(
-        folder.join("expected.json"),
-        serde_json::to_string_pretty(&pragmas)?,
-    )?;
+    fs::write(folder.join("expected.json"), serde_json::to_string_pretty(&pragmas)?)?;
     Ok(())
 }
 

@@ -14,11 +14,7 @@ const TEXT: &str = include_str!("../templates/terms.txt");
 fn term(line: &'static str) -> Option<Term> {
     let (word, rest) = line.split_once(" | ")?;
     let (anchor, meaning) = rest.split_once(" | ")?;
-    Some(Term {
-        word,
-        anchor,
-        meaning,
-    })
+    Some(Term { word, anchor, meaning })
 }
 
 /// Text in which the first occurrence of every explained word is marked as such.
@@ -44,9 +40,7 @@ fn first_of(terms: &[&Term], text: &str) -> Option<(usize, usize)> {
     };
     let place = |term: &Term| {
         let mut places = text.match_indices(term.word);
-        places
-            .find(|(at, word)| is_whole(*at, word))
-            .map(|(at, _)| at)
+        places.find(|(at, word)| is_whole(*at, word)).map(|(at, _)| at)
     };
     let places = terms.iter().enumerate();
     let found = places.filter_map(|(index, term)| Some((index, place(term)?)));

@@ -21,10 +21,7 @@ const LONG_LIST: usize = 24;
 
 /// Where a query has its columns, if they are a long list.
 fn columns(text: &str) -> Option<std::ops::Range<usize>> {
-    let start = text
-        .get(..7)?
-        .eq_ignore_ascii_case("SELECT ")
-        .then_some(7)?;
+    let start = text.get(..7)?.eq_ignore_ascii_case("SELECT ").then_some(7)?;
     let (mut depth, mut quote) = (0, None);
     for (at, character) in text.char_indices().skip(start) {
         match (quote, character) {
@@ -43,8 +40,7 @@ fn columns(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 fn starts_with_from(text: &str) -> bool {
-    text.get(..5)
-        .is_some_and(|it| it.eq_ignore_ascii_case("FROM "))
+    text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("FROM "))
 }
 
 #[cfg(test)]
@@ -54,16 +50,10 @@ mod tests {
     #[test]
     fn a_long_list_of_columns_is_left_out_of_what_is_quoted() {
         let long = r#"SELECT "poll"."id", "poll"."a from b", max(x FROM y) FROM "poll" WHERE "poll"."id" = ?"#;
-        assert_eq!(
-            shortened(long, 70),
-            r#"SELECT … FROM "poll" WHERE "poll"."id" = ?"#
-        );
+        assert_eq!(shortened(long, 70), r#"SELECT … FROM "poll" WHERE "poll"."id" = ?"#);
         assert_eq!(shortened(long, 20), r#"SELECT … FROM "poll"…"#);
         assert_eq!(shortened(long, 100), long);
-        assert_eq!(
-            shortened("SELECT a FROM t WHERE b = ?", 20),
-            "SELECT a FROM t WHER…"
-        );
+        assert_eq!(shortened("SELECT a FROM t WHERE b = ?", 20), "SELECT a FROM t WHER…");
         assert_eq!(shortened("SELECT é", 7), "SELECT…");
         assert_eq!(shortened("UPDATE t SET a = ?", 10), "UPDATE t S…");
     }

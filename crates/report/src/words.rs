@@ -35,20 +35,10 @@ pub(crate) fn verdict_mark(verdict: Verdict) -> (&'static str, Tone) {
 
 /// The verdicts that occur, with their number.
 pub(crate) fn verdict_counts(count: impl Fn(Verdict) -> usize) -> Vec<Count> {
-    let all = [
-        Verdict::Confirmed,
-        Verdict::Refuted,
-        Verdict::Inconclusive,
-        Verdict::NotApplicable,
-    ];
+    let all = [Verdict::Confirmed, Verdict::Refuted, Verdict::Inconclusive, Verdict::NotApplicable];
     let counted = all.map(|verdict| {
         let (sign, tone) = verdict_mark(verdict);
-        Count {
-            sign,
-            words: verdict.to_string(),
-            count: count(verdict),
-            tone,
-        }
+        Count { sign, words: verdict.to_string(), count: count(verdict), tone }
     });
     counted.into_iter().filter(|it| it.count > 0).collect()
 }
@@ -122,9 +112,7 @@ pub(crate) fn class_mark(class: Class) -> (String, Tone) {
 /// A tier without its counts.
 pub(crate) fn class_words(class: Class) -> String {
     match class {
-        Class {
-            uncrashed: true, ..
-        } => UNCRASHED.to_owned(),
+        Class { uncrashed: true, .. } => UNCRASHED.to_owned(),
         it if it == Class::default() => NOT_MEASURED.to_owned(),
         it => Accident::ALL
             .map(|accident| format!("{}: {}", accident.words(), loss_words(it.loss(accident))))

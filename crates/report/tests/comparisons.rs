@@ -14,10 +14,7 @@ use report::document::Document;
 use report::render;
 use serde::Serialize;
 
-const STYLE: report::Style = report::Style {
-    width: 100,
-    colour: false,
-};
+const STYLE: report::Style = report::Style { width: 100, colour: false };
 
 /// A side whose query searches or scans a table of 900 rows.
 fn side(name: &str, plan: &str, steps: f64) -> Side {
@@ -34,27 +31,16 @@ fn side(name: &str, plan: &str, steps: f64) -> Side {
             name: "find_user".to_owned(),
             sql: "SELECT * FROM users WHERE email = :email".to_owned(),
             plan: vec![plan.to_owned()],
-            answer: Some(Answer {
-                executions: 10,
-                rows: 10,
-                checksum: Some("a".to_owned()),
-            }),
+            answer: Some(Answer { executions: 10, rows: 10, checksum: Some("a".to_owned()) }),
         }],
         ..Measured::default()
     };
     let trial = Outcome::Measured(Box::new(measured));
-    Side {
-        name: name.to_owned(),
-        trials: vec![trial; 2],
-    }
+    Side { name: name.to_owned(), trials: vec![trial; 2] }
 }
 
 fn comparison() -> Comparison {
-    let base = side(
-        "base: main",
-        "SEARCH users USING INDEX email (email=?)",
-        12.0,
-    );
+    let base = side("base: main", "SEARCH users USING INDEX email (email=?)", 12.0);
     Comparison::of(&base, &side("new: feature", "SCAN users", 1_812.0))
 }
 
@@ -66,20 +52,13 @@ fn gate() -> Gate {
     .unwrap();
     let mut checks = counters(&guard, &comparison());
     let figures = |rate: f64, latency: f64| -> BTreeMap<String, f64> {
-        [
-            ("txns_per_s".to_owned(), rate),
-            ("p99_us".to_owned(), latency),
-        ]
-        .into()
+        [("txns_per_s".to_owned(), rate), ("p99_us".to_owned(), latency)].into()
     };
     for mut timed in Timed::of(&guard) {
         for block in 0..14 {
             let wobble = 1.0 + 0.01 * f64::from(block % 3);
             timed
-                .add(
-                    &figures(900.0 * wobble, 9_000.0),
-                    &figures(600.0, 11_000.0 * wobble),
-                )
+                .add(&figures(900.0 * wobble, 9_000.0), &figures(600.0, 11_000.0 * wobble))
                 .unwrap();
         }
         checks.push(timed.check());
@@ -158,21 +137,14 @@ fn runs_without_a_ratio_in_common_are_not_said_to_be_the_same() {
     }
     let document = report::runs(&[RunComparison::of(&base, &new)], &[], &[]);
     let text = render::markdown(&document);
-    assert!(
-        text.contains("has enough rounds in both runs to be compared"),
-        "{text}"
-    );
+    assert!(text.contains("has enough rounds in both runs to be compared"), "{text}");
     assert!(!text.contains("changed detectably"), "{text}");
 }
 
 /// Twelve runs; from the seventh on, all medians are half as large, on another machine.
 fn halved([base, new]: [RunDigest; 2]) -> History {
     let runs = (0..12).map(|number| {
-        let mut run = if number < 6 {
-            base.clone()
-        } else {
-            new.clone()
-        };
+        let mut run = if number < 6 { base.clone() } else { new.clone() };
         run.plan.id = format!("run-{number:02}");
         run.plan.created = format!("2099-01-{:02}T00:00:00Z", number + 1);
         for variant in run.experiments.iter_mut().flat_map(|it| &mut it.variants) {
@@ -193,14 +165,9 @@ fn changes_between_the_same_two_runs_are_one_item_for_each_experiment() {
     let text = render::terminal(&document, STYLE);
     let items = text.split("Changes of level are found").next().unwrap();
     let items = items.replace("\n  ", " ");
-    let items: Vec<&str> = items
-        .lines()
-        .filter(|line| line.starts_with(['▲', '▼']))
-        .collect();
+    let items: Vec<&str> = items.lines().filter(|line| line.starts_with(['▲', '▼'])).collect();
     let of = |experiment: &str| {
-        let of = items
-            .iter()
-            .filter(|item| item[4..].starts_with(experiment));
+        let of = items.iter().filter(|item| item[4..].starts_with(experiment));
         of.copied().collect::<Vec<_>>()
     };
     let [item] = of("journal-and-sync")[..] else {
@@ -208,10 +175,7 @@ fn changes_between_the_same_two_runs_are_one_item_for_each_experiment() {
     };
     let start = "of 20 variants, ×0.501 (journal_mode=delete synchronous=extra,";
     assert!(item.contains(start), "{item}");
-    assert!(
-        item.contains(" and 17 more), between run-05 and run-06"),
-        "{item}"
-    );
+    assert!(item.contains(" and 17 more), between run-05 and run-06"), "{item}");
 }
 
 #[test]

@@ -18,10 +18,7 @@ const HOSTS: usize = 1_000;
 const CLASSES: [&str; 3] = ["edge", "server, rotating", "server, solid-state"];
 
 fn interval(centre: f64) -> Interval {
-    Interval {
-        low: centre * 0.9,
-        high: centre * 1.1,
-    }
+    Interval { low: centre * 0.9, high: centre * 1.1 }
 }
 
 fn host(index: usize) -> FleetMachine {
@@ -30,11 +27,7 @@ fn host(index: usize) -> FleetMachine {
         agent: format!("host-{index:04}"),
         attributes: Attributes {
             class: CLASSES[class].to_owned(),
-            disk: if class == 1 {
-                Disk::Rotating
-            } else {
-                Disk::Solid
-            },
+            disk: if class == 1 { Disk::Rotating } else { Disk::Solid },
             fsync_ns: Some(100_000 * (1 + index as u64 % 7)),
             ..Attributes::default()
         },
@@ -45,12 +38,7 @@ fn host(index: usize) -> FleetMachine {
 fn variant(name: &str, centre: f64) -> FleetVariant {
     let ratio = |machine: usize| {
         let ratio = centre * (1.0 + (machine % 11) as f64 / 50.0);
-        MachineRatio {
-            machine,
-            ratio,
-            interval: interval(ratio),
-            blocks: 7,
-        }
+        MachineRatio { machine, ratio, interval: interval(ratio), blocks: 7 }
     };
     let summary = |disk, machines| DiskSummary {
         disk,
@@ -60,10 +48,7 @@ fn variant(name: &str, centre: f64) -> FleetVariant {
         prediction: Some(interval(centre)),
         inconsistency: 0.4,
     };
-    let of_class = GroupRatio {
-        ratio: centre,
-        interval: interval(centre),
-    };
+    let of_class = GroupRatio { ratio: centre, interval: interval(centre) };
     FleetVariant {
         name: name.to_owned(),
         machines: (0..HOSTS).map(ratio).collect(),
@@ -78,9 +63,8 @@ fn variant(name: &str, centre: f64) -> FleetVariant {
 fn analysis() -> FleetAnalysis {
     let verdicts = [Verdict::Confirmed, Verdict::Refuted, Verdict::Confirmed];
     let by_class = CLASSES.into_iter().zip(verdicts);
-    let by_class: BTreeMap<String, Vec<Verdict>> = by_class
-        .map(|(class, verdict)| (class.to_owned(), vec![verdict]))
-        .collect();
+    let by_class: BTreeMap<String, Vec<Verdict>> =
+        by_class.map(|(class, verdict)| (class.to_owned(), vec![verdict])).collect();
     FleetAnalysis {
         machines: (0..HOSTS).map(host).collect(),
         classes: CLASSES.map(str::to_owned).into(),
@@ -104,12 +88,8 @@ fn analysis() -> FleetAnalysis {
 
 #[test]
 fn the_page_of_a_thousand_machines_is_folded_and_names_each_of_them() {
-    let groups = (0..HOSTS).map(|it| {
-        (
-            format!("host-{it:04}"),
-            format!("groups/host-{it:04}/report.html"),
-        )
-    });
+    let groups =
+        (0..HOSTS).map(|it| (format!("host-{it:04}"), format!("groups/host-{it:04}/report.html")));
     let document = report::fleet(&analysis(), "20261123", &groups.collect::<Vec<_>>());
     let page = render::html(&document).unwrap();
     if let Some(path) = std::env::var_os("PRAGMARK_FLEET_PAGE") {
@@ -125,14 +105,7 @@ fn the_page_of_a_thousand_machines_is_folded_and_names_each_of_them() {
         assert!(page.contains(part), "{part}");
     }
     assert!(page.len() < 2 << 20, "{} bytes", page.len());
-    let style = report::Style {
-        width: 100,
-        colour: false,
-    };
+    let style = report::Style { width: 100, colour: false };
     let terminal = render::terminal(&document, style);
-    assert!(
-        terminal.lines().count() < 400,
-        "{}",
-        terminal.lines().count()
-    );
+    assert!(terminal.lines().count() < 400, "{}", terminal.lines().count());
 }

@@ -121,10 +121,7 @@ fn the_page_has_no_element_and_no_control_of_the_text() {
 #[test]
 fn cells_of_text_are_no_formulas_and_one_line_each() {
     let analysis = made_up::with_text_everywhere("");
-    let rows = claims_csv(&analysis, Columns::Wide)
-        .unwrap()
-        .lines()
-        .count();
+    let rows = claims_csv(&analysis, Columns::Wide).unwrap().lines().count();
     for csv in [
         claims_csv(self::analysis(), Columns::Wide).unwrap(),
         variants_csv(self::analysis(), Columns::Wide).unwrap(),
@@ -171,12 +168,7 @@ fn settings_to_paste_are_the_same_program_whatever_the_text_says() {
         };
         let text = printed(analysis(), binding);
         assert!(text.contains("import os"), "{text}");
-        assert_eq!(
-            program(&text),
-            program(&printed(&plain, binding)),
-            "{}",
-            binding.name()
-        );
+        assert_eq!(program(&text), program(&printed(&plain, binding)), "{}", binding.name());
         for comment in text.lines().filter(|line| line.starts_with(mark)) {
             assert_inactive(comment);
             let acted_on = ["\\", "<%", "coding:", "coding="];

@@ -10,29 +10,19 @@ use roxmltree::{Document, Node};
 /// A side of which one statement has a name that is hostile to XML.
 fn side(plan: &str, steps: f64) -> Side {
     let name = "<a b=\"1\">&\u{1b}]]>";
-    let metrics = [
-        ("vm_steps".to_owned(), steps),
-        (format!("vm_steps.{name}"), steps),
-    ];
+    let metrics = [("vm_steps".to_owned(), steps), (format!("vm_steps.{name}"), steps)];
     let measured = Measured {
         metrics: metrics.into(),
         statements: vec![StatementRecord {
             name: name.to_owned(),
             sql: "SELECT 1".to_owned(),
             plan: vec![plan.to_owned()],
-            answer: Some(Answer {
-                executions: 1,
-                rows: 1,
-                checksum: Some("a".to_owned()),
-            }),
+            answer: Some(Answer { executions: 1, rows: 1, checksum: Some("a".to_owned()) }),
         }],
         ..Measured::default()
     };
     let trial = Outcome::Measured(Box::new(measured));
-    Side {
-        name: "side".to_owned(),
-        trials: vec![trial; 2],
-    }
+    Side { name: "side".to_owned(), trials: vec![trial; 2] }
 }
 
 /// One check that failed, one that passed and one that is undecided, at least.
@@ -69,15 +59,7 @@ fn junit_xml_keeps_to_the_schema_and_counts_its_test_cases() {
     let [suite] = elements(root)[..] else {
         panic!("one suite");
     };
-    let optional = [
-        "skipped",
-        "group",
-        "time",
-        "timestamp",
-        "hostname",
-        "id",
-        "package",
-    ];
+    let optional = ["skipped", "group", "time", "timestamp", "hostname", "id", "package"];
     has(suite, &["name", "tests", "failures", "errors"], &optional);
     let mut counted = [0; 3];
     for case in elements(suite) {

@@ -16,12 +16,7 @@ fn page() -> String {
 /// Text as the templates escape it.
 fn escaped(text: &str) -> String {
     let mut safe = text.replace('&', "&#38;");
-    for (character, code) in [
-        ('<', "&#60;"),
-        ('>', "&#62;"),
-        ('"', "&#34;"),
-        ('\'', "&#39;"),
-    ] {
+    for (character, code) in [('<', "&#60;"), ('>', "&#62;"), ('"', "&#34;"), ('\'', "&#39;")] {
         safe = safe.replace(character, code);
     }
     safe
@@ -30,45 +25,23 @@ fn escaped(text: &str) -> String {
 #[test]
 fn the_made_up_run_has_every_verdict_and_every_outcome() {
     let analysis = made_up::analysis();
-    for verdict in [
-        Verdict::Confirmed,
-        Verdict::Refuted,
-        Verdict::Inconclusive,
-        Verdict::NotApplicable,
-    ] {
+    for verdict in
+        [Verdict::Confirmed, Verdict::Refuted, Verdict::Inconclusive, Verdict::NotApplicable]
+    {
         assert!(analysis.verdicts(verdict) > 0, "no claim is {verdict}");
     }
     let trials = analysis.trials;
     assert!(trials.measured > 0 && trials.skipped > 0 && trials.failed > 0 && trials.timed_out > 0);
-    assert!(
-        analysis
-            .experiments
-            .iter()
-            .any(|experiment| experiment.preliminary)
-    );
-    assert!(
-        analysis
-            .experiments
-            .iter()
-            .any(|experiment| experiment.aa_check_alarm())
-    );
-    assert!(
-        analysis
-            .experiments
-            .iter()
-            .any(|experiment| experiment.dropped_blocks > 0)
-    );
+    assert!(analysis.experiments.iter().any(|experiment| experiment.preliminary));
+    assert!(analysis.experiments.iter().any(|experiment| experiment.aa_check_alarm()));
+    assert!(analysis.experiments.iter().any(|experiment| experiment.dropped_blocks > 0));
 }
 
 #[test]
 fn every_variant_claim_and_problem_is_on_the_page() {
     let (analysis, page) = (made_up::analysis(), page());
     for experiment in &analysis.experiments {
-        assert!(
-            page.contains(&escaped(&experiment.question)),
-            "{}",
-            experiment.question
-        );
+        assert!(page.contains(&escaped(&experiment.question)), "{}", experiment.question);
         for variant in &experiment.variants {
             assert!(
                 page.contains(&format!("data-row=\"{}\"", escaped(&variant.label))),
@@ -80,11 +53,7 @@ fn every_variant_claim_and_problem_is_on_the_page() {
             }
         }
         for judged in &experiment.claims {
-            assert!(
-                page.contains(&escaped(&judged.claim.says)),
-                "{}",
-                judged.claim.says
-            );
+            assert!(page.contains(&escaped(&judged.claim.says)), "{}", judged.claim.says);
             if let Some(why) = &judged.why {
                 assert!(page.contains(&escaped(why)), "{why}");
             }
@@ -97,19 +66,14 @@ fn text_from_files_cannot_become_script() {
     let page = page();
     assert!(!page.contains(made_up::HOSTILE));
     assert!(page.contains(&escaped(made_up::HOSTILE)));
-    assert_eq!(
-        page.matches("<script").count(),
-        1,
-        "only the page's own script"
-    );
+    assert_eq!(page.matches("<script").count(), 1, "only the page's own script");
 }
 
 #[test]
 fn nothing_is_fetched() {
     let page = page();
-    for fetching in [
-        "http://", "https://", "<link", "<img", "<iframe", "@import", "url(", "fetch(",
-    ] {
+    for fetching in ["http://", "https://", "<link", "<img", "<iframe", "@import", "url(", "fetch("]
+    {
         assert!(!page.contains(fetching), "the page contains {fetching}");
     }
 }
@@ -117,18 +81,10 @@ fn nothing_is_fetched() {
 #[test]
 fn the_policy_allows_the_pages_own_style_and_script_and_nothing_else() {
     let page = page();
-    let (_, policy) = page
-        .split_once("Content-Security-Policy\" content=\"")
-        .unwrap();
+    let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
     let policy = policy.split_once('"').unwrap().0;
-    assert!(
-        policy.starts_with("default-src 'none'; style-src 'sha256-"),
-        "{policy}"
-    );
-    assert!(
-        !policy.contains("unsafe") && policy.contains("; script-src 'sha256-"),
-        "{policy}"
-    );
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe") && policy.contains("; script-src 'sha256-"), "{policy}");
     for forbidden in [" style=\"", " onclick=", "javascript:"] {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
@@ -139,18 +95,11 @@ fn a_finding_is_short_and_notes_stand_below_the_chart_once() {
     let page = page();
     let findings = page.split("<p class=\"what\">").skip(1).take(4);
     for finding in findings.map(|rest| rest.split_once("</p>").unwrap().0) {
-        let text: String = finding
-            .split('<')
-            .map(|part| part.split_once('>').map_or(part, |it| it.1))
-            .collect();
+        let text: String =
+            finding.split('<').map(|part| part.split_once('>').map_or(part, |it| it.1)).collect();
         assert!(text.chars().count() < 200, "{text}");
     }
-    assert_eq!(
-        section(&page, "checkpoint-size")
-            .matches("throughput drifted")
-            .count(),
-        1
-    );
+    assert_eq!(section(&page, "checkpoint-size").matches("throughput drifted").count(), 1);
 }
 
 #[test]
@@ -175,11 +124,7 @@ fn elements_are_closed_in_the_order_in_which_they_were_opened() {
     let mut open: Vec<&str> = Vec::new();
     for tag in body.split('<').skip(1) {
         let tag = &tag[..tag.find('>').expect("every tag ends")];
-        let name = tag
-            .trim_start_matches('/')
-            .split([' ', '/'])
-            .next()
-            .unwrap();
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
         match (tag.starts_with('/'), tag.ends_with('/')) {
             (true, _) => assert_eq!(open.pop(), Some(name), "</{name}> closes something else"),
             (false, false) => open.push(name),
@@ -278,12 +223,7 @@ fn sizes_have_a_line_chart_with_the_knees_that_were_planted() {
 fn an_absolute_claim_is_shown_in_the_unit_of_its_metric() {
     let page = page();
     let section = section(&page, "insert-growth");
-    for figure in [
-        "13.0 B/row",
-        "[13.0, 13.0] B/row",
-        "13.2 B/row",
-        "12.5 to 13.9 B/row",
-    ] {
+    for figure in ["13.0 B/row", "[13.0, 13.0] B/row", "13.2 B/row", "12.5 to 13.9 B/row"] {
         assert!(section.contains(figure), "{figure}");
     }
 }
@@ -293,15 +233,9 @@ fn contents_are_grouped_by_source_with_the_verdicts_of_each_question() {
     let page = page();
     let start = page.find("<nav class=\"toc").unwrap();
     let contents = &page[start..start + page[start..].find("</nav>").unwrap()];
-    let headings: Vec<&str> = contents
-        .split("<h3>")
-        .skip(1)
-        .map(|rest| &rest[..rest.find('<').unwrap()])
-        .collect();
-    assert_eq!(
-        headings,
-        ["Source 001", "Source 002", "Source 003", "Without a source"]
-    );
+    let headings: Vec<&str> =
+        contents.split("<h3>").skip(1).map(|rest| &rest[..rest.find('<').unwrap()]).collect();
+    assert_eq!(headings, ["Source 001", "Source 002", "Source 003", "Without a source"]);
     assert!(contents.contains("title=\"1 refuted\""));
 }
 
@@ -318,11 +252,7 @@ fn pragmas_that_differ_stand_apart_from_those_that_all_connections_share() {
 #[test]
 fn the_page_is_light_and_a_large_run_is_written_at_once() {
     let analysis = made_up::analysis();
-    assert!(
-        page().len() < 290_000,
-        "the page weighs {} bytes",
-        page().len()
-    );
+    assert!(page().len() < 290_000, "the page weighs {} bytes", page().len());
     let mut large = analysis.clone();
     for copy in 0..40 {
         for (experiment, planned) in analysis.experiments.iter().zip(&analysis.plan.experiments) {
@@ -337,9 +267,7 @@ fn the_page_is_light_and_a_large_run_is_written_at_once() {
 }
 
 fn attribute<'a>(page: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
-    page.split(start)
-        .skip(1)
-        .map(|rest| &rest[..rest.find('"').expect("every attribute ends")])
+    page.split(start).skip(1).map(|rest| &rest[..rest.find('"').expect("every attribute ends")])
 }
 
 #[test]
@@ -348,18 +276,8 @@ fn crossed_factors_have_effects_maps_and_shares_and_others_have_none() {
     let crossed = section(&page, "journal-and-sync");
     assert!(crossed.contains("<h3>What each setting does</h3>"));
     // Five journal modes and three levels of synchronous besides those of the baseline.
-    assert_eq!(
-        effects(&page, "journal-and-sync")
-            .matches("data-row=")
-            .count(),
-        8
-    );
-    assert_eq!(
-        crossed
-            .matches("divided by the product of both alone")
-            .count(),
-        1
-    );
+    assert_eq!(effects(&page, "journal-and-sync").matches("data-row=").count(), 8);
+    assert_eq!(crossed.matches("divided by the product of both alone").count(), 1);
     assert!(crossed.contains("<figure class=\"shares\">"));
     assert!(crossed.contains("<td class=\"heat-base\"><b>×1</b></td>"));
     assert!(!section(&page, "insert-index-timing").contains("What each setting does"));
@@ -370,10 +288,7 @@ fn a_level_of_a_condition_is_marked_as_no_choice() {
     let page = page();
     let growth = section(&page, "insert-growth");
     assert_eq!(growth.matches("a condition, no choice").count(), 5);
-    assert_eq!(
-        effects(&page, "insert-growth").matches("data-row=").count(),
-        7
-    );
+    assert_eq!(effects(&page, "insert-growth").matches("data-row=").count(), 7);
 }
 
 #[test]
@@ -385,10 +300,9 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
         let title = format!("<summary>{}</summary>", binding.title());
         assert!(journal.contains(&title), "{}", binding.title());
     }
-    for rung in [
-        "To lose no acknowledged transaction",
-        "If a power cut may take recent transactions",
-    ] {
+    for rung in
+        ["To lose no acknowledged transaction", "If a power cut may take recent transactions"]
+    {
         assert!(journal.contains(rung), "{rung}");
     }
     // What can corrupt is named, and never printed to be pasted.
@@ -445,10 +359,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         let mut tuned = made_up::tuned(MayLose::Recent);
         let gain = gain.map(|ratio| Gain {
             ratio,
-            interval: Interval {
-                low: 0.9 * ratio,
-                high: 1.1 * ratio,
-            },
+            interval: Interval { low: 0.9 * ratio, high: 1.1 * ratio },
             detectable: 0.1,
             rounds: 7,
         });
@@ -463,14 +374,8 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         rest.split("\n## ").next().unwrap().to_owned()
     };
     for (gain, words) in [
-        (
-            Some(3.0),
-            "To change in the application: 10 executions in one transaction (×3.0",
-        ),
-        (
-            Some(1.0),
-            "1 change of the application tried, none found to be better.",
-        ),
+        (Some(3.0), "To change in the application: 10 executions in one transaction (×3.0"),
+        (Some(1.0), "1 change of the application tried, none found to be better."),
         (None, "was not measured: no time was left"),
     ] {
         assert!(with(gain).contains(words), "{words}: {}", with(gain));

@@ -27,10 +27,7 @@ fn read(rows: &[TableRow]) -> Result<RunDigest, String> {
 
 #[test]
 fn the_tables_of_a_run_have_its_ratios_figures_and_circumstances() {
-    let (whole, read) = (
-        RunDigest::from(made_up::analysis().clone()),
-        read(&rows()).unwrap(),
-    );
+    let (whole, read) = (RunDigest::from(made_up::analysis().clone()), read(&rows()).unwrap());
     assert_eq!(read.plan.id, whole.plan.id);
     assert_eq!(read.facts(), whole.facts());
     for (base, new) in [(&whole, &read), (&read, &whole)] {
@@ -42,9 +39,7 @@ fn the_tables_of_a_run_have_its_ratios_figures_and_circumstances() {
         assert!(changes.len() > 10);
         let is_none = |verdict| verdict == RatioVerdict::NotDetectable;
         assert!(changes.iter().all(|it| is_none(it.verdict)));
-        let alone = Doubt::TablesAlone {
-            run: whole.plan.id.clone(),
-        };
+        let alone = Doubt::TablesAlone { run: whole.plan.id.clone() };
         assert!(comparison.doubts.contains(&alone));
         let text = report::render::markdown(&report::runs(&[comparison], &[], &[]));
         assert!(text.contains("from the tables of an export"), "{text}");
@@ -65,9 +60,7 @@ fn an_experiment_that_a_stopped_run_did_not_come_to_is_left_out() {
     let of_last: Vec<TableRow> = stopped.extract_if(.., |row| is_of_last(row)).collect();
     let number = TABLES.iter().position(|it| it.name == "trial").unwrap();
     let column = |name| TABLES[number].columns.iter().position(|it| it.0 == name);
-    let (id, figures) = (column("trial").unwrap(), |row: &TableRow| {
-        TABLES[row.0].name == "figure"
-    });
+    let (id, figures) = (column("trial").unwrap(), |row: &TableRow| TABLES[row.0].name == "figure");
     let lost: Vec<&Datum> = of_last.iter().map(|(_, cells)| &cells[id]).collect();
     stopped.retain(|row| !figures(row) || !row.1.iter().any(|cell| lost.contains(&cell)));
     let run = read(&stopped).unwrap();
@@ -78,10 +71,7 @@ fn an_experiment_that_a_stopped_run_did_not_come_to_is_left_out() {
 #[test]
 fn an_interval_without_an_end_has_none_in_the_tables() {
     let mut analysis = made_up::analysis().clone();
-    let mut claims = analysis
-        .experiments
-        .iter_mut()
-        .flat_map(|it| &mut it.claims);
+    let mut claims = analysis.experiments.iter_mut().flat_map(|it| &mut it.claims);
     claims.next().unwrap().interval = Some(Interval::EVERYTHING);
     let rows = run_rows(&analysis);
     let mut cells = rows.iter().flat_map(|(_, cells)| cells);
@@ -114,12 +104,7 @@ fn cells_that_are_not_what_they_should_be_are_named() {
     };
     for (table, column, cell, words) in [
         ("trial", "role", "king".into(), "`king`"),
-        (
-            "trial",
-            "round",
-            Datum::Integer(-1),
-            "column round of the table trial",
-        ),
+        ("trial", "round", Datum::Integer(-1), "column round of the table trial"),
         ("trial", "outcome", "lost".into(), "`lost`"),
         ("figure", "trial", Datum::Integer(1 << 40), "no trial"),
         ("figure", "value", Datum::None, "column value"),

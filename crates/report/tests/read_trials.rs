@@ -24,11 +24,7 @@ fn a_table_of_trials_has_the_ratios_and_figures_of_its_run() {
     let whole = RunDigest::from(analysis.clone());
     let mut compared = 0;
     for (one, other) in analysis.experiments.iter().zip(&whole.experiments) {
-        let own = read
-            .experiments
-            .iter()
-            .find(|it| it.key == one.key)
-            .unwrap();
+        let own = read.experiments.iter().find(|it| it.key == one.key).unwrap();
         // A table does not say which blocks were disturbed.
         if one.dropped_blocks > 0 {
             continue;
@@ -62,28 +58,18 @@ fn a_table_compared_with_its_run_shows_no_change_and_says_what_is_not_known() {
     for (base, new) in [(&whole, &read), (&read, &whole)] {
         let comparison = RunComparison::of(base, new);
         assert!(comparison.differences.is_empty());
-        assert!(
-            comparison
-                .experiments
-                .iter()
-                .all(|it| it.settings.is_empty())
-        );
+        assert!(comparison.experiments.iter().all(|it| it.settings.is_empty()));
         assert!(comparison.experiments.len() > 3);
         let variants = comparison.experiments.iter().flat_map(|it| &it.variants);
         let changes: Vec<_> = variants.filter_map(|it| it.change).collect();
         assert!(changes.len() > 10);
         let is_none = |verdict| verdict == RatioVerdict::NotDetectable;
         assert!(changes.iter().all(|it| is_none(it.verdict)));
-        let alone = Doubt::TrialsAlone {
-            run: "table.csv".to_owned(),
-        };
+        let alone = Doubt::TrialsAlone { run: "table.csv".to_owned() };
         assert!(comparison.doubts.contains(&alone));
         let document = report::runs(&[comparison], &[], &[]);
         let text = report::render::markdown(&document);
-        assert!(
-            text.contains("which blocks were disturbed, are not known"),
-            "{text}"
-        );
+        assert!(text.contains("which blocks were disturbed, are not known"), "{text}");
         assert!(!text.contains("scale and seed are the same"), "{text}");
     }
 }
@@ -108,10 +94,7 @@ fn what_is_no_table_of_trials_is_refused_with_the_reason() {
         ("e,rounds,0,v,baseline,measured,,rows_per_s,NaN", "`NaN`"),
         ("e,rounds,0,v,baseline,lost,,rows_per_s,5", "`lost`"),
         ("e,rounds,0,v,baseline,timed_out,slow,rows_per_s,", "`slow`"),
-        (
-            "e,rounds,0,v,variant,measured,,rows_per_s,5",
-            "no trial of its baseline",
-        ),
+        ("e,rounds,0,v,variant,measured,,rows_per_s,5", "no trial of its baseline"),
         ("e,rounds,0,v,baseline,measured,,unheard_of,5", "unheard_of"),
         ("e,rounds,0", "found record with 3 fields"),
     ] {

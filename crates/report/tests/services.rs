@@ -116,18 +116,11 @@ fn benchstat_gets_a_line_for_each_timed_trial_and_the_direction_of_each_unit() {
     let (units, results) = parsed(&text.finish());
     assert!(results.len() > 20);
     for (unit, better) in &units {
-        let expected = if higher_is_better(unit) {
-            "higher"
-        } else {
-            "lower"
-        };
+        let expected = if higher_is_better(unit) { "higher" } else { "lower" };
         assert_eq!(better, expected, "{unit}");
     }
     for (name, value, unit) in &results {
-        assert!(
-            units.iter().any(|(known, _)| known == unit),
-            "{name}: {unit}"
-        );
+        assert!(units.iter().any(|(known, _)| known == unit), "{name}: {unit}");
         assert!(value.is_finite());
     }
 }

@@ -11,12 +11,7 @@ fn forms(settings: &str) -> String {
     let forms = Binding::ALL.map(|binding| {
         let notes = binding.remark().map(str::to_owned).into_iter();
         let notes: Vec<String> = notes.chain(binding.cannot(&chosen)).collect();
-        format!(
-            "== {}\n{}{}\n",
-            binding.name(),
-            binding.text(&chosen),
-            notes.join("\n")
-        )
+        format!("== {}\n{}{}\n", binding.name(), binding.text(&chosen), notes.join("\n"))
     });
     once.into_iter().chain(forms).collect()
 }

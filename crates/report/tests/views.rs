@@ -9,13 +9,7 @@ use pragmark_report as report;
 use report::export::{Columns, TrialsCsv, claims_csv, json, metrics_csv, variants_csv};
 
 fn plain(width: usize) -> String {
-    report::terminal(
-        made_up::analysis(),
-        report::Style {
-            width,
-            colour: false,
-        },
-    )
+    report::terminal(made_up::analysis(), report::Style { width, colour: false })
 }
 
 fn trials_csv(trials: &[TrialRecord], columns: Columns) -> String {
@@ -28,20 +22,14 @@ fn trials_csv(trials: &[TrialRecord], columns: Columns) -> String {
 #[test]
 fn the_terminal_view_reads_well_in_sixty_columns() {
     let text = plain(60);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 60),
-        "a line is too long:\n{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "a line is too long:\n{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn the_terminal_view_reads_well_in_a_hundred_columns() {
     let text = plain(100);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 100),
-        "a line is too long:\n{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "a line is too long:\n{text}");
     insta::assert_snapshot!(text);
 }
 
@@ -50,25 +38,15 @@ fn an_experiment_on_several_directories_is_shown_side_by_side() {
     let analysis = made_up::on_two_directories();
     let heading = "The directories side by side";
     for width in [60, 100] {
-        let style = report::Style {
-            width,
-            colour: false,
-        };
+        let style = report::Style { width, colour: false };
         let text = report::terminal(&analysis, style);
-        let (_, table) = text
-            .split_once(heading)
-            .expect("a table of the directories");
-        assert!(
-            table.lines().all(|line| line.chars().count() <= width),
-            "{text}"
-        );
+        let (_, table) = text.split_once(heading).expect("a table of the directories");
+        assert!(table.lines().all(|line| line.chars().count() <= width), "{text}");
         assert!(table.contains("/mnt/second"), "{table}");
     }
     assert!(report::html(&analysis).unwrap().contains(heading));
     let markdown = report::markdown(&analysis);
-    let (_, table) = markdown
-        .split_once(heading)
-        .expect("a table of the directories");
+    let (_, table) = markdown.split_once(heading).expect("a table of the directories");
     let (table, _) = table.split_once("## To repeat").unwrap();
     insta::assert_snapshot!(table);
 }
@@ -86,39 +64,24 @@ fn the_terminal_names_unsteady_variants_only_when_most_of_their_trials_were() {
         .iter_mut()
         .find(|experiment| experiment.key == "checkpoint-size")
         .unwrap();
-    let steadiness = |warming, steady, drifting| {
-        Some(SteadinessCounts {
-            warming,
-            steady,
-            drifting,
-        })
-    };
+    let steadiness =
+        |warming, steady, drifting| Some(SteadinessCounts { warming, steady, drifting });
     experiment.variants[0].steadiness = steadiness(4, 5, 0);
     experiment.variants[1].steadiness = steadiness(0, 4, 5);
     experiment.variants[2].steadiness = steadiness(6, 3, 0);
-    let style = report::Style {
-        width: 110,
-        colour: false,
-    };
+    let style = report::Style { width: 110, colour: false };
     let text = report::terminal(&analysis, style);
     assert!(text.contains(
         "· throughput drifted in most trials of: wal_autocheckpoint=4000; was still warming up in \
          most trials of:\n  wal_autocheckpoint=0\n"
     ));
     let page = report::html(&analysis).unwrap();
-    assert_eq!(
-        page.matches("throughput drifted in most trials of: ")
-            .count(),
-        1
-    );
+    assert_eq!(page.matches("throughput drifted in most trials of: ").count(), 1);
 }
 
 #[test]
 fn colour_adds_codes_and_no_words() {
-    let style = report::Style {
-        width: 80,
-        colour: true,
-    };
+    let style = report::Style { width: 80, colour: true };
     let coloured = report::terminal(made_up::analysis(), style);
     assert!(coloured.contains("\u{1b}[32m✓\u{1b}[0m confirmed"));
     let mut pieces = coloured.split("\u{1b}[");
@@ -135,16 +98,11 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
     for (number, variant) in analysis.experiments[0].variants.iter_mut().enumerate() {
         let own = variant.summaries.values().next().copied().unwrap();
         let median = 10.0 + number as f64;
-        variant
-            .summaries
-            .insert(metric.clone(), Summary { median, ..own });
+        variant.summaries.insert(metric.clone(), Summary { median, ..own });
     }
     let plan = &mut analysis.plan.experiments[0].experiment;
     plan.secondary_metrics = vec![metric, "not_measured".to_owned()];
-    let wide = report::Style {
-        width: 100,
-        colour: false,
-    };
+    let wide = report::Style { width: 100, colour: false };
     let forms = [
         report::terminal(&analysis, wide),
         report::markdown(&analysis),
@@ -153,10 +111,7 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
     for form in forms.map(|form| form.to_lowercase()) {
         let (_, beside) = form.split_once("secondary metrics").unwrap();
         assert!(beside.contains("cpu time, user"), "{beside}");
-        assert!(
-            beside.contains("10.0 s") && beside.contains("11.0 s"),
-            "{beside}"
-        );
+        assert!(beside.contains("10.0 s") && beside.contains("11.0 s"), "{beside}");
         let missing = "no trial has this metric";
         assert!(beside.contains(missing), "{beside}");
     }
@@ -168,10 +123,7 @@ fn a_variant_that_exceeds_an_upper_bound_is_named() {
     let said = "better median than the upper bound plain file: ";
     assert!(!report::markdown(&analysis).contains(said));
     let bounds = &mut analysis.experiments[0].upper_bounds;
-    let plain_file = bounds
-        .iter_mut()
-        .find(|it| it.name == "plain file")
-        .unwrap();
+    let plain_file = bounds.iter_mut().find(|it| it.name == "plain file").unwrap();
     plain_file.exceeded_by = vec![1];
     assert!(report::markdown(&analysis).contains(said));
 }
@@ -181,22 +133,14 @@ fn a_variant_that_is_found_better_is_named_though_a_noisier_one_stands_above_it(
     let mut analysis = made_up::analysis().clone();
     let experiment = &mut analysis.experiments[0];
     assert!(findings(std::slice::from_ref(experiment)).len() == 1);
-    let better = experiment
-        .ranking
-        .iter()
-        .take_while(|variant| **variant != 0);
+    let better = experiment.ranking.iter().take_while(|variant| **variant != 0);
     let better: Vec<usize> = better.copied().collect();
     assert!(better.len() >= 2, "{better:?}");
     experiment.variants[better[0]].effect = None;
     let found = findings(std::slice::from_ref(experiment));
     assert_eq!(found.len(), 1);
     let second = &experiment.variants[better[1]];
-    assert!(
-        found[0]
-            .levels
-            .iter()
-            .all(|(name, level)| second.levels.get(name) == Some(level))
-    );
+    assert!(found[0].levels.iter().all(|(name, level)| second.levels.get(name) == Some(level)));
 }
 
 #[test]
@@ -204,17 +148,10 @@ fn the_same_question_on_several_directories_is_told_apart_by_their_names() {
     let mut analysis = made_up::analysis().clone();
     let found = analysis.findings[0].experiment.clone();
     for experiment in &mut analysis.experiments {
-        let name = if experiment.key == found {
-            "ssd"
-        } else {
-            "hdd"
-        };
+        let name = if experiment.key == found { "ssd" } else { "hdd" };
         experiment.directory = std::path::Path::new("/mnt").join(name);
     }
-    let style = report::Style {
-        width: 200,
-        colour: false,
-    };
+    let style = report::Style { width: 200, colour: false };
     assert!(report::terminal(&analysis, style).contains(" on ssd\n"));
     assert!(report::markdown(&analysis).contains(" on `ssd`\n"));
     let page = report::html(&analysis).unwrap();
@@ -253,21 +190,11 @@ fn where_variants_differ_in_conditions_alone_nothing_is_recommended() {
 #[test]
 fn a_run_without_a_trial_has_its_views_all_the_same() {
     let analysis = made_up::nothing_yet();
-    let text = report::terminal(
-        &analysis,
-        report::Style {
-            width: 80,
-            colour: false,
-        },
-    );
+    let text = report::terminal(&analysis, report::Style { width: 80, colour: false });
     assert!(text.contains("No answer yet: nothing was measured."));
     assert!(text.contains("unfinished: 6 of 6 experiments"));
     assert!(report::markdown(&analysis).contains("No answer yet: too little was measured"));
-    assert!(
-        report::html(&analysis)
-            .unwrap()
-            .contains("No answer yet: nothing was measured.")
-    );
+    assert!(report::html(&analysis).unwrap().contains("No answer yet: nothing was measured."));
 }
 
 /// The made-up run in which confirmation runs of these variants of its first finding's experiment show
@@ -306,9 +233,7 @@ fn where_the_first_rung_is_not_confirmed_the_next_one_is_the_finding() {
     let next = finding.faster.unwrap();
     let analysis = unconfirmed(&[finding.variant]);
     let mut found = analysis.findings.iter();
-    let found = found
-        .find(|it| it.experiment == finding.experiment)
-        .unwrap();
+    let found = found.find(|it| it.experiment == finding.experiment).unwrap();
     assert_eq!((found.variant, found.is_less_safe), (next.variant, true));
     assert_eq!(found.faster, None);
 }
@@ -325,9 +250,7 @@ fn a_run_of_crash_tests_alone_has_no_section_on_speed() {
 
 #[test]
 fn variants_are_exported_with_every_digit() {
-    insta::assert_snapshot!(rounded(
-        &variants_csv(made_up::analysis(), Columns::Wide).unwrap()
-    ));
+    insta::assert_snapshot!(rounded(&variants_csv(made_up::analysis(), Columns::Wide).unwrap()));
 }
 
 #[test]
@@ -346,9 +269,7 @@ fn metrics_are_exported_with_spread_and_percentiles() {
 
 #[test]
 fn claims_are_exported_with_figures_and_bounds() {
-    insta::assert_snapshot!(rounded(
-        &claims_csv(made_up::analysis(), Columns::Wide).unwrap()
-    ));
+    insta::assert_snapshot!(rounded(&claims_csv(made_up::analysis(), Columns::Wide).unwrap()));
 }
 
 #[test]
@@ -357,10 +278,7 @@ fn trials_are_exported_with_a_fixed_header_and_the_rest_in_one_column() {
     let first_of = |outcome: &str| {
         let is = |trial: &&TrialRecord| match outcome {
             "measured" => trial.outcome.problem().is_none(),
-            start => trial
-                .outcome
-                .problem()
-                .is_some_and(|problem| problem.starts_with(start)),
+            start => trial.outcome.problem().is_some_and(|problem| problem.starts_with(start)),
         };
         trials.iter().find(is).unwrap().clone()
     };
@@ -384,16 +302,9 @@ fn figures_in_the_trials_export_read_back_as_they_were() {
     let (_, _, trials) = made_up::run();
     let csv = trials_csv(&trials, Columns::Wide);
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
-    let column = reader
-        .headers()
-        .unwrap()
-        .iter()
-        .position(|name| name == "seconds")
-        .unwrap();
-    let read: Vec<Option<f64>> = reader
-        .records()
-        .map(|row| row.unwrap()[column].parse().ok())
-        .collect();
+    let column = reader.headers().unwrap().iter().position(|name| name == "seconds").unwrap();
+    let read: Vec<Option<f64>> =
+        reader.records().map(|row| row.unwrap()[column].parse().ok()).collect();
     let written: Vec<Option<f64>> = trials
         .iter()
         .map(|trial| match &trial.outcome {
@@ -410,10 +321,7 @@ fn a_narrow_export_has_the_figures_of_the_wide_one() {
     let csv = trials_csv(&trials, Columns::Narrow);
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     for (row, trial) in reader.records().map(Result::unwrap).zip(&trials) {
-        let planned = plan
-            .experiments
-            .iter()
-            .find(|it| it.key == trial.experiment);
+        let planned = plan.experiments.iter().find(|it| it.key == trial.experiment);
         let metric = &planned.unwrap().experiment.metric;
         let figure = match &trial.outcome {
             lab::trial::Outcome::Measured(measured) => measured.metrics.get(metric).copied(),
@@ -423,14 +331,8 @@ fn a_narrow_export_has_the_figures_of_the_wide_one() {
     }
     let analysis = made_up::analysis();
     for (narrow, wide) in [
-        (
-            variants_csv(analysis, Columns::Narrow),
-            variants_csv(analysis, Columns::Wide),
-        ),
-        (
-            claims_csv(analysis, Columns::Narrow),
-            claims_csv(analysis, Columns::Wide),
-        ),
+        (variants_csv(analysis, Columns::Narrow), variants_csv(analysis, Columns::Wide)),
+        (claims_csv(analysis, Columns::Narrow), claims_csv(analysis, Columns::Wide)),
     ] {
         let [narrow, wide] = [narrow, wide].map(|csv| columns_of(&csv.unwrap()));
         assert!(narrow.len() < wide.len());
@@ -453,10 +355,7 @@ fn the_json_export_is_the_analysis() {
     let text = json(analysis).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["plan"]["id"], analysis.plan.id);
-    assert_eq!(
-        value["experiments"].as_array().unwrap().len(),
-        analysis.experiments.len()
-    );
+    assert_eq!(value["experiments"].as_array().unwrap().len(), analysis.experiments.len());
     assert_eq!(value["trials"]["failed"], analysis.trials.failed);
     assert!(text.starts_with("{\n  \"plan\""));
 }
@@ -477,19 +376,9 @@ fn a_search_says_first_what_to_paste_and_what_a_power_cut_then_takes() {
     let tuned = made_up::tuned(MayLose::Recent);
     let text = report::markdown(&tuned);
     let (_, section) = text.split_once("journal-and-sync").unwrap();
-    let at = |words: &str| {
-        section
-            .find(words)
-            .unwrap_or_else(|| panic!("{words}:\n{section}"))
-    };
+    let at = |words: &str| section.find(words).unwrap_or_else(|| panic!("{words}:\n{section}"));
     let sentence = at("If a power cut may take recent transactions: ");
-    assert!(
-        section[sentence..]
-            .lines()
-            .next()
-            .unwrap()
-            .contains("power cut")
-    );
+    assert!(section[sentence..].lines().next().unwrap().contains("power cut"));
     let paste = at("-- on every connection");
     assert!(sentence < paste && paste < at("What each setting contributes"));
     // It is said once.

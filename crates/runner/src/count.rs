@@ -15,15 +15,8 @@ pub fn task_of(
     variant: usize,
     role: Role,
 ) -> Task {
-    let slot = Slot {
-        place,
-        variant,
-        role,
-    };
-    Task {
-        probe_fsync: false,
-        ..task(plan, planned, Purpose::Rounds, slot)
-    }
+    let slot = Slot { place, variant, role };
+    Task { probe_fsync: false, ..task(plan, planned, Purpose::Rounds, slot) }
 }
 
 /// Counts what every variant of the experiment does, with the same seed each time; the executions by variant, or none

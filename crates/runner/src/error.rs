@@ -65,10 +65,7 @@ impl RunError {
 
     /// A file that does not hold what it should.
     pub(crate) fn damaged(path: &Path, what: impl std::fmt::Display) -> RunError {
-        RunError::Damaged {
-            path: path.to_owned(),
-            what: what.to_string(),
-        }
+        RunError::Damaged { path: path.to_owned(), what: what.to_string() }
     }
 }
 
@@ -79,11 +76,7 @@ pub(crate) trait Context<T> {
 
 impl<T> Context<T> for io::Result<T> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError> {
-        self.map_err(|source| RunError::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| RunError::Io { doing, path: path.to_owned(), source })
     }
 }
 

@@ -42,12 +42,8 @@ pub enum FileSystemKind {
 
 impl FileSystemKind {
     /// All of them.
-    pub const ALL: [FileSystemKind; 4] = [
-        FileSystemKind::Ext4,
-        FileSystemKind::Xfs,
-        FileSystemKind::Btrfs,
-        FileSystemKind::Tmpfs,
-    ];
+    pub const ALL: [FileSystemKind; 4] =
+        [FileSystemKind::Ext4, FileSystemKind::Xfs, FileSystemKind::Btrfs, FileSystemKind::Tmpfs];
 
     /// The name that the kernel gives it.
     pub fn name(self) -> &'static str {
@@ -85,13 +81,10 @@ impl FromStr for FileSystemKind {
 
     fn from_str(name: &str) -> Result<FileSystemKind, String> {
         let known = FileSystemKind::ALL;
-        known
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| {
-                let names = known.map(FileSystemKind::name).join(", ");
-                format!("must be one of {names}")
-            })
+        known.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let names = known.map(FileSystemKind::name).join(", ");
+            format!("must be one of {names}")
+        })
     }
 }
 
@@ -164,10 +157,7 @@ impl FileSystems {
         let work = WorkDir::create(parent, &format!("{MARK}{}", std::process::id()))?;
         // A server on one of them runs as another user.
         work.let_others_pass()?;
-        let mut made = FileSystems {
-            mounted: Vec::new(),
-            work,
-        };
+        let mut made = FileSystems { mounted: Vec::new(), work };
         for kind in kinds {
             made.add(*kind, size)?;
         }
@@ -330,11 +320,7 @@ fn run(
     if finished.end.is_success() {
         return Ok(());
     }
-    Err(FileSystemError::Tool {
-        tool,
-        path: path.to_owned(),
-        said: finished.errors,
-    })
+    Err(FileSystemError::Tool { tool, path: path.to_owned(), said: finished.errors })
 }
 
 #[cfg(test)]
@@ -415,12 +401,7 @@ mod tests {
             FileSystemError::NotRoot => {}
             error => assert_eq!(error.to_string(), "xfs needs at least 320 MiB"),
         }
-        assert!(
-            "ext5"
-                .parse::<FileSystemKind>()
-                .unwrap_err()
-                .contains("ext4, xfs")
-        );
+        assert!("ext5".parse::<FileSystemKind>().unwrap_err().contains("ext4, xfs"));
         assert_eq!(parent.path().read_dir().unwrap().count(), 0);
     }
 }

@@ -67,10 +67,7 @@ impl Isolation<'_> {
         match left_in(&spec.directory).filter(|trail| trail.recovery > 0) {
             Some(trail) => {
                 let how = trail.ended.clone().unwrap_or_else(|| why.clone());
-                let ended = Trail {
-                    ended: Some(how),
-                    ..trail
-                };
+                let ended = Trail { ended: Some(how), ..trail };
                 self.trial(spec, Some(ended))
             }
             None => Ok(first),
@@ -90,13 +87,7 @@ impl Isolation<'_> {
             let path = directory.join(TRAIL);
             fs::write(&path, trail.to_string()).context("write", &path)?;
         }
-        run_trial(
-            self.driver,
-            spec,
-            self.limit,
-            self.cancelled,
-            &mut *self.on_phase,
-        )
+        run_trial(self.driver, spec, self.limit, self.cancelled, &mut *self.on_phase)
     }
 }
 
@@ -123,9 +114,7 @@ fn joined(all: Vec<Measured>, trail: &Trail, why: &str) -> Option<Measured> {
         *lost = lost.max(most.unwrap_or_default());
     }
     if trail.recovery == 0 {
-        joined.schedules = Some(Schedules::NotMeasured {
-            why: why.to_owned(),
-        });
+        joined.schedules = Some(Schedules::NotMeasured { why: why.to_owned() });
     }
     Some(joined)
 }
@@ -157,9 +146,7 @@ echo '{"outcome":{"measured":{"metrics":{"images":'${images:-100}'},"engine":{"v
         let spec = TrialSpec {
             protocol: lab::trial::PROTOCOL,
             workload: lab::tier::WORKLOAD.to_owned(),
-            settings: settings
-                .map(|(name, level)| (name.to_owned(), level))
-                .into(),
+            settings: settings.map(|(name, level)| (name.to_owned(), level)).into(),
             engine: "default".to_owned(),
             directory: directory.clone(),
             seed: 1,
@@ -180,12 +167,8 @@ echo '{"outcome":{"measured":{"metrics":{"images":'${images:-100}'},"engine":{"v
             panic!("{first:?}");
         };
         let trail = left_in(&directory).unwrap();
-        let mut isolation = Isolation {
-            driver: &driver,
-            limit,
-            cancelled: &never,
-            on_phase: &mut |_| {},
-        };
+        let mut isolation =
+            Isolation { driver: &driver, limit, cancelled: &never, on_phase: &mut |_| {} };
         let outcome = isolation.run(&spec, &trail, &why).unwrap();
         let Some(Outcome::Measured(measured)) = outcome else {
             panic!("{outcome:?}");

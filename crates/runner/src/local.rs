@@ -60,10 +60,7 @@ impl<'a> Local<'a> {
 
     /// The same with artifacts kept in the folder of a run.
     pub fn keeping_artifacts_in(self, folder: &Path) -> Local<'a> {
-        Local {
-            folder: Some(folder.to_owned()),
-            ..self
-        }
+        Local { folder: Some(folder.to_owned()), ..self }
     }
 
     /// Runs one trial; none when it was cancelled.
@@ -92,10 +89,7 @@ impl<'a> Local<'a> {
             artifacts: self.place_of_artifacts(&task.spec)?,
             ..task.spec.clone()
         };
-        if let Err(instead) = self
-            .servers
-            .provide(&mut spec, measured, &self.run, self.cancelled)
-        {
+        if let Err(instead) = self.servers.provide(&mut spec, measured, &self.run, self.cancelled) {
             return Ok(instead);
         }
         // A task may come from another machine.
@@ -105,13 +99,10 @@ impl<'a> Local<'a> {
         };
         let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
-            (Some(Outcome::Failed { why }), Some(trail)) => Isolation {
-                driver: &self.driver,
-                limit,
-                cancelled: self.cancelled,
-                on_phase,
+            (Some(Outcome::Failed { why }), Some(trail)) => {
+                Isolation { driver: &self.driver, limit, cancelled: self.cancelled, on_phase }
+                    .run(&spec, &trail, &why)?
             }
-            .run(&spec, &trail, &why)?,
             (outcome, _) => outcome,
         };
         Ok(outcome.map(|outcome| {
@@ -144,9 +135,7 @@ impl<'a> Local<'a> {
             return Ok(None);
         };
         check_no_link(folder, place)?;
-        let place = std::path::absolute(folder)
-            .context("find", folder)?
-            .join(place);
+        let place = std::path::absolute(folder).context("find", folder)?.join(place);
         if place.exists() {
             std::fs::remove_dir_all(&place).context("remove", &place)?;
         }
@@ -184,10 +173,7 @@ impl Executor for Local<'_> {
                 agent: None,
                 started,
                 wall_s: clock.elapsed().as_secs_f64(),
-                covariates: Covariates {
-                    fsync_p50_ns,
-                    ..sampler.finish()
-                },
+                covariates: Covariates { fsync_p50_ns, ..sampler.finish() },
                 outcome,
             };
             watch.ended(index, execution)?;

@@ -20,15 +20,8 @@ pub fn run_pilots(
     let all = 0..planned.variants.len() + planned.upper_bounds.len();
     let tasks: Vec<_> = all
         .map(|variant| {
-            let slot = Slot {
-                place: (0, 0, 0),
-                variant,
-                role: Role::Variant,
-            };
-            Task {
-                probe_fsync: false,
-                ..task(plan, planned, Purpose::Rounds, slot)
-            }
+            let slot = Slot { place: (0, 0, 0), variant, role: Role::Variant };
+            Task { probe_fsync: false, ..task(plan, planned, Purpose::Rounds, slot) }
         })
         .collect();
     let mut executions: Vec<Execution> = Vec::new();

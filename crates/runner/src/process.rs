@@ -84,11 +84,7 @@ pub fn run_trial(
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
 ) -> Result<Option<Outcome>, RunError> {
-    let Some(bindings) = driver
-        .bindings
-        .as_deref()
-        .filter(|_| spec.binding.is_some())
-    else {
+    let Some(bindings) = driver.bindings.as_deref().filter(|_| spec.binding.is_some()) else {
         let process = start(&driver.program, &driver.arguments, &confinement(spec))?;
         return Ok(converse(process, spec, limit, cancelled, on_phase));
     };
@@ -132,9 +128,7 @@ fn converse(
     match heard {
         Heard::Cancelled => None,
         Heard::Outcome(outcome) => Some(outcome),
-        Heard::TimedOut => Some(Outcome::TimedOut {
-            limit_s: limit.as_secs_f64(),
-        }),
+        Heard::TimedOut => Some(Outcome::TimedOut { limit_s: limit.as_secs_f64() }),
         Heard::Junk(line) => Some(failed(
             format!("the driver printed a line that is no message: {line}"),
             &process.errors(),
@@ -200,11 +194,7 @@ fn listen(
 }
 
 fn failed(why: String, stderr: &str) -> Outcome {
-    let why = if stderr.is_empty() {
-        why
-    } else {
-        format!("{why}; it said: {stderr}")
-    };
+    let why = if stderr.is_empty() { why } else { format!("{why}; it said: {stderr}") };
     Outcome::Failed { why }
 }
 
@@ -237,15 +227,9 @@ mod tests {
     }
 
     fn outcome_of(script: &str, limit: Duration) -> Outcome {
-        run_trial(
-            &shell(script),
-            &spec(),
-            limit,
-            &AtomicBool::new(false),
-            &mut |_| {},
-        )
-        .unwrap()
-        .unwrap()
+        run_trial(&shell(script), &spec(), limit, &AtomicBool::new(false), &mut |_| {})
+            .unwrap()
+            .unwrap()
     }
 
     fn why(outcome: &Outcome) -> String {
@@ -263,12 +247,7 @@ mod tests {
             &AtomicBool::new(false),
             &mut |phase| phases.push(phase.to_owned()),
         );
-        assert_eq!(
-            outcome.unwrap().unwrap(),
-            Outcome::Skipped {
-                why: "as told".to_owned()
-            }
-        );
+        assert_eq!(outcome.unwrap().unwrap(), Outcome::Skipped { why: "as told".to_owned() });
         assert_eq!(phases, ["load"]);
     }
 
@@ -333,9 +312,7 @@ mod tests {
 
         fn judge(&self, _: &TrialSpec, outcome: Outcome) -> Outcome {
             match outcome {
-                Outcome::Skipped { why } => Outcome::Skipped {
-                    why: format!("{why}, judged"),
-                },
+                Outcome::Skipped { why } => Outcome::Skipped { why: format!("{why}, judged") },
                 other => other,
             }
         }
@@ -355,9 +332,7 @@ mod tests {
             ..spec()
         };
         let limit = Duration::from_secs(10);
-        run_trial(&native, &spec, limit, &AtomicBool::new(false), &mut |_| {})
-            .unwrap()
-            .unwrap()
+        run_trial(&native, &spec, limit, &AtomicBool::new(false), &mut |_| {}).unwrap().unwrap()
     }
 
     #[test]
@@ -380,11 +355,8 @@ mod tests {
 
     #[test]
     fn a_missing_driver_is_an_error_that_names_it() {
-        let driver = Driver {
-            program: "/no/such/driver".into(),
-            arguments: vec![],
-            bindings: None,
-        };
+        let driver =
+            Driver { program: "/no/such/driver".into(), arguments: vec![], bindings: None };
         let error = run_trial(
             &driver,
             &spec(),

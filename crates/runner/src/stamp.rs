@@ -24,10 +24,7 @@ mod tests {
     fn the_name_of_a_run_is_its_date_and_time_to_the_second_and_the_process() {
         let id = run_id();
         let parts: Vec<&str> = id.split('-').collect();
-        assert_eq!(
-            parts[..2].iter().map(|part| part.len()).collect::<Vec<_>>(),
-            [8, 6]
-        );
+        assert_eq!(parts[..2].iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 6]);
         assert!(parts.iter().all(|part| part.parse::<u64>().is_ok()), "{id}");
         assert_eq!(parts[0][..4], now()[..4]);
     }

@@ -22,10 +22,7 @@ pub fn survey(
     cancelled: &AtomicBool,
     on_probe: impl FnOnce(),
 ) -> Result<EnvironmentFile, MachineError> {
-    let on_disk = plan
-        .experiments
-        .iter()
-        .filter(|planned| is_on_disk(planned));
+    let on_disk = plan.experiments.iter().filter(|planned| is_on_disk(planned));
     let mut directories: Vec<&Path> = on_disk.map(|planned| planned.directory.as_path()).collect();
     directories.sort();
     directories.dedup();
@@ -35,12 +32,7 @@ pub fn survey(
         on_probe();
         noise_probe(directory, Duration::from_secs_f64(probe_s), cancelled)
     });
-    Ok(EnvironmentFile {
-        format: FORMAT,
-        machine,
-        engines,
-        noise: noise.transpose()?,
-    })
+    Ok(EnvironmentFile { format: FORMAT, machine, engines, noise: noise.transpose()? })
 }
 
 /// Whether the disk has a part in what is measured. What works in memory says nothing of a disk.

@@ -48,10 +48,7 @@ pub fn train(
             Outcome::Measured(_) => done += 1,
             Outcome::Skipped { why } => last = Some(why),
             other => {
-                return Err(format!(
-                    "{workload} {}",
-                    other.problem().unwrap_or_default()
-                ));
+                return Err(format!("{workload} {}", other.problem().unwrap_or_default()));
             }
         }
     }
@@ -107,9 +104,6 @@ mod tests {
     fn a_failure_names_the_workload() {
         let failed = r#"echo '{"outcome":{"failed":{"why":"a wrong sum"}}}'"#;
         let why = train_with(failed).unwrap_err();
-        assert!(
-            why.contains("first") && why.contains("a wrong sum"),
-            "{why}"
-        );
+        assert!(why.contains("first") && why.contains("a wrong sum"), "{why}");
     }
 }

@@ -113,12 +113,8 @@ pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
 
 /// Whether something is mounted on or below the directory, which mounts name by its true path.
 fn holds_mount(directory: &Path, mounts: &[Mount]) -> bool {
-    let directory = directory
-        .canonicalize()
-        .unwrap_or_else(|_| directory.to_owned());
-    mounts
-        .iter()
-        .any(|mount| mount.mount_point.starts_with(&directory))
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    mounts.iter().any(|mount| mount.mount_point.starts_with(&directory))
 }
 
 /// Whether this is the directory of a run whose name begins with `run`.
@@ -137,11 +133,7 @@ pub(crate) fn owner_is_gone(path: &Path) -> bool {
 }
 
 fn lock_file(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {

@@ -36,10 +36,7 @@ pub(crate) struct Mistake {
 
 impl Mistake {
     pub(crate) fn new(what: impl Into<String>) -> Mistake {
-        Mistake {
-            what: what.into(),
-            nearest: None,
-        }
+        Mistake { what: what.into(), nearest: None }
     }
 
     /// An unknown name, with the candidate nearest to it.
@@ -55,12 +52,7 @@ impl Mistake {
     }
 
     pub(crate) fn at(self, file: &str, line: usize) -> ScriptError {
-        ScriptError {
-            file: file.to_owned(),
-            line,
-            what: self.what,
-            nearest: self.nearest,
-        }
+        ScriptError { file: file.to_owned(), line, what: self.what, nearest: self.nearest }
     }
 }
 

@@ -33,10 +33,7 @@ impl Prng {
     pub fn next_u64(&mut self) -> u64 {
         let [first, second] = self.0;
         let mixed = second ^ first;
-        self.0 = [
-            first.rotate_left(24) ^ mixed ^ (mixed << 16),
-            mixed.rotate_left(37),
-        ];
+        self.0 = [first.rotate_left(24) ^ mixed ^ (mixed << 16), mixed.rotate_left(37)];
         first.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
@@ -76,9 +73,7 @@ impl Prng {
     /// As [`Prng::uniform`]; none where the range is empty or too large.
     #[inline]
     pub(crate) fn between(&mut self, min: i64, max: i64) -> Option<i64> {
-        let most = max
-            .checked_sub(min)
-            .filter(|most| (0..i64::MAX).contains(most))?;
+        let most = max.checked_sub(min).filter(|most| (0..i64::MAX).contains(most))?;
         Some(min + self.up_to(most as u64) as i64)
     }
 
@@ -169,11 +164,7 @@ fn at(min: i64, numbers: i64, share: f64) -> i64 {
 }
 
 fn wrong(function: &'static str, wanted: &'static str, found: f64) -> EvaluationError {
-    EvaluationError::Parameter {
-        function,
-        wanted,
-        found,
-    }
+    EvaluationError::Parameter { function, wanted, found }
 }
 
 /// `hash_fnv1a(value, seed)`: FNV-1a over the eight bytes, the lowest first.
@@ -181,9 +172,9 @@ pub(crate) fn hash_fnv1a(value: i64, seed: i64) -> i64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
     let bytes = value.to_le_bytes();
-    let hash = bytes.iter().fold(OFFSET ^ seed as u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
-    });
+    let hash = bytes
+        .iter()
+        .fold(OFFSET ^ seed as u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     hash as i64
 }
 
@@ -266,11 +257,7 @@ mod tests {
             (2, 3, 77, 0),
             (-5, 100, 9, 54),
         ] {
-            assert_eq!(
-                permute(value, size, seed),
-                Ok(wanted),
-                "{value} {size} {seed}"
-            );
+            assert_eq!(permute(value, size, seed), Ok(wanted), "{value} {size} {seed}");
         }
         assert!(permute(1, 0, 1).is_err());
     }
@@ -278,9 +265,8 @@ mod tests {
     #[test]
     fn every_number_has_a_place_of_its_own_in_a_permutation() {
         for size in [2, 3, 7, 8, 100, 1_000] {
-            let mut places: Vec<i64> = (0..size)
-                .map(|value| permute(value, size, 9).unwrap())
-                .collect();
+            let mut places: Vec<i64> =
+                (0..size).map(|value| permute(value, size, 9).unwrap()).collect();
             places.sort_unstable();
             assert_eq!(places, (0..size).collect::<Vec<_>>());
         }

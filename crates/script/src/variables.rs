@@ -114,10 +114,8 @@ impl Variables {
     fn copy_bytes(&mut self, source: &Variables) {
         self.any_bytes = source.any_bytes;
         self.bytes.resize_with(source.bytes.len(), Vec::new);
-        for (value, (own, other)) in source
-            .values
-            .iter()
-            .zip(self.bytes.iter_mut().zip(&source.bytes))
+        for (value, (own, other)) in
+            source.values.iter().zip(self.bytes.iter_mut().zip(&source.bytes))
         {
             if matches!(value, Value::Text | Value::Blob) {
                 own.clone_from(other);
@@ -182,14 +180,11 @@ impl Variables {
     pub(crate) fn scalar(&self, slot: Slot) -> Result<Value, EvaluationError> {
         match self.get(slot) {
             Value::Unset => Err(EvaluationError::Undefined),
-            Value::Text => self.text(slot).and_then(read).ok_or(EvaluationError::Type {
-                found: "text",
-                wanted: "a number",
-            }),
-            Value::Blob => Err(EvaluationError::Type {
-                found: "blob",
-                wanted: "a number",
-            }),
+            Value::Text => self
+                .text(slot)
+                .and_then(read)
+                .ok_or(EvaluationError::Type { found: "text", wanted: "a number" }),
+            Value::Blob => Err(EvaluationError::Type { found: "blob", wanted: "a number" }),
             scalar => Ok(scalar),
         }
     }
@@ -200,9 +195,7 @@ fn read(text: &str) -> Option<Value> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     let begins = |word: &str| {
         !text.is_empty()
-            && word
-                .get(..text.len())
-                .is_some_and(|start| text.eq_ignore_ascii_case(start))
+            && word.get(..text.len()).is_some_and(|start| text.eq_ignore_ascii_case(start))
     };
     if is("null") {
         Some(Value::Null)
@@ -253,10 +246,7 @@ mod tests {
         }
         variables.set_blob(slot, b"\x00\xff");
         assert!(variables.scalar(slot).is_err());
-        assert_eq!(
-            (variables.bytes(slot), variables.text(slot)),
-            (&b"\x00\xff"[..], None)
-        );
+        assert_eq!((variables.bytes(slot), variables.text(slot)), (&b"\x00\xff"[..], None));
     }
 
     #[test]
@@ -268,9 +258,6 @@ mod tests {
         from.set(number, Value::Int(7));
         let mut to = Variables::default();
         to.clone_from(&from);
-        assert_eq!(
-            (to.text(text), to.get(number)),
-            (Some("words"), Value::Int(7))
-        );
+        assert_eq!((to.text(text), to.get(number)), (Some("words"), Value::Int(7)));
     }
 }

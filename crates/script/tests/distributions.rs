@@ -34,9 +34,7 @@ fn p_value(counts: &[f64], shares: &[f64]) -> f64 {
         (count - expected).powi(2) / expected
     });
     let statistic: f64 = terms.sum();
-    1.0 - ChiSquared::new(counts.len() as f64 - 1.0)
-        .unwrap()
-        .cdf(statistic)
+    1.0 - ChiSquared::new(counts.len() as f64 - 1.0).unwrap().cdf(statistic)
 }
 
 fn has_shares(function: &str, shares: &[f64]) {
@@ -55,13 +53,9 @@ fn random_exponential_falls_by_the_same_factor_from_number_to_number() {
     for parameter in [0.5, 3.0] {
         let cut = f64::exp(-parameter);
         let upto = |number: f64| (1.0 - (-parameter * number / 10.0).exp()) / (1.0 - cut);
-        let shares: Vec<f64> = (0..10)
-            .map(|it| upto(f64::from(it) + 1.0) - upto(f64::from(it)))
-            .collect();
-        has_shares(
-            &format!("random_exponential(1, 10, {parameter:?})"),
-            &shares,
-        );
+        let shares: Vec<f64> =
+            (0..10).map(|it| upto(f64::from(it) + 1.0) - upto(f64::from(it))).collect();
+        has_shares(&format!("random_exponential(1, 10, {parameter:?})"), &shares);
     }
 }
 
@@ -79,9 +73,7 @@ fn random_gaussian_is_a_normal_distribution_cut_off_at_the_parameter() {
 #[test]
 fn random_zipfian_follows_zipfs_law() {
     for parameter in [1.001_f64, 1.5, 2.5] {
-        let weights: Vec<f64> = (1..=20)
-            .map(|rank| f64::from(rank).powf(-parameter))
-            .collect();
+        let weights: Vec<f64> = (1..=20).map(|rank| f64::from(rank).powf(-parameter)).collect();
         let sum: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
         has_shares(&format!("random_zipfian(1, 20, {parameter:?})"), &shares);

@@ -21,9 +21,7 @@ pub fn skip(why: impl Display) {
 /// # Panics
 /// As [`skip`].
 pub fn has_python() -> bool {
-    let output = Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
+    let output = Command::new("python3").args(["-c", "import sqlite3"]).output();
     let has = output.is_ok_and(|output| output.status.success());
     if !has {
         skip("there is no Python with sqlite3 here");

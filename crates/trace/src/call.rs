@@ -214,9 +214,7 @@ fn special<'a>(kind: &str, json: &'a Json) -> One<'a> {
 fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     let pairs = hex.as_bytes().chunks_exact(2);
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    hex.len()
-        .is_multiple_of(2)
-        .then(|| pairs.map(byte).collect())?
+    hex.len().is_multiple_of(2).then(|| pairs.map(byte).collect())?
 }
 
 #[cfg(test)]
@@ -261,10 +259,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_bound_says_why() {
-        assert_eq!(
-            read(r#"[{"expanded":"SELECT 1"}]"#),
-            Values::Expanded("SELECT 1".to_owned())
-        );
+        assert_eq!(read(r#"[{"expanded":"SELECT 1"}]"#), Values::Expanded("SELECT 1".to_owned()));
         for (text, why) in [
             (r#"[1,{"pointer":true}]"#, "pointers"),
             (r#"[{"text_hash":"00","length":3}]"#, "hashed values"),

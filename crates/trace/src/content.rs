@@ -30,10 +30,8 @@ pub const SCHEMA: &str = "sqlite_schema";
 /// The schema cannot be read. A table that cannot be read says so itself.
 pub fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
     let schema = format!("SELECT type, name, tbl_name, sql FROM {SCHEMA}");
-    let mut tables = vec![Table {
-        name: SCHEMA.to_owned(),
-        content: Ok(content(connection, &schema)?),
-    }];
+    let mut tables =
+        vec![Table { name: SCHEMA.to_owned(), content: Ok(content(connection, &schema)?) }];
     let named =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     for row in connection.query_all(named)? {
@@ -53,10 +51,7 @@ fn content(connection: &Connection, sql: &str) -> Result<Content, EngineError> {
         sum = sum.wrapping_add(XxHash3_128::oneshot(&bytes));
         Ok(())
     })?;
-    Ok(Content {
-        rows,
-        checksum: format!("{sum:032x}"),
-    })
+    Ok(Content { rows, checksum: format!("{sum:032x}") })
 }
 
 /// Writes the values of a row so that different rows give different bytes.

@@ -8,10 +8,7 @@ use std::str::CharIndices;
 /// after `VALUES`.
 pub fn normalised(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());
-    let mut tokens = Tokens {
-        sql,
-        chars: sql.char_indices().peekable(),
-    };
+    let mut tokens = Tokens { sql, chars: sql.char_indices().peekable() };
     while let Some(token) = tokens.next() {
         append(&mut out, token);
     }
@@ -160,23 +157,11 @@ mod tests {
     fn what_differs_in_values_only_is_the_same() {
         let cases = [
             ("SELECT * FROM t WHERE a = 1", "SELECT * FROM t WHERE a = ?"),
-            (
-                "SELECT  *\nFROM t -- why\n WHERE a='it''s'",
-                "SELECT * FROM t WHERE a=?",
-            ),
-            (
-                "SELECT a1, \"b 2\", [c 3], `d` FROM t",
-                "SELECT a1, \"b 2\", [c 3], `d` FROM t",
-            ),
-            (
-                "SELECT :a, @b, $c, ?12, x'00ff', 1.5e-3, .5, 0xff;",
-                "SELECT ?",
-            ),
+            ("SELECT  *\nFROM t -- why\n WHERE a='it''s'", "SELECT * FROM t WHERE a=?"),
+            ("SELECT a1, \"b 2\", [c 3], `d` FROM t", "SELECT a1, \"b 2\", [c 3], `d` FROM t"),
+            ("SELECT :a, @b, $c, ?12, x'00ff', 1.5e-3, .5, 0xff;", "SELECT ?"),
             ("a IN (1,2 ,3)", "a IN (?)"),
-            (
-                "INSERT INTO t(a, b) VALUES (1, 'x'), (2, 'y');",
-                "INSERT INTO t(a, b) VALUES (?)",
-            ),
+            ("INSERT INTO t(a, b) VALUES (1, 'x'), (2, 'y');", "INSERT INTO t(a, b) VALUES (?)"),
             ("/* note */ SELECT a/**/b", "SELECT a b"),
             ("SELECT 'open", "SELECT ?"),
         ];

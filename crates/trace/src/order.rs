@@ -115,8 +115,7 @@ mod tests {
             "SELECT '#00ff:3:t{code}', '#00ff:3:b{code}', '#5', '#a:t1f', a:t1 FROM \"'#x:y'\""
         );
         assert_eq!(
-            with_classes(&sql, |is_blob, code| u64::from(code[0])
-                + u64::from(is_blob)),
+            with_classes(&sql, |is_blob, code| u64::from(code[0]) + u64::from(is_blob)),
             "SELECT '#00ff:3:31', '#00ff:3:32', '#5', '#a:t1f', a:t1 FROM \"'#x:y'\""
         );
     }

@@ -3,9 +3,7 @@
 /// The length of the text in quotes, the comment or the character at the beginning.
 pub fn piece(sql: &str, before: Option<char>) -> usize {
     let until = |from: usize, end: &str| {
-        sql[from..]
-            .find(end)
-            .map_or(sql.len(), |at| from + at + end.len())
+        sql[from..].find(end).map_or(sql.len(), |at| from + at + end.len())
     };
     let in_word = before.is_some_and(|it| it.is_alphanumeric() || it == '_');
     let mut chars = sql.chars();

@@ -138,10 +138,7 @@ impl Trace {
     /// When the file cannot be read, is no trace, has another format, or was not sealed to the end.
     pub fn open(library: &Arc<Library>, path: &Path) -> Result<Trace, TraceError> {
         let exists = std::fs::metadata(path);
-        exists.map_err(|source| TraceError::File {
-            path: path.to_owned(),
-            source,
-        })?;
+        exists.map_err(|source| TraceError::File { path: path.to_owned(), source })?;
         let not_a_trace = |error: EngineError| match error.as_sqlite().map(SqliteError::kind) {
             Some(ErrorKind::Corrupt) => TraceError::Damaged(path.to_owned()),
             _ => TraceError::NotATrace(path.to_owned()),
@@ -154,28 +151,17 @@ impl Trace {
         }
         let found = number("PRAGMA user_version")?;
         if found != FORMAT {
-            return Err(TraceError::Format {
-                path: path.to_owned(),
-                found,
-            });
+            return Err(TraceError::Format { path: path.to_owned(), found });
         }
-        let is_whole = database
-            .query_i64("SELECT count(*) FROM meta")
-            .is_ok_and(|facts| facts > 0);
+        let is_whole = database.query_i64("SELECT count(*) FROM meta").is_ok_and(|facts| facts > 0);
         if !is_whole {
             return Err(TraceError::Incomplete(path.to_owned()));
         }
-        Ok(Trace {
-            database,
-            path: path.to_owned(),
-        })
+        Ok(Trace { database, path: path.to_owned() })
     }
 
     pub(crate) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
-        result.map_err(|source| TraceError::Database {
-            path: self.path.clone(),
-            source,
-        })
+        result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
     pub(crate) fn rows<T>(
@@ -192,15 +178,10 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read.
     pub fn meta(&self) -> Result<Meta, TraceError> {
-        let facts = self.rows("SELECT name, value FROM meta", |row| {
-            (text(&row[0]), integer(&row[1]))
-        })?;
-        let fact = |name: &str| {
-            facts
-                .iter()
-                .find(|(it, _)| it == name)
-                .map_or(0, |(_, value)| *value)
-        };
+        let facts =
+            self.rows("SELECT name, value FROM meta", |row| (text(&row[0]), integer(&row[1])))?;
+        let fact =
+            |name: &str| facts.iter().find(|(it, _)| it == name).map_or(0, |(_, value)| *value);
         Ok(Meta {
             started_ns: fact("started_ns"),
             duration_us: fact("duration_us"),
@@ -208,9 +189,7 @@ impl Trace {
             events: fact("events"),
             unreadable_bytes: fact("unreadable_bytes"),
             tickets: fact("tickets"),
-            lost: facts
-                .iter()
-                .any(|(name, value)| name.starts_with("lost_") && *value != 0),
+            lost: facts.iter().any(|(name, value)| name.starts_with("lost_") && *value != 0),
         })
     }
 
@@ -287,13 +266,10 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read.
     pub fn notes(&self) -> Result<Vec<Note>, TraceError> {
-        self.rows(
-            "SELECT DISTINCT code, words FROM note ORDER BY code, words",
-            |row| Note {
-                code: integer(&row[0]),
-                words: text(&row[1]),
-            },
-        )
+        self.rows("SELECT DISTINCT code, words FROM note ORDER BY code, words", |row| Note {
+            code: integer(&row[0]),
+            words: text(&row[1]),
+        })
     }
 
     /// The states of databases when they were first opened.
@@ -301,15 +277,14 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, TraceError> {
-        self.rows(
-            "SELECT id, database, state, result FROM snapshot ORDER BY abs(id)",
-            |row| Snapshot {
+        self.rows("SELECT id, database, state, result FROM snapshot ORDER BY abs(id)", |row| {
+            Snapshot {
                 id: integer(&row[0]),
                 database: text(&row[1]),
                 state: text(&row[2]),
                 result: optional(&row[3]),
-            },
-        )
+            }
+        })
     }
 
     /// Writes a snapshot that was taken to a new file.
@@ -317,10 +292,7 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read or its snapshot is not whole, or the file exists or cannot be written.
     pub fn restore(&self, snapshot: i64, path: &Path) -> Result<(), TraceError> {
-        let failed = |source| TraceError::File {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| TraceError::File { path: path.to_owned(), source };
         let mut file = File::create_new(path).map_err(failed)?;
         let mut parts = self.named(
             self.database
@@ -393,15 +365,15 @@ impl Trace {
     /// When the trace cannot be read.
     pub fn normalised(&self) -> Result<Normalised, TraceError> {
         let mut texts = Normalised::default();
-        for (id, sql) in self.rows("SELECT id, sql FROM normalised", |row| {
-            (integer(&row[0]), text(&row[1]))
-        })? {
+        for (id, sql) in
+            self.rows("SELECT id, sql FROM normalised", |row| (integer(&row[0]), text(&row[1])))?
+        {
             texts.add_text(id, sql);
         }
         let sql = "SELECT id, normalised, readonly FROM statement";
-        for (id, form, readonly) in self.rows(sql, |row| {
-            (integer(&row[0]), integer(&row[1]), integer(&row[2]))
-        })? {
+        for (id, form, readonly) in
+            self.rows(sql, |row| (integer(&row[0]), integer(&row[1]), integer(&row[2])))?
+        {
             texts.add_statement(id, form, readonly != 0);
         }
         Ok(texts)

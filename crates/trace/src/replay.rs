@@ -43,10 +43,7 @@ impl Trace {
         let sql = format!("SELECT {} FROM event ORDER BY id", call::COLUMNS);
         let mut blobs = Blobs::default();
         let stored = RefCell::new(
-            self.named(
-                self.database
-                    .prepare("SELECT content FROM blob WHERE id = ?"),
-            )?,
+            self.named(self.database.prepare("SELECT content FROM blob WHERE id = ?"))?,
         );
         let long = |id: i64| stored_value(&mut stored.borrow_mut(), id);
         let mut statement = self.named(self.database.prepare(&sql))?;
@@ -96,14 +93,8 @@ fn end_of_table(row: &[Value]) -> Option<Table> {
         return None;
     };
     let content = match optional(&row[2]) {
-        Some(rows) => Ok(Content {
-            rows: rows as u64,
-            checksum: text(&row[3]),
-        }),
+        Some(rows) => Ok(Content { rows: rows as u64, checksum: text(&row[3]) }),
         None => Err(text(&row[4])),
     };
-    Some(Table {
-        name: name.clone(),
-        content,
-    })
+    Some(Table { name: name.clone(), content })
 }

@@ -89,8 +89,6 @@ fn current_settings_are_those_of_most_connections_to_files() {
     let trace = Trace::open(&desk.library, &desk.trace()).unwrap();
     let current = trace.most_common_settings_of_files().unwrap();
     let sizes = current.iter().filter(|it| it.name == "cache_size");
-    let sizes: Vec<(&str, i64)> = sizes
-        .map(|it| (it.value.as_str(), it.connections))
-        .collect();
+    let sizes: Vec<(&str, i64)> = sizes.map(|it| (it.value.as_str(), it.connections)).collect();
     assert_eq!(sizes, [("-88", 1)]);
 }

@@ -37,10 +37,7 @@ impl Desk {
         let path = self.other(name);
         let connection =
             Connection::open(&self.library, &path, OpenFlags::READ_ONLY, None).unwrap();
-        assert_eq!(
-            connection.query_text("PRAGMA integrity_check").unwrap(),
-            "ok"
-        );
+        assert_eq!(connection.query_text("PRAGMA integrity_check").unwrap(), "ok");
         let value = connection.query_value(sql).unwrap();
         value.to_string()
     }
@@ -58,24 +55,14 @@ const TICKETS: &str = "SELECT group_concat(ticket, ' ') FROM (SELECT ticket FROM
 #[test]
 fn a_part_by_connection_numbers_its_commits_anew() {
     let Some(desk) = recorded() else { return };
-    let part = Part {
-        connections: vec![2],
-        ..Part::default()
-    };
+    let part = Part { connections: vec![2], ..Part::default() };
     let events = cut(&desk.library, &desk.trace(), &part, &desk.other("part"));
     assert_eq!(events.unwrap(), 11);
     assert_eq!(desk.of("part", TICKETS), "1 2 3 4 5 6 7 8 9 10");
     assert_eq!(desk.of("part", "SELECT count(*) FROM connection"), "1");
-    assert_eq!(
-        desk.of("part", "SELECT count(*) FROM blob"),
-        "0",
-        "only a's"
-    );
+    assert_eq!(desk.of("part", "SELECT count(*) FROM blob"), "0", "only a's");
     assert_eq!(desk.of("part", "SELECT state FROM snapshot"), "empty");
-    assert_eq!(
-        desk.of("part", "SELECT value FROM meta WHERE name = 'events'"),
-        "11"
-    );
+    assert_eq!(desk.of("part", "SELECT value FROM meta WHERE name = 'events'"), "11");
 }
 
 #[test]
@@ -83,30 +70,15 @@ fn a_part_by_time_begins_at_0_and_has_no_snapshot_unless_it_is_the_first() {
     let Some(desk) = recorded() else { return };
     let late = "SELECT start_us FROM event ORDER BY id DESC LIMIT 1";
     let late: i64 = desk.text(late).parse().unwrap();
-    let end = Part {
-        from_us: late,
-        ..Part::default()
-    };
-    assert_eq!(
-        cut(&desk.library, &desk.trace(), &end, &desk.other("end")).unwrap(),
-        1
-    );
+    let end = Part { from_us: late, ..Part::default() };
+    assert_eq!(cut(&desk.library, &desk.trace(), &end, &desk.other("end")).unwrap(), 1);
     assert_eq!(desk.of("end", "SELECT start_us FROM event"), "0");
     assert_eq!(desk.of("end", "SELECT state FROM snapshot"), "skipped");
-    let beginning = Part {
-        to_us: Some(late - 1),
-        ..Part::default()
-    };
+    let beginning = Part { to_us: Some(late - 1), ..Part::default() };
     let first = desk.other("first");
-    assert_eq!(
-        cut(&desk.library, &desk.trace(), &beginning, &first).unwrap(),
-        21
-    );
+    assert_eq!(cut(&desk.library, &desk.trace(), &beginning, &first).unwrap(), 21);
     assert_eq!(desk.of("first", "SELECT state FROM snapshot"), "empty");
-    assert_eq!(
-        desk.of("first", "SELECT count(closed_us) FROM connection"),
-        "0"
-    );
+    assert_eq!(desk.of("first", "SELECT count(closed_us) FROM connection"), "0");
     let again = cut(&desk.library, &desk.trace(), &beginning, &first);
     assert!(matches!(again, Err(TraceError::Exists(_))));
 }
@@ -144,10 +116,7 @@ fn a_redacted_trace_has_no_text_of_the_application() {
 
 /// Records another program in the same folder.
 fn record_again(desk: &Desk, script: &str, name: &str) {
-    let folder = Folder::create(
-        &desk.other(&format!("{name}.recording")),
-        &Options::default(),
-    );
+    let folder = Folder::create(&desk.other(&format!("{name}.recording")), &Options::default());
     let folder = folder.unwrap();
     let status = std::process::Command::new("python3")
         .args(["-c", script])
@@ -176,11 +145,7 @@ fn traces_one_after_the_other_become_one() {
     let same = "SELECT count(*) FROM normalised WHERE sql = 'INSERT INTO t VALUES (?)'";
     assert_eq!(desk.of("both", same), "1");
     let snapshots = "SELECT group_concat(state) FROM snapshot";
-    assert_eq!(
-        desk.of("both", snapshots),
-        "empty,empty",
-        "a.db was new at first"
-    );
+    assert_eq!(desk.of("both", snapshots), "empty,empty", "a.db was new at first");
     let trace = Trace::open(&desk.library, &both).unwrap();
     assert_eq!(trace.processes().unwrap().len(), 2);
     let order = "SELECT min(start_us) >= (SELECT max(start_us) FROM event WHERE connection <= 2)
@@ -209,21 +174,12 @@ fn every_form_of_export_has_the_same_rows() {
     assert_eq!(written(Form::JsonLines, "a.jsonl"), 22);
     assert_eq!(written(Form::Parquet, "a.parquet"), 22);
     let lines = std::fs::read_to_string(desk.other("a.jsonl")).unwrap();
-    let lines: Vec<serde_json::Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let long = lines.iter().find(|it| it["values"][0] == 3).unwrap();
-    assert_eq!(
-        long["values"][1],
-        "long ".repeat(30),
-        "long values are in their place"
-    );
+    assert_eq!(long["values"][1], "long ".repeat(30), "long values are in their place");
     assert_eq!(long["normalised"], "INSERT INTO t VALUES (?)");
-    assert_eq!(
-        (&long["readonly"], &long["autocommit"]),
-        (&false.into(), &true.into())
-    );
+    assert_eq!((&long["readonly"], &long["autocommit"]), (&false.into(), &true.into()));
     let batches = parquet_rows(&desk.other("a.parquet"));
     let rows =
         "SELECT json_object('id', id, 'sql', sql, 'ticket', ticket, 'values', json(\"values\"))
@@ -234,16 +190,10 @@ fn every_form_of_export_has_the_same_rows() {
             "id": of("id"), "sql": of("sql"), "ticket": of("ticket"), "values": of("values")
         });
         let row = desk.of("a.sqlite", &format!("{rows}{}", line["id"]));
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&row).unwrap(),
-            expected
-        );
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&row).unwrap(), expected);
         assert_eq!(
             parquet,
-            (
-                line["id"].as_i64().unwrap(),
-                line["sql"].as_str().unwrap().to_owned()
-            )
+            (line["id"].as_i64().unwrap(), line["sql"].as_str().unwrap().to_owned())
         );
     }
     let again = export(&trace, Form::Parquet, &desk.other("a.parquet"));

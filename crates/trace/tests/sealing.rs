@@ -33,19 +33,11 @@ fn a_trace_can_be_queried() {
     let Some(sealed) = desk.sealed(APPLICATION, &Options::default()) else {
         return;
     };
-    assert_eq!(
-        (sealed.connections, sealed.processes, sealed.unreadable),
-        (1, 1, 0)
-    );
+    assert_eq!((sealed.connections, sealed.processes, sealed.unreadable), (1, 1, 0));
     let insert = "FROM event JOIN statement ON statement.id = event.statement WHERE sql LIKE 'INSERT INTO t(a%'";
+    assert_eq!(desk.text(&format!("SELECT count(*), sum(changes) {insert}")), "21 21");
     assert_eq!(
-        desk.text(&format!("SELECT count(*), sum(changes) {insert}")),
-        "21 21"
-    );
-    assert_eq!(
-        desk.text(&format!(
-            "SELECT \"values\" {insert} ORDER BY event.id DESC LIMIT 1"
-        )),
+        desk.text(&format!("SELECT \"values\" {insert} ORDER BY event.id DESC LIMIT 1")),
         r#"[1.5,{"hex":"00ff"}]"#
     );
     // Long values are stored once.
@@ -59,10 +51,7 @@ fn a_trace_can_be_queried() {
         ),
         "1,2,3"
     );
-    assert_eq!(
-        desk.text("SELECT result FROM event WHERE result <> 0"),
-        "1555"
-    );
+    assert_eq!(desk.text("SELECT result FROM event WHERE result <> 0"), "1555");
     assert_eq!(desk.text("SELECT state FROM snapshot"), "empty");
     assert_eq!(desk.text("PRAGMA integrity_check"), "ok");
 }
@@ -74,39 +63,16 @@ fn the_analysis_says_what_the_application_did() {
         return;
     };
     let analysis = desk.analysis();
-    let of = |sql: &str| {
-        analysis
-            .statements
-            .iter()
-            .find(|it| it.sql == sql)
-            .unwrap()
-            .clone()
-    };
+    let of = |sql: &str| analysis.statements.iter().find(|it| it.sql == sql).unwrap().clone();
     let reads = of("SELECT a FROM t WHERE id = ?");
     assert_eq!(
-        (
-            reads.count,
-            reads.runs,
-            reads.in_runs,
-            reads.rows,
-            reads.scan_steps
-        ),
+        (reads.count, reads.runs, reads.in_runs, reads.rows, reads.scan_steps),
         (30, 1, 30, 20, 0)
     );
     let scans = of("SELECT a, ? FROM t WHERE a = ?");
     assert_eq!((scans.count, scans.rows, scans.scan_steps), (2, 2, 38));
-    assert_eq!(
-        (
-            analysis.commits,
-            analysis.autocommit_writes,
-            analysis.transactions
-        ),
-        (3, 2, 1)
-    );
-    assert_eq!(
-        analysis.failures,
-        [(19, "INSERT INTO t(id) VALUES (?)".to_owned(), 1)]
-    );
+    assert_eq!((analysis.commits, analysis.autocommit_writes, analysis.transactions), (3, 2, 1));
+    assert_eq!(analysis.failures, [(19, "INSERT INTO t(id) VALUES (?)".to_owned(), 1)]);
     assert_eq!(analysis.read_before_write, Some(0));
     assert_eq!(analysis.unfinished, 0);
 }
@@ -114,10 +80,7 @@ fn the_analysis_says_what_the_application_did() {
 #[test]
 fn a_redacted_trace_contains_no_text() {
     let desk = Desk::new();
-    let options = Options {
-        redact: true,
-        ..Options::default()
-    };
+    let options = Options { redact: true, ..Options::default() };
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('secret',))\n\
                   c.execute(\"SELECT 'ab''c', x'00'\")\nc.execute('SELECT ?, ?', (\"ab'c\", b'z'))\nc.close()\n";
     let Some(_) = desk.sealed(script, &options) else {
@@ -126,25 +89,16 @@ fn a_redacted_trace_contains_no_text() {
     let bytes = std::fs::read(desk.trace()).unwrap();
     assert!(!bytes.windows(6).any(|window| window == b"secret"));
     assert_eq!(desk.text("SELECT arguments FROM process"), "[]");
-    assert!(
-        desk.text("SELECT \"values\" FROM event")
-            .contains("text_hash")
-    );
+    assert!(desk.text("SELECT \"values\" FROM event").contains("text_hash"));
     let orders = "SELECT group_concat(\"values\" ->> '$[0].order') FROM event";
     assert_eq!(desk.text(orders), "2,1", "secret and ab'c");
     let of_blob = "SELECT \"values\" ->> '$[1].order' FROM event WHERE id = 3";
     assert_eq!(desk.text(of_blob), "4", "after another blob and all texts");
     let hash = desk.text("SELECT \"values\" ->> '$[0].text_hash' FROM event WHERE id = 3");
     let sql = desk.text("SELECT sql FROM statement WHERE id = 2");
-    assert!(
-        sql.starts_with(&format!("SELECT '#{hash}:4:1', '#")),
-        "{sql}"
-    );
+    assert!(sql.starts_with(&format!("SELECT '#{hash}:4:1', '#")), "{sql}");
     assert!(sql.ends_with(":1:3'"), "{sql}");
-    assert_eq!(
-        desk.text("SELECT value FROM meta WHERE name = 'redacted'"),
-        "1"
-    );
+    assert_eq!(desk.text("SELECT value FROM meta WHERE name = 'redacted'"), "1");
 }
 
 #[test]
@@ -178,13 +132,9 @@ fn a_database_in_memory_that_connections_share_has_a_name() {
 fn a_database_that_exists_is_in_the_trace_as_it_was() {
     let desk = Desk::new();
     let file = desk.temp.path().join("a.db");
-    let connection = Connection::open(
-        &desk.library,
-        &file,
-        OpenFlags::READ_WRITE | OpenFlags::CREATE,
-        None,
-    )
-    .unwrap();
+    let connection =
+        Connection::open(&desk.library, &file, OpenFlags::READ_WRITE | OpenFlags::CREATE, None)
+            .unwrap();
     connection
         .execute("CREATE TABLE before(a); INSERT INTO before VALUES (zeroblob(2000000))")
         .unwrap();
@@ -207,10 +157,7 @@ fn a_database_that_exists_is_in_the_trace_as_it_was() {
         .collect();
     std::fs::write(&copy, bytes).unwrap();
     let copy = Connection::open(&desk.library, &copy, OpenFlags::READ_WRITE, None).unwrap();
-    assert_eq!(
-        copy.query_i64("SELECT length(a) FROM before").unwrap(),
-        2_000_000
-    );
+    assert_eq!(copy.query_i64("SELECT length(a) FROM before").unwrap(), 2_000_000);
 }
 
 #[test]
@@ -225,10 +172,7 @@ fn the_end_of_a_database_is_in_the_trace_and_calls_have_their_values() {
     };
     let file = desk.temp.path().join("a.db");
     let database = Connection::open(&desk.library, &file, OpenFlags::READ_ONLY, None).unwrap();
-    assert_eq!(
-        end.tables.as_ref().unwrap(),
-        &content::tables(&database).unwrap()
-    );
+    assert_eq!(end.tables.as_ref().unwrap(), &content::tables(&database).unwrap());
     let mut inserted = Vec::new();
     trace
         .for_each_call(|call| {
@@ -257,10 +201,7 @@ fn a_recording_whose_sealing_was_killed_can_be_sealed_again() {
     std::fs::write(folder.path().join("end/copy.db"), "half").unwrap();
     std::fs::remove_file(desk.trace()).unwrap();
     seal(&desk.library, &folder, &desk.trace(), &copy).unwrap();
-    assert_eq!(
-        desk.text("SELECT name, problem FROM end_state"),
-        "sqlite_schema Null t Null"
-    );
+    assert_eq!(desk.text("SELECT name, problem FROM end_state"), "sqlite_schema Null t Null");
 }
 
 #[test]
@@ -278,16 +219,10 @@ fn what_is_no_trace_is_refused() {
     };
     let flags = OpenFlags::READ_WRITE;
     let change = |sql: &str| {
-        Connection::open(&desk.library, &desk.trace(), flags, None)
-            .unwrap()
-            .execute(sql)
-            .unwrap()
+        Connection::open(&desk.library, &desk.trace(), flags, None).unwrap().execute(sql).unwrap()
     };
     change("PRAGMA user_version = 99");
-    assert!(matches!(
-        open(&desk.trace()),
-        TraceError::Format { found: 99, .. }
-    ));
+    assert!(matches!(open(&desk.trace()), TraceError::Format { found: 99, .. }));
     change("PRAGMA user_version = 3; DELETE FROM meta");
     assert!(matches!(open(&desk.trace()), TraceError::Incomplete(_)));
 }
@@ -332,9 +267,7 @@ fn a_trace_that_lacks_a_part_is_called_damaged() {
     let error = trace.restore(1, &restored).unwrap_err();
     assert!(matches!(error, TraceError::TornSnapshot(_)), "{error}");
     std::fs::write(desk.trace(), &whole[..whole.len() / 2]).unwrap();
-    let error = Trace::open(&desk.library, &desk.trace())
-        .map(drop)
-        .unwrap_err();
+    let error = Trace::open(&desk.library, &desk.trace()).map(drop).unwrap_err();
     assert!(matches!(error, TraceError::Damaged(_)), "{error}");
 }
 

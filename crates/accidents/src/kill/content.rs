@@ -27,29 +27,15 @@ pub(super) fn writes(seed: Seed, transaction: u64) -> Vec<Write> {
     let mut slots: Vec<u64> = (0..SLOTS).collect();
     generator.shuffle(&mut slots);
     // Most transactions are small, some are large.
-    let most = if generator.below(4) == 0 {
-        MOST_WRITES
-    } else {
-        3
-    };
+    let most = if generator.below(4) == 0 { MOST_WRITES } else { 3 };
     let count = 1 + generator.below(most);
     slots.truncate(count as usize);
-    slots
-        .into_iter()
-        .map(|slot| Write {
-            slot,
-            body: body(seed.nth(slot)),
-        })
-        .collect()
+    slots.into_iter().map(|slot| Write { slot, body: body(seed.nth(slot)) }).collect()
 }
 
 fn body(seed: Seed) -> Vec<u8> {
     let mut generator = seed.generator();
-    let longest = if generator.below(8) == 0 {
-        LONGEST
-    } else {
-        600
-    };
+    let longest = if generator.below(8) == 0 { LONGEST } else { 600 };
     let length = 1 + generator.below(longest) as usize;
     let mut body = Vec::with_capacity(length + 8);
     while body.len() < length {
@@ -70,11 +56,7 @@ pub(super) struct Expected {
 impl Expected {
     /// After transaction 0, which makes the tables.
     pub(super) fn new(seed: Seed) -> Expected {
-        Expected {
-            seed,
-            last: 0,
-            slots: vec![None; SLOTS as usize],
-        }
+        Expected { seed, last: 0, slots: vec![None; SLOTS as usize] }
     }
 
     /// The last transaction.

@@ -49,10 +49,9 @@ impl Damage {
     /// How many acknowledged transactions are missing, where nothing else is wrong; the first has the number 0.
     pub fn lost(&self) -> Option<u64> {
         match self {
-            Damage::Lost {
-                acknowledged,
-                found,
-            } => Some(acknowledged + 1 - found.map_or(0, |found| found + 1)),
+            Damage::Lost { acknowledged, found } => {
+                Some(acknowledged + 1 - found.map_or(0, |found| found + 1))
+            }
             _ => None,
         }
     }
@@ -75,16 +74,10 @@ fn last_there(found: Option<u64>) -> String {
 pub(super) fn check_last(acknowledged: Option<u64>, found: Option<u64>) -> Result<(), Damage> {
     match (acknowledged, found) {
         (Some(acknowledged), found) if found.is_none_or(|found| found < acknowledged) => {
-            Err(Damage::Lost {
-                acknowledged,
-                found,
-            })
+            Err(Damage::Lost { acknowledged, found })
         }
         (acknowledged, Some(found)) if found > acknowledged.map_or(0, |last| last + 1) => {
-            Err(Damage::NeverBegun {
-                acknowledged,
-                found,
-            })
+            Err(Damage::NeverBegun { acknowledged, found })
         }
         _ => Ok(()),
     }
@@ -159,16 +152,12 @@ pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<(), 
     let mut expected = Expected::new(lab::seed::Seed(0));
     let judged = judge(library, &database, Some(0), &mut expected)?;
     std::fs::remove_file(&database).map_err(AccidentError::file("remove", &database))?;
-    judged
-        .map(drop)
-        .map_err(|damage| AccidentError::Control(damage.to_string()))
+    judged.map(drop).map_err(|damage| AccidentError::Control(damage.to_string()))
 }
 
 fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), Trouble> {
-    let different = |difference: String| Damage::Content {
-        transaction: expected.last(),
-        difference,
-    };
+    let different =
+        |difference: String| Damage::Content { transaction: expected.last(), difference };
     let mut wanted = expected.rows();
     let mut difference = None;
     connection.for_each_row("SELECT slot, body FROM item ORDER BY slot", |row| {
@@ -209,14 +198,8 @@ mod tests {
         assert_eq!(lost(4, Some(0)), Some(4));
         assert_eq!(lost(0, None), Some(1));
         assert_eq!(lost(1, None), Some(2));
-        assert!(matches!(
-            check_last(Some(4), Some(6)),
-            Err(Damage::NeverBegun { found: 6, .. })
-        ));
-        assert!(matches!(
-            check_last(None, Some(1)),
-            Err(Damage::NeverBegun { .. })
-        ));
+        assert!(matches!(check_last(Some(4), Some(6)), Err(Damage::NeverBegun { found: 6, .. })));
+        assert!(matches!(check_last(None, Some(1)), Err(Damage::NeverBegun { .. })));
     }
 
     /// An output that takes so many lines, and then is closed.
@@ -224,10 +207,7 @@ mod tests {
 
     impl Write for Closing {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self
-                .0
-                .checked_sub(1)
-                .ok_or(std::io::ErrorKind::BrokenPipe)?;
+            self.0 = self.0.checked_sub(1).ok_or(std::io::ErrorKind::BrokenPipe)?;
             Ok(bytes.len())
         }
 
@@ -278,10 +258,7 @@ mod tests {
         let database = written(folder.path(), 20);
         assert_eq!(
             looked_at(&database, 30),
-            Err(Damage::Lost {
-                acknowledged: 30,
-                found: Some(18)
-            })
+            Err(Damage::Lost { acknowledged: 30, found: Some(18) })
         );
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let change = |sql: &str| {
@@ -291,10 +268,7 @@ mod tests {
                 .unwrap();
         };
         change("UPDATE item SET body = x'00' WHERE slot = (SELECT max(slot) FROM item)");
-        assert!(matches!(
-            looked_at(&database, 18),
-            Err(Damage::Content { .. })
-        ));
+        assert!(matches!(looked_at(&database, 18), Err(Damage::Content { .. })));
         change("DELETE FROM item WHERE slot = (SELECT max(slot) FROM item)");
         let damage = looked_at(&database, 18).unwrap_err();
         assert!(damage.to_string().contains("is missing"), "{damage}");
@@ -312,10 +286,7 @@ mod tests {
         torn[half..half + 4096].fill(0xff);
         std::fs::write(&database, &torn).unwrap();
         let damage = looked_at(&database, 18).unwrap_err();
-        assert!(
-            matches!(damage, Damage::Integrity(_) | Damage::Unreadable(_)),
-            "{damage}"
-        );
+        assert!(matches!(damage, Damage::Integrity(_) | Damage::Unreadable(_)), "{damage}");
         std::fs::write(&database, &whole[..5000]).unwrap();
         assert!(!looked_at(&database, 18).unwrap_err().is_loss());
     }

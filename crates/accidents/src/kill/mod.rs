@@ -109,10 +109,7 @@ impl Outcome {
         if bad == 0 {
             format!("no violation in {} kills", self.kills)
         } else if self.findings.iter().all(|finding| finding.damage.is_loss()) {
-            format!(
-                "loses recent commits, never corrupts ({bad} of {} kills)",
-                self.kills
-            )
+            format!("loses recent commits, never corrupts ({bad} of {} kills)", self.kills)
         } else {
             format!("can corrupt ({bad} of {} kills)", self.kills)
         }
@@ -151,10 +148,7 @@ pub fn run(
         victims[(kill % count) as usize].kill_once(&library)?;
         progress(kill + 1);
     }
-    victims
-        .into_iter()
-        .map(|victim| victim.finish(&library))
-        .collect()
+    victims.into_iter().map(|victim| victim.finish(&library)).collect()
 }
 
 /// The database of one setting, over its kills.
@@ -184,10 +178,7 @@ impl<'a> Victim<'a> {
             acknowledged: None,
             expected: Expected::new(seed),
             unseen: false,
-            outcome: Outcome {
-                setting: setting.clone(),
-                ..Outcome::default()
-            },
+            outcome: Outcome { setting: setting.clone(), ..Outcome::default() },
         })
     }
 
@@ -249,10 +240,7 @@ impl<'a> Victim<'a> {
     }
 
     fn writer_failed(&self, why: String) -> AccidentError {
-        AccidentError::Writer {
-            setting: self.outcome.setting.to_string(),
-            why,
-        }
+        AccidentError::Writer { setting: self.outcome.setting.to_string(), why }
     }
 
     fn spec(&self) -> WriterSpec {
@@ -295,12 +283,7 @@ impl<'a> Victim<'a> {
             return Ok(());
         }
         self.outcome.checked += 1;
-        match judge(
-            library,
-            &self.database(),
-            self.acknowledged,
-            &mut self.expected,
-        )? {
+        match judge(library, &self.database(), self.acknowledged, &mut self.expected)? {
             Ok(found) => {
                 self.acknowledged = found;
                 Ok(())
@@ -311,11 +294,7 @@ impl<'a> Victim<'a> {
 
     fn record(&mut self, damage: Damage) -> Result<(), AccidentError> {
         let kept = self.keep()?;
-        self.outcome.findings.push(Finding {
-            kill: self.outcome.kills,
-            damage,
-            kept,
-        });
+        self.outcome.findings.push(Finding { kill: self.outcome.kills, damage, kept });
         self.begin_anew()
     }
 

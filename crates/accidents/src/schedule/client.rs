@@ -77,12 +77,7 @@ impl Seen {
 
     /// The number of transactions it shows, if it is one state.
     pub(super) fn transactions(self) -> Result<i64, String> {
-        let Seen {
-            least,
-            most,
-            rows,
-            logged,
-        } = self;
+        let Seen { least, most, rows, logged } = self;
         if least == most && most == logged && rows == i64::from(ROWS) {
             Ok(logged)
         } else {
@@ -225,12 +220,8 @@ impl Client {
     }
 
     fn open(&mut self) -> Result<(), Trouble> {
-        let connection = Connection::open(
-            &self.library,
-            &self.database,
-            OpenFlags::default(),
-            Some(&self.vfs),
-        )?;
+        let connection =
+            Connection::open(&self.library, &self.database, OpenFlags::default(), Some(&self.vfs))?;
         let connection = self.connection.insert(connection);
         connection.execute(&format!("PRAGMA cache_size = {CACHE_PAGES}"))?;
         // The log is a property of the file; the other modes are one of the connection.
@@ -268,10 +259,7 @@ impl Client {
 
     /// Writes in the transaction that is open.
     fn change(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
-        let transaction = Transaction {
-            who: self.who,
-            number: self.next,
-        };
+        let transaction = Transaction { who: self.who, number: self.next };
         self.next += 1;
         ledger.begin(transaction);
         self.open = Open::Writing(transaction);
@@ -399,10 +387,7 @@ impl From<EngineError> for Trouble {
 }
 
 fn is_busy(error: &EngineError) -> bool {
-    error.is_busy()
-        || error
-            .as_sqlite()
-            .is_some_and(|error| error.primary() == PROTOCOL)
+    error.is_busy() || error.as_sqlite().is_some_and(|error| error.primary() == PROTOCOL)
 }
 
 #[cfg(test)]
@@ -411,12 +396,7 @@ mod tests {
 
     #[test]
     fn rows_of_two_states_are_distinguished_from_those_of_one() {
-        let seen = |least, most, logged| Seen {
-            least,
-            most,
-            logged,
-            rows: i64::from(ROWS),
-        };
+        let seen = |least, most, logged| Seen { least, most, logged, rows: i64::from(ROWS) };
         assert_eq!(seen(3, 3, 3).transactions(), Ok(3));
         assert!(seen(2, 3, 3).transactions().is_err());
         assert!(seen(3, 3, 2).transactions().is_err());

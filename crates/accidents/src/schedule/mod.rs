@@ -102,9 +102,8 @@ pub fn explore_all(
     stop: &AtomicBool,
     progress: impl Fn(&Explored) + Sync,
 ) -> Result<Vec<Explored>, AccidentError> {
-    let work: Vec<_> = all()
-        .filter(|(scenario, journal_mode)| wanted(scenario, journal_mode))
-        .collect();
+    let work: Vec<_> =
+        all().filter(|(scenario, journal_mode)| wanted(scenario, journal_mode)).collect();
     let next = AtomicUsize::new(0);
     let explorer = || -> Result<Vec<(usize, Explored)>, AccidentError> {
         let mut stage = Stage::new(library, folder)?;
@@ -124,9 +123,7 @@ pub fn explore_all(
         let threads = 0..extent.threads.max(1);
         let threads: Vec<_> = threads.map(|_| scope.spawn(explorer)).collect();
         let ended = threads.into_iter().map(|thread| thread.join());
-        ended
-            .map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        ended.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let mut done = done?.concat();
     done.sort_by_key(|(number, _)| *number);
@@ -186,10 +183,7 @@ impl Explored {
         if !played.wrong.is_empty() {
             self.wrong += 1;
             if self.findings.len() < KEPT {
-                self.findings.push(Finding {
-                    schedule: schedule.to_string(),
-                    what: played.wrong,
-                });
+                self.findings.push(Finding { schedule: schedule.to_string(), what: played.wrong });
             }
         }
         Ok(played.calls)

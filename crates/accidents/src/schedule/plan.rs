@@ -39,13 +39,7 @@ pub(super) const EXAMPLE: &str = "checkpoint-and-restart/wal@9,30";
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places: Vec<String> = self.places.iter().map(usize::to_string).collect();
-        write!(
-            f,
-            "{}/{}@{}",
-            self.scenario,
-            self.journal_mode,
-            places.join(",")
-        )
+        write!(f, "{}/{}@{}", self.scenario, self.journal_mode, places.join(","))
     }
 }
 
@@ -53,10 +47,7 @@ impl FromStr for Schedule {
     type Err = AccidentError;
 
     fn from_str(text: &str) -> Result<Schedule, AccidentError> {
-        let wrong = || AccidentError::Schedule {
-            text: text.to_owned(),
-            example: EXAMPLE,
-        };
+        let wrong = || AccidentError::Schedule { text: text.to_owned(), example: EXAMPLE };
         let (name, places) = text.split_once('@').ok_or_else(wrong)?;
         let (id, journal_mode) = name.split_once('/').ok_or_else(wrong)?;
         let (scenario, journal_mode) = find(id, journal_mode)?;
@@ -67,21 +58,14 @@ impl FromStr for Schedule {
         if places.len() != scenario.second.len() || !places.is_sorted() {
             return Err(wrong());
         }
-        Ok(Schedule {
-            scenario: scenario.id,
-            journal_mode,
-            places,
-        })
+        Ok(Schedule { scenario: scenario.id, journal_mode, places })
     }
 }
 
 fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str), AccidentError> {
     scenario(id)
         .and_then(|scenario| {
-            let mode = scenario
-                .journal_modes
-                .iter()
-                .find(|mode| **mode == journal_mode)?;
+            let mode = scenario.journal_modes.iter().find(|mode| **mode == journal_mode)?;
             Some((scenario, *mode))
         })
         .ok_or_else(|| AccidentError::Scenario(format!("{id}/{journal_mode}")))
@@ -89,12 +73,10 @@ fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str
 
 /// Every scenario in every journal mode in which it makes sense.
 pub fn all() -> impl Iterator<Item = (&'static Scenario, &'static str)> {
-    SCENARIOS.iter().chain(RARE).flat_map(|scenario| {
-        scenario
-            .journal_modes
-            .iter()
-            .map(move |mode| (scenario, *mode))
-    })
+    SCENARIOS
+        .iter()
+        .chain(RARE)
+        .flat_map(|scenario| scenario.journal_modes.iter().map(move |mode| (scenario, *mode)))
 }
 
 /// Goes on to the next places, in lexicographic order, or says that there are none. `calls` is how many
@@ -129,11 +111,7 @@ impl Drawn {
     const DRAWS: u32 = 50;
 
     pub(super) fn new(calls: usize, seed: Seed) -> Drawn {
-        Drawn {
-            calls,
-            generator: seed.generator(),
-            known: HashSet::new(),
-        }
+        Drawn { calls, generator: seed.generator(), known: HashSet::new() }
     }
 
     /// Draws places that were not drawn before; false where there seem to be none.
@@ -149,9 +127,8 @@ impl Drawn {
 /// ways to choose places from `calls + 2` with repetition.
 pub(super) fn count(calls: usize, acts: usize) -> u64 {
     let choices = calls as u128 + 2;
-    let ways = (0..acts as u128).fold(1_u128, |ways, act| {
-        ways.saturating_mul(choices + act) / (act + 1)
-    });
+    let ways =
+        (0..acts as u128).fold(1_u128, |ways, act| ways.saturating_mul(choices + act) / (act + 1));
     u64::try_from(ways).unwrap_or(u64::MAX)
 }
 

@@ -210,13 +210,7 @@ impl Stage {
         self.set(scenario, schedule.journal_mode)?;
         let ledger = Arc::new(Ledger::default());
         let client = |who, vfs: &str| {
-            Client::new(
-                who,
-                &self.library,
-                vfs,
-                self.database(),
-                schedule.journal_mode,
-            )
+            Client::new(who, &self.library, vfs, self.database(), schedule.journal_mode)
         };
         let mut first = client("first", self.first_vfs.name());
         let mut direction = Direction {
@@ -283,9 +277,7 @@ impl Stage {
         direction.note(first.who(), "close", closed);
         let closed = direction.second.close();
         direction.note(direction.second.who(), "close", closed);
-        let checked = self
-            .check(&ledger)
-            .map_or_else(Outcome::failed, |()| Outcome::Done);
+        let checked = self.check(&ledger).map_or_else(Outcome::failed, |()| Outcome::Done);
         direction.note("in the end", "check", checked);
         match direction.unable {
             Some(unable) => Err(AccidentError::Unable(unable)),
@@ -369,9 +361,7 @@ impl Stage {
         let connection =
             Connection::open(&self.library, &self.database(), OpenFlags::default(), None)
                 .map_err(during())?;
-        connection
-            .execute(&schema(journal_mode))
-            .map_err(during())?;
+        connection.execute(&schema(journal_mode)).map_err(during())?;
         let (connection, suffixes): (_, &[&str]) = match files {
             Files::Sound => {
                 connection.close().map_err(during())?;
@@ -447,11 +437,9 @@ fn words(event: &Event<'_>) -> String {
         Operation::Truncate { size } => format!("truncates the {file} to {size} bytes"),
         Operation::Sync { .. } => format!("syncs the {file}"),
         Operation::Delete { .. } => format!("deletes the {file}"),
-        Operation::SharedMemoryLock {
-            offset,
-            count,
-            flags,
-        } => format!("locks or unlocks shared memory: {count} from {offset}, flags {flags}"),
+        Operation::SharedMemoryLock { offset, count, flags } => {
+            format!("locks or unlocks shared memory: {count} from {offset}, flags {flags}")
+        }
         Operation::SharedMemoryBarrier => "passes a memory barrier".to_owned(),
         Operation::Query(query) => format!("queries {query:?}"),
         other => {

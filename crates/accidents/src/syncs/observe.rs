@@ -20,12 +20,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// The system calls after which data is on the medium; not `sync_file_range(2)`, which writes neither the metadata of the
 /// file nor the cache of the device.
-const SYNCS: [libc::c_long; 4] = [
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
-    libc::SYS_syncfs,
-    libc::SYS_sync,
-];
+const SYNCS: [libc::c_long; 4] =
+    [libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_syncfs, libc::SYS_sync];
 
 /// As [`super::check`]; the error says why nothing could be observed.
 pub(super) fn check(program: &Path, engine: &str) -> Result<SyncCheck, String> {
@@ -76,10 +72,7 @@ impl Watched {
                 kill(pid, Signal::SIGKILL).ok();
             }
         });
-        Watched {
-            pid,
-            _ended: sender,
-        }
+        Watched { pid, _ended: sender }
     }
 }
 
@@ -90,9 +83,7 @@ fn observed(child: &mut Child, pid: Pid) -> Result<u64, String> {
     ptrace::seize(pid, options).map_err(not_permitted)?;
     ptrace::interrupt(pid).map_err(not_permitted)?;
     if let Some(mut orders) = child.stdin.take() {
-        orders
-            .write_all(b"begin\n")
-            .map_err(|error| error.to_string())?;
+        orders.write_all(b"begin\n").map_err(|error| error.to_string())?;
     }
     // Each call stops the process twice, before and after.
     let mut stops = 0;

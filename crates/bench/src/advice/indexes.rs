@@ -49,11 +49,7 @@ impl Candidate {
         let create = self.create(&self.name());
         let columns = self.columns.join(", ");
         Advice {
-            change: format!(
-                "an index on {}({columns}) of {}",
-                self.table,
-                in_words(bytes)
-            ),
+            change: format!("an index on {}({columns}) of {}", self.table, in_words(bytes)),
             settings: [("schema_change".to_owned(), Level::Text(create.clone()))].into(),
             sql: Some(format!("{create};")),
         }
@@ -90,9 +86,7 @@ pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, 
         used(&connection, statements, &both)?.into_iter().collect();
     best.sort_by_key(|(_, uses)| std::cmp::Reverse(*uses));
     best.truncate(MOST);
-    let sized = best
-        .into_iter()
-        .map(|(it, _)| Ok(it.advice(size(&connection, &it)?)));
+    let sized = best.into_iter().map(|(it, _)| Ok(it.advice(size(&connection, &it)?)));
     let indexes: Result<Vec<Advice>, EngineError> = sized.collect();
     let indexes = indexes?;
     let forms = forms(&connection, statements)?;
@@ -133,13 +127,10 @@ fn named<'t>(
     words: &'t BTreeSet<String>,
 ) -> impl Iterator<Item = Candidate> + 't {
     let is_named = words.contains(&table.to_lowercase());
-    let columns = columns
-        .iter()
-        .filter(|it| words.contains(&it.to_lowercase()));
-    columns.filter(move |_| is_named).map(|column| Candidate {
-        table: table.clone(),
-        columns: vec![column.clone()],
-    })
+    let columns = columns.iter().filter(|it| words.contains(&it.to_lowercase()));
+    columns
+        .filter(move |_| is_named)
+        .map(|column| Candidate { table: table.clone(), columns: vec![column.clone()] })
 }
 
 fn singles(tables: &BTreeMap<String, Vec<String>>, statements: &[String]) -> Vec<Candidate> {
@@ -158,10 +149,7 @@ fn pairs(
 ) -> Vec<Candidate> {
     let mut all = BTreeSet::new();
     for words in statements.iter().map(|it| words(it)) {
-        for first in single
-            .iter()
-            .filter(|it| words.contains(&it.columns[0].to_lowercase()))
-        {
+        for first in single.iter().filter(|it| words.contains(&it.columns[0].to_lowercase())) {
             let Some(table) = tables.get_key_value(&first.table) else {
                 continue;
             };
@@ -202,20 +190,14 @@ fn used(
 /// The number of the candidate that a node of a plan uses.
 fn number(line: &str) -> Option<usize> {
     let (_, rest) = line.split_once(CANDIDATE)?;
-    rest.split(|it: char| !it.is_ascii_digit())
-        .next()?
-        .parse()
-        .ok()
+    rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// The size of an index, which is made and removed again, in bytes.
 fn size(connection: &Connection, candidate: &Candidate) -> Result<i64, EngineError> {
     let name = format!("{CANDIDATE}0");
     connection.execute(&format!("SAVEPOINT size; {}", candidate.create(&name)))?;
-    let sql = format!(
-        "SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = {}",
-        literal(&name)
-    );
+    let sql = format!("SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = {}", literal(&name));
     let bytes = connection.query_i64(&sql)?;
     connection.execute("ROLLBACK TO size; RELEASE size")?;
     Ok(bytes)
@@ -249,10 +231,8 @@ fn unused(connection: &Connection, statements: &[String]) -> Result<Option<Advic
     };
     let all = texts(connection, sql)?.into_iter().map(|[name, _]| name);
     let names: Vec<String> = all.filter(|name| !is_used(name)).collect();
-    let drops: Vec<String> = names
-        .iter()
-        .map(|name| format!("DROP INDEX {};", quoted(name)))
-        .collect();
+    let drops: Vec<String> =
+        names.iter().map(|name| format!("DROP INDEX {};", quoted(name))).collect();
     Ok((!names.is_empty()).then(|| Advice {
         change: format!(
             "without the indexes that no statement of the workload uses: {}",
@@ -283,8 +263,7 @@ mod tests {
         let statements: Vec<String> = statements.iter().map(|it| (*it).to_owned()).collect();
         let all = schema_advice(&path, &statements).unwrap().into_iter();
         // Other forms of tables have tests of their own.
-        all.filter(|it| !it.change.ends_with(" for orders"))
-            .collect()
+        all.filter(|it| !it.change.ends_with(" for orders")).collect()
     }
 
     fn sql(advice: &[Advice]) -> Vec<&str> {
@@ -295,25 +274,13 @@ mod tests {
     fn an_index_is_proposed_where_the_planner_uses_it() {
         let found = advice(
             "",
-            &[
-                "SELECT note FROM orders WHERE user = ?",
-                "SELECT id FROM orders WHERE id = :id",
-            ],
+            &["SELECT note FROM orders WHERE user = ?", "SELECT id FROM orders WHERE id = :id"],
         );
         assert_eq!(sql(&found).len(), 1, "{found:?}");
-        assert!(
-            sql(&found)[0].contains("ON \"orders\"(\"user\""),
-            "{found:?}"
-        );
+        assert!(sql(&found)[0].contains("ON \"orders\"(\"user\""), "{found:?}");
         assert!(found[0].change.contains("iB"));
-        let ordered = advice(
-            "",
-            &["SELECT note FROM orders WHERE user = ? ORDER BY day LIMIT 5"],
-        );
-        assert!(
-            sql(&ordered)[0].contains("(\"user\", \"day\")"),
-            "{ordered:?}"
-        );
+        let ordered = advice("", &["SELECT note FROM orders WHERE user = ? ORDER BY day LIMIT 5"]);
+        assert!(sql(&ordered)[0].contains("(\"user\", \"day\")"), "{ordered:?}");
         assert!(advice("", &["SELECT note FROM orders WHERE id = 1"]).is_empty());
     }
 
@@ -326,10 +293,7 @@ mod tests {
         let found = advice(&both, &[statement]);
         assert_eq!(sql(&found), ["DROP INDEX \"by_note\";"]);
         let unknown = advice(&both, &[statement, "SELECT missing FROM nowhere"]);
-        assert!(
-            unknown.is_empty(),
-            "what a statement without a plan uses is not known"
-        );
+        assert!(unknown.is_empty(), "what a statement without a plan uses is not known");
         let settings = ["PRAGMA query_only = 1", "EXPLAIN SELECT 1", statement];
         let found = advice(&both, &settings);
         assert_eq!(sql(&found), ["DROP INDEX \"by_note\";"]);

@@ -56,10 +56,7 @@ fn groups() -> Vec<Advice> {
 fn clients(ground: &Ground<'_>) -> Vec<Advice> {
     let (change, clients) = match ground.base.get("clients").and_then(Level::as_int) {
         None => (format!("{CLIENTS} connections at the same time"), CLIENTS),
-        Some(2..) => (
-            "one connection for all, as behind a queue of one writer".to_owned(),
-            1,
-        ),
+        Some(2..) => ("one connection for all, as behind a queue of one writer".to_owned(), 1),
         Some(_) => return Vec::new(),
     };
     vec![advice_of(change, "clients", clients.into())]
@@ -78,11 +75,7 @@ fn vacuum() -> Vec<Advice> {
 }
 
 fn advice_of(change: String, name: &str, level: Level) -> Advice {
-    Advice {
-        change,
-        sql: None,
-        settings: [(name.to_owned(), level)].into(),
-    }
+    Advice { change, sql: None, settings: [(name.to_owned(), level)].into() }
 }
 
 #[cfg(test)]
@@ -92,16 +85,9 @@ mod tests {
     use super::*;
 
     fn changes(workload: &str, base: &[(&str, Level)], bytes: Option<u64>) -> Vec<String> {
-        let pairs = base
-            .iter()
-            .map(|(name, level)| ((*name).to_owned(), level.clone()));
+        let pairs = base.iter().map(|(name, level)| ((*name).to_owned(), level.clone()));
         let base: Settings = pairs.collect();
-        let ground = Ground {
-            workload,
-            base: &base,
-            database_bytes: bytes,
-            requested: &[],
-        };
+        let ground = Ground { workload, base: &base, database_bytes: bytes, requested: &[] };
         let all = advice(&ground).into_iter();
         all.flat_map(|it| it.settings.into_keys()).collect()
     }
@@ -129,12 +115,8 @@ mod tests {
     fn every_change_is_one_that_the_workload_accepts() {
         let catalogue = crate::catalogue();
         let base: Settings = [("sql".to_owned(), "DELETE FROM t".into())].into();
-        let ground = Ground {
-            workload: "sql",
-            base: &base,
-            database_bytes: Some(1),
-            requested: &[],
-        };
+        let ground =
+            Ground { workload: "sql", base: &base, database_bytes: Some(1), requested: &[] };
         let sql = catalogue.workload("sql").unwrap();
         for (name, level) in advice(&ground).iter().flat_map(|it| &it.settings) {
             let setting = catalogue.settings_of(sql).find(|it| it.name == *name);

@@ -61,9 +61,7 @@ pub(super) fn forms(
     if connection.query_i64(dependent)? > 0 {
         return Ok(Vec::new());
     }
-    let all = FORMS
-        .iter()
-        .map(|form| advice(connection, statements, form));
+    let all = FORMS.iter().map(|form| advice(connection, statements, form));
     let all: Result<Vec<Option<Advice>>, EngineError> = all.collect();
     Ok(all?.into_iter().flatten().collect())
 }
@@ -89,11 +87,7 @@ fn advice(
     }
     Ok((!names.is_empty()).then(|| Advice {
         change: format!("{} for {}", form.option, names.join(", ")),
-        settings: [(
-            "schema_change".to_owned(),
-            Level::Text(rebuilding.join(" ")),
-        )]
-        .into(),
+        settings: [("schema_change".to_owned(), Level::Text(rebuilding.join(" ")))].into(),
         sql: Some(to_paste(&rebuilding)),
     }))
 }
@@ -157,11 +151,7 @@ mod tests {
 
     fn advice_for(schema: &str) -> Vec<Advice> {
         let (_folder, connection) = database(schema);
-        forms(
-            &connection,
-            &["SELECT * FROM word WHERE name = ?".to_owned()],
-        )
-        .unwrap()
+        forms(&connection, &["SELECT * FROM word WHERE name = ?".to_owned()]).unwrap()
     }
 
     /// What is proposed, after it was carried out and has kept rows and indexes.
@@ -183,21 +173,15 @@ mod tests {
 
     #[test]
     fn a_table_gets_the_forms_that_its_rows_and_columns_allow() {
-        let both = changes(&format!(
-            "CREATE TABLE word(name TEXT PRIMARY KEY, n INTEGER); {ROWS}"
-        ));
+        let both = changes(&format!("CREATE TABLE word(name TEXT PRIMARY KEY, n INTEGER); {ROWS}"));
         let names: Vec<&str> = both.iter().map(|(change, _)| change.as_str()).collect();
         assert_eq!(names, ["WITHOUT ROWID for word", "STRICT for word"]);
-        let typed = changes(&format!(
-            "CREATE TABLE word(name VARCHAR(9), n INTEGER); {ROWS}"
-        ));
+        let typed = changes(&format!("CREATE TABLE word(name VARCHAR(9), n INTEGER); {ROWS}"));
         assert!(typed.is_empty(), "{typed:?}");
         let wrong = format!("CREATE TABLE word(name INTEGER, n INTEGER); {ROWS}");
         assert!(changes(&wrong).is_empty(), "text in a column of numbers");
         let null = "INSERT INTO word VALUES (NULL, 1), ('b', 2); CREATE INDEX by_n ON word(n);";
-        let null = changes(&format!(
-            "CREATE TABLE word(name TEXT PRIMARY KEY, n INTEGER); {null}"
-        ));
+        let null = changes(&format!("CREATE TABLE word(name TEXT PRIMARY KEY, n INTEGER); {null}"));
         assert!(null.is_empty(), "a key that is NULL: {null:?}");
     }
 
@@ -222,14 +206,8 @@ mod tests {
             let count = |sql: &str| connection.query_i64(sql).unwrap();
             assert_eq!(count("SELECT count(*) FROM use"), 3, "{}", advice.change);
             assert_eq!(count("PRAGMA foreign_keys"), 1);
-            connection
-                .execute("DELETE FROM word WHERE name = 'b'")
-                .unwrap();
-            assert_eq!(
-                count("SELECT count(*) FROM use"),
-                1,
-                "it still refers to it"
-            );
+            connection.execute("DELETE FROM word WHERE name = 'b'").unwrap();
+            assert_eq!(count("SELECT count(*) FROM use"), 1, "it still refers to it");
         }
     }
 
@@ -239,9 +217,7 @@ mod tests {
         let strict = strict.filter(|it| it.change.starts_with("STRICT"));
         let sql: Vec<String> = strict.filter_map(|it| it.sql).collect();
         let (_folder, connection) = database(REFERENCED);
-        connection
-            .execute("INSERT INTO word VALUES ('c', 'text')")
-            .unwrap();
+        connection.execute("INSERT INTO word VALUES ('c', 'text')").unwrap();
         assert!(connection.execute(&sql[0]).is_err());
         // As the connection of a program that stops at the error.
         connection.execute("ROLLBACK").unwrap();

@@ -73,9 +73,8 @@ impl Disguise {
         let form: Vec<(u8, u64)> = chunk.iter().map(|byte| alphabet(*byte)).collect();
         let size = form.iter().map(|(_, radix)| radix).product();
         let value = chunk.iter().zip(&form);
-        let value = value.fold(0, |sum, (byte, (first, radix))| {
-            sum * radix + u64::from(byte - first)
-        });
+        let value =
+            value.fold(0, |sum, (byte, (first, radix))| sum * radix + u64::from(byte - first));
         let mut value = self.permuted(value, size, (number, &form));
         let mut letters = Vec::with_capacity(chunk.len());
         for (first, radix) in form.iter().rev() {
@@ -135,11 +134,7 @@ impl Disguise {
         let mut rest = inner;
         while let Some(start) = rest.find('\\') {
             self.words(&rest[..start], out);
-            let length = if rest[start..].starts_with("\\u") {
-                6
-            } else {
-                2
-            };
+            let length = if rest[start..].starts_with("\\u") { 6 } else { 2 };
             let (escape, after) = rest[start..].split_at(length);
             out.push_str(escape);
             rest = after;
@@ -187,15 +182,10 @@ fn end_of_string(inner: &str) -> usize {
 
 /// Whether a text is a date or a time as SQLite's functions read them (<https://sqlite.org/lang_datefunc.html>).
 fn is_time(text: &str) -> bool {
-    let form: String = text
-        .chars()
-        .map(|it| if it.is_ascii_digit() { '0' } else { it })
-        .collect();
+    let form: String = text.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
     let date = form.strip_prefix("0000-00-00");
     let time = date.map_or(form.as_str(), |rest| rest.trim_start_matches(['T', ' ']));
-    let rest = time
-        .strip_prefix("00:00")
-        .map(|rest| rest.strip_prefix(":00").unwrap_or(rest));
+    let rest = time.strip_prefix("00:00").map(|rest| rest.strip_prefix(":00").unwrap_or(rest));
     match rest {
         None => date == Some(""),
         Some(rest) => rest.chars().all(|it| "0.:+-Z ".contains(it)),

@@ -104,19 +104,13 @@ impl Failed {
             false => "",
         };
         let object = self.object.map_or(String::new(), |it| format!(" ({it})"));
-        TrialError::cannot_run(format!(
-            "cannot write {}{object}: {why}{hint}",
-            out.display()
-        ))
+        TrialError::cannot_run(format!("cannot write {}{object}: {why}{hint}", out.display()))
     }
 }
 
 impl From<EngineError> for Failed {
     fn from(source: EngineError) -> Failed {
-        Failed {
-            object: None,
-            source,
-        }
+        Failed { object: None, source }
     }
 }
 
@@ -159,9 +153,7 @@ impl Copier<'_> {
         }
         for index in original.rebuilt() {
             let rebuild = format!("INSERT INTO {0}({0}) VALUES ('rebuild')", index.quoted());
-            self.new
-                .execute(&rebuild)
-                .map_err(Failed::of(&index.name))?;
+            self.new.execute(&rebuild).map_err(Failed::of(&index.name))?;
         }
         for (name, sql) in &original.others {
             self.new.execute(sql).map_err(Failed::of(name))?;
@@ -206,8 +198,7 @@ impl Copier<'_> {
             for row in rows {
                 let values: Vec<String> = row.iter().map(as_literal).collect();
                 let values = values.join(", ");
-                self.new
-                    .execute(&format!("INSERT INTO {name} VALUES ({values})"))?;
+                self.new.execute(&format!("INSERT INTO {name} VALUES ({values})"))?;
             }
         }
         Ok(())

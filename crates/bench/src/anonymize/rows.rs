@@ -13,13 +13,10 @@ impl Copier<'_> {
         let names: Vec<String> = columns.iter().map(|it| quoted(it)).collect();
         let (names, quoted_table) = (names.join(", "), table.quoted());
         let marks = vec!["?"; columns.len()].join(", ");
-        let mut select = self
-            .original
-            .connection
-            .prepare(&format!("SELECT {names} FROM {quoted_table}"))?;
-        let mut insert = self.new.prepare(&format!(
-            "INSERT INTO {quoted_table}({names}) VALUES ({marks})"
-        ))?;
+        let mut select =
+            self.original.connection.prepare(&format!("SELECT {names} FROM {quoted_table}"))?;
+        let mut insert =
+            self.new.prepare(&format!("INSERT INTO {quoted_table}({names}) VALUES ({marks})"))?;
         let replaces: Vec<bool> = columns.iter().map(|it| !self.keeps(table, it)).collect();
         let (mut rows, mut replaced) = (0, vec![0; columns.len()]);
         while select.step()? == Step::Row {

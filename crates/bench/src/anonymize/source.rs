@@ -107,14 +107,8 @@ impl<'c> Original<'c> {
 
     /// The statements of the schema with the names of what they create.
     pub(super) fn definitions(&self) -> impl Iterator<Item = (&str, &str)> {
-        let tables = self
-            .tables
-            .iter()
-            .map(|it| (it.name.as_str(), it.sql.as_str()));
-        let others = self
-            .others
-            .iter()
-            .map(|(name, sql)| (name.as_str(), sql.as_str()));
+        let tables = self.tables.iter().map(|it| (it.name.as_str(), it.sql.as_str()));
+        let others = self.others.iter().map(|(name, sql)| (name.as_str(), sql.as_str()));
         tables.chain(others)
     }
 
@@ -145,10 +139,7 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
                 let is_free =
                     |alias: &&str| !columns.iter().any(|it| it.eq_ignore_ascii_case(alias));
                 let alias = ["rowid", "_rowid_", "oid"].into_iter().find(is_free);
-                Form::Rows {
-                    rowid: alias.filter(|_| has_rowid),
-                    columns,
-                }
+                Form::Rows { rowid: alias.filter(|_| has_rowid), columns }
             }
         };
         tables.push(Table { name, sql, form });
@@ -169,24 +160,16 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, EngineEr
 fn virtual_form(connection: &Connection, name: &str, sql: &str) -> Result<Form, EngineError> {
     let plain: String = sql.to_lowercase().split_whitespace().collect();
     let module = plain.split_once("using").map_or("", |(_, rest)| rest);
-    let is_text = ["fts3", "fts4", "fts5"]
-        .iter()
-        .any(|it| module.starts_with(it));
-    let content = plain
-        .split([',', '('])
-        .find_map(|it| it.strip_prefix("content="));
+    let is_text = ["fts3", "fts4", "fts5"].iter().any(|it| module.starts_with(it));
+    let content = plain.split([',', '(']).find_map(|it| it.strip_prefix("content="));
     let content = content.map(|it| it.trim_matches(['\'', '"', ')', '`', '[', ']']));
     Ok(match content {
         Some("") if is_text => Form::Contentless,
         Some(_) if is_text => Form::Rebuilt,
-        _ if is_text => Form::Rows {
-            rowid: Some("rowid"),
-            columns: columns(connection, name)?,
-        },
-        _ if module.starts_with("rtree") || module.starts_with("geopoly") => Form::Rows {
-            rowid: None,
-            columns: columns(connection, name)?,
-        },
+        _ if is_text => Form::Rows { rowid: Some("rowid"), columns: columns(connection, name)? },
+        _ if module.starts_with("rtree") || module.starts_with("geopoly") => {
+            Form::Rows { rowid: None, columns: columns(connection, name)? }
+        }
         _ => Form::Unknown("its module is not part of SQLite".to_owned()),
     })
 }

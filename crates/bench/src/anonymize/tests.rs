@@ -87,16 +87,10 @@ fn a_copy_has_the_same_schema_numbers_and_dates_and_none_of_the_words() {
     assert_eq!(done.with_texts, ["users", "apart", "adults", "noted"]);
     let users = &done.tables[0];
     assert_eq!((users.name.as_str(), users.rows), ("users", 1));
-    assert_eq!(
-        users.replaced,
-        [("email".to_owned(), 1), ("photo".to_owned(), 1)]
-    );
+    assert_eq!(users.replaced, [("email".to_owned(), 1), ("photo".to_owned(), 1)]);
     new.close().unwrap();
     for word in ["ada@", "bob", "Germany", "secret", "Ada"] {
-        assert!(
-            !contains(&laboratory.path("new.db"), word.as_bytes()),
-            "{word}"
-        );
+        assert!(!contains(&laboratory.path("new.db"), word.as_bytes()), "{word}");
     }
 }
 
@@ -111,9 +105,7 @@ fn equal_words_stay_equal_and_are_searched_under_their_new_names() {
     let of = new.query_text(of).unwrap();
     let both = format!("SELECT count(*) FROM notes WHERE notes MATCH '{of}'");
     assert_eq!(new.query_i64(&both).unwrap(), 2);
-    let email = new
-        .query_text("SELECT substr(email, 1, 3) FROM users")
-        .unwrap();
+    let email = new.query_text("SELECT substr(email, 1, 3) FROM users").unwrap();
     let found = format!("SELECT count(*) FROM found WHERE found MATCH '{email}'");
     assert_eq!(new.query_i64(&found).unwrap(), 1);
 }
@@ -123,10 +115,7 @@ fn the_original_stays_as_it_is_and_unknown_columns_have_a_hint() {
     let laboratory = Laboratory::new();
     let before = std::fs::read(laboratory.path("app.db")).unwrap();
     let error = laboratory.anonymize(&["users.emial"]).unwrap_err();
-    assert!(
-        error.to_string().contains("did you mean users.email?"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("did you mean users.email?"), "{error}");
     laboratory.anonymize(&["USERS.Email"]).unwrap();
     assert!(contains(&laboratory.path("new.db"), b"ada@"));
     assert_eq!(std::fs::read(laboratory.path("app.db")).unwrap(), before);

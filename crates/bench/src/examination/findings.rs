@@ -44,12 +44,7 @@ pub(super) fn of(
 }
 
 fn file(examination: &Examination) -> Vec<Finding> {
-    let Examination {
-        page_bytes,
-        pages,
-        free_pages,
-        ..
-    } = examination;
+    let Examination { page_bytes, pages, free_pages, .. } = examination;
     let small = (*page_bytes < USUAL_PAGE).then(|| Finding {
         subject: "page size".to_owned(),
         what: format!("pages have {page_bytes} bytes; SQLite's default is {USUAL_PAGE}"),
@@ -100,12 +95,7 @@ fn statistics(
     schema: &Schema,
     space: &[Space],
 ) -> Result<Vec<Finding>, EngineError> {
-    let indexed = || {
-        schema
-            .tables
-            .iter()
-            .filter(|table| !table.indexes.is_empty())
-    };
+    let indexed = || schema.tables.iter().filter(|table| !table.indexes.is_empty());
     if indexed().next().is_none() {
         return Ok(Vec::new());
     }

@@ -80,11 +80,7 @@ pub(super) fn foreign_keys_without(schema: &Schema) -> Vec<Finding> {
 /// Whether the first columns of an index, in any order, are those of a foreign key.
 fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
     let count = key.columns.len();
-    let is_in = |name: &str| {
-        key.columns
-            .iter()
-            .any(|column| column.eq_ignore_ascii_case(name))
-    };
+    let is_in = |name: &str| key.columns.iter().any(|column| column.eq_ignore_ascii_case(name));
     if count == 1 && table.rowid().is_some_and(is_in) {
         return true;
     }
@@ -99,10 +95,5 @@ fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
 fn create_index(table: &Table, key: &ForeignKey) -> String {
     let name = format!("{}_{}", table.name, key.columns.join("_"));
     let columns: Vec<String> = key.columns.iter().map(|column| quoted(column)).collect();
-    format!(
-        "CREATE INDEX {} ON {}({});",
-        quoted(&name),
-        quoted(&table.name),
-        columns.join(", ")
-    )
+    format!("CREATE INDEX {} ON {}({});", quoted(&name), quoted(&table.name), columns.join(", "))
 }

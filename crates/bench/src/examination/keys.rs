@@ -37,9 +37,7 @@ pub(super) fn of(
 fn autoincrement(table: &Table) -> Option<Finding> {
     let sql = table.sql.to_ascii_uppercase();
     let uses = table.rowid().is_some()
-        && sql
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|it| it == "AUTOINCREMENT");
+        && sql.split(|c: char| !c.is_alphanumeric()).any(|it| it == "AUTOINCREMENT");
     uses.then(|| Finding {
         subject: format!("table {}", table.name),
         what: "AUTOINCREMENT writes the largest key into a second table with every INSERT".to_owned(),
@@ -84,9 +82,7 @@ fn in_random_order(connection: &Connection, table: &Table) -> Result<Option<Find
     ))?;
     let keys: Vec<Value> = rows.into_iter().flatten().rev().collect();
     let pairs = keys.len().saturating_sub(1);
-    let ascending = keys
-        .windows(2)
-        .filter(|pair| is_ascending(&pair[0], &pair[1]));
+    let ascending = keys.windows(2).filter(|pair| is_ascending(&pair[0], &pair[1]));
     let share = ascending.count() as f64 / pairs.max(1) as f64;
     Ok((keys.len() >= LEAST && RANDOM.contains(&share)).then(|| Finding {
         subject: format!("table {}", table.name),

@@ -109,31 +109,17 @@ pub fn with_library(
 fn settings(library: &Arc<Library>, copy: &Path) -> Result<BTreeMap<String, String>, EngineError> {
     let connection = Connection::open(library, copy, OpenFlags::default(), None)?;
     let read = |name: &&str| Ok(((*name).to_owned(), pragma::read(&connection, name)?));
-    let settings = SETTINGS
-        .iter()
-        .map(read)
-        .collect::<Result<_, EngineError>>()?;
+    let settings = SETTINGS.iter().map(read).collect::<Result<_, EngineError>>()?;
     connection.close()?;
     Ok(settings)
 }
 
 /// Plays every schedule of the scenario, in a folder.
 fn wal_reset(library: &Arc<Library>, folder: &Path) -> WalReset {
-    let extent = Extent {
-        all_up_to: u64::MAX,
-        sample: u64::MAX,
-        seed: 0,
-        threads: 1,
-    };
+    let extent = Extent { all_up_to: u64::MAX, sample: u64::MAX, seed: 0, threads: 1 };
     let played = Stage::new(library, folder).map(|mut stage| {
         let scenario = scenario(WAL_RESET)?;
-        Some(explore(
-            &mut stage,
-            scenario,
-            "wal",
-            extent,
-            &AtomicBool::new(false),
-        ))
+        Some(explore(&mut stage, scenario, "wal", extent, &AtomicBool::new(false)))
     });
     let explored = match played {
         Ok(Some(Ok(explored))) => explored,
@@ -146,14 +132,10 @@ fn wal_reset(library: &Arc<Library>, folder: &Path) -> WalReset {
             // The first thing that went wrong says enough.
             what: finding.what.into_iter().next().unwrap_or_default(),
         },
-        None => WalReset::NotShown {
-            schedules: explored.played,
-        },
+        None => WalReset::NotShown { schedules: explored.played },
     }
 }
 
 fn not_played(why: &str) -> WalReset {
-    WalReset::NotPlayed {
-        why: why.to_owned(),
-    }
+    WalReset::NotPlayed { why: why.to_owned() }
 }

@@ -158,10 +158,7 @@ fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examina
 
 fn integrity(connection: &Connection) -> Result<Integrity, EngineError> {
     let problems = match connection.query_all("PRAGMA quick_check(100)") {
-        Ok(rows) => rows
-            .into_iter()
-            .filter_map(|mut row| text(row.pop()?))
-            .collect(),
+        Ok(rows) => rows.into_iter().filter_map(|mut row| text(row.pop()?)).collect(),
         // A file that is damaged enough ends the check itself.
         Err(error) => vec![words(&error)],
     };

@@ -71,18 +71,13 @@ pub(super) fn read(connection: &Connection) -> Result<Schema, EngineError> {
          WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY l.name",
     )?;
     let tables = rows.into_iter().map(|row| table(connection, row));
-    Ok(Schema {
-        tables: tables.collect::<Result<_, _>>()?,
-    })
+    Ok(Schema { tables: tables.collect::<Result<_, _>>()? })
 }
 
 fn table(connection: &Connection, row: Vec<Value>) -> Result<Table, EngineError> {
     let mut row = row.into_iter();
     let mut next = || row.next().unwrap_or(Value::Null);
-    let (name, sql) = (
-        text(next()).unwrap_or_default(),
-        text(next()).unwrap_or_default(),
-    );
+    let (name, sql) = (text(next()).unwrap_or_default(), text(next()).unwrap_or_default());
     let of_table = literal(&name);
     Ok(Table {
         without_rowid: number(&next()) == 1,
@@ -153,20 +148,11 @@ fn foreign_keys(connection: &Connection, table: &str) -> Result<Vec<ForeignKey>,
     let mut keys: Vec<(i64, ForeignKey)> = Vec::new();
     for mut row in rows {
         let mut pop = || row.pop().unwrap_or(Value::Null);
-        let (column, parent) = (
-            text(pop()).unwrap_or_default(),
-            text(pop()).unwrap_or_default(),
-        );
+        let (column, parent) = (text(pop()).unwrap_or_default(), text(pop()).unwrap_or_default());
         let id = number(&pop());
         match keys.last_mut().filter(|(known, _)| *known == id) {
             Some((_, key)) => key.columns.push(column),
-            None => keys.push((
-                id,
-                ForeignKey {
-                    parent,
-                    columns: vec![column],
-                },
-            )),
+            None => keys.push((id, ForeignKey { parent, columns: vec![column] })),
         }
     }
     Ok(keys.into_iter().map(|(_, key)| key).collect())

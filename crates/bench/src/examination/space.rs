@@ -53,23 +53,7 @@ pub(super) fn read(connection: &Connection) -> Result<Vec<Space>, EngineError> {
 fn space(row: Vec<Value>) -> Option<Space> {
     let numbers: Vec<i64> = row.iter().skip(1).map(number).collect();
     let name = text(row.into_iter().next()?)?;
-    let [
-        pages,
-        bytes,
-        unused_bytes,
-        payload_bytes,
-        out_of_order,
-        leaf_cells,
-        cells,
-    ] = numbers.try_into().ok()?;
-    Some(Space {
-        name,
-        pages,
-        bytes,
-        unused_bytes,
-        payload_bytes,
-        out_of_order,
-        leaf_cells,
-        cells,
-    })
+    let [pages, bytes, unused_bytes, payload_bytes, out_of_order, leaf_cells, cells] =
+        numbers.try_into().ok()?;
+    Some(Space { name, pages, bytes, unused_bytes, payload_bytes, out_of_order, leaf_cells, cells })
 }

@@ -44,33 +44,18 @@ fn a_sound_database_is_described_and_has_no_findings() {
         "CREATE TABLE a(id INTEGER PRIMARY KEY, b); CREATE INDEX a_b ON a(b); INSERT INTO a VALUES (1, 2); ANALYZE;",
     );
     assert_eq!((examination.tables, examination.indexes), (1, 1));
-    assert_eq!(
-        examination.page_bytes * examination.pages,
-        examination.bytes
-    );
+    assert_eq!(examination.page_bytes * examination.pages, examination.bytes);
     assert_eq!(
         examination.integrity.unwrap(),
-        Integrity {
-            problems: Vec::new(),
-            foreign_key_violations: Ok(0)
-        }
+        Integrity { problems: Vec::new(), foreign_key_violations: Ok(0) }
     );
     assert_eq!(examination.findings, []);
-    assert!(
-        examination
-            .space
-            .unwrap()
-            .iter()
-            .any(|space| space.name == "a_b" && space.pages == 1)
-    );
+    assert!(examination.space.unwrap().iter().any(|space| space.name == "a_b" && space.pages == 1));
 }
 
 #[test]
 fn small_pages_and_free_pages_are_found() {
-    finds(
-        "PRAGMA page_size = 1024; CREATE TABLE a(b)",
-        "page size: pages have 1024 bytes",
-    );
+    finds("PRAGMA page_size = 1024; CREATE TABLE a(b)", "page size: pages have 1024 bytes");
     let freed = format!(
         "CREATE TABLE a(b); {ROWS} INSERT INTO a SELECT zeroblob(3000) FROM n; DELETE FROM a WHERE rowid > 10;"
     );
@@ -123,18 +108,9 @@ fn an_index_that_another_begins_with_is_found_unless_it_means_more() {
         &with("CREATE INDEX a_b ON a(b)"),
         "index a_b: the index a_bc begins with the same columns, so it can answer the same queries -> DROP INDEX \"a_b\";",
     );
-    finds(
-        &with("CREATE INDEX again ON a(b, c)"),
-        "index again: the index a_bc",
-    );
-    finds(
-        &with("CREATE INDEX a_c ON a(c)"),
-        "index a_c: the index sqlite_autoindex_a_1",
-    );
-    finds(
-        &with("CREATE INDEX a_id ON a(id)"),
-        "index a_id: the table a, by its rowid, begins",
-    );
+    finds(&with("CREATE INDEX again ON a(b, c)"), "index again: the index a_bc");
+    finds(&with("CREATE INDEX a_c ON a(c)"), "index a_c: the index sqlite_autoindex_a_1");
+    finds(&with("CREATE INDEX a_id ON a(id)"), "index a_id: the table a, by its rowid, begins");
     for needed in [
         "CREATE UNIQUE INDEX a_b ON a(b)",
         "CREATE INDEX a_b ON a(b DESC)",
@@ -155,14 +131,8 @@ fn a_foreign_key_without_an_index_is_found() {
         )
     };
     finds(&with(""), "the foreign key (pid) has no index");
-    finds(
-        &with(""),
-        "CREATE INDEX \"c \"\"d_pid\" ON \"c \"\"d\"(\"pid\");",
-    );
-    finds(
-        &with("CREATE INDEX i ON \"c \"\"d\"(a, pid)"),
-        "has no index",
-    );
+    finds(&with(""), "CREATE INDEX \"c \"\"d_pid\" ON \"c \"\"d\"(\"pid\");");
+    finds(&with("CREATE INDEX i ON \"c \"\"d\"(a, pid)"), "has no index");
     let indexed = findings(&with("CREATE INDEX i ON \"c \"\"d\"(pid, a)"));
     assert!(!indexed.contains("has no index"), "{indexed}");
     let rowid = findings(
@@ -173,23 +143,14 @@ fn a_foreign_key_without_an_index_is_found() {
 
 #[test]
 fn keys_that_experiments_compare_with_others_are_found() {
-    finds(
-        "CREATE TABLE a(id INTEGER PRIMARY KEY AUTOINCREMENT, b)",
-        "AUTOINCREMENT writes",
-    );
+    finds("CREATE TABLE a(id INTEGER PRIMARY KEY AUTOINCREMENT, b)", "AUTOINCREMENT writes");
     let keys = |key: &str, table: &str| {
         format!(
             "CREATE TABLE a(k TEXT PRIMARY KEY, b) {table}; {ROWS} INSERT INTO a SELECT {key}, i FROM n; ANALYZE; VACUUM;"
         )
     };
-    finds(
-        &keys("hex(randomblob(16))", ""),
-        "its keys come in random order",
-    );
-    finds(
-        &keys("hex(randomblob(16))", ""),
-        "its primary key is stored twice",
-    );
+    finds(&keys("hex(randomblob(16))", ""), "its keys come in random order");
+    finds(&keys("hex(randomblob(16))", ""), "its primary key is stored twice");
     let ascending = findings(&keys("printf('%010d', i)", ""));
     assert!(
         ascending.contains("stored twice") && !ascending.contains("random order"),
@@ -203,13 +164,9 @@ fn keys_that_experiments_compare_with_others_are_found() {
 #[test]
 fn damage_and_rows_without_a_parent_are_found_where_that_is_requested() {
     let orphan = "CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(id INTEGER PRIMARY KEY REFERENCES p(id)); INSERT INTO c VALUES (7);";
-    assert_eq!(
-        examined(orphan).integrity.unwrap().foreign_key_violations,
-        Ok(1)
-    );
-    let (_directory, path) = made(&format!(
-        "CREATE TABLE a(b); {ROWS} INSERT INTO a SELECT i FROM n;"
-    ));
+    assert_eq!(examined(orphan).integrity.unwrap().foreign_key_violations, Ok(1));
+    let (_directory, path) =
+        made(&format!("CREATE TABLE a(b); {ROWS} INSERT INTO a SELECT i FROM n;"));
     let mut bytes = std::fs::read(&path).unwrap();
     let last = bytes.len() - 4_096;
     bytes[last..last + 200].fill(0xff);
@@ -236,10 +193,7 @@ fn settings_of_a_connection_that_do_harm_are_found() {
         let findings = of_connection(examination, &settings(timeout, keys)).into_iter();
         findings.map(|it| it.subject).collect::<Vec<_>>()
     };
-    assert_eq!(
-        subjects(&with, "0", "off"),
-        ["busy_timeout", "foreign_keys"]
-    );
+    assert_eq!(subjects(&with, "0", "off"), ["busy_timeout", "foreign_keys"]);
     assert!(subjects(&with, "5000", "on").is_empty());
     assert!(subjects(&without, "5000", "off").is_empty());
 }
@@ -250,10 +204,7 @@ fn a_library_is_reported_with_the_settings_that_a_connection_gets() {
     let work = tempfile::tempdir().unwrap();
     let report = with_library(&Source::Embedded, &path, work.path()).unwrap();
     let settings = report.settings.unwrap();
-    assert_eq!(
-        (&*settings["journal_mode"], &*settings["busy_timeout"]),
-        ("wal", "0")
-    );
+    assert_eq!((&*settings["journal_mode"], &*settings["busy_timeout"]), ("wal", "0"));
     let WalReset::NotShown { schedules } = report.wal_reset else {
         panic!("{:?}", report.wal_reset);
     };

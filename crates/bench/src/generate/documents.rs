@@ -12,11 +12,7 @@ pub struct Documents {
 impl Documents {
     /// No rows yet, of so many columns (at least one).
     pub fn new(columns: usize) -> Documents {
-        Documents {
-            letters: String::new(),
-            ends: Vec::new(),
-            columns,
-        }
+        Documents { letters: String::new(), ends: Vec::new(), columns }
     }
 
     /// Forgets the rows and keeps the memory.

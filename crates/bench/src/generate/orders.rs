@@ -62,22 +62,14 @@ fn put(places: &mut [i64], keys: impl Iterator<Item = i64>) {
 /// The key at a place of the order that takes the smallest and the largest left in turn.
 #[inline]
 fn outside_in(place: i64, end: i64) -> i64 {
-    if place % 2 == 0 {
-        place / 2
-    } else {
-        end - 1 - place / 2
-    }
+    if place % 2 == 0 { place / 2 } else { end - 1 - place / 2 }
 }
 
 /// The key at a place of the order that takes the odd keys first.
 #[inline]
 fn odds_first(place: i64, end: i64) -> i64 {
     let odds = end / 2;
-    if place < odds {
-        2 * place + 1
-    } else {
-        2 * (place - odds)
-    }
+    if place < odds { 2 * place + 1 } else { 2 * (place - odds) }
 }
 
 #[cfg(test)]
@@ -118,11 +110,7 @@ mod tests {
             ("odds-then-evens", 6, &[1, 3, 5, 0, 2, 4]),
             ("odds-then-evens", 5, &[1, 3, 0, 2, 4]),
             ("evens-then-odds", 6, &[4, 2, 0, 5, 3, 1]),
-            (
-                "sawtooth-10",
-                13,
-                &[0, 10, 1, 11, 2, 12, 3, 4, 5, 6, 7, 8, 9],
-            ),
+            ("sawtooth-10", 13, &[0, 10, 1, 11, 2, 12, 3, 4, 5, 6, 7, 8, 9]),
         ];
         for (name, count, published) in examples {
             assert_eq!(keys(order(name), *count, 1), *published, "{name} {count}");
@@ -135,9 +123,7 @@ mod tests {
         assert_eq!(shuffled(2), shuffled(2));
         assert_ne!(shuffled(2), shuffled(3));
         let shuffled = shuffled(2);
-        let in_place = (0_i64..)
-            .zip(&shuffled)
-            .filter(|(place, key)| place == *key);
+        let in_place = (0_i64..).zip(&shuffled).filter(|(place, key)| place == *key);
         assert!(in_place.count() < 20);
     }
 }

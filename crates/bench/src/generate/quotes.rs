@@ -43,9 +43,8 @@ pub fn price(cents: i64) -> f64 {
 /// is a random walk of its own.
 pub fn quotes(count: usize, securities: usize, seed: Seed) -> Vec<Quote> {
     let mut generator = seed.child("quotes").generator();
-    let mut middles: Vec<i64> = (0..securities)
-        .map(|_| 1_000 + generator.below(49_000) as i64)
-        .collect();
+    let mut middles: Vec<i64> =
+        (0..securities).map(|_| 1_000 + generator.below(49_000) as i64).collect();
     let mut ts = OPENING_MS;
     (0..count)
         .map(|number| {

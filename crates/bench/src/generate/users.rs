@@ -17,11 +17,7 @@ pub struct User {
 
 impl User {
     /// The row that is inserted over and over where data is constant.
-    pub const CONSTANT: User = User {
-        area: Some(*b"123456"),
-        age: 5,
-        active: 0,
-    };
+    pub const CONSTANT: User = User { area: Some(*b"123456"), age: 5, active: 0 };
 }
 
 /// Random rows in numbered parts, each of which can be drawn without the others, so that several
@@ -38,12 +34,7 @@ impl Users {
     /// `rows` rows in parts of `rows_per_part` (at least one; the last may be shorter), of whose
     /// areas `null_percent` in a hundred are NULL.
     pub fn new(seed: Seed, rows: usize, rows_per_part: usize, null_percent: u64) -> Users {
-        Users {
-            seed: seed.child("users"),
-            rows,
-            rows_per_part,
-            null_percent,
-        }
+        Users { seed: seed.child("users"), rows, rows_per_part, null_percent }
     }
 
     /// The number of parts.
@@ -54,10 +45,7 @@ impl Users {
     /// The rows of a part, drawn as they are asked for.
     #[inline]
     pub fn part(&self, number: usize) -> impl ExactSizeIterator<Item = User> + use<> {
-        let rows = self
-            .rows
-            .saturating_sub(number * self.rows_per_part)
-            .min(self.rows_per_part);
+        let rows = self.rows.saturating_sub(number * self.rows_per_part).min(self.rows_per_part);
         let null_percent = self.null_percent;
         let mut generator = self.seed.nth(number as u64).generator();
         (0..rows).map(move |_| draw(&mut generator, null_percent))
@@ -72,11 +60,7 @@ impl Users {
 #[inline]
 fn draw(generator: &mut SplitMix64, null_percent: u64) -> User {
     let area = (generator.below(100) >= null_percent).then(|| digits(generator.below(1_000_000)));
-    User {
-        area,
-        age: 5 + 5 * generator.below(3) as u8,
-        active: generator.below(2) as u8,
-    }
+    User { area, age: 5 + 5 * generator.below(3) as u8, active: generator.below(2) as u8 }
 }
 
 /// A number below a million as six digits.
@@ -117,10 +101,6 @@ mod tests {
         assert!(all.iter().all(|user| user.area.is_some()));
         assert_eq!(all[10..20], users.part(1).collect::<Vec<_>>());
         assert_ne!(all[..5], all[20..]);
-        assert!(
-            Users::new(Seed(1), 25, 10, 100)
-                .all()
-                .all(|user| user.area.is_none())
-        );
+        assert!(Users::new(Seed(1), 25, 10, 100).all().all(|user| user.area.is_none()));
     }
 }

@@ -92,9 +92,7 @@ pub fn use_text(
     }
     cap_rows(experiment, summary.rows as i64, catalogue);
     let variants = variants(experiment, scale, catalogue);
-    let rows = variants
-        .iter()
-        .filter_map(|variant| variant.settings.get(ROWS)?.as_int());
+    let rows = variants.iter().filter_map(|variant| variant.settings.get(ROWS)?.as_int());
     let rows = rows.map(|rows| summary.rows.min(rows as u64));
     TextUse {
         used: rows.clone().max().unwrap_or(summary.rows),
@@ -179,25 +177,12 @@ mod tests {
     }
 
     fn used(experiment: &mut Experiment, rows: u64, scale: Scale) -> String {
-        let summary = TextSummary {
-            rows,
-            columns: vec!["title".to_owned(), "body".to_owned()],
-            bytes: 0,
-        };
-        let options = TextOptions {
-            encoding: Some("latin1".parse().unwrap()),
-            ..TextOptions::default()
-        };
+        let summary =
+            TextSummary { rows, columns: vec!["title".to_owned(), "body".to_owned()], bytes: 0 };
+        let options =
+            TextOptions { encoding: Some("latin1".parse().unwrap()), ..TextOptions::default() };
         let path = Path::new("/own.csv");
-        use_text(
-            experiment,
-            path,
-            &options,
-            &summary,
-            scale,
-            &crate::catalogue(),
-        )
-        .to_string()
+        use_text(experiment, path, &options, &summary, scale, &crate::catalogue()).to_string()
     }
 
     #[test]
@@ -252,9 +237,7 @@ mod tests {
     fn an_experiment_that_takes_no_text_says_why() {
         let refused = |workload: &str| {
             let experiment = experiment(workload, "");
-            check_takes_text(&experiment, &crate::catalogue())
-                .unwrap_err()
-                .to_string()
+            check_takes_text(&experiment, &crate::catalogue()).unwrap_err().to_string()
         };
         assert!(refused("fts-update").contains("generated documents only"));
         assert!(refused("bulk-insert").contains("uses no documents"));

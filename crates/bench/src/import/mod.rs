@@ -88,10 +88,7 @@ impl TextFile {
             opening.format = Some(Format::Database);
             opening.selection = Selection::Table(table);
         }
-        Ok(TextFile {
-            path: path.to_owned(),
-            opening,
-        })
+        Ok(TextFile { path: path.to_owned(), opening })
     }
 
     /// Where it is.
@@ -108,11 +105,7 @@ impl TextFile {
         let mut reading = self.open(&columns)?;
         let mut documents = Documents::new(columns.len());
         let mut filled = vec![false; columns.len()];
-        let mut summary = TextSummary {
-            rows: 0,
-            columns,
-            bytes: 0,
-        };
+        let mut summary = TextSummary { rows: 0, columns, bytes: 0 };
         while summary.rows < rows && reading.next_into(&mut documents)? {
             summary.rows += 1;
             summary.bytes += documents.bytes() as u64;
@@ -168,10 +161,7 @@ impl TextFile {
     }
 
     fn unusable(&self, what: String) -> ImportError {
-        ImportError::Unusable {
-            path: self.path.clone(),
-            what,
-        }
+        ImportError::Unusable { path: self.path.clone(), what }
     }
 
     fn reader(&self, columns: &[String]) -> Result<RowReader, LoadError> {
@@ -183,10 +173,7 @@ impl TextFile {
     /// Begins a pass over these columns, which [`TextFile::check`] has found.
     pub(crate) fn open(&self, columns: &[String]) -> Result<TextRows, ImportError> {
         let reader = self.reader(columns)?;
-        Ok(TextRows {
-            columns: columns.len(),
-            reader,
-        })
+        Ok(TextRows { columns: columns.len(), reader })
     }
 }
 

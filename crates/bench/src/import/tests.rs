@@ -53,9 +53,7 @@ fn rows(path: &Path, columns: &[&str]) -> Vec<Vec<Option<String>>> {
     (0..documents.rows())
         .map(|row| {
             let fields = 0..columns.len();
-            fields
-                .map(|column| documents.field(row, column).map(str::to_owned))
-                .collect()
+            fields.map(|column| documents.field(row, column).map(str::to_owned)).collect()
         })
         .collect()
 }
@@ -67,14 +65,8 @@ fn problem(path: &Path, columns: &[&str]) -> String {
 #[test]
 fn the_same_rows_are_read_from_every_kind_of_file() {
     let folder = Folder::new();
-    let csv = folder.file(
-        "a.csv",
-        "id,body,title\n1,\"hé, \"\"you\"\"\",T\n2,,U\n".as_bytes(),
-    );
-    let tsv = folder.file(
-        "a.tsv",
-        "id\tbody\ttitle\n1\thé, \"\"you\"\"\tT\n".as_bytes(),
-    );
+    let csv = folder.file("a.csv", "id,body,title\n1,\"hé, \"\"you\"\"\",T\n2,,U\n".as_bytes());
+    let tsv = folder.file("a.tsv", "id\tbody\ttitle\n1\thé, \"\"you\"\"\tT\n".as_bytes());
     let json = "{\"id\":1,\"body\":\"hé, \\\"you\\\"\",\"title\":\"T\"}\n\n{\"title\":\"U\",\"body\":null}\n";
     let json = folder.file("a.jsonl", json.as_bytes());
     let database = folder.database(
@@ -98,9 +90,7 @@ fn the_same_rows_are_read_from_every_kind_of_file() {
 
 fn parquet_file(folder: &Folder, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
     let batch = RecordBatch::try_from_iter_with_nullable(
-        columns
-            .into_iter()
-            .map(|(name, column)| (name, column, true)),
+        columns.into_iter().map(|(name, column)| (name, column, true)),
     )
     .unwrap();
     let path = folder.0.path().join(name);
@@ -126,10 +116,7 @@ fn parquet_is_read_as_texts_whatever_its_columns_are() {
     assert_eq!(check(&path, &[]).unwrap().columns, ["body"]);
     let found = rows(&path, &["body", "id"]);
     assert_eq!(found.len(), 3_000);
-    assert_eq!(
-        found[2_998],
-        [Some("hé 2998".to_owned()), Some("2998".to_owned())]
-    );
+    assert_eq!(found[2_998], [Some("hé 2998".to_owned()), Some("2998".to_owned())]);
     assert_eq!(found[3], [None, Some("3".to_owned())]);
     assert!(problem(&path, &["title"]).contains("has no column `title` (it has id, body)"));
 }
@@ -140,10 +127,7 @@ fn what_is_wrong_with_parquet_is_named() {
     let bytes = BinaryArray::from_iter_values([&b"ok"[..], b"\xff"]);
     let path = parquet_file(&folder, "b.parquet", vec![("body", Arc::new(bytes))]);
     let found = problem(&path, &["body"]);
-    assert!(
-        found.contains("b.parquet, row 2, column body: it is not valid UTF-8"),
-        "{found}"
-    );
+    assert!(found.contains("b.parquet, row 2, column body: it is not valid UTF-8"), "{found}");
     assert!(problem(&path, &[]).contains("no column of text"));
     let none = BinaryArray::from_iter_values([&b""[..]; 0]);
     let path = parquet_file(&folder, "c.parquet", vec![("body", Arc::new(none))]);
@@ -164,13 +148,8 @@ fn a_text_of_parquet_that_the_library_refuses_is_reported_with_the_first_row_of_
     let mut group = writer.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
     let text = |row: usize| if row == 499 { b"\xff" } else { b"x" };
-    let texts: Vec<ByteArray> = (0..1_000)
-        .map(|row| ByteArray::from(text(row).to_vec()))
-        .collect();
-    column
-        .typed::<ByteArrayType>()
-        .write_batch(&texts, None, None)
-        .unwrap();
+    let texts: Vec<ByteArray> = (0..1_000).map(|row| ByteArray::from(text(row).to_vec())).collect();
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
     column.close().unwrap();
     group.close().unwrap();
     writer.close().unwrap();
@@ -182,11 +161,8 @@ fn a_text_of_parquet_that_the_library_refuses_is_reported_with_the_first_row_of_
 fn a_dot_in_the_name_of_a_column_of_parquet_is_no_way_into_a_nested_one() {
     let folder = Folder::new();
     let texts = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
-    let path = parquet_file(
-        &folder,
-        "a.parquet",
-        vec![("user", texts("u")), ("user.name", texts("n"))],
-    );
+    let path =
+        parquet_file(&folder, "a.parquet", vec![("user", texts("u")), ("user.name", texts("n"))]);
     assert_eq!(check(&path, &[]).unwrap().columns, ["user", "user.name"]);
     let found = rows(&path, &["user.name", "user"]);
     assert_eq!(found, [[Some("n".to_owned()), Some("u".to_owned())]]);
@@ -196,10 +172,7 @@ fn a_dot_in_the_name_of_a_column_of_parquet_is_no_way_into_a_nested_one() {
 #[test]
 fn names_that_no_table_of_documents_can_have_are_refused() {
     let folder = Folder::new();
-    let path = folder.file(
-        "a.csv",
-        b"body,Rank,ROWID,docs,BODY,\"a,b\",\nok,1,2,3,4,5,6\n",
-    );
+    let path = folder.file("a.csv", b"body,Rank,ROWID,docs,BODY,\"a,b\",\nok,1,2,3,4,5,6\n");
     let cases: [(&[&str], &str, &str); 6] = [
         (&["body", "Rank"], "`Rank`", "FTS5"),
         (&["ROWID"], "`ROWID`", "FTS5"),
@@ -235,10 +208,7 @@ fn names_that_a_heading_repeats_or_lacks_are_those_that_load_gives() {
 fn blanks_around_the_names_of_a_heading_do_not_count() {
     let folder = Folder::new();
     let path = folder.file("a.csv", b"id, subject , body\n1, one,two \n");
-    assert_eq!(
-        check(&path, &[]).unwrap().columns,
-        ["id", "subject", "body"]
-    );
+    assert_eq!(check(&path, &[]).unwrap().columns, ["id", "subject", "body"]);
     let found = rows(&path, &["subject", "body"]);
     assert_eq!(found, [[Some(" one".to_owned()), Some("two ".to_owned())]]);
 }
@@ -308,21 +278,14 @@ fn tables_and_views_whose_rows_have_no_rowid_to_name_are_read() {
     ] {
         let folder = Folder::new();
         let found = rows(&folder.database(sql), &["body"]);
-        assert_eq!(
-            found,
-            [[Some("one".to_owned())], [Some("two".to_owned())]],
-            "{sql}"
-        );
+        assert_eq!(found, [[Some("one".to_owned())], [Some("two".to_owned())]], "{sql}");
     }
     let folder = Folder::new();
     let path = folder.database(
         "CREATE TABLE a(x TEXT); CREATE VIEW own AS SELECT x AS body FROM a;
          INSERT INTO a VALUES ('one')",
     );
-    let options = TextOptions {
-        table: Some("own".to_owned()),
-        ..TextOptions::default()
-    };
+    let options = TextOptions { table: Some("own".to_owned()), ..TextOptions::default() };
     let file = TextFile::new(&path, options.clone()).unwrap();
     assert_eq!(file.check(u64::MAX).unwrap().columns, ["body"]);
     let csv = TextFile::new(&folder.file("a.csv", b"body\nx\n"), options).unwrap();
@@ -361,18 +324,9 @@ fn compressed_and_encoded_files_are_read() {
     assert!(
         problem(&latin, &["body"]).contains("c.csv, row 1, column body: it is not valid UTF-8")
     );
-    let options = TextOptions {
-        encoding: Some("latin1".parse().unwrap()),
-        ..TextOptions::default()
-    };
-    assert_eq!(
-        TextFile::new(&latin, options)
-            .unwrap()
-            .check(1)
-            .unwrap()
-            .bytes,
-        3
-    );
+    let options =
+        TextOptions { encoding: Some("latin1".parse().unwrap()), ..TextOptions::default() };
+    assert_eq!(TextFile::new(&latin, options).unwrap().check(1).unwrap().bytes, 3);
 }
 
 #[test]
@@ -421,32 +375,17 @@ fn what_is_wrong_is_named_with_file_and_row() {
             "a.csv, row 2, column body: it is not valid UTF-8",
         ),
         ("b.csv", b"body,x\nok,1\nno\n", &["body"], "b.csv, row 2"),
-        (
-            "c.csv",
-            b"body\nok\n",
-            &["title"],
-            "c.csv has no column `title` (it has body)",
-        ),
+        ("c.csv", b"body\nok\n", &["title"], "c.csv has no column `title` (it has body)"),
         ("d.csv", b"body\n", &["body"], "d.csv has no rows"),
         ("e.csv", b"", &["body"], "e.csv"),
-        (
-            "a.jsonl",
-            b"{\"body\":\"ok\"}\n{\"body\":\n",
-            &["body"],
-            "a.jsonl, line 2",
-        ),
+        ("a.jsonl", b"{\"body\":\"ok\"}\n{\"body\":\n", &["body"], "a.jsonl, line 2"),
         (
             "b.jsonl",
             b"{\"body\":\"ok\"}\n{\"body\":\"\xff\"}\n",
             &["body"],
             "b.jsonl, line 2: it is not valid UTF-8",
         ),
-        (
-            "c.jsonl",
-            b"{\"body\":\"ok\"}\n",
-            &["title"],
-            "c.jsonl has no column `title`",
-        ),
+        ("c.jsonl", b"{\"body\":\"ok\"}\n", &["title"], "c.jsonl has no column `title`"),
         ("d.jsonl", b"", &["body"], "d.jsonl is empty"),
     ];
     for (name, content, columns, wanted) in cases {
@@ -456,17 +395,12 @@ fn what_is_wrong_is_named_with_file_and_row() {
     }
     let missing = problem(&folder.0.path().join("none.csv"), &["body"]);
     assert!(missing.contains("none.csv"), "{missing}");
-    let no_database = problem(
-        &folder.file("not.db", b"this is no database at all........"),
-        &["body"],
-    );
+    let no_database =
+        problem(&folder.file("not.db", b"this is no database at all........"), &["body"]);
     assert!(no_database.contains("not.db"), "{no_database}");
     let bad_text = folder.database(
         "CREATE TABLE own(body TEXT); INSERT INTO own VALUES ('a'), (CAST(x'ff' AS TEXT))",
     );
     let found = problem(&bad_text, &["body"]);
-    assert!(
-        found.contains("row 2, column body: its text is not valid UTF-8"),
-        "{found}"
-    );
+    assert!(found.contains("row 2, column body: its text is not valid UTF-8"), "{found}");
 }

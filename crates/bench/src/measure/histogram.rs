@@ -154,9 +154,8 @@ impl LatencyHistogram {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(&latency.histogram)
             .map_err(measuring)?;
-        let stored: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(measuring)?;
+        let stored: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(measuring)?;
         let mut read = LatencyHistogram::new();
         for it in stored.iter_recorded() {
             read.0[cell(it.value_iterated_to())] += it.count_at_value();
@@ -171,14 +170,9 @@ impl LatencyHistogram {
         for (cell, count) in self.recorded() {
             stored.record_n(least(cell), count).map_err(measuring)?;
         }
-        V2DeflateSerializer::new()
-            .serialize(&stored, &mut bytes)
-            .map_err(measuring)?;
+        V2DeflateSerializer::new().serialize(&stored, &mut bytes).map_err(measuring)?;
         let histogram = base64::engine::general_purpose::STANDARD.encode(bytes);
-        Ok(Latency {
-            count: self.count(),
-            histogram,
-        })
+        Ok(Latency { count: self.count(), histogram })
     }
 }
 
@@ -240,10 +234,7 @@ mod tests {
         for (seconds, reported) in [(1_410, 1_410.0), (1_000_000, 86_400.0)] {
             histogram.record(Duration::from_secs(seconds));
             let longest = histogram.metrics()["max_us"] / 1e6;
-            assert!(
-                (longest / reported - 1.0).abs() < 1e-3,
-                "{seconds}: {longest}"
-            );
+            assert!((longest / reported - 1.0).abs() < 1e-3, "{seconds}: {longest}");
         }
     }
 
@@ -253,12 +244,8 @@ mod tests {
         histogram.record(Duration::from_millis(3));
         histogram.record(Duration::from_secs(3600));
         let stored = histogram.latency().unwrap();
-        let bytes = base64::engine::general_purpose::STANDARD
-            .decode(stored.histogram)
-            .unwrap();
-        let read: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(stored.histogram).unwrap();
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!(read.len(), stored.count);
         assert_eq!(read.count_between(2_900_000, 3_100_000), 1);
         let hour = 3_600_000_000_000_u64;
@@ -275,10 +262,7 @@ mod tests {
         assert_eq!(one.count(), 2);
         assert!((one.quantile_us(1.0) - 1_000.0).abs() < 2.0);
         assert!((one.mean_us() - 505.0).abs() < 2.0);
-        let junk = Latency {
-            count: 1,
-            histogram: "junk".to_owned(),
-        };
+        let junk = Latency { count: 1, histogram: "junk".to_owned() };
         assert!(LatencyHistogram::read(&junk).is_err());
     }
 

@@ -27,26 +27,17 @@ impl CpuTime {
     fn of(who: UsageWho) -> Result<CpuTime, TrialError> {
         let usage =
             getrusage(who).map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
-        Ok(CpuTime {
-            user: seconds(usage.user_time()),
-            system: seconds(usage.system_time()),
-        })
+        Ok(CpuTime { user: seconds(usage.user_time()), system: seconds(usage.system_time()) })
     }
 
     /// This and that time together.
     pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
-        CpuTime {
-            user: self.user + other.user,
-            system: self.system + other.system,
-        }
+        CpuTime { user: self.user + other.user, system: self.system + other.system }
     }
 
     /// CPU time used since an earlier moment.
     pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
-        CpuTime {
-            user: self.user - earlier.user,
-            system: self.system - earlier.system,
-        }
+        CpuTime { user: self.user - earlier.user, system: self.system - earlier.system }
     }
 }
 
@@ -65,9 +56,7 @@ pub fn peak_memory_bytes() -> Option<f64> {
 /// The same of the process of this number, as long as it lives.
 pub(crate) fn peak_memory_bytes_of(process: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0)
 }

@@ -145,12 +145,7 @@ impl<C: Choice> Kind for C {
     type Default = C;
 
     fn accepts(_: Bounds) -> Accepts {
-        Accepts::Choice(
-            C::ALL
-                .iter()
-                .map(|(_, name, _)| (*name).to_owned())
-                .collect(),
-        )
+        Accepts::Choice(C::ALL.iter().map(|(_, name, _)| (*name).to_owned()).collect())
     }
 
     fn level(default: C) -> Option<Level> {
@@ -163,7 +158,6 @@ impl<C: Choice> Kind for C {
 
     fn meanings() -> Vec<(&'static str, String)> {
         let all = C::ALL.iter();
-        all.map(|(_, name, lines)| (*name, meaning(lines)))
-            .collect()
+        all.map(|(_, name, lines)| (*name, meaning(lines))).collect()
     }
 }

@@ -74,9 +74,7 @@ pub(crate) trait Parameters: Sized {
     /// The default of each that has one.
     fn defaults() -> Settings {
         let declared = Self::declared().into_iter();
-        declared
-            .filter_map(|parameter| Some((parameter.name, parameter.default?)))
-            .collect()
+        declared.filter_map(|parameter| Some((parameter.name, parameter.default?))).collect()
     }
 
     /// Their values.
@@ -130,9 +128,8 @@ pub(crate) fn declare<K: Kind>(
 ) -> Parameter {
     let mut about = meaning(lines);
     let names = K::meanings().into_iter();
-    let names: Vec<String> = names
-        .map(|(name, meaning)| format!("{name}: {}", meaning.trim_end_matches('.')))
-        .collect();
+    let names: Vec<String> =
+        names.map(|(name, meaning)| format!("{name}: {}", meaning.trim_end_matches('.'))).collect();
     if !names.is_empty() {
         about = format!("{about} {}.", names.join("; "));
     }
@@ -294,10 +291,7 @@ mod tests {
 
     fn settings(over: &[(&str, Level)]) -> Settings {
         let mut settings = Example::defaults();
-        settings.extend(
-            over.iter()
-                .map(|(name, level)| ((*name).to_owned(), level.clone())),
-        );
+        settings.extend(over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())));
         settings
     }
 

@@ -74,16 +74,10 @@ impl Server {
         let address = address.ok_or_else(|| {
             TrialError::cannot_run("the specification names no PostgreSQL server (`postgres`)")
         })?;
-        let mut config: Config = address
-            .parse()
-            .map_err(failed("read the address of the server"))?;
-        config
-            .application_name(APPLICATION)
-            .connect_timeout(PATIENCE);
-        Ok(Server {
-            config,
-            synchronous_commit: synchronous_commit.name(),
-        })
+        let mut config: Config =
+            address.parse().map_err(failed("read the address of the server"))?;
+        config.application_name(APPLICATION).connect_timeout(PATIENCE);
+        Ok(Server { config, synchronous_commit: synchronous_commit.name() })
     }
 
     /// The trial's first session, with an empty schema.
@@ -96,23 +90,15 @@ impl Server {
         let make = format!(
             "SET client_min_messages = warning; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"
         );
-        client
-            .batch_execute(&make)
-            .map_err(failed("make a schema"))?;
-        Ok(Workspace {
-            client,
-            is_there: true,
-        })
+        client.batch_execute(&make).map_err(failed("make a schema"))?;
+        Ok(Workspace { client, is_there: true })
     }
 
     /// Removes the schema if it is there, when no trial works in it any more.
     fn tidy(&self) -> Result<(), TrialError> {
         let mut client = self.connect()?;
         lock(&mut client)?;
-        let left = Workspace {
-            client,
-            is_there: true,
-        };
+        let left = Workspace { client, is_there: true };
         left.end()
     }
 
@@ -121,10 +107,7 @@ impl Server {
     /// # Errors
     /// When the server cannot be reached or refuses.
     pub(crate) fn connect(&self) -> Result<Client, TrialError> {
-        let mut client = self
-            .config
-            .connect(NoTls)
-            .map_err(failed("connect to the server"))?;
+        let mut client = self.config.connect(NoTls).map_err(failed("connect to the server"))?;
         client
             .batch_execute(&format!(
                 "SET search_path = {SCHEMA}; SET {SYNCHRONOUS_COMMIT} = {}",
@@ -148,12 +131,7 @@ impl Server {
     /// # Errors
     /// When the server knows none of this name.
     pub(crate) fn setting(&self, client: &mut Client, name: &str) -> Result<String, TrialError> {
-        value(
-            client,
-            "SELECT current_setting($1)",
-            &[&name],
-            "read a setting",
-        )
+        value(client, "SELECT current_setting($1)", &[&name], "read a setting")
     }
 
     /// What decides the figures: names and values.
@@ -314,10 +292,7 @@ pub(crate) fn value<T: FromSqlOwned>(
 
 /// Adds what was tried to the message of the server or the driver, which alone says little.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialError {
-    move |error| TrialError::Server {
-        doing,
-        why: explained(&error),
-    }
+    move |error| TrialError::Server { doing, why: explained(&error) }
 }
 
 fn explained(error: &postgres::Error) -> String {
@@ -373,10 +348,7 @@ mod tests {
         let gone = "postgresql://y:secret@/x?host=%2Fno%2Fsuch%2Fdirectory";
         let reported = remove_trial_schema(gone).unwrap_err().to_string();
         assert!(reported.contains("connect to the server"), "{reported}");
-        assert!(
-            !reported.contains("secret") && !reported.contains("such%2F"),
-            "{reported}"
-        );
+        assert!(!reported.contains("secret") && !reported.contains("such%2F"), "{reported}");
     }
 
     #[test]

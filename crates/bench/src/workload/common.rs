@@ -48,10 +48,7 @@ impl Stopwatch {
     /// Starts; the clock is read last.
     pub(super) fn start() -> Result<Stopwatch, TrialError> {
         let cpu = CpuTime::now()?;
-        Ok(Stopwatch {
-            cpu,
-            start: Instant::now(),
-        })
+        Ok(Stopwatch { cpu, start: Instant::now() })
     }
 
     /// The moment at which the clock was started.
@@ -63,10 +60,7 @@ impl Stopwatch {
     pub(super) fn stop(self) -> Result<Elapsed, TrialError> {
         // Work shorter than the clock can tell has no rate; a nanosecond keeps it finite.
         let seconds = self.start.elapsed().as_secs_f64().max(1e-9);
-        Ok(Elapsed {
-            seconds,
-            cpu: CpuTime::now()?.since(self.cpu),
-        })
+        Ok(Elapsed { seconds, cpu: CpuTime::now()?.since(self.cpu) })
     }
 }
 
@@ -176,11 +170,7 @@ pub(super) fn expect<T: PartialEq + Display>(
     if found == wanted {
         return Ok(());
     }
-    Err(TrialError::wrong(
-        what,
-        found.to_string(),
-        wanted.to_string(),
-    ))
+    Err(TrialError::wrong(what, found.to_string(), wanted.to_string()))
 }
 
 /// Reads back the PRAGMAs, closes the connection, and notes how long that took and how large the
@@ -218,11 +208,8 @@ pub(super) fn close_all(
         let mut one = Measured::default();
         close(connection, Some(file.as_ref()), &mut one)?;
         for mut read_back in one.connections {
-            read_back.connection = if several {
-                format!("{name} {}", number + 1)
-            } else {
-                name.to_owned()
-            };
+            read_back.connection =
+                if several { format!("{name} {}", number + 1) } else { name.to_owned() };
             measured.connections.push(read_back);
         }
         for (metric, sum) in &mut sums {
@@ -277,9 +264,7 @@ pub(super) mod tests {
         workload: &str,
         over: &[(&str, Level)],
     ) -> Result<Measured, TrialError> {
-        run_with(workload, over, |library| {
-            Some(Arc::new(CountingVfs::register(library).unwrap()))
-        })
+        run_with(workload, over, |library| Some(Arc::new(CountingVfs::register(library).unwrap())))
     }
 
     fn run_with(

@@ -34,11 +34,7 @@ mod tests {
         ];
         assert_eq!(
             set_by(statements),
-            [
-                "s:1 sets synchronous",
-                "s:4 attaches a database",
-                "s:5 sets journal_mode"
-            ]
+            ["s:1 sets synchronous", "s:4 attaches a database", "s:5 sets journal_mode"]
         );
     }
 }

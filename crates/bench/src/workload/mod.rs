@@ -222,9 +222,6 @@ impl Declared for Empty {
 
     fn run(_: &mut Trial<'_>, (): &()) -> Result<Measured, TrialError> {
         let metrics = [("seconds".to_owned(), 0.0)].into();
-        Ok(Measured {
-            metrics,
-            ..Measured::default()
-        })
+        Ok(Measured { metrics, ..Measured::default() })
     }
 }

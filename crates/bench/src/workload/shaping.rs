@@ -134,10 +134,7 @@ mod tests {
         vec![
             ("database", Level::Text(path.display().to_string())),
             ("transactions", 20.into()),
-            (
-                "sql",
-                "SELECT count(*) FROM orders WHERE total = :total".into(),
-            ),
+            ("sql", "SELECT count(*) FROM orders WHERE total = :total".into()),
         ]
     }
 
@@ -155,14 +152,8 @@ mod tests {
         assert!(plan(&indexed).contains("by_total"), "{}", plan(&indexed));
         let (small, large) = (Level::Int(1024), Level::Int(16384));
         for (over, mode) in [
-            (
-                vec![("page_size", small), ("journal_mode", "wal".into())],
-                "none",
-            ),
-            (
-                vec![("page_size", large), ("auto_vacuum", "full".into())],
-                "full",
-            ),
+            (vec![("page_size", small), ("journal_mode", "wal".into())], "none"),
+            (vec![("page_size", large), ("auto_vacuum", "full".into())], "full"),
         ] {
             let measured = with(&over);
             let found = &measured.connections[0].pragmas;

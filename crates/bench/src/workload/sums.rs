@@ -12,9 +12,7 @@ pub(super) type Sum = (&'static str, &'static str);
 
 /// What rows add up to, column by column.
 pub(super) fn sums<const N: usize>(rows: impl Iterator<Item = [i64; N]>) -> [i64; N] {
-    rows.fold([0; N], |sums, row| {
-        from_fn(|column| sums[column] + row[column])
-    })
+    rows.fold([0; N], |sums, row| from_fn(|column| sums[column] + row[column]))
 }
 
 /// Checks the sums of a table; `from` is what follows FROM, and `ending` ends the name of each sum. What

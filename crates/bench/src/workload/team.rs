@@ -38,10 +38,7 @@ pub(super) struct Gate {
 
 impl Gate {
     fn of(team: usize) -> Gate {
-        Gate {
-            team,
-            ..Gate::default()
-        }
+        Gate { team, ..Gate::default() }
     }
 
     /// Whether a thread has failed, so that the others need not go on.

@@ -20,9 +20,7 @@ fn connection() -> Connection {
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());
     let memory = Path::new(":memory:");
     let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
-    connection
-        .load_extension(&testing::shared_library("pragmark_columns"))
-        .unwrap();
+    connection.load_extension(&testing::shared_library("pragmark_columns")).unwrap();
     connection
 }
 
@@ -60,15 +58,7 @@ fn bind(
 ) {
     let bind = connection.library().api().bind_pointer.unwrap();
     // SAFETY: the statement is alive; nothing is freed when it lets go, because the test owns it all.
-    let code = unsafe {
-        bind(
-            statement.as_ptr(),
-            1,
-            pointer,
-            name.as_ptr(),
-            std::ptr::null(),
-        )
-    };
+    let code = unsafe { bind(statement.as_ptr(), 1, pointer, name.as_ptr(), std::ptr::null()) };
     assert_eq!(code, 0);
 }
 
@@ -107,27 +97,19 @@ fn one(array: impl Array + 'static) -> RecordBatch {
 
 #[test]
 fn a_part_of_a_batch_has_the_rows_of_that_part() {
-    let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
-        (0..100).map(|n| (n % 3 != 0).then_some(n)),
-    ));
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
-        (0..100).map(|n| n.to_string()),
-    ));
+    let numbers: ArrayRef =
+        Arc::new(Int64Array::from_iter((0..100).map(|n| (n % 3 != 0).then_some(n))));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..100).map(|n| n.to_string())));
     let flags: ArrayRef = Arc::new(BooleanArray::from_iter((0..100).map(|n| Some(n % 2 == 0))));
     let whole = batch(vec![("n", numbers), ("t", texts), ("f", flags)]);
-    let found = rows_of(
-        &whole.slice(41, 3),
-        "SELECT c0, c1, c2, rowid FROM pragmark_columns(?1)",
-    );
+    let found = rows_of(&whole.slice(41, 3), "SELECT c0, c1, c2, rowid FROM pragmark_columns(?1)");
     assert_eq!(found.unwrap(), ["41|41|0|1", "NULL|42|1|2", "43|43|0|3"]);
 }
 
 #[test]
 fn rows_are_inserted_and_a_batch_may_be_read_again() {
     let connection = connection();
-    connection
-        .execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
-        .unwrap();
+    connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)").unwrap();
     let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
     let names: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
     let bound = Bound::new(&batch(vec![("id", ids), ("name", names)]));
@@ -143,12 +125,7 @@ fn rows_are_inserted_and_a_batch_may_be_read_again() {
     }
     let rows = connection.query_all("SELECT id, name FROM t").unwrap();
     assert_eq!(rows.len(), 4);
-    assert_eq!(
-        connection
-            .query_text("SELECT group_concat(id) FROM t")
-            .unwrap(),
-        "1,2,21,22"
-    );
+    assert_eq!(connection.query_text("SELECT group_concat(id) FROM t").unwrap(), "1,2,21,22");
 }
 
 #[test]
@@ -162,9 +139,7 @@ fn tables_of_the_module_have_columns_with_names() {
     let ids: ArrayRef = Arc::new(Int64Array::from(vec![7]));
     let names: ArrayRef = Arc::new(StringArray::from(vec!["Ada"]));
     let bound = Bound::new(&batch(vec![("id", ids), ("name", names)]));
-    let mut query = connection
-        .prepare("SELECT \"full name\", id FROM people(?1)")
-        .unwrap();
+    let mut query = connection.prepare("SELECT \"full name\", id FROM people(?1)").unwrap();
     let pointer = (&raw const *bound.pointers).cast_mut().cast();
     bind(&query, &connection, pointer, c"pragmark_record_batch");
     assert_eq!(read(&mut query).unwrap(), ["Ada|7"]);
@@ -175,20 +150,14 @@ fn a_stream_gives_the_rows_of_all_its_batches_and_values_outlive_them() {
     let batches: Vec<RecordBatch> = ["b", "z", "a"]
         .iter()
         .flat_map(|text| {
-            [
-                one(StringArray::from(vec![*text, "m"])),
-                one(StringArray::from(Vec::<&str>::new())),
-            ]
+            [one(StringArray::from(vec![*text, "m"])), one(StringArray::from(Vec::<&str>::new()))]
         })
         .collect();
     let schema = batches[0].schema();
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
     let sql = "SELECT count(*), min(c0), max(c0), group_concat(c0) FROM pragmark_columns(?1)";
-    assert_eq!(
-        read_stream(&mut stream, sql).unwrap(),
-        ["6|a|z|b,m,z,m,a,m"]
-    );
+    assert_eq!(read_stream(&mut stream, sql).unwrap(), ["6|a|z|b,m,z,m,a,m"]);
 }
 
 #[test]
@@ -205,10 +174,8 @@ fn the_error_of_a_stream_is_told() {
 
 #[test]
 fn what_cannot_be_read_is_an_error_and_not_null() {
-    let durations = rows_of(
-        &one(DurationSecondArray::from(vec![1])),
-        "SELECT c0 FROM pragmark_columns(?1)",
-    );
+    let durations =
+        rows_of(&one(DurationSecondArray::from(vec![1])), "SELECT c0 FROM pragmark_columns(?1)");
     let durations = durations.unwrap_err();
     assert!(
         durations.contains("column 0 (a)")
@@ -216,20 +183,11 @@ fn what_cannot_be_read_is_an_error_and_not_null() {
             && durations.contains("cast"),
         "{durations}"
     );
-    let large = rows_of(
-        &one(UInt64Array::from(vec![u64::MAX])),
-        "SELECT c0 FROM pragmark_columns(?1)",
-    );
+    let large =
+        rows_of(&one(UInt64Array::from(vec![u64::MAX])), "SELECT c0 FROM pragmark_columns(?1)");
     assert!(large.unwrap_err().contains("18446744073709551615 exceeds"));
-    let absent = rows_of(
-        &one(Int8Array::from(vec![1])),
-        "SELECT c1 FROM pragmark_columns(?1)",
-    );
-    assert!(
-        absent
-            .unwrap_err()
-            .contains("there is no column 1; the batch has 1")
-    );
+    let absent = rows_of(&one(Int8Array::from(vec![1])), "SELECT c1 FROM pragmark_columns(?1)");
+    assert!(absent.unwrap_err().contains("there is no column 1; the batch has 1"));
 }
 
 const NOTHING: &str = "bind a pointer of the type pragmark_record_batch or arrow_array_stream";
@@ -262,12 +220,7 @@ fn stream() -> FFI_ArrowArrayStream {
 fn read_stream(stream: &mut FFI_ArrowArrayStream, sql: &str) -> Result<Vec<String>, String> {
     let connection = connection();
     let mut query = connection.prepare(sql).unwrap();
-    bind(
-        &query,
-        &connection,
-        (&raw mut *stream).cast(),
-        c"arrow_array_stream",
-    );
+    bind(&query, &connection, (&raw mut *stream).cast(), c"arrow_array_stream");
     read(&mut query)
 }
 
@@ -289,10 +242,7 @@ fn a_stream_cannot_be_joined_with_itself() {
         "SELECT count(*) FROM pragmark_columns(?1) WHERE c0 IN (SELECT c0 FROM pragmark_columns(?1))",
     ] {
         let error = read_stream(&mut stream(), sql).unwrap_err();
-        assert!(
-            error.contains("the stream has been released"),
-            "{sql}: {error}"
-        );
+        assert!(error.contains("the stream has been released"), "{sql}: {error}");
     }
     // A batch can.
     let numbers = one(Int64Array::from(vec![1, 2, 3]));
@@ -321,10 +271,7 @@ fn rows_that_are_entirely_null_are_refused_whether_they_are_counted_or_not() {
         StructArray::new(fields, numbers, valid.map(Into::into))
     };
     let read = |rows: &StructArray, null_count: isize| {
-        rows_of_bound(
-            &Bound::changed(rows, |array| set(array, NULL_COUNT, null_count)),
-            ALL,
-        )
+        rows_of_bound(&Bound::changed(rows, |array| set(array, NULL_COUNT, null_count)), ALL)
     };
     for null_count in [1, -1] {
         let error = read(&rows(Some(vec![true, false, true])), null_count).unwrap_err();
@@ -342,9 +289,7 @@ fn keys_without_their_dictionary_are_refused() {
     let bound = Bound::changed(&rows, |array| {
         // SAFETY: the array has one column.
         let child = unsafe {
-            let children = (&raw mut *array)
-                .cast::<*mut *mut FFI_ArrowArray>()
-                .add(CHILDREN);
+            let children = (&raw mut *array).cast::<*mut *mut FFI_ArrowArray>().add(CHILDREN);
             **children
         };
         set(child, DICTIONARY, 0);

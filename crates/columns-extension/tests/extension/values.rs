@@ -20,37 +20,20 @@ fn every_type_that_sqlite_has_arrives_as_it_is() {
             one(Int64Array::from(vec![i64::MIN, i64::MAX])),
             ["-9223372036854775808", "9223372036854775807"],
         ),
-        (
-            one(UInt64Array::from(vec![0, 1 << 62])),
-            ["0", "4611686018427387904"],
-        ),
+        (one(UInt64Array::from(vec![0, 1 << 62])), ["0", "4611686018427387904"]),
         (one(Float32Array::from(vec![0.5, -2.0])), ["0.5", "-2.0"]),
-        (
-            one(Float64Array::from(vec![Some(0.1), None])),
-            ["0.1", "NULL"],
-        ),
+        (one(Float64Array::from(vec![Some(0.1), None])), ["0.1", "NULL"]),
         (one(BooleanArray::from(vec![true, false])), ["1", "0"]),
         (one(StringArray::from(vec![Some("é"), None])), ["é", "NULL"]),
         (one(StringArray::from(vec!["", "a\0b"])), ["", "a\0b"]),
         (one(LargeStringArray::from(vec!["x", long])), ["x", long]),
-        (
-            one(StringViewArray::from(vec!["short", long])),
-            ["short", long],
-        ),
-        (
-            one(BinaryArray::from_vec(vec![b"\xff", b""])),
-            ["x'ff'", "x''"],
-        ),
+        (one(StringViewArray::from(vec!["short", long])), ["short", long]),
+        (one(BinaryArray::from_vec(vec![b"\xff", b""])), ["x'ff'", "x''"]),
         (
             one(FixedSizeBinaryArray::try_from_iter([[1, 2], [3, 4]].iter()).unwrap()),
             ["x'0102'", "x'0304'"],
         ),
-        (
-            one(["b", "a"]
-                .into_iter()
-                .collect::<DictionaryArray<Int8Type>>()),
-            ["b", "a"],
-        ),
+        (one(["b", "a"].into_iter().collect::<DictionaryArray<Int8Type>>()), ["b", "a"]),
         (one(NullArray::new(2)), ["NULL", "NULL"]),
     ] {
         let found = rows_of(&array, "SELECT c0 FROM pragmark_columns(?1)").unwrap();
@@ -81,21 +64,9 @@ fn dates_and_times_arrive_as_texts_that_the_date_functions_read() {
     let stamps = vec![-1, 43_200_500];
     for (zone, expected) in [
         (None, ["1969-12-31T23:59:59.999", "1970-01-01T12:00:00.500"]),
-        (
-            Some("Europe/Vienna"),
-            ["1969-12-31T23:59:59.999Z", "1970-01-01T12:00:00.500Z"],
-        ),
-        (
-            Some("+00:00"),
-            ["1969-12-31T23:59:59.999Z", "1970-01-01T12:00:00.500Z"],
-        ),
-        (
-            Some("-03:30"),
-            [
-                "1969-12-31T20:29:59.999-03:30",
-                "1970-01-01T08:30:00.500-03:30",
-            ],
-        ),
+        (Some("Europe/Vienna"), ["1969-12-31T23:59:59.999Z", "1970-01-01T12:00:00.500Z"]),
+        (Some("+00:00"), ["1969-12-31T23:59:59.999Z", "1970-01-01T12:00:00.500Z"]),
+        (Some("-03:30"), ["1969-12-31T20:29:59.999-03:30", "1970-01-01T08:30:00.500-03:30"]),
     ] {
         let array = TimestampMillisecondArray::from(stamps.clone()).with_timezone_opt(zone);
         assert_eq!(arrived(array), expected, "{zone:?}");
@@ -114,18 +85,9 @@ fn times_mean_to_sqlite_what_they_mean_to_arrow() {
 #[test]
 fn what_is_no_date_of_sqlites_is_an_error() {
     for (array, reason) in [
-        (
-            one(Date32Array::from(vec![2_932_897])),
-            "outside of the years",
-        ),
-        (
-            one(Date32Array::from(vec![-719_529])),
-            "outside of the years",
-        ),
-        (
-            one(TimestampMillisecondArray::from(vec![i64::MAX])),
-            "outside of the years",
-        ),
+        (one(Date32Array::from(vec![2_932_897])), "outside of the years"),
+        (one(Date32Array::from(vec![-719_529])), "outside of the years"),
+        (one(TimestampMillisecondArray::from(vec![i64::MAX])), "outside of the years"),
         (one(Time32SecondArray::from(vec![86_400])), "within a day"),
     ] {
         let error = rows_of(&array, "SELECT c0 FROM pragmark_columns(?1)").unwrap_err();
@@ -147,10 +109,7 @@ fn decimals_arrive_with_every_digit() {
     let values = ["", "-"].map(|sign| Wide::from_string(&format!("{sign}{digits}")).unwrap());
     let wide = Decimal256Array::from(values.to_vec()).with_precision_and_scale(76, 40);
     let expected = format!("{}.{}", "9".repeat(36), "9".repeat(40));
-    assert_eq!(
-        arrived(wide.unwrap()),
-        [expected.clone(), format!("-{expected}")]
-    );
+    assert_eq!(arrived(wide.unwrap()), [expected.clone(), format!("-{expected}")]);
 }
 
 #[test]

@@ -123,25 +123,18 @@ impl<'d> Image<'d> {
 
     /// Fills a sector by the state of its unit; `writes` are the indices of its operations.
     fn sector(&mut self, sector: u64, writes: &[usize], state: &State, unit: usize) {
-        let there = self
-            .forced(sector, writes)
-            .max(state.versions[unit] as usize);
+        let there = self.forced(sector, writes).max(state.versions[unit] as usize);
         for index in &writes[..there] {
             self.write(sector, *index, None);
         }
         for damage in &state.damage {
             match *damage {
-                Damage::Torn {
-                    unit: torn,
-                    share,
-                    end,
-                } if torn == unit && there < writes.len() => {
+                Damage::Torn { unit: torn, share, end } if torn == unit && there < writes.len() => {
                     self.write(sector, writes[there], Some((share, end)));
                 }
-                Damage::Destroyed {
-                    unit: destroyed,
-                    seed,
-                } if destroyed == unit => self.noise(sector, 0, seed),
+                Damage::Destroyed { unit: destroyed, seed } if destroyed == unit => {
+                    self.noise(sector, 0, seed)
+                }
                 Damage::Garbage { seed } if there == 0 => self.noise(sector, self.old, seed),
                 _ => {}
             }

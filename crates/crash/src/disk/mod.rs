@@ -103,11 +103,7 @@ impl<'t> Disk<'t> {
                 self.entries[name.0].pending.push((number, Some(*inode)));
             }
             Step::Unlink { name } => self.entries[name.0].pending.push((number, None)),
-            Step::Write {
-                inode,
-                offset,
-                bytes,
-            } => {
+            Step::Write { inode, offset, bytes } => {
                 let end = offset + bytes.len() as u64;
                 let size = self.inodes[inode.0].size.max(end);
                 self.change(*inode, number, size);
@@ -124,11 +120,7 @@ impl<'t> Disk<'t> {
 
     fn change(&mut self, inode: Inode, step: usize, after: u64) {
         let content = &mut self.inodes[inode.0];
-        content.pending.push(Operation {
-            step,
-            before: content.size,
-            after,
-        });
+        content.pending.push(Operation { step, before: content.size, after });
         content.size = after;
     }
 
@@ -202,10 +194,7 @@ impl<'t> Disk<'t> {
 
     /// The durable files, sorted by name.
     pub fn durable_files(&self) -> Vec<File> {
-        self.files_of(
-            |entry, _| entry.durable,
-            |inode| self.inodes[inode.0].durable.clone(),
-        )
+        self.files_of(|entry, _| entry.durable, |inode| self.inodes[inode.0].durable.clone())
     }
 
     /// The files whose inodes and bytes these functions give, sorted by name.
@@ -238,9 +227,7 @@ impl Entry {
 impl Content {
     /// Makes the operations of steps before `step` durable.
     fn settle(&mut self, step: usize, trace: &Trace) {
-        let there = self
-            .pending
-            .partition_point(|operation| operation.step < step);
+        let there = self.pending.partition_point(|operation| operation.step < step);
         for operation in self.pending.drain(..there) {
             self.durable.resize(operation.after as usize);
             if let Step::Write { offset, bytes, .. } = &trace.steps[operation.step] {

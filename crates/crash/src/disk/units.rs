@@ -16,11 +16,7 @@ pub(super) enum Unit {
     /// How many changes of metadata the journal has, of all files; their steps.
     Journal(Vec<usize>),
     /// How many of the pending writes to a sector are there; a range of [`Units::writes`].
-    Sector {
-        inode: Inode,
-        number: u64,
-        writes: Range<usize>,
-    },
+    Sector { inode: Inode, number: u64, writes: Range<usize> },
 }
 
 /// What can vary at one moment: units, each with its number of pending changes.
@@ -56,9 +52,7 @@ impl Units {
     /// The number of states without damage; `None` if beyond counting.
     pub fn states(&self) -> Option<u64> {
         let mut pending = self.pending.iter();
-        pending.try_fold(1_u64, |states, pending| {
-            states.checked_mul(u64::from(*pending) + 1)
-        })
+        pending.try_fold(1_u64, |states, pending| states.checked_mul(u64::from(*pending) + 1))
     }
 
     /// How many of the changes of a unit a state has; none of a unit that is not here.
@@ -70,9 +64,7 @@ impl Units {
     /// The units that are sectors.
     pub fn sectors(&self) -> impl Iterator<Item = usize> {
         let numbered = self.list.iter().enumerate();
-        numbered
-            .filter(|(_, unit)| matches!(unit, Unit::Sector { .. }))
-            .map(|(unit, _)| unit)
+        numbered.filter(|(_, unit)| matches!(unit, Unit::Sector { .. })).map(|(unit, _)| unit)
     }
 }
 
@@ -114,10 +106,7 @@ pub struct State {
 impl State {
     /// The state in which nothing is missing.
     pub fn complete(units: &Units) -> State {
-        State {
-            versions: units.pending.clone(),
-            damage: Vec::new(),
-        }
+        State { versions: units.pending.clone(), damage: Vec::new() }
     }
 
     /// How many units lack a change or are damaged.
@@ -195,14 +184,9 @@ impl Disk<'_> {
         pieces.sort_by_key(|(sector, _)| *sector);
         for of_sector in pieces.chunk_by(|one, other| one.0 == other.0) {
             let begin = units.writes.len();
-            units
-                .writes
-                .extend(of_sector.iter().map(|(_, index)| *index));
-            let sector = Unit::Sector {
-                inode,
-                number: of_sector[0].0,
-                writes: begin..units.writes.len(),
-            };
+            units.writes.extend(of_sector.iter().map(|(_, index)| *index));
+            let sector =
+                Unit::Sector { inode, number: of_sector[0].0, writes: begin..units.writes.len() };
             units.push(of_sector.len(), sector);
         }
     }

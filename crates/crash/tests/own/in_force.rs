@@ -17,20 +17,12 @@ fn settings_that_a_script_changes_or_that_an_attached_database_has_are_read_at_e
     let variant = settings(JournalMode::Wal, Synchronous::Normal);
     let unlike = |text: &str| -> Vec<String> {
         let in_force = recorded(text, &variant).in_force;
-        in_force
-            .iter()
-            .filter_map(|it| it.unlike(&variant))
-            .collect()
+        in_force.iter().filter_map(|it| it.unlike(&variant)).collect()
     };
     let table = "CREATE TABLE t(x);\n";
+    assert_eq!(unlike(&format!("{table}INSERT INTO t VALUES (1);")), [""; 0]);
     assert_eq!(
-        unlike(&format!("{table}INSERT INTO t VALUES (1);")),
-        [""; 0]
-    );
-    assert_eq!(
-        unlike(&format!(
-            "{table}PRAGMA synchronous = OFF;\nINSERT INTO t VALUES (1);"
-        )),
+        unlike(&format!("{table}PRAGMA synchronous = OFF;\nINSERT INTO t VALUES (1);")),
         ["wal/off/normal instead of wal/normal/normal for main.db from line 3 on"]
     );
     let attached = "ATTACH 'a.db' AS a;\nINSERT INTO t VALUES (1);\nCREATE TABLE a.u(x);";
@@ -47,11 +39,7 @@ fn what_is_lost_is_compared_with_the_documentation_of_the_settings_in_force() {
     let off = "CREATE TABLE t(x); PRAGMA synchronous = OFF; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);";
     for (text, loss) in [(attached, Loss::LastTransaction), (off, Loss::Corruption)] {
         let matrix = measured(&plan(Some(script(text)), None, full)).unwrap();
-        assert_eq!(
-            worst(&matrix).into_iter().max().unwrap(),
-            Some(loss),
-            "{text}"
-        );
+        assert_eq!(worst(&matrix).into_iter().max().unwrap(), Some(loss), "{text}");
         let broken = matrix.cells.iter().filter(|cell| {
             let safety = &cell.safety;
             safety.breaks_a_promise(safety.ordinary.loss())
@@ -73,11 +61,7 @@ fn each_crash_is_judged_by_the_settings_in_force_between_its_first_loss_and_itse
             )
         })
         .collect();
-    let plan = plan(
-        Some(script(&format!("CREATE TABLE t(x); {turns}"))),
-        None,
-        full,
-    );
+    let plan = plan(Some(script(&format!("CREATE TABLE t(x); {turns}"))), None, full);
     let matrix = measured(&plan).unwrap();
     let cell = |model| matrix.cells.iter().find(|it| it.model == model).unwrap();
     let safety = &cell(Model::Reorder).safety;
@@ -115,8 +99,5 @@ fn a_transaction_that_is_never_ended_is_named_by_its_beginning() {
     let variant = settings(JournalMode::Wal, Synchronous::Normal);
     let open = "CREATE TABLE t(x);\nBEGIN;\nINSERT INTO t VALUES (1);\n";
     assert_eq!(recorded(open, &variant).left_open.unwrap(), "line 2");
-    assert_eq!(
-        recorded(&format!("{open}COMMIT;"), &variant).left_open,
-        None
-    );
+    assert_eq!(recorded(&format!("{open}COMMIT;"), &variant).left_open, None);
 }

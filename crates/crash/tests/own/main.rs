@@ -12,13 +12,8 @@ use pragmark_crash::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const MODELS: [Model; 5] = [
-    Model::Kill,
-    Model::Ordered,
-    Model::Ext4Ordered,
-    Model::Reorder,
-    Model::Torn,
-];
+const MODELS: [Model; 5] =
+    [Model::Kill, Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
 
 fn settings(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings {
     CrashSettings::new(journal_mode, synchronous)
@@ -67,12 +62,7 @@ fn script(text: &str) -> Script {
 }
 
 fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSettings) -> Plan {
-    Plan {
-        script,
-        beginning,
-        threads: 2,
-        ..Plan::new(vec![variant], MODELS.to_vec(), 400)
-    }
+    Plan { script, beginning, threads: 2, ..Plan::new(vec![variant], MODELS.to_vec(), 400) }
 }
 
 fn measured(plan: &Plan) -> Result<Matrix, CrashError> {
@@ -118,11 +108,7 @@ fn verdicts_on_the_users_database_are_those_of_its_settings_and_it_is_not_change
         (JournalMode::Wal, Synchronous::Full, Loss::Nothing),
         (JournalMode::Delete, Synchronous::Extra, Loss::Nothing),
         (JournalMode::Persist, Synchronous::Full, Loss::Nothing),
-        (
-            JournalMode::Wal,
-            Synchronous::Normal,
-            Loss::RecentTransactions,
-        ),
+        (JournalMode::Wal, Synchronous::Normal, Loss::RecentTransactions),
         (JournalMode::Wal, Synchronous::Off, Loss::Corruption),
         (JournalMode::Delete, Synchronous::Off, Loss::Corruption),
     ] {
@@ -140,11 +126,7 @@ fn verdicts_on_the_users_database_are_those_of_its_settings_and_it_is_not_change
         }));
         assert!(before == std::fs::read(&path).unwrap(), "{variant}");
         let performed = matrix.own.as_ref().unwrap().performed;
-        assert_eq!(
-            (performed.transactions, performed.of),
-            (10, 17),
-            "{variant}"
-        );
+        assert_eq!((performed.transactions, performed.of), (10, 17), "{variant}");
     }
 }
 
@@ -195,12 +177,7 @@ fn judged_by_pages_the_built_in_workload_comes_to_the_verdicts_by_rows() {
             for (rows, pages) in by_rows.cells.iter().zip(&by_pages.cells) {
                 let of = |cell: &Cell| {
                     let tally = cell.tally.as_ref().unwrap();
-                    (
-                        tally.images,
-                        tally.losing,
-                        tally.most_lost,
-                        tally.violations(),
-                    )
+                    (tally.images, tally.losing, tally.most_lost, tally.violations())
                 };
                 let (rows_counts, pages_counts) = (of(rows), of(pages));
                 assert_eq!(
@@ -232,9 +209,7 @@ fn the_steps_of_large_transactions_are_sampled() {
         models: vec![Model::Kill],
         images: 100,
         ..plan(
-            Some(script(
-                "UPDATE item SET k = k + 1; UPDATE item SET v = 'short';",
-            )),
+            Some(script("UPDATE item SET k = k + 1; UPDATE item SET v = 'short';")),
             Some(Beginning::of(&[&path], 5).unwrap()),
             settings(JournalMode::Wal, Synchronous::Full),
         )
@@ -253,10 +228,7 @@ fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_dama
     let plan = Plan {
         models: vec![Model::Reorder],
         ..plan(
-            Some(script(&SCRIPT.replace(
-                "BEGIN; UPDATE item SET v = 'never'; ROLLBACK;",
-                "",
-            ))),
+            Some(script(&SCRIPT.replace("BEGIN; UPDATE item SET v = 'never'; ROLLBACK;", ""))),
             Some(Beginning::of(&[&path], 4).unwrap()),
             settings(JournalMode::Delete, Synchronous::Off),
         )
@@ -270,22 +242,12 @@ fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_dama
     if !testing::has_sqlite_shell() {
         return;
     }
-    let shown = std::process::Command::new(place.join("show.sh"))
-        .output()
-        .unwrap();
+    let shown = std::process::Command::new(place.join("show.sh")).output().unwrap();
     let said = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(
-        shown.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&shown.stderr)
-    );
+    assert!(shown.status.success(), "{said}{}", String::from_utf8_lossy(&shown.stderr));
     // A shell that is missing, or that says anything else, shows nothing.
     let other = artifacts.path().join("other-shell");
-    std::fs::write(
-        &other,
-        "#!/bin/sh\necho 'Error: no such option' >&2\nexit 1\n",
-    )
-    .unwrap();
+    std::fs::write(&other, "#!/bin/sh\necho 'Error: no such option' >&2\nexit 1\n").unwrap();
     std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     for (shell, words) in [
         (Path::new("no-such-shell"), "there is no no-such-shell"),
@@ -315,31 +277,18 @@ fn recorded_statements_are_executed_with_their_values() {
     let path = database(folder.path(), 1_500, JournalMode::Wal);
     let insert = "INSERT INTO item(id, v) VALUES (?, ?)";
     let values = |id| vec![Value::Integer(id), Value::Text("x".to_owned())];
-    let mut acts: Vec<Act> = (5_000..5_020)
-        .map(|id| execution(insert, values(id), false))
-        .collect();
+    let mut acts: Vec<Act> =
+        (5_000..5_020).map(|id| execution(insert, values(id), false)).collect();
     acts.push(execution(insert, values(5_000), true));
-    acts.push(execution(
-        "ATTACH 'attached-1.db' AS log",
-        Vec::new(),
-        false,
-    ));
+    acts.push(execution("ATTACH 'attached-1.db' AS log", Vec::new(), false));
     acts.push(execution("CREATE TABLE log.entry(x)", Vec::new(), false));
     let entry = "INSERT INTO log.entry VALUES (?)";
     acts.push(execution(entry, vec![Value::Integer(1)], false));
-    let of_trace = |acts| Script {
-        path: Some("app.trace".into()),
-        acts,
-    };
+    let of_trace = |acts| Script { path: Some("app.trace".into()), acts };
     let new = folder.path().join("new.db");
     let beginning = Beginning::of(&[&path, &new], 100).unwrap();
     let variant = settings(JournalMode::Wal, Synchronous::Full);
-    let matrix = measured(&plan(
-        Some(of_trace(acts)),
-        Some(beginning.clone()),
-        variant,
-    ))
-    .unwrap();
+    let matrix = measured(&plan(Some(of_trace(acts)), Some(beginning.clone()), variant)).unwrap();
     let performed = matrix.own.as_ref().unwrap().performed;
     assert_eq!((performed.transactions, performed.differing), (22, 0));
     assert_eq!(worst(&matrix)[0], Some(Loss::Nothing));

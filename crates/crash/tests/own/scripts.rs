@@ -16,10 +16,7 @@ fn names_of_schemas_tables_and_files_may_have_quotes() {
     let variant = settings(JournalMode::Delete, Synchronous::Extra);
     let matrix = measured(&plan(Some(script(text)), None, variant)).unwrap();
     let losses = worst(&matrix);
-    assert!(
-        losses.iter().all(|it| *it <= Some(Loss::LastTransaction)),
-        "{losses:?}"
-    );
+    assert!(losses.iter().all(|it| *it <= Some(Loss::LastTransaction)), "{losses:?}");
 }
 
 /// What a script does to its database is no defect of the settings.
@@ -56,9 +53,6 @@ fn a_copy_by_vacuum_into_is_not_judged_and_a_new_database_is() {
         let variant = settings(JournalMode::Wal, Synchronous::Full);
         let matrix = measured(&plan(Some(script(&text)), None, variant)).unwrap();
         let losses = worst(&matrix);
-        assert!(
-            losses.iter().all(|it| *it <= Some(Loss::LastTransaction)),
-            "{losses:?}"
-        );
+        assert!(losses.iter().all(|it| *it <= Some(Loss::LastTransaction)), "{losses:?}");
     }
 }

@@ -72,10 +72,7 @@ fn fixture() -> Fixture {
     std::fs::write(folder.join("driver.sh"), DRIVER).unwrap();
     let home = Home::below(cache.path());
     let registry = Registry::new(Some(folders.path()), home, "/bin/false".into()).unwrap();
-    Fixture {
-        registry,
-        _directories: directories,
-    }
+    Fixture { registry, _directories: directories }
 }
 
 fn spec(driver: &str, engine: &str) -> TrialSpec {
@@ -87,10 +84,7 @@ fn spec(driver: &str, engine: &str) -> TrialSpec {
         directory: "/tmp".into(),
         seed: 1,
         counting: false,
-        binding: Some(BindingSpec {
-            driver: driver.to_owned(),
-            ..BindingSpec::default()
-        }),
+        binding: Some(BindingSpec { driver: driver.to_owned(), ..BindingSpec::default() }),
         postgres: None,
         confined: false,
         artifacts: None,
@@ -132,21 +126,12 @@ fn what_cannot_be_run_is_skipped_with_what_to_do() {
         "{missing}"
     );
     let to_install = refusal(&spec("shell-to-install", "default"));
-    assert!(
-        to_install.contains("pragmark driver install shell-to-install"),
-        "{to_install}"
-    );
+    assert!(to_install.contains("pragmark driver install shell-to-install"), "{to_install}");
     assert!(refusal(&spec("shell-own", "system")).contains("carries its own SQLite"));
     assert!(refusal(&spec("perl", "default")).contains("shell-own"));
-    let other = TrialSpec {
-        workload: "quotes".to_owned(),
-        ..spec("shell", "default")
-    };
+    let other = TrialSpec { workload: "quotes".to_owned(), ..spec("shell", "default") };
     assert!(refusal(&other).contains("quotes"));
-    let counting = TrialSpec {
-        counting: true,
-        ..spec("shell", "default")
-    };
+    let counting = TrialSpec { counting: true, ..spec("shell", "default") };
     assert!(refusal(&counting).contains("count"));
 }
 
@@ -155,10 +140,7 @@ fn a_driver_describes_itself_once_it_is_installed() {
     let fixture = fixture();
     let registry = &fixture.registry;
     let manifest = registry.find("shell-to-install").unwrap();
-    assert!(matches!(
-        registry.state(manifest),
-        State::Missing(DriverError::NotInstalled { .. })
-    ));
+    assert!(matches!(registry.state(manifest), State::Missing(DriverError::NotInstalled { .. })));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
     assert!(matches!(registry.state(manifest), State::Ready(_)));
     assert!(registry.remove(manifest).unwrap());
@@ -172,10 +154,7 @@ fn a_driver_that_has_ceased_to_work_is_installed_anew() {
     registry.install(manifest, &NEVER).unwrap();
     let home = registry.home.of(manifest).unwrap();
     std::fs::write(home.join("upgraded"), "").unwrap();
-    assert!(matches!(
-        registry.state(manifest),
-        State::Missing(DriverError::Mute { .. })
-    ));
+    assert!(matches!(registry.state(manifest), State::Missing(DriverError::Mute { .. })));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
     assert!(matches!(registry.state(manifest), State::Ready(_)));
     assert!(!home.join("upgraded").exists());
@@ -192,10 +171,7 @@ fn a_driver_that_is_slow_on_a_busy_machine_is_kept_unlike_a_broken_one() {
     let error = registry.install(manifest, &NEVER).unwrap_err();
     assert!(matches!(error, DriverError::Slow { .. }), "{error}");
     let words = error.to_string();
-    assert!(
-        words.contains("within 0.2 s") && words.contains("less busy"),
-        "{words}"
-    );
+    assert!(words.contains("within 0.2 s") && words.contains("less busy"), "{words}");
     assert!(home.join("busy").exists());
 }
 
@@ -225,10 +201,7 @@ fn a_home_outlives_a_language_that_is_not_on_the_path() {
 
 fn measured(journal_mode: &str) -> Outcome {
     Outcome::Measured(Box::new(Measured {
-        engine: EngineMark {
-            version: "3.0".to_owned(),
-            source_id: "another".to_owned(),
-        },
+        engine: EngineMark { version: "3.0".to_owned(), source_id: "another".to_owned() },
         connections: vec![ReadBack {
             connection: "main".to_owned(),
             pragmas: [("journal_mode".to_owned(), journal_mode.to_owned())].into(),
@@ -262,10 +235,7 @@ fn work_of_another_engine_than_the_one_under_test_is_no_measurement() {
     ]);
     let judged = |engine| registry.judge(&spec("shell", engine), measured("wal"));
     let why = judged("default").problem().unwrap();
-    assert!(
-        why.contains("the SQLite another") && why.contains("--engine system"),
-        "{why}"
-    );
+    assert!(why.contains("the SQLite another") && why.contains("--engine system"), "{why}");
     for engine in ["/same.so", "system"] {
         assert!(matches!(judged(engine), Outcome::Measured(_)), "{engine}");
     }
@@ -286,10 +256,7 @@ fn another_build_of_the_same_source_is_recognised_by_its_compile_options() {
         ..EngineRecord::default()
     };
     let measured = Measured {
-        engine: EngineMark {
-            version: "3.0".to_owned(),
-            source_id: "same".to_owned(),
-        },
+        engine: EngineMark { version: "3.0".to_owned(), source_id: "same".to_owned() },
         binding: Some(BindingMark {
             compile_options: options(&["THREADSAFE=1", "COMPILER=gcc-12"]),
             ..BindingMark::default()
@@ -305,9 +272,6 @@ fn another_build_of_the_same_source_is_recognised_by_its_compile_options() {
     for same in [&["COMPILER=gcc-12", "THREADSAFE=1"][..], &[]] {
         assert_eq!(another(&wanted(same), &measured), None);
     }
-    let silent = Measured {
-        binding: None,
-        ..measured
-    };
+    let silent = Measured { binding: None, ..measured };
     assert_eq!(another(&wanted(&["THREADSAFE=0"]), &silent), None);
 }

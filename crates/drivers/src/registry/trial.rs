@@ -24,9 +24,7 @@ impl Bindings for Registry {
     fn prepare(&self, spec: &TrialSpec) -> Result<Prepared, Outcome> {
         let binding = spec.binding.clone().unwrap_or_default();
         self.try_prepare(spec, &binding)
-            .map_err(|error| Outcome::Skipped {
-                why: error.to_string(),
-            })
+            .map_err(|error| Outcome::Skipped { why: error.to_string() })
     }
 
     fn judge(&self, spec: &TrialSpec, outcome: Outcome) -> Outcome {
@@ -80,27 +78,20 @@ impl Registry {
         let (_, command) = self.command(manifest)?;
         let binding = bench::binding_spec(&binding.driver, &spec.settings)
             .map_err(|error| DriverError::Impossible(error.to_string()))?;
-        let (environment, keep) = preloaded
-            .map(|it| (it.environment, Some(it.directory)))
-            .unwrap_or_default();
+        let (environment, keep) =
+            preloaded.map(|it| (it.environment, Some(it.directory))).unwrap_or_default();
         Ok(Prepared {
             program: self.program.clone(),
             arguments: ending_with_parent(command),
             environment,
-            spec: TrialSpec {
-                binding: Some(binding),
-                ..spec.clone()
-            },
+            spec: TrialSpec { binding: Some(binding), ..spec.clone() },
             keep,
         })
     }
 
     /// The description of an engine, from a process of its own, because loading a library runs its code.
     fn engine(&self, engine: &str) -> Result<EngineRecord, String> {
-        let mut known = self
-            .engines
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut known = self.engines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let ask = || describe_engine(&self.program, engine);
         known.entry(engine.to_owned()).or_insert_with(ask).clone()
     }
@@ -141,16 +132,11 @@ fn ending_with_parent(command: Filled) -> Vec<OsString> {
 pub(super) fn another(wanted: &EngineRecord, measured: &Measured) -> Option<String> {
     let found = &measured.engine.source_id;
     if *found != wanted.source_id {
-        return Some(format!(
-            "the SQLite {found} instead of {}",
-            wanted.source_id
-        ));
+        return Some(format!("the SQLite {found} instead of {}", wanted.source_id));
     }
     let found = measured.binding.as_ref()?;
     let differ = differing_options(&wanted.compile_options, &found.compile_options)?;
-    Some(format!(
-        "another build of the same SQLite, which differs in {differ}"
-    ))
+    Some(format!("another build of the same SQLite, which differs in {differ}"))
 }
 
 /// The compile options that only one of two builds has; none where they are the same, or where one
@@ -162,10 +148,8 @@ fn differing_options(wanted: &[String], found: &[String]) -> Option<String> {
         return None;
     }
     let [wanted, found] = [wanted, found].map(|options| options.iter().collect::<BTreeSet<_>>());
-    let differ: Vec<&str> = wanted
-        .symmetric_difference(&found)
-        .map(|option| option.as_str())
-        .collect();
+    let differ: Vec<&str> =
+        wanted.symmetric_difference(&found).map(|option| option.as_str()).collect();
     (!differ.is_empty()).then(|| differ.join(", "))
 }
 

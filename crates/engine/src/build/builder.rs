@@ -73,10 +73,7 @@ impl Tools {
             let given = given.filter(|text| !text.trim().is_empty());
             given.unwrap_or_else(|| usual.to_owned())
         };
-        Tools {
-            compiler: variable("CC", "cc"),
-            cargo: variable("CARGO", "cargo"),
-        }
+        Tools { compiler: variable("CC", "cc"), cargo: variable("CARGO", "cargo") }
     }
 }
 
@@ -105,9 +102,7 @@ impl<'a> Builder<'a> {
         Builder {
             cache,
             compiler_command: tools.compiler,
-            cargo: Cargo {
-                program: tools.cargo,
-            },
+            cargo: Cargo { program: tools.cargo },
             train,
             now,
             cancelled,
@@ -191,10 +186,7 @@ impl<'a> Builder<'a> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(BuildError::Cancelled);
         }
-        let existing = |kept| Built {
-            kept,
-            is_new: false,
-        };
+        let existing = |kept| Built { kept, is_new: false };
         if let Some(kept) = self.existing(name)? {
             return Ok(existing(kept));
         }
@@ -316,8 +308,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn same_sets(kept: &str, name: &BuildName) -> bool {
-    kept.parse::<BuildName>()
-        .is_ok_and(|kept| kept.sets_text() == name.sets_text())
+    kept.parse::<BuildName>().is_ok_and(|kept| kept.sets_text() == name.sets_text())
 }
 
 /// A hash of all that decides what comes out of a build.
@@ -339,10 +330,7 @@ fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String;
         recipe.arguments().join(" "),
         linking().join(" "),
         training.to_owned(),
-        recipe
-            .is_for_this_processor()
-            .then(processor)
-            .unwrap_or_default(),
+        recipe.is_for_this_processor().then(processor).unwrap_or_default(),
     ]
 }
 
@@ -350,9 +338,7 @@ fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String;
 /// the system does not say.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    let line = text.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     line.unwrap_or_default().to_owned()
 }
 

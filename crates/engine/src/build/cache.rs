@@ -58,9 +58,7 @@ impl Cache {
         if let Some(own) = std::env::var_os("PRAGMARK_CACHE").filter(|path| !path.is_empty()) {
             // Trials run in directories of their own, so paths must not depend on the current one.
             let own = PathBuf::from(own);
-            return std::path::absolute(&own)
-                .context("find", &own)
-                .map(Cache::at);
+            return std::path::absolute(&own).context("find", &own).map(Cache::at);
         }
         match etcetera::choose_base_strategy() {
             Ok(strategy) => Ok(Cache::at(strategy.cache_dir().join("pragmark"))),
@@ -108,14 +106,10 @@ impl Cache {
     /// Every engine that is kept, builds first, by name; those whose provenance cannot be read as
     /// errors.
     pub fn all(&self) -> Vec<Result<Kept, BuildError>> {
-        let builds = directories(&self.root.join("engines"))
-            .into_iter()
-            .flat_map(|name| directories(&name));
+        let builds =
+            directories(&self.root.join("engines")).into_iter().flat_map(|name| directories(&name));
         let added = directories(&self.root.join("added"));
-        builds
-            .chain(added)
-            .filter_map(|directory| kept(&directory).transpose())
-            .collect()
+        builds.chain(added).filter_map(|directory| kept(&directory).transpose()).collect()
     }
 
     /// Keeps a copy of a library under a name. `describe` returns the version and source id of the
@@ -348,13 +342,9 @@ fn remove_left(work: &Path) -> Result<(), BuildError> {
 }
 
 fn is_abandoned(directory: &Path) -> bool {
-    let changed = directory
-        .metadata()
-        .and_then(|metadata| metadata.modified());
+    let changed = directory.metadata().and_then(|metadata| metadata.modified());
     changed.is_ok_and(|changed| {
-        SystemTime::now()
-            .duration_since(changed)
-            .is_ok_and(|age| age > ABANDONED)
+        SystemTime::now().duration_since(changed).is_ok_and(|age| age > ABANDONED)
     })
 }
 
@@ -366,19 +356,13 @@ fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, 
     fs::rename(work.path(), target).context("move an engine to", target)?;
     // What was moved away must not be removed.
     let _ = work.keep();
-    Ok(Kept {
-        library: target.join(LIBRARY_FILE),
-        provenance,
-    })
+    Ok(Kept { library: target.join(LIBRARY_FILE), provenance })
 }
 
 /// The engine in a directory; none where there is none.
 fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
     let library = directory.join(LIBRARY_FILE);
-    Ok(Provenance::read(&library)?.map(|provenance| Kept {
-        library,
-        provenance,
-    }))
+    Ok(Provenance::read(&library)?.map(|provenance| Kept { library, provenance }))
 }
 
 /// The directories in a directory, by name; none where it is not there.

@@ -93,9 +93,8 @@ impl Compiler {
     }
 
     fn knows(&self, flag: &str, work: &Path, cancelled: &AtomicBool) -> Result<bool, BuildError> {
-        let mut arguments: Vec<OsString> = ["-Werror", flag, "-x", "c", "-c", "/dev/null", "-o"]
-            .map(OsString::from)
-            .into();
+        let mut arguments: Vec<OsString> =
+            ["-Werror", flag, "-x", "c", "-c", "/dev/null", "-o"].map(OsString::from).into();
         arguments.push(work.join("probe.o").into());
         match self.run(arguments, cancelled) {
             Ok(_) => Ok(true),

@@ -115,11 +115,7 @@ pub enum BuildError {
 }
 
 fn versions() -> String {
-    RELEASES
-        .iter()
-        .map(|release| release.version)
-        .collect::<Vec<_>>()
-        .join(", ")
+    RELEASES.iter().map(|release| release.version).collect::<Vec<_>>().join(", ")
 }
 
 fn set_names() -> String {
@@ -152,10 +148,6 @@ pub(super) trait Context<T> {
 
 impl<T> Context<T> for std::io::Result<T> {
     fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T, BuildError> {
-        self.map_err(|source| BuildError::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| BuildError::Io { doing, path: path.to_owned(), source })
     }
 }

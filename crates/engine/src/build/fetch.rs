@@ -112,11 +112,7 @@ fn project(release: &Release) -> Result<TempDir, BuildError> {
 }
 
 fn failed(release: &'static Release, said: String) -> BuildError {
-    BuildError::Fetch {
-        version: release.version,
-        release: release.crate_version,
-        said,
-    }
+    BuildError::Fetch { version: release.version, release: release.crate_version, said }
 }
 
 /// Compares the version that the header of the source defines with the one the table promises.
@@ -135,9 +131,7 @@ fn check_version(source: &Path, release: &'static Release) -> Result<(), BuildEr
 }
 
 fn defined_version(header: &str) -> Option<&str> {
-    let line = header
-        .lines()
-        .find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))?;
+    let line = header.lines().find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))?;
     line.split('"').nth(1)
 }
 
@@ -148,12 +142,8 @@ mod tests {
 
     #[test]
     fn cargo_has_the_source_of_the_version_that_is_built_in() {
-        let cargo = Cargo {
-            program: std::env::var("CARGO").expect("cargo runs the tests"),
-        };
-        let source = cargo
-            .source(&RELEASES[0], &AtomicBool::new(false))
-            .expect("found");
+        let cargo = Cargo { program: std::env::var("CARGO").expect("cargo runs the tests") };
+        let source = cargo.source(&RELEASES[0], &AtomicBool::new(false)).expect("found");
         assert!(source.is_file());
     }
 
@@ -165,10 +155,7 @@ mod tests {
         fs::write(directory.path().join("sqlite3.h"), header).expect("writes");
         let error = check_version(&directory.path().join("sqlite3.c"), &RELEASES[0]);
         let text = error.expect_err("another").to_string();
-        assert!(
-            text.contains("3.1.4") && text.contains(RELEASES[0].version),
-            "{text}"
-        );
+        assert!(text.contains("3.1.4") && text.contains(RELEASES[0].version), "{text}");
     }
 
     #[test]
@@ -187,9 +174,6 @@ mod tests {
         std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
         fs::set_permissions(&script, permissions).expect("allowed");
         let text = source(&script.display().to_string());
-        assert!(
-            text.contains("no network") && text.contains(RELEASES[0].version),
-            "{text}"
-        );
+        assert!(text.contains("no network") && text.contains(RELEASES[0].version), "{text}");
     }
 }

@@ -40,10 +40,9 @@ impl FromStr for EngineName {
             ("default", None) => Ok(EngineName::Embedded),
             ("default", Some(sets)) => BuildName::new(&RELEASES[0], sets).map(EngineName::Build),
             ("system", None) => Ok(EngineName::System),
-            ("system", Some(sets)) => Err(BuildError::CompiledAlready {
-                engine: base.to_owned(),
-                sets: sets.to_owned(),
-            }),
+            ("system", Some(sets)) => {
+                Err(BuildError::CompiledAlready { engine: base.to_owned(), sets: sets.to_owned() })
+            }
             _ if text.contains('/') => Ok(EngineName::File(text.into())),
             _ if is_version(base) => text.parse().map(EngineName::Build),
             _ if is_for_adding(text) => Ok(EngineName::Added(text.to_owned())),
@@ -74,9 +73,7 @@ fn is_version(text: &str) -> bool {
 /// first, and no name that means another engine.
 pub fn is_for_adding(name: &str) -> bool {
     let taken = ["default", "system"].contains(&name);
-    let letters = name
-        .chars()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     !taken && letters && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
@@ -94,11 +91,7 @@ pub struct BuildName {
 
 impl BuildName {
     fn new(release: &'static Release, sets: &str) -> Result<BuildName, BuildError> {
-        let mut name = BuildName {
-            release,
-            sets: Vec::new(),
-            binding: false,
-        };
+        let mut name = BuildName { release, sets: Vec::new(), binding: false };
         for word in sets.split(PLUS) {
             match word {
                 DEFAULT => {}
@@ -108,11 +101,8 @@ impl BuildName {
                 ),
             }
         }
-        let position = |set: &&OptionSet| {
-            sets::OPTION_SETS
-                .iter()
-                .position(|known| known.name == set.name)
-        };
+        let position =
+            |set: &&OptionSet| sets::OPTION_SETS.iter().position(|known| known.name == set.name);
         name.sets.sort_by_key(position);
         name.sets.dedup();
         Ok(name)
@@ -136,12 +126,7 @@ impl BuildName {
     /// The sets as the name writes them: `recommended+pgo`, or `default` where there are none.
     pub fn sets_text(&self) -> String {
         let binding = self.binding.then_some(BINDING);
-        let words: Vec<&str> = self
-            .sets
-            .iter()
-            .map(|set| set.name)
-            .chain(binding)
-            .collect();
+        let words: Vec<&str> = self.sets.iter().map(|set| set.name).chain(binding).collect();
         match words[..] {
             [] => DEFAULT.to_owned(),
             _ => words.join("+"),

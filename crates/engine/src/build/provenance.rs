@@ -93,19 +93,13 @@ impl Provenance {
 }
 
 fn bad(path: &Path, error: &serde_json::Error) -> BuildError {
-    BuildError::BadProvenance {
-        path: path.to_owned(),
-        why: error.to_string(),
-    }
+    BuildError::BadProvenance { path: path.to_owned(), why: error.to_string() }
 }
 
 /// Refuses the bytes of a library that are not those its provenance was written for; a library without
 /// one may be anything.
 pub(crate) fn check(library: &Path, bytes: &[u8]) -> Result<(), EngineError> {
-    let damaged = |why: String| EngineError::Damaged {
-        path: library.to_owned(),
-        why,
-    };
+    let damaged = |why: String| EngineError::Damaged { path: library.to_owned(), why };
     let Some(provenance) = Provenance::read(library).map_err(|error| damaged(error.to_string()))?
     else {
         return Ok(());
@@ -114,8 +108,5 @@ pub(crate) fn check(library: &Path, bytes: &[u8]) -> Result<(), EngineError> {
     if found == provenance.sha256 {
         return Ok(());
     }
-    Err(damaged(format!(
-        "its SHA-256 is {found}, but {} was recorded",
-        provenance.sha256
-    )))
+    Err(damaged(format!("its SHA-256 is {found}, but {} was recorded", provenance.sha256)))
 }

@@ -9,11 +9,8 @@ use std::path::Path;
 
 /// The name of the library in its directory, under which the dynamic loader looks for SQLite: the
 /// directory can be put in front of the system's by `LD_LIBRARY_PATH`.
-pub const LIBRARY_FILE: &str = if cfg!(target_os = "macos") {
-    "libsqlite3.dylib"
-} else {
-    "libsqlite3.so.0"
-};
+pub const LIBRARY_FILE: &str =
+    if cfg!(target_os = "macos") { "libsqlite3.dylib" } else { "libsqlite3.so.0" };
 
 /// How one engine is compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,9 +65,7 @@ impl Recipe {
     /// Flags and options as the compiler gets them.
     pub fn arguments(&self) -> Vec<String> {
         let flags = self.flags.iter().map(|flag| (*flag).to_owned());
-        flags
-            .chain(self.options.iter().map(CompileOption::define))
-            .collect()
+        flags.chain(self.options.iter().map(CompileOption::define)).collect()
     }
 
     /// Whether the library is fit for the processor of this machine only.
@@ -107,11 +102,7 @@ impl Recipe {
 
     fn compile_arguments(&self, stage: Stage) -> Vec<OsString> {
         let stage = stage.flags().iter().map(|flag| (*flag).to_owned());
-        self.arguments()
-            .into_iter()
-            .chain(stage)
-            .map(OsString::from)
-            .collect()
+        self.arguments().into_iter().chain(stage).map(OsString::from).collect()
     }
 }
 
@@ -124,10 +115,7 @@ fn link(library: &Path) -> Vec<OsString> {
 /// The arguments that make a shared library, the same for every recipe.
 pub(super) fn linking() -> Vec<String> {
     let system = std::env::consts::OS;
-    let mut all: Vec<String> = link_arguments(system)
-        .iter()
-        .map(|&word| word.to_owned())
-        .collect();
+    let mut all: Vec<String> = link_arguments(system).iter().map(|&word| word.to_owned()).collect();
     if system != "macos" {
         // So that the dynamic loader takes a preloaded library for the one that programs request.
         all.push(format!("-Wl,-soname,{LIBRARY_FILE}"));
@@ -145,10 +133,8 @@ mod tests {
     }
 
     fn text(arguments: Vec<OsString>) -> String {
-        let words: Vec<String> = arguments
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
+        let words: Vec<String> =
+            arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         words.join(" ")
     }
 

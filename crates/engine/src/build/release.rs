@@ -45,10 +45,7 @@ pub static RELEASES: &[Release] = &[
 ];
 
 const fn release(version: &'static str, crate_version: &'static str) -> Release {
-    Release {
-        version,
-        crate_version,
-    }
+    Release { version, crate_version }
 }
 
 /// The release that carries this version.
@@ -62,10 +59,7 @@ mod tests {
     use crate::{Library, Source};
 
     fn numbers(version: &str) -> Vec<u32> {
-        version
-            .split('.')
-            .map(|part| part.parse().expect("a number"))
-            .collect()
+        version.split('.').map(|part| part.parse().expect("a number")).collect()
     }
 
     #[test]

@@ -131,21 +131,12 @@ pub static OPTION_SETS: &[OptionSet] = &[
             "what article 003 tunes ActiveRecord's SQLite with, its misspelt option corrected",
         )
     },
-    OptionSet {
-        options: &[NO_THREADS],
-        ..set("threadsafe0", "no mutexes and nothing else")
-    },
+    OptionSet { options: &[NO_THREADS], ..set("threadsafe0", "no mutexes and nothing else") },
     OptionSet {
         flags: &["-O3", "-march=native"],
-        ..set(
-            "native",
-            "optimised further, and for the processor of this machine only",
-        )
+        ..set("native", "optimised further, and for the processor of this machine only")
     },
-    OptionSet {
-        flags: &["-flto"],
-        ..set("lto", "optimised once more when it is linked")
-    },
+    OptionSet { flags: &["-flto"], ..set("lto", "optimised once more when it is linked") },
     OptionSet {
         profile_guided: true,
         ..set(
@@ -219,11 +210,8 @@ mod tests {
     #[test]
     fn a_set_changes_what_it_names_and_nothing_else() {
         let single = options(&[find("threadsafe0").expect("a set")], false);
-        let changed: Vec<_> = single
-            .iter()
-            .zip(COMPILE_OPTIONS)
-            .filter(|(one, other)| one != other)
-            .collect();
+        let changed: Vec<_> =
+            single.iter().zip(COMPILE_OPTIONS).filter(|(one, other)| one != other).collect();
         assert_eq!(single.len(), COMPILE_OPTIONS.len());
         assert_eq!(changed.len(), 1);
         assert_eq!(changed[0].0.define(), "-DSQLITE_THREADSAFE=0");
@@ -237,11 +225,9 @@ mod tests {
         assert!(!names(&core).contains(&"SQLITE_ENABLE_COLUMN_METADATA"));
         let binding = options(&recommended, true);
         assert!(!names(&binding).iter().any(|name| name.contains("OMIT_")));
-        for wanted in [
-            "SQLITE_ENABLE_COLUMN_METADATA",
-            "SQLITE_ENABLE_DESERIALIZE",
-            "SQLITE_MAX_EXPR_DEPTH",
-        ] {
+        for wanted in
+            ["SQLITE_ENABLE_COLUMN_METADATA", "SQLITE_ENABLE_DESERIALIZE", "SQLITE_MAX_EXPR_DEPTH"]
+        {
             assert!(names(&binding).contains(&wanted), "{wanted}");
         }
     }

@@ -51,11 +51,7 @@ impl Connection {
             }
             (code, finish(backup))
         };
-        let code = if code == ffi::SQLITE_DONE {
-            finished
-        } else {
-            code
-        };
+        let code = if code == ffi::SQLITE_DONE { finished } else { code };
         self.handle.check(code, "copying the database")
     }
 }

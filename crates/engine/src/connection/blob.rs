@@ -52,12 +52,8 @@ impl Connection {
         let length = c_int::try_from(bytes.len()).unwrap_or(c_int::MAX);
         let offset = c_int::try_from(offset).unwrap_or(c_int::MAX);
         // SAFETY: the handle of the value was just opened and is closed once; `bytes` holds `length` bytes.
-        let (written, closed) = unsafe {
-            (
-                write(blob, bytes.as_ptr().cast(), length, offset),
-                close(blob),
-            )
-        };
+        let (written, closed) =
+            unsafe { (write(blob, bytes.as_ptr().cast(), length, offset), close(blob)) };
         self.handle.check(written, "writing into a value")?;
         self.handle.check(closed, "closing a handle of a value")
     }

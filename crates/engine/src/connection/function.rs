@@ -59,13 +59,9 @@ impl Connection {
     ) -> Result<(), EngineError> {
         let unsupported = |what| unsupported(what, "sqlite3_create_function_v2");
         let api = self.handle.api();
-        let create = api
-            .create_function_v2
-            .ok_or(unsupported("functions of the application"))?;
+        let create = api.create_function_v2.ok_or(unsupported("functions of the application"))?;
         if usize::from(arguments) > MOST_ARGUMENTS {
-            return Err(unsupported(
-                "functions of the application with so many arguments",
-            ));
+            return Err(unsupported("functions of the application with so many arguments"));
         }
         let name = c_string(name, "name of the function")?;
         let slot =
@@ -105,10 +101,7 @@ fn occupy(user_data: UserData) -> Option<usize> {
     let same = |slot: &Option<(UserData, usize)>| {
         slot.is_some_and(|(of, _)| of as usize == user_data as usize)
     };
-    let number = slots
-        .iter()
-        .position(same)
-        .or_else(|| slots.iter().position(Option::is_none))?;
+    let number = slots.iter().position(same).or_else(|| slots.iter().position(Option::is_none))?;
     let functions = slots[number].map_or(0, |(_, functions)| functions);
     slots[number] = Some((user_data, functions + 1));
     Some(number)
@@ -189,9 +182,7 @@ unsafe fn text_of<'a>(
     }
     // SAFETY: SQLite promises so many bytes, which stay until the value is converted or freed.
     let bytes = unsafe { std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) };
-    std::str::from_utf8(bytes)
-        .map(Some)
-        .map_err(|_| "a text is not valid UTF-8".to_owned())
+    std::str::from_utf8(bytes).map(Some).map_err(|_| "a text is not valid UTF-8".to_owned())
 }
 
 /// # Safety

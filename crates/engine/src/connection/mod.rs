@@ -59,11 +59,7 @@ impl Connection {
         let name = c_string(path.as_os_str().as_bytes(), "path of the database")?;
         let vfs = vfs.map(|vfs| c_string(vfs, VFS_NAME)).transpose()?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
-        Ok(Connection {
-            handle,
-            busy: None,
-            wal_commit: None,
-        })
+        Ok(Connection { handle, busy: None, wal_commit: None })
     }
 
     /// The library that the connection runs on.
@@ -84,19 +80,11 @@ impl Connection {
     /// # Errors
     /// SQLite's, or [`EngineError::NotOneStatement`].
     pub fn prepare<'d>(&self, sql: &str) -> Result<Statement<'_, 'd>, EngineError> {
-        let not_one = |found| EngineError::NotOneStatement {
-            found,
-            sql: shortened(sql),
-        };
+        let not_one = |found| EngineError::NotOneStatement { found, sql: shortened(sql) };
         let text = c_string(sql, SQL)?;
         let (statement, tail) = self.handle.prepare(&text)?;
         let statement = statement.ok_or_else(|| not_one("none"))?;
-        if !is_blank(tail)
-            && self
-                .handle
-                .prepare(tail)
-                .map_or(true, |(more, _)| more.is_some())
-        {
+        if !is_blank(tail) && self.handle.prepare(tail).map_or(true, |(more, _)| more.is_some()) {
             return Err(not_one("several"));
         }
         Ok(statement)
@@ -277,15 +265,9 @@ impl std::fmt::Debug for Connection {
 }
 
 fn is_blank(text: &CStr) -> bool {
-    text.to_bytes()
-        .iter()
-        .all(|byte| byte.is_ascii_whitespace() || *byte == b';')
+    text.to_bytes().iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';')
 }
 
 fn wrong_type(wanted: &'static str, found: &Value) -> EngineError {
-    EngineError::WrongType {
-        column: 0,
-        wanted,
-        found: found.type_name(),
-    }
+    EngineError::WrongType { column: 0, wanted, found: found.type_name() }
 }

@@ -14,12 +14,8 @@ impl Connection {
         let mut depths: Vec<(i64, usize)> = vec![(0, 0)];
         let mut lines = Vec::new();
         for row in self.query_all(&format!("EXPLAIN QUERY PLAN {sql}"))? {
-            let [
-                Value::Integer(id),
-                Value::Integer(parent),
-                _,
-                Value::Text(detail),
-            ] = row.as_slice()
+            let [Value::Integer(id), Value::Integer(parent), _, Value::Text(detail)] =
+                row.as_slice()
             else {
                 continue;
             };

@@ -64,21 +64,11 @@ impl Connection {
         let (mut log, mut done): (c_int, c_int) = (-1, -1);
         // SAFETY: the handle is open, the name is a C string and both results are valid pointers.
         let code = unsafe {
-            checkpoint(
-                self.as_ptr(),
-                c"main".as_ptr(),
-                mode as c_int,
-                &mut log,
-                &mut done,
-            )
+            checkpoint(self.as_ptr(), c"main".as_ptr(), mode as c_int, &mut log, &mut done)
         };
-        self.handle
-            .check(code, "checkpointing the write-ahead log")?;
+        self.handle.check(code, "checkpointing the write-ahead log")?;
         Ok(u32::try_from(log).ok().zip(u32::try_from(done).ok()).map(
-            |(log_frames, checkpointed_frames)| Checkpoint {
-                log_frames,
-                checkpointed_frames,
-            },
+            |(log_frames, checkpointed_frames)| Checkpoint { log_frames, checkpointed_frames },
         ))
     }
 
@@ -90,10 +80,7 @@ impl Connection {
     pub fn db_status(&self, counter: DbStatus, reset: bool) -> Result<Status, EngineError> {
         let api = self.handle.api();
         let reset = c_int::from(reset);
-        let mut status = Status {
-            current: 0,
-            highwater: 0,
-        };
+        let mut status = Status { current: 0, highwater: 0 };
         let code = match api.db_status64 {
             // SAFETY: the handle is open and both results are valid pointers.
             Some(db_status64) => unsafe {
@@ -117,15 +104,11 @@ impl Connection {
                         reset,
                     )
                 };
-                status = Status {
-                    current: current.into(),
-                    highwater: highwater.into(),
-                };
+                status = Status { current: current.into(), highwater: highwater.into() };
                 code
             }
         };
-        self.handle
-            .check(code, "reading a counter of the connection")?;
+        self.handle.check(code, "reading a counter of the connection")?;
         Ok(status)
     }
 

@@ -100,9 +100,7 @@ mod tests {
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let path = directory.path().join("a.db");
         let mut connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
-        connection
-            .execute("PRAGMA journal_mode = WAL; CREATE TABLE t(a)")
-            .unwrap();
+        connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE t(a)").unwrap();
         let calls = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&calls);
         connection
@@ -111,20 +109,13 @@ mod tests {
             })
             .unwrap();
         for _ in 0..100 {
-            connection
-                .execute("INSERT INTO t VALUES (randomblob(3000))")
-                .unwrap();
+            connection.execute("INSERT INTO t VALUES (randomblob(3000))").unwrap();
         }
         connection.execute("BEGIN; ROLLBACK").unwrap();
         assert_eq!(calls.load(Ordering::Relaxed), 100);
         let log = path.with_extension("db-wal").metadata().unwrap().len();
-        assert!(
-            log < 60 * 4_120,
-            "the log begins again after a checkpoint: {log}"
-        );
-        connection
-            .execute("PRAGMA wal_autocheckpoint = 1000; INSERT INTO t VALUES (1)")
-            .unwrap();
+        assert!(log < 60 * 4_120, "the log begins again after a checkpoint: {log}");
+        connection.execute("PRAGMA wal_autocheckpoint = 1000; INSERT INTO t VALUES (1)").unwrap();
         assert_eq!(calls.load(Ordering::Relaxed), 100, "it is removed");
     }
 }

@@ -29,10 +29,8 @@ impl Source {
 
 /// Reads a library, which must be the one that was kept.
 fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
-    let bytes = std::fs::read(path).map_err(|source| EngineError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes = std::fs::read(path)
+        .map_err(|source| EngineError::Unreadable { path: path.to_owned(), source })?;
     build::check(path, &bytes)?;
     Ok(bytes)
 }
@@ -63,17 +61,11 @@ impl Image {
         if let Some(offset) = soname::offset(&bytes) {
             soname::remove(bytes.to_mut(), offset);
         }
-        let copy = copy::Copy::of(&bytes).map_err(|source| EngineError::Copy {
-            path: path.clone(),
-            source,
-        })?;
+        let copy = copy::Copy::of(&bytes)
+            .map_err(|source| EngineError::Copy { path: path.clone(), source })?;
         let mapped =
             open(&copy.path()).map_err(|reason| EngineError::NotALibrary { path, reason })?;
-        Ok(Image {
-            mapped,
-            origin,
-            _copy: Some(copy),
-        })
+        Ok(Image { mapped, origin, _copy: Some(copy) })
     }
 
     pub(super) fn handle(&self) -> &Mapped {
@@ -144,9 +136,7 @@ mod copy {
 
     impl Copy {
         pub(super) fn of(bytes: &[u8]) -> std::io::Result<Copy> {
-            let mut file = tempfile::Builder::new()
-                .prefix("pragmark-engine-")
-                .tempfile()?;
+            let mut file = tempfile::Builder::new().prefix("pragmark-engine-").tempfile()?;
             file.write_all(bytes)?;
             file.flush()?;
             Ok(Copy(file))
@@ -176,10 +166,7 @@ mod system {
                 Err(said) => reason = said,
             }
         }
-        Err(EngineError::NoSystemLibrary {
-            names: NAMES.to_vec(),
-            reason,
-        })
+        Err(EngineError::NoSystemLibrary { names: NAMES.to_vec(), reason })
     }
 
     /// Loads a fresh copy of the file that the loader chose.
@@ -198,11 +185,7 @@ mod system {
     /// without a file to copy.
     #[cfg(not(target_os = "linux"))]
     fn image(mapped: Mapped, name: &'static str) -> Result<Image, EngineError> {
-        Ok(Image {
-            mapped,
-            origin: Origin::System(PathBuf::from(name)),
-            _copy: None,
-        })
+        Ok(Image { mapped, origin: Origin::System(PathBuf::from(name)), _copy: None })
     }
 
     /// The file behind the mapping that holds `sqlite3_libversion`, from `/proc/self/maps`

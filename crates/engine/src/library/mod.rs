@@ -62,11 +62,8 @@ impl Library {
         check_is_sqlite(&image, &path)?;
         // SAFETY: the library exports sqlite3_libversion with an acceptable version, so the symbols
         // prefixed sqlite3_ are SQLite's.
-        let api =
-            unsafe { Api::load(image.handle()) }.map_err(|symbol| EngineError::MissingSymbol {
-                path: path.clone(),
-                symbol,
-            })?;
+        let api = unsafe { Api::load(image.handle()) }
+            .map_err(|symbol| EngineError::MissingSymbol { path: path.clone(), symbol })?;
         // Libraries compiled with SQLITE_OMIT_AUTOINIT need it; the others have no objection.
         // SAFETY: takes nothing; nothing else uses this copy of the library yet.
         let code = unsafe { (api.initialize)() };
@@ -137,18 +134,13 @@ impl Library {
 
     /// Keeps `value` alive until the library is unloaded.
     pub(crate) fn retain(&self, value: Box<dyn Any + Send>) {
-        self.retained
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .push(value);
+        self.retained.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(value);
     }
 }
 
 impl std::fmt::Debug for Library {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Library")
-            .field("identity", &self.identity)
-            .finish_non_exhaustive()
+        f.debug_struct("Library").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 

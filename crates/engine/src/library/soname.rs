@@ -21,11 +21,7 @@ pub(super) fn offset(file: &[u8]) -> Option<usize> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
-    let (headers, size, count) = (
-        number(file, 32, 8)?,
-        number(file, 54, 2)?,
-        number(file, 56, 2)?,
-    );
+    let (headers, size, count) = (number(file, 32, 8)?, number(file, 54, 2)?, number(file, 56, 2)?);
     let header = (0..count)
         .map(|index| (headers + index * size) as usize)
         .find(|header| number(file, *header, 4) == Some(PT_DYNAMIC))?;

@@ -26,19 +26,11 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String,
     read_header(connection).map_err(refused)?;
     // In quotes, so that names, numbers and negative numbers are all one token; normal spellings hold
     // no quote.
-    connection
-        .execute(&format!("PRAGMA {} = '{wanted}'", pragma.name))
-        .map_err(refused)?;
+    connection.execute(&format!("PRAGMA {} = '{wanted}'", pragma.name)).map_err(refused)?;
     let got = effective(connection, pragma).map_err(refused)?;
     if !in_force(pragma, &wanted, &got) {
         let why = reason::why(connection, pragma, &wanted, &got)?;
-        return Err(PragmaError::DidNotTakeEffect {
-            pragma: pragma.name,
-            wanted,
-            got,
-            why,
-        }
-        .into());
+        return Err(PragmaError::DidNotTakeEffect { pragma: pragma.name, wanted, got, why }.into());
     }
     Ok(wanted)
 }
@@ -85,10 +77,7 @@ fn settable(pragma: &Pragma) -> Result<(), PragmaError> {
         Access::ReadOnly => "reports",
         Access::Work => "checks",
     };
-    Err(PragmaError::NotSettable {
-        pragma: pragma.name,
-        does,
-    })
+    Err(PragmaError::NotSettable { pragma: pragma.name, does })
 }
 
 /// Makes the connection read the header of its file, without parsing the schema.
@@ -141,12 +130,9 @@ fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
 
 fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineError {
     match error {
-        EngineError::Sqlite(source) => PragmaError::Refused {
-            pragma: pragma.name,
-            value: value.to_owned(),
-            source,
+        EngineError::Sqlite(source) => {
+            PragmaError::Refused { pragma: pragma.name, value: value.to_owned(), source }.into()
         }
-        .into(),
         other => other,
     }
 }

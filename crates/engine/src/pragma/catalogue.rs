@@ -136,7 +136,5 @@ catalogue! {
 
 /// The PRAGMA of that name, in any spelling of capitals.
 pub fn find(name: &str) -> Option<&'static Pragma> {
-    CATALOGUE
-        .iter()
-        .find(|pragma| pragma.name.eq_ignore_ascii_case(name))
+    CATALOGUE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
 }

@@ -18,9 +18,9 @@ impl Pragma {
             Values::PowerOfTwo { min, max, .. } => {
                 number(value, min..=max).filter(|n| integer(n).is_some_and(|n| n.count_ones() == 1))
             }
-            Values::BooleanOrInteger { max, .. } => boolean(value)
-                .map(str::to_owned)
-                .or_else(|| number(value, 2..=max)),
+            Values::BooleanOrInteger { max, .. } => {
+                boolean(value).map(str::to_owned).or_else(|| number(value, 2..=max))
+            }
             Values::Numbered(names) => numbered(names, value).map(str::to_owned),
             Values::Names(names) => named(names, value).map(str::to_owned),
             Values::None => None,
@@ -81,19 +81,12 @@ fn numbered(names: &'static [(&'static str, i64)], value: &str) -> Option<&'stat
 
 /// Also takes encodings as SQLite does: without the hyphen, and `UTF-16` as the machine's own.
 fn named(names: &'static [&'static str], value: &str) -> Option<&'static str> {
-    let native = if cfg!(target_endian = "little") {
-        "utf16le"
-    } else {
-        "utf16be"
-    };
+    let native = if cfg!(target_endian = "little") { "utf16le" } else { "utf16be" };
     let plain = |text: &str| match text.replace('-', "").to_ascii_lowercase().as_str() {
         "utf16" => native.to_owned(),
         other => other.to_owned(),
     };
-    names
-        .iter()
-        .find(|name| plain(name) == plain(value))
-        .copied()
+    names.iter().find(|name| plain(name) == plain(value)).copied()
 }
 
 #[cfg(test)]
@@ -101,27 +94,16 @@ mod tests {
     use crate::pragma::find;
 
     fn normal(pragma: &str, value: &str) -> Option<String> {
-        find(pragma)
-            .expect("in the catalogue")
-            .normalise(value)
-            .ok()
+        find(pragma).expect("in the catalogue").normalise(value).ok()
     }
 
     #[test]
     fn names_numbers_and_capitals_are_one_spelling() {
         for value in ["NORMAL", "normal", " Normal ", "1"] {
-            assert_eq!(
-                normal("synchronous", value).as_deref(),
-                Some("normal"),
-                "{value}"
-            );
+            assert_eq!(normal("synchronous", value).as_deref(), Some("normal"), "{value}");
         }
         for value in ["1", "TRUE", "yes", "On"] {
-            assert_eq!(
-                normal("foreign_keys", value).as_deref(),
-                Some("on"),
-                "{value}"
-            );
+            assert_eq!(normal("foreign_keys", value).as_deref(), Some("on"), "{value}");
         }
         assert_eq!(normal("encoding", "utf8").as_deref(), Some("UTF-8"));
         assert_eq!(normal("encoding", "utf-16BE").as_deref(), Some("UTF-16be"));
@@ -148,9 +130,7 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_is_allowed() {
-        let error = find("synchronous")
-            .expect("in the catalogue")
-            .normalise("paranoid");
+        let error = find("synchronous").expect("in the catalogue").normalise("paranoid");
         assert_eq!(
             error.expect_err("no such level").to_string(),
             "PRAGMA synchronous cannot be paranoid: it takes one of off (0), normal (1), full (2), \

@@ -41,10 +41,9 @@ pub(super) fn why(
         "journal_mode" => journal_mode(&situation, wanted),
         "locking_mode" => locking_mode(&situation),
         "mmap_size" => Some(mmap_size(got)),
-        "max_page_count" => Some(format!(
-            "the database already has {} pages",
-            situation.page_count
-        )),
+        "max_page_count" => {
+            Some(format!("the database already has {} pages", situation.page_count))
+        }
         "threads" => Some(format!("the engine allows {got} (MAX_WORKER_THREADS)")),
         "hard_heap_limit" => Some("a limit can only be lowered while the process runs".to_owned()),
         "soft_heap_limit" => Some("the soft limit cannot exceed hard_heap_limit".to_owned()),

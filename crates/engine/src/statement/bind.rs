@@ -162,14 +162,7 @@ impl<'d> Statement<'_, 'd> {
         let (start, element) = (array.start.cast_mut(), array.element);
         // SAFETY: as in `bind_text_borrowed`; carray only reads the array, and type and length are its own.
         self.check(unsafe {
-            bind(
-                self.as_ptr(),
-                index,
-                start,
-                length,
-                element,
-                ffi::SQLITE_STATIC,
-            )
+            bind(self.as_ptr(), index, start, length, element, ffi::SQLITE_STATIC)
         })
     }
 

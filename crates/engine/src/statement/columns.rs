@@ -69,8 +69,7 @@ impl Statement<'_, '_> {
     /// [`EngineError::WrongType`] unless the column holds a text.
     #[inline]
     pub fn column_text_bytes(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.text(column)
-            .ok_or_else(|| self.wrong_type(column, "text"))
+        self.text(column).ok_or_else(|| self.wrong_type(column, "text"))
     }
 
     /// The bytes of the column's blob, where they lie in SQLite's memory.
@@ -79,8 +78,7 @@ impl Statement<'_, '_> {
     /// [`EngineError::WrongType`] unless the column holds a blob.
     #[inline]
     pub fn column_blob(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.blob(column)
-            .ok_or_else(|| self.wrong_type(column, "blob"))
+        self.blob(column).ok_or_else(|| self.wrong_type(column, "blob"))
     }
 
     /// A copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
@@ -168,10 +166,6 @@ impl Statement<'_, '_> {
     #[cold]
     fn wrong_type(&self, column: i32, wanted: &'static str) -> EngineError {
         let found = self.column_value(column).type_name();
-        EngineError::WrongType {
-            column,
-            wanted,
-            found,
-        }
+        EngineError::WrongType { column, wanted, found }
     }
 }

@@ -76,22 +76,12 @@ impl<'c, 'd> Statement<'c, 'd> {
         raw: NonNull<ffi::sqlite3_stmt>,
         database: &'c DatabaseHandle,
     ) -> Statement<'c, 'd> {
-        Statement {
-            raw,
-            api: database.api(),
-            database,
-            failed: false,
-            borrowed: PhantomData,
-        }
+        Statement { raw, api: database.api(), database, failed: false, borrowed: PhantomData }
     }
 
     #[inline]
     fn check(&self, code: c_int) -> Result<(), EngineError> {
-        if code == ffi::SQLITE_OK {
-            Ok(())
-        } else {
-            Err(self.error())
-        }
+        if code == ffi::SQLITE_OK { Ok(()) } else { Err(self.error()) }
     }
 
     #[cold]
@@ -130,21 +120,13 @@ impl<'c, 'd> Statement<'c, 'd> {
         // SAFETY: the statement is alive.
         let code = unsafe { (self.api.reset)(self.as_ptr()) };
         let failed = std::mem::take(&mut self.failed);
-        if code == ffi::SQLITE_OK {
-            Ok(())
-        } else {
-            self.reset_failed(failed)
-        }
+        if code == ffi::SQLITE_OK { Ok(()) } else { self.reset_failed(failed) }
     }
 
     /// An error of the step before was reported by the step; another one is new.
     #[cold]
     fn reset_failed(&self, step_failed: bool) -> Result<(), EngineError> {
-        if step_failed {
-            Ok(())
-        } else {
-            Err(self.error())
-        }
+        if step_failed { Ok(()) } else { Err(self.error()) }
     }
 
     /// Runs to the end, without looking at rows, and resets.

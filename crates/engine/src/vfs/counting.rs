@@ -140,14 +140,7 @@ impl IoCounts {
     }
 
     fn files(&self) -> impl Iterator<Item = &FileCounts> {
-        [
-            &self.database,
-            &self.journal,
-            &self.wal,
-            &self.super_journal,
-            &self.temporary,
-        ]
-        .into_iter()
+        [&self.database, &self.journal, &self.wal, &self.super_journal, &self.temporary].into_iter()
     }
 }
 
@@ -220,10 +213,7 @@ impl Observer for Counter {
                 add(&files.bytes_written, bytes.len() as u64);
             }
             Operation::Truncate { .. } => add(&files.truncates, 1),
-            Operation::Sync {
-                sync,
-                with_directory,
-            } => {
+            Operation::Sync { sync, with_directory } => {
                 add(&files.syncs, 1);
                 add(&files.full_syncs, sync.full.into());
                 add(&files.data_only_syncs, sync.data_only.into());

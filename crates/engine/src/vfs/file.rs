@@ -75,17 +75,12 @@ pub(super) unsafe fn open<O: Observer>(
         }
         let kind = FileKind::of_flags(flags);
         file.cast::<Header<O>>().write(Header {
-            base: sqlite3_file {
-                pMethods: methods_for(shim, (*(*real).pMethods).iVersion),
-            },
+            base: sqlite3_file { pMethods: methods_for(shim, (*(*real).pMethods).iVersion) },
             observer: Arc::as_ptr(&shim.observer),
             id: FileId(shim.next_file.fetch_add(1, Ordering::Relaxed)),
             kind,
             directory_pending: flags & ffi::SQLITE_OPEN_CREATE != 0
-                && matches!(
-                    kind,
-                    FileKind::Journal | FileKind::Wal | FileKind::SuperJournal
-                ),
+                && matches!(kind, FileKind::Journal | FileKind::Wal | FileKind::SuperJournal),
         });
         if code != ffi::SQLITE_OK {
             return code;

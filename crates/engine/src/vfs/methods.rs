@@ -113,10 +113,7 @@ unsafe extern "C" fn delete<O: Observer>(
             shim.observer.observe(&Event {
                 file: FileId::NONE,
                 kind: FileKind::of_name(name),
-                operation: Operation::Delete {
-                    name,
-                    with_directory: with_directory != 0,
-                },
+                operation: Operation::Delete { name, with_directory: with_directory != 0 },
             });
         }
         code

@@ -29,31 +29,13 @@ pub enum Call {
     /// A file was closed.
     Close { file: FileId, kind: FileKind },
     /// Bytes were written at an offset.
-    Write {
-        file: FileId,
-        kind: FileKind,
-        offset: u64,
-        bytes: Box<[u8]>,
-    },
+    Write { file: FileId, kind: FileKind, offset: u64, bytes: Box<[u8]> },
     /// A file was cut or extended to a size in bytes.
-    Truncate {
-        file: FileId,
-        kind: FileKind,
-        size: u64,
-    },
+    Truncate { file: FileId, kind: FileKind, size: u64 },
     /// A file was synced, and its directory too where `with_directory`.
-    Sync {
-        file: FileId,
-        kind: FileKind,
-        sync: SyncKind,
-        with_directory: bool,
-    },
+    Sync { file: FileId, kind: FileKind, sync: SyncKind, with_directory: bool },
     /// A name was deleted, and its directory synced where `with_directory`.
-    Delete {
-        kind: FileKind,
-        name: PathBuf,
-        with_directory: bool,
-    },
+    Delete { kind: FileKind, name: PathBuf, with_directory: bool },
 }
 
 /// A VFS that records: open connections with [`name`](Self::name), then [`take`](Self::take) the calls.
@@ -139,48 +121,18 @@ fn path(name: &CStr) -> PathBuf {
 fn recorded(event: &Event<'_>) -> Option<Call> {
     let Event { file, kind, .. } = *event;
     Some(match event.operation {
-        Operation::Open {
-            name,
-            flags,
-            characteristics,
-            sector_size,
-        } => Call::Open {
-            file,
-            kind,
-            name: name.map(path),
-            flags,
-            characteristics,
-            sector_size,
-        },
+        Operation::Open { name, flags, characteristics, sector_size } => {
+            Call::Open { file, kind, name: name.map(path), flags, characteristics, sector_size }
+        }
         Operation::Close => Call::Close { file, kind },
-        Operation::Write { offset, bytes } => Call::Write {
-            file,
-            kind,
-            offset: offset as u64,
-            bytes: bytes.into(),
-        },
-        Operation::Truncate { size } => Call::Truncate {
-            file,
-            kind,
-            size: size as u64,
-        },
-        Operation::Sync {
-            sync,
-            with_directory,
-        } => Call::Sync {
-            file,
-            kind,
-            sync,
-            with_directory,
-        },
-        Operation::Delete {
-            name,
-            with_directory,
-        } => Call::Delete {
-            kind,
-            name: path(name),
-            with_directory,
-        },
+        Operation::Write { offset, bytes } => {
+            Call::Write { file, kind, offset: offset as u64, bytes: bytes.into() }
+        }
+        Operation::Truncate { size } => Call::Truncate { file, kind, size: size as u64 },
+        Operation::Sync { sync, with_directory } => Call::Sync { file, kind, sync, with_directory },
+        Operation::Delete { name, with_directory } => {
+            Call::Delete { kind, name: path(name), with_directory }
+        }
         _ => return None,
     })
 }

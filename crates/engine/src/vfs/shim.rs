@@ -80,12 +80,7 @@ impl<O: Observer> ObservedVfs<O> {
         let registered = register(library, base, label, Arc::clone(&observer));
         library.leave();
         let (shim, name) = registered?;
-        Ok(ObservedVfs {
-            library: Arc::clone(library),
-            shim,
-            name,
-            observer,
-        })
+        Ok(ObservedVfs { library: Arc::clone(library), shim, name, observer })
     }
 
     /// The name to open connections with.
@@ -139,15 +134,11 @@ pub(super) fn registered(code: c_int) -> Result<(), EngineError> {
 
 fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs, EngineError> {
     let c_name = name.map(|name| c_string(name, VFS_NAME)).transpose()?;
-    let pointer = c_name
-        .as_ref()
-        .map_or(std::ptr::null(), |name| name.as_ptr());
+    let pointer = c_name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr());
     // SAFETY: the name is null or a C string.
     let vfs = unsafe { (library.api().vfs_find)(pointer) };
     if vfs.is_null() {
-        return Err(EngineError::NoSuchVfs(
-            name.unwrap_or("(default)").to_owned(),
-        ));
+        return Err(EngineError::NoSuchVfs(name.unwrap_or("(default)").to_owned()));
     }
     Ok(vfs)
 }

@@ -50,10 +50,7 @@ impl Fixture {
         );
         fs::write(self.path("answer.json"), answer).expect("writes");
         let answer = self.path("answer.json");
-        self.script(
-            "cargo",
-            &format!("[ $1 = fetch ] || cat {}", answer.display()),
-        );
+        self.script("cargo", &format!("[ $1 = fetch ] || cat {}", answer.display()));
     }
 
     /// The compiler prints its version, logs its commands, and otherwise runs this, `$out` being the

@@ -36,11 +36,7 @@ fn an_engine_is_compiled_once_and_then_found() {
     assert_eq!(made.version, NEWEST);
     assert_eq!(compiled.compiler_version, "a compiler 1.0");
     assert!(compiled.arguments.contains(&"-O2".to_owned()));
-    assert!(
-        compiled
-            .arguments
-            .contains(&"-DSQLITE_ENABLE_CARRAY".to_owned())
-    );
+    assert!(compiled.arguments.contains(&"-DSQLITE_ENABLE_CARRAY".to_owned()));
     assert!(compiled.seconds >= compiled.compiler_seconds);
     let provenance = Provenance::read(&built.kept.library).expect("readable");
     assert_eq!(provenance.expect("there").sha256, made.sha256);
@@ -57,19 +53,13 @@ fn what_is_kept_is_the_library_and_how_it_was_made_and_nothing_else() {
     ));
     fixture.build(NEWEST).expect("built");
     let left = fixture.left();
-    assert!(
-        left.iter().all(|path| path.contains(LIBRARY_FILE)),
-        "{left:?}"
-    );
+    assert!(left.iter().all(|path| path.contains(LIBRARY_FILE)), "{left:?}");
 }
 
 #[test]
 fn two_that_want_the_same_engine_at_the_same_time_compile_it_once() {
     let fixture = Fixture::new();
-    fixture.compile_with(&format!(
-        "sleep 0.3; cp {} \"$out\"",
-        env!("PRAGMARK_DEFAULT_ENGINE")
-    ));
+    fixture.compile_with(&format!("sleep 0.3; cp {} \"$out\"", env!("PRAGMARK_DEFAULT_ENGINE")));
     let new = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -179,10 +169,7 @@ fn a_library_that_was_changed_is_not_loaded_and_built_anew() {
 fn stopping_ends_the_compiler_and_leaves_nothing() {
     let fixture = Fixture::new();
     let begun = fixture.path("begun");
-    fixture.compile_with(&format!(
-        "touch \"$out\" {}; exec sleep 100",
-        begun.display()
-    ));
+    fixture.compile_with(&format!("touch \"$out\" {}; exec sleep 100", begun.display()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !begun.exists() {
@@ -200,14 +187,9 @@ fn stopping_ends_the_compiler_and_leaves_nothing() {
 fn the_work_of_a_process_that_was_killed_is_cleared_away() {
     let fixture = Fixture::new();
     let built = fixture.build(NEWEST).expect("built").kept.library;
-    let key = built
-        .parent()
-        .expect("a folder")
-        .file_name()
-        .expect("a key");
-    let half = fixture
-        .path("cache/building")
-        .join(format!("{NEWEST}-{}-killed", key.to_string_lossy()));
+    let key = built.parent().expect("a folder").file_name().expect("a key");
+    let half =
+        fixture.path("cache/building").join(format!("{NEWEST}-{}-killed", key.to_string_lossy()));
     fs::create_dir_all(&half).expect("a folder");
     fs::write(half.join("sqlite3.o"), "half").expect("writes");
     fs::remove_file(&built).expect("removes");
@@ -220,19 +202,10 @@ fn another_compiler_or_other_options_make_another_library_beside_the_first() {
     let fixture = Fixture::new();
     let first = fixture.build(NEWEST).expect("built").kept.library;
     let text = fs::read_to_string(fixture.path("cc")).expect("reads");
-    fixture.script(
-        "newer-cc",
-        &text.replace("a compiler 1.0", "a compiler 2.0"),
-    );
-    let newer = Tools {
-        compiler: fixture.path("newer-cc").display().to_string(),
-        ..fixture.tools()
-    };
-    let second = fixture
-        .build_with(newer, NEWEST, &untrained)
-        .expect("built")
-        .kept
-        .library;
+    fixture.script("newer-cc", &text.replace("a compiler 1.0", "a compiler 2.0"));
+    let newer =
+        Tools { compiler: fixture.path("newer-cc").display().to_string(), ..fixture.tools() };
+    let second = fixture.build_with(newer, NEWEST, &untrained).expect("built").kept.library;
     assert_ne!(first, second);
     assert!(first.exists() && second.exists());
     let other = fixture.build("3.54.1+threadsafe0").expect("built");
@@ -243,30 +216,18 @@ fn another_compiler_or_other_options_make_another_library_beside_the_first() {
 fn without_a_compiler_what_was_built_before_is_found_and_nothing_else() {
     let fixture = Fixture::new();
     let library = fixture.build(NEWEST).expect("built").kept.library;
-    let without = || Tools {
-        compiler: "/no/such/cc".to_owned(),
-        ..fixture.tools()
-    };
-    let found = fixture
-        .build_with(without(), NEWEST, &untrained)
-        .expect("found");
+    let without = || Tools { compiler: "/no/such/cc".to_owned(), ..fixture.tools() };
+    let found = fixture.build_with(without(), NEWEST, &untrained).expect("found");
     assert_eq!((found.is_new, found.kept.library), (false, library));
-    let error = fixture
-        .build_with(without(), "3.54.1+lto", &untrained)
-        .expect_err("no compiler");
+    let error = fixture.build_with(without(), "3.54.1+lto", &untrained).expect_err("no compiler");
     assert!(error.to_string().contains("/no/such/cc"), "{error}");
 }
 
 #[test]
 fn without_cargo_the_error_names_it() {
     let fixture = Fixture::new();
-    let without = Tools {
-        cargo: "/no/such/cargo".to_owned(),
-        ..fixture.tools()
-    };
-    let error = fixture
-        .build_with(without, NEWEST, &untrained)
-        .expect_err("no cargo");
+    let without = Tools { cargo: "/no/such/cargo".to_owned(), ..fixture.tools() };
+    let error = fixture.build_with(without, NEWEST, &untrained).expect_err("no cargo");
     assert!(error.to_string().contains("/no/such/cargo"), "{error}");
     assert!(fixture.left().is_empty(), "{:?}", fixture.left());
 }
@@ -280,9 +241,7 @@ fn a_profile_guided_build_trains_what_writes_profiles_and_compiles_to_the_same_o
         trained.lock().expect("whole").push(library.to_owned());
         Ok(())
     };
-    let built = fixture
-        .build_with(fixture.tools(), "3.54.1+pgo", &train)
-        .expect("built");
+    let built = fixture.build_with(fixture.tools(), "3.54.1+pgo", &train).expect("built");
     let compiled = built.kept.provenance.compiled.expect("compiled");
     assert!(compiled.profile_guided);
     assert_eq!(trained.into_inner().expect("whole").len(), 1);
@@ -344,24 +303,17 @@ fn kept_engines_are_listed_and_removed_by_name() {
     fixture.build(NEWEST).expect("built");
     fixture.build("3.54.1+lto").expect("built");
     let cache = fixture.cache();
-    let added = cache.add(
-        "mine",
-        Path::new(env!("PRAGMARK_DEFAULT_ENGINE")),
-        "now".to_owned(),
-        |_| Ok::<_, BuildError>((NEWEST.to_owned(), "an id".to_owned())),
-    );
+    let added =
+        cache.add("mine", Path::new(env!("PRAGMARK_DEFAULT_ENGINE")), "now".to_owned(), |_| {
+            Ok::<_, BuildError>((NEWEST.to_owned(), "an id".to_owned()))
+        });
     added.expect("added");
     let names = || -> Vec<String> {
         let all = cache.all().into_iter();
-        all.map(|kept| kept.expect("readable").provenance.name)
-            .collect()
+        all.map(|kept| kept.expect("readable").provenance.name).collect()
     };
     assert_eq!(names(), [NEWEST, "3.54.1+lto", "mine"]);
-    let remove = |name: &str| {
-        cache
-            .remove(&name.parse().expect("a name"))
-            .expect("removes")
-    };
+    let remove = |name: &str| cache.remove(&name.parse().expect("a name")).expect("removes");
     assert_eq!(remove("3.54.1+lto"), 1);
     assert_eq!(remove("mine"), 1);
     assert_eq!(remove("mine"), 0);
@@ -382,10 +334,7 @@ fn a_name_can_be_given_once_and_must_be_one() {
     };
     let own = env!("PRAGMARK_DEFAULT_ENGINE");
     assert!(matches!(add("3.46.0", own), Err(BuildError::NotAName(_))));
-    assert!(matches!(
-        add("mine", "/no/file"),
-        Err(BuildError::Io { .. })
-    ));
+    assert!(matches!(add("mine", "/no/file"), Err(BuildError::Io { .. })));
     assert!(fixture.left().is_empty());
     add("mine", own).expect("added");
     assert!(matches!(add("mine", own), Err(BuildError::NameTaken(_))));

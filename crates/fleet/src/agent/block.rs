@@ -63,19 +63,14 @@ impl Agent<'_> {
         block: &str,
         executions: Vec<Execution>,
     ) -> Result<(), FleetError> {
-        let attempt = message
-            .info()
-            .map_or(1, |info| info.delivered.max(1) as u64);
+        let attempt = message.info().map_or(1, |info| info.delivered.max(1) as u64);
         let trials = work.tasks.iter().zip(executions);
         let trials = trials.map(|(task, execution)| Finished {
             position: task.position,
             task: hash_of_task(task),
             execution,
         });
-        let done = Done {
-            trials: trials.collect(),
-            attempt,
-        };
+        let done = Done { trials: trials.collect(), attempt };
         let place = (work.run.as_str(), work.group.as_str(), self.name.as_str());
         match store_outcomes(self.server, place, &work.tasks, &done) {
             Ok(_) => {}

@@ -221,10 +221,7 @@ impl Agent<'_> {
             Err(error @ (Damaged { .. } | NoStream { .. } | Refused { .. })) => {
                 self.runs.remove(run);
                 self.machine.forget(run);
-                (self.say)(Notice::Gave {
-                    run: run.to_owned(),
-                    why: error.to_string(),
-                });
+                (self.say)(Notice::Gave { run: run.to_owned(), why: error.to_string() });
                 Ok(())
             }
             done => done,
@@ -260,30 +257,16 @@ impl Agent<'_> {
         };
         let why = machine.as_ref().err().cloned();
         let agent = self.name.clone();
-        let report = MachineReport {
-            agent,
-            instance: self.instance.clone(),
-            machine,
-        };
+        let report = MachineReport { agent, instance: self.instance.clone(), machine };
         store_machine(self.server, &run, &group, &report)?;
         if let Some(why) = why {
             self.machine.forget(&run);
-            (self.say)(Notice::Refused {
-                run: run.clone(),
-                why,
-            });
+            (self.say)(Notice::Refused { run: run.clone(), why });
             self.refused.insert(run);
             return Ok(());
         }
-        (self.say)(Notice::Joined {
-            run: run.clone(),
-            group: group.clone(),
-        });
-        let joined = Joined {
-            card,
-            group,
-            consumer: None,
-        };
+        (self.say)(Notice::Joined { run: run.clone(), group: group.clone() });
+        let joined = Joined { card, group, consumer: None };
         self.runs.insert(run, joined);
         Ok(())
     }
@@ -300,9 +283,7 @@ impl Agent<'_> {
         let server = self.server;
         let joined = self.runs.get_mut(run)?;
         if joined.consumer.is_none() {
-            joined.consumer = server
-                .runtime
-                .block_on(consumer_of(server, run, &joined.group));
+            joined.consumer = server.runtime.block_on(consumer_of(server, run, &joined.group));
         }
         let Some(consumer) = &joined.consumer else {
             std::thread::sleep(ASK_EACH);

@@ -109,11 +109,7 @@ fn touch(path: &Path) -> Result<(), FleetError> {
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FleetError {
     let path = path.to_owned();
-    move |source| FleetError::Io {
-        doing,
-        path,
-        source,
-    }
+    move |source| FleetError::Io { doing, path, source }
 }
 
 #[cfg(test)]
@@ -145,28 +141,16 @@ mod tests {
                 Ok(())
             })
         };
-        let is_kept = |number: usize| {
-            directory
-                .path()
-                .join("cache")
-                .join(&objects[number].0.sha256)
-                .is_dir()
-        };
+        let is_kept =
+            |number: usize| directory.path().join("cache").join(&objects[number].0.sha256).is_dir();
         keep(0, &needed).unwrap();
         keep(1, &needed).unwrap();
         keep(0, &needed).unwrap();
         keep(2, &needed).unwrap();
-        assert_eq!(
-            [0, 1, 2].map(is_kept),
-            [true, false, true],
-            "b was used longest ago"
-        );
+        assert_eq!([0, 1, 2].map(is_kept), [true, false, true], "b was used longest ago");
         needed.extend([0, 2].map(|it: usize| objects[it].0.sha256.clone()));
         let error = keep(3, &needed).unwrap_err().to_string();
-        assert!(
-            error.contains("30 bytes") && error.contains("25"),
-            "{error}"
-        );
+        assert!(error.contains("30 bytes") && error.contains("25"), "{error}");
         assert_eq!([0, 2].map(is_kept), [true, true]);
     }
 
@@ -178,11 +162,8 @@ mod tests {
         fs::write(own.join("keys"), "secret").unwrap();
         let cache = ObjectCache::at(directory.path().join("cache"), 1_000);
         let (object, _) = object(directory.path(), "a");
-        let object = Object {
-            sha256: own.display().to_string(),
-            file: "keys".to_owned(),
-            ..object
-        };
+        let object =
+            Object { sha256: own.display().to_string(), file: "keys".to_owned(), ..object };
         let never = |_: &Path| -> Result<(), FleetError> { panic!("nothing is fetched") };
         let error = cache.file(&object, &HashSet::new(), never).unwrap_err();
         assert!(error.to_string().contains("no SHA-256"), "{error}");
@@ -200,10 +181,7 @@ mod tests {
         let (first, _) = object(directory.path(), "a");
         cache.file(&first, &HashSet::new(), fetch).unwrap();
         let (second, _) = object(directory.path(), "b");
-        let endless = Object {
-            bytes: u64::MAX - 5,
-            ..second
-        };
+        let endless = Object { bytes: u64::MAX - 5, ..second };
         let needed = HashSet::from([first.sha256]);
         let error = cache.file(&endless, &needed, fetch).unwrap_err();
         assert!(matches!(error, FleetError::CacheTooSmall { .. }), "{error}");

@@ -116,9 +116,7 @@ impl Object {
     /// When it has one.
     pub fn path(&self) -> Result<PathBuf, FleetError> {
         let path = PathBuf::from(&self.file);
-        let is_plain = path
-            .components()
-            .all(|it| matches!(it, Component::Normal(_)));
+        let is_plain = path.components().all(|it| matches!(it, Component::Normal(_)));
         match is_plain && path.file_name().is_some() {
             true => Ok(path),
             false => Err(wrong(&self.file, "no name of a file")),
@@ -140,11 +138,8 @@ fn wrong(text: &str, is: &str) -> FleetError {
 
 /// Hash and size of a file.
 fn hash_of(path: &Path) -> Result<(String, u64), FleetError> {
-    let failed = |source: std::io::Error| FleetError::Io {
-        doing: "read",
-        path: path.to_owned(),
-        source,
-    };
+    let failed =
+        |source: std::io::Error| FleetError::Io { doing: "read", path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;
     let (mut hash, mut piece, mut bytes) = (Sha256::new(), vec![0; PIECE], 0);
     loop {
@@ -197,24 +192,14 @@ mod tests {
         };
         usual.check().unwrap();
         for hash in ["/home/u/.ssh", "..", "", &"0A".repeat(32), &"0a".repeat(31)] {
-            let object = Object {
-                sha256: hash.to_owned(),
-                ..usual.clone()
-            };
+            let object = Object { sha256: hash.to_owned(), ..usual.clone() };
             assert!(object.check().is_err(), "{hash}");
         }
         for name in ["..", "/home/u", "a/b", ""] {
-            let object = Object {
-                name: name.to_owned(),
-                ..usual.clone()
-            };
+            let object = Object { name: name.to_owned(), ..usual.clone() };
             assert!(object.check().is_err(), "{name}");
         }
-        let data = Object {
-            name: "/data/own.db".to_owned(),
-            content: Content::Data,
-            ..usual
-        };
+        let data = Object { name: "/data/own.db".to_owned(), content: Content::Data, ..usual };
         data.check().unwrap();
     }
 

@@ -54,10 +54,7 @@ impl Signer {
     pub(super) fn sign(&self, object: &Object) -> Result<Signature, FleetError> {
         let signed = self.0.sign(&statement(object));
         let signed = signed.map_err(|error| FleetError::NoKey(error.to_string()))?;
-        Ok(Signature {
-            key: self.0.public_key(),
-            signature: STANDARD.encode(signed),
-        })
+        Ok(Signature { key: self.0.public_key(), signature: STANDARD.encode(signed) })
     }
 }
 
@@ -85,13 +82,7 @@ impl Trusted {
 
 /// What is signed: the content, and what it is to be used as.
 fn statement(object: &Object) -> Vec<u8> {
-    let Object {
-        name,
-        file,
-        sha256,
-        content,
-        ..
-    } = object;
+    let Object { name, file, sha256, content, .. } = object;
     let parts = ("pragmark object 1", name, file, sha256, content);
     serde_json::to_vec(&parts).expect("texts are JSON")
 }
@@ -103,9 +94,7 @@ mod tests {
 
     fn signed(signer: &Signer) -> Object {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let content = Content::Engine {
-            target: "x".to_owned(),
-        };
+        let content = Content::Engine { target: "x".to_owned() };
         let place = (file.path(), "libsqlite3.so");
         Object::of_file("3.46.0", place, content, Some(signer)).unwrap()
     }

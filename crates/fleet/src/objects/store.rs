@@ -148,10 +148,8 @@ impl Server {
         let bucket = bucket.map_err(|error| words(&error))?;
         let objects = bucket.list().await.map_err(|error| words(&error))?;
         let objects: Vec<ObjectInfo> = objects.try_collect().await.map_err(|it| words(&it))?;
-        let named: HashSet<String> = objects
-            .into_iter()
-            .map(|it| format!("{PIECES}{}", it.nuid))
-            .collect();
+        let named: HashSet<String> =
+            objects.into_iter().map(|it| format!("{PIECES}{}", it.nuid)).collect();
         let stream = self.stream(STREAM).await?;
         let subjects = stream.info_with_subjects(format!("{PIECES}>")).await;
         let subjects = subjects.map_err(|error| words(&error))?;
@@ -170,10 +168,7 @@ async fn is_there(bucket: &ObjectStore, object: &Object) -> bool {
 
 /// Whether what was stored has the hash of the object.
 fn has_content_of(info: &ObjectInfo, object: &Object) -> bool {
-    let stored = info
-        .digest
-        .as_deref()
-        .and_then(|it| it.strip_prefix("SHA-256="));
+    let stored = info.digest.as_deref().and_then(|it| it.strip_prefix("SHA-256="));
     let stored = stored.and_then(|it| URL_SAFE.decode(it).ok());
     stored.is_some_and(|it| digits(&it) == object.sha256) && info.size as u64 == object.bytes
 }
@@ -186,10 +181,9 @@ async fn fetched(bucket: &ObjectStore, object: &Object, path: &Path) -> Answer<S
     };
     match copied(&mut content, object.bytes, path).await {
         Ok(sha256) => Answer::Yes(sha256),
-        Err(Interrupted::Content) => Answer::No(format!(
-            "what it has under the hash of {} has another content",
-            object.name
-        )),
+        Err(Interrupted::Content) => {
+            Answer::No(format!("what it has under the hash of {} has another content", object.name))
+        }
         Err(Interrupted::Connection) => Answer::Silence,
         Err(Interrupted::File(error)) => {
             Answer::No(format!("cannot write {}: {error}", path.display()))

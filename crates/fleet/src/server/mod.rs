@@ -95,13 +95,7 @@ impl Server {
         let client = connected.map_err(|error| no_connection(address, &error))?;
         // It starts a task, which needs the runtime.
         let jetstream = runtime.block_on(async { async_nats::jetstream::new(client.clone()) });
-        let server = Server {
-            runtime,
-            client,
-            jetstream,
-            address: address.clone(),
-            cancelled,
-        };
+        let server = Server { runtime, client, jetstream, address: address.clone(), cancelled };
         server.check_jetstream()?;
         Ok(server)
     }
@@ -196,10 +190,7 @@ impl Server {
         subject: &str,
         message: async_nats::jetstream::message::PublishMessage,
     ) -> Answer<bool> {
-        let sent = self
-            .jetstream
-            .send_publish(subject.to_owned(), message)
-            .await;
+        let sent = self.jetstream.send_publish(subject.to_owned(), message).await;
         let acknowledged = match sent {
             Ok(sent) => sent.await,
             Err(error) => Err(error),
@@ -226,10 +217,7 @@ impl Server {
     /// # Errors
     /// When the connection is closed.
     pub fn ask_to_end(&self, agent: &str) -> Result<(), FleetError> {
-        let refused = |why: String| FleetError::Refused {
-            doing: "pass a message on",
-            why,
-        };
+        let refused = |why: String| FleetError::Refused { doing: "pass a message on", why };
         self.runtime.block_on(async {
             let sent = self.client.publish(drain(agent), Bytes::new()).await;
             sent.map_err(|error| refused(error.to_string()))?;
@@ -278,14 +266,8 @@ fn is_taken(words: &str) -> bool {
 
 /// JetStream says why it refuses; no answer at all, or one of a server that is just starting, is asked for again.
 pub(crate) fn refused_or_silent<T>(words: &str) -> Answer<T> {
-    let silent = [
-        "timed out",
-        "no responders",
-        "broken pipe",
-        "didn't receive ack",
-        "10008",
-        "10039",
-    ];
+    let silent =
+        ["timed out", "no responders", "broken pipe", "didn't receive ack", "10008", "10039"];
     match silent.iter().any(|it| words.contains(it)) {
         true => Answer::Silence,
         false => Answer::No(words.to_owned()),

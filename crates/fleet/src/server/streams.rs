@@ -138,10 +138,7 @@ fn runs() -> Config {
 fn agents() -> Config {
     Config {
         name: AGENTS.to_owned(),
-        subjects: vec![
-            "pragmark.agents.>".to_owned(),
-            "pragmark.progress.>".to_owned(),
-        ],
+        subjects: vec!["pragmark.agents.>".to_owned(), "pragmark.progress.>".to_owned()],
         max_messages_per_subject: 1,
         max_age: PRESENT,
         duplicate_window: PRESENT,

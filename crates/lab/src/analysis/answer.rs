@@ -147,11 +147,7 @@ impl ExperimentAnalysis {
             worse: count(&[Standing::Worse]),
             same: count(&[Standing::Same]) - lost,
             lost_in_correction: lost,
-            unknown: count(&[
-                Standing::Uncompared,
-                Standing::NoRatio,
-                Standing::Unmeasured,
-            ]),
+            unknown: count(&[Standing::Uncompared, Standing::NoRatio, Standing::Unmeasured]),
         };
         match compared.unknown {
             unknown if unknown < others.len() => Answer::NothingBetter(compared),
@@ -163,10 +159,7 @@ impl ExperimentAnalysis {
     fn schedules_counted(&self) -> Answer<'_> {
         let measured = self.variants.iter().filter(|it| !it.unmeasured());
         let corrupting = measured.clone().filter(|it| it.class().uncrashed);
-        Answer::Schedules {
-            corrupting: corrupting.count(),
-            variants: measured.count(),
-        }
+        Answer::Schedules { corrupting: corrupting.count(), variants: measured.count() }
     }
 
     fn tiers_counted(&self) -> Answer<'_> {

@@ -18,10 +18,10 @@ pub(super) struct Answered {
 impl Answered {
     /// Each answer by the name of what was answered; the result of the whole work has none.
     fn answers(&self) -> impl Iterator<Item = (&str, Option<Answer>)> {
-        let whole = self.checksum.as_ref().map(|checksum| Answer {
-            checksum: Some(checksum.clone()),
-            ..Answer::default()
-        });
+        let whole = self
+            .checksum
+            .as_ref()
+            .map(|checksum| Answer { checksum: Some(checksum.clone()), ..Answer::default() });
         let statements = self.statements.iter();
         statements
             .map(|statement| (statement.name.as_str(), statement.answer.clone()))
@@ -59,9 +59,7 @@ fn right(baseline: &[Answered]) -> Right {
     for answered in baseline {
         let known = right.entry(answered.asked.clone()).or_default();
         for (name, answer) in answered.answers() {
-            let first = known
-                .entry(name.to_owned())
-                .or_insert_with(|| answer.clone());
+            let first = known.entry(name.to_owned()).or_insert_with(|| answer.clone());
             if *first != answer {
                 *first = None;
             }
@@ -136,17 +134,11 @@ mod tests {
     }
 
     fn whole(asked: &str, checksum: &str) -> Answered {
-        Answered {
-            checksum: Some(checksum.to_owned()),
-            ..answered(asked, &[])
-        }
+        Answered { checksum: Some(checksum.to_owned()), ..answered(asked, &[]) }
     }
 
     fn variant(answers: Vec<Answered>) -> GatheredVariant {
-        let mut variant = GatheredVariant {
-            answers,
-            ..GatheredVariant::default()
-        };
+        let mut variant = GatheredVariant { answers, ..GatheredVariant::default() };
         variant.analysis.trials.measured = variant.answers.len();
         variant
     }
@@ -205,13 +197,6 @@ mod tests {
         ];
         compare(&mut variants);
         assert_eq!(variants[1].analysis.problem, None);
-        assert!(
-            variants[2]
-                .analysis
-                .problem
-                .as_ref()
-                .unwrap()
-                .contains("`b`")
-        );
+        assert!(variants[2].analysis.problem.as_ref().unwrap().contains("`b`"));
     }
 }

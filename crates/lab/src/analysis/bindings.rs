@@ -87,9 +87,7 @@ impl Over {
 
 /// Whether the metric is the time for a row in one part of the work.
 pub(super) fn is_part(metric: &str) -> bool {
-    metric
-        .split_once('.')
-        .is_some_and(|(name, _)| name == METRIC)
+    metric.split_once('.').is_some_and(|(name, _)| name == METRIC)
 }
 
 impl Bindings {
@@ -139,9 +137,7 @@ fn other_levels(variant: &VariantAnalysis) -> Settings {
 /// The native variant that differs from this one in the driver alone; this one itself where it is native.
 fn native_variant(variant: &VariantAnalysis, variants: &[VariantAnalysis]) -> Option<usize> {
     let levels = other_levels(variant);
-    variants
-        .iter()
-        .position(|other| is_native(other) && other_levels(other) == levels)
+    variants.iter().position(|other| is_native(other) && other_levels(other) == levels)
 }
 
 fn costs(
@@ -180,10 +176,7 @@ fn costs(
 fn over(differences: Vec<f64>, median: f64, alpha: f64) -> Option<Over> {
     let compared = Comparison::new(differences)
         .filter(|compared| compared.rounds() >= MIN_BLOCKS_FOR_ESTIMATE)?;
-    let over = Over {
-        centre: compared.centre(),
-        interval: compared.plain_interval(alpha),
-    };
+    let over = Over { centre: compared.centre(), interval: compared.plain_interval(alpha) };
     (over.interval.half_width() <= WIDEST * median).then_some(over)
 }
 
@@ -197,18 +190,11 @@ fn named(binding: &str, levels: &Settings) -> String {
 
 fn differing_defaults(variants: &[&VariantAnalysis]) -> Vec<(String, Vec<Option<String>>)> {
     /// What tells of the file and not of the binding.
-    const OF_THE_FILE: [&str; 4] = [
-        "data_version",
-        "freelist_count",
-        "page_count",
-        "schema_version",
-    ];
+    const OF_THE_FILE: [&str; 4] =
+        ["data_version", "freelist_count", "page_count", "schema_version"];
     let marks = variants.iter().map(|variant| variant.binding.as_ref());
-    let names: BTreeSet<&String> = marks
-        .clone()
-        .flatten()
-        .flat_map(|mark| mark.defaults.keys())
-        .collect();
+    let names: BTreeSet<&String> =
+        marks.clone().flatten().flat_map(|mark| mark.defaults.keys()).collect();
     let values = |name: &String| -> Vec<Option<String>> {
         let value = |mark: Option<&BindingMark>| mark?.defaults.get(name).cloned();
         marks.clone().map(value).collect()
@@ -263,21 +249,13 @@ mod tests {
     /// A measured variant; the driver comes first.
     fn variant(levels: &[(&str, &str)]) -> VariantAnalysis {
         let driver = levels[0].1;
-        let levels: Settings = levels
-            .iter()
-            .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
-            .collect();
+        let levels: Settings =
+            levels.iter().map(|(name, level)| ((*name).to_owned(), Level::from(*level))).collect();
         let summary = Summary::of(&[90.0, 100.0, 110.0]).unwrap();
         VariantAnalysis {
             summaries: BTreeMap::from([(POINT_READ.to_owned(), summary)]),
-            engine: Some(EngineMark {
-                version: "3.54.1".to_owned(),
-                source_id: String::new(),
-            }),
-            binding: Some(BindingMark {
-                name: driver.to_owned(),
-                ..BindingMark::default()
-            }),
+            engine: Some(EngineMark { version: "3.54.1".to_owned(), source_id: String::new() }),
+            binding: Some(BindingMark { name: driver.to_owned(), ..BindingMark::default() }),
             ..VariantAnalysis::made_up(levels)
         }
     }
@@ -353,10 +331,7 @@ mod tests {
     fn the_cost_of_a_call_is_a_difference_within_rounds_whatever_the_machine_drifts() {
         let compared = Comparison::new(samples().differences(1, 0)).unwrap();
         assert!((compared.centre() - 700.0).abs() < 1.0);
-        let over = Over {
-            centre: compared.centre(),
-            interval: compared.plain_interval(0.05),
-        };
+        let over = Over { centre: compared.centre(), interval: compared.plain_interval(0.05) };
         assert!(over.is_found() && over.interval.contains(700.0));
         assert!(over.interval.high - over.interval.low < 4.0);
     }

@@ -63,9 +63,7 @@ pub(super) fn choose(
     if tied.contains(&0) && tied.iter().any(is_better) {
         tied.retain(is_better);
     }
-    let first = tied
-        .into_iter()
-        .min_by_key(|index| rule(experiment, *index))?;
+    let first = tied.into_iter().min_by_key(|index| rule(experiment, *index))?;
     let is_near = size(experiment, best) <= NEAR * size(experiment, first);
     Some(match is_near {
         true => Choice::Variant(first),
@@ -87,13 +85,7 @@ fn rule(experiment: &ExperimentAnalysis, index: usize) -> impl Ord + use<> {
     let levels = variant.levels.iter();
     let changes = levels.filter(|(name, level)| baseline.get(*name) != Some(level));
     let durability = std::cmp::Reverse(variant.durability);
-    (
-        durability,
-        variant.class().order(),
-        index != 0,
-        changes.count(),
-        index,
-    )
+    (durability, variant.class().order(), index != 0, changes.count(), index)
 }
 
 /// How many times better than the baseline a variant looks; 1 for the baseline.

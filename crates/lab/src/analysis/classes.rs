@@ -43,13 +43,7 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
             !is_as_strong(rival.class, class)
                 || (rank(best) < rank(rival.best) && !is_tied(best, rival.best))
         };
-        ranked.push(Ranked {
-            class,
-            best,
-            tied,
-            worse,
-            is_better: ranked.iter().all(beats),
-        });
+        ranked.push(Ranked { class, best, tied, worse, is_better: ranked.iter().all(beats) });
     }
     ranked
 }

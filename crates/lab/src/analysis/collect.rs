@@ -114,9 +114,8 @@ impl Collector {
             answers::compare(&mut experiment.variants);
         }
         let variants = self.gathered.iter().flat_map(|gathered| &gathered.variants);
-        let trials = variants.fold(TrialCounts::default(), |sum, variant| {
-            sum.plus(variant.analysis.trials)
-        });
+        let trials =
+            variants.fold(TrialCounts::default(), |sum, variant| sum.plus(variant.analysis.trials));
         let counting = self.gathered.iter().map(|gathered| gathered.counting);
         let counting_trials = counting.fold(TrialCounts::default(), TrialCounts::plus);
         let planned = self.plan.experiments.iter();
@@ -135,10 +134,7 @@ impl Collector {
             confirmation_trials: self.confirmation_trials,
             search_trials: self.search_trials,
             trials_s: self.trials_s,
-            tuning: self
-                .tuning
-                .as_mut()
-                .map(|it| TuningAnalysis::of(it, &experiments)),
+            tuning: self.tuning.as_mut().map(|it| TuningAnalysis::of(it, &experiments)),
             findings: findings(&experiments),
             ladders: experiments.iter().filter_map(ladder).collect(),
             side_by_side: side_by_side(&experiments, &levels),
@@ -352,9 +348,7 @@ impl GatheredVariant {
     fn add_counts(&mut self, measured: Measured) {
         let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
         let metrics = measured.metrics.into_iter();
-        self.analysis
-            .counts
-            .extend(metrics.filter(|(name, _)| counted(name)));
+        self.analysis.counts.extend(metrics.filter(|(name, _)| counted(name)));
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
@@ -387,12 +381,7 @@ impl GatheredVariant {
             });
         }
         for (name, value) in measured.metrics {
-            self.figures.entry(name).or_default().push(Figure {
-                round,
-                block,
-                role,
-                value,
-            });
+            self.figures.entry(name).or_default().push(Figure { round, block, role, value });
         }
         if let Some(found) = steadiness(&measured.windows) {
             let counts = self.analysis.steadiness.get_or_insert_default();

@@ -125,11 +125,7 @@ impl Curve {
             })
             .collect();
         let drawn = series.iter().any(|series| series.points.len() > 1);
-        drawn.then(|| Curve {
-            factor: factor.clone(),
-            by,
-            series,
-        })
+        drawn.then(|| Curve { factor: factor.clone(), by, series })
     }
 }
 
@@ -182,18 +178,11 @@ fn series(metric: &str, factor: &str, variants: &[&VariantAnalysis]) -> Series {
     let mut points: Vec<Point> = variants
         .iter()
         .filter_map(|variant| {
-            point(
-                positive(variant.levels.get(factor)?)?,
-                variant.summaries.get(metric)?,
-            )
+            point(positive(variant.levels.get(factor)?)?, variant.summaries.get(metric)?)
         })
         .collect();
     points.sort_by(|one, other| one.x.total_cmp(&other.x));
-    Series {
-        label: String::new(),
-        bend: bend((factor, metric), &points),
-        points,
-    }
+    Series { label: String::new(), bend: bend((factor, metric), &points), points }
 }
 
 fn point(x: f64, summary: &Summary) -> Option<Point> {
@@ -221,10 +210,8 @@ mod tests {
     use super::*;
 
     fn variant(levels: &[(&str, Level)], figure: Option<f64>) -> VariantAnalysis {
-        let levels: Settings = levels
-            .iter()
-            .map(|(name, level)| ((*name).to_owned(), level.clone()))
-            .collect();
+        let levels: Settings =
+            levels.iter().map(|(name, level)| ((*name).to_owned(), level.clone())).collect();
         let summary = figure.and_then(|figure| Summary::of(&[0.9 * figure, figure, 1.1 * figure]));
         VariantAnalysis {
             summaries: summary
@@ -235,31 +222,18 @@ mod tests {
         }
     }
 
-    const SIZES: [i64; 6] = [
-        100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000,
-    ];
+    const SIZES: [i64; 6] = [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000];
 
     fn factors(sizes: &[i64], orders: &[&str]) -> BTreeMap<String, Vec<Level>> {
         BTreeMap::from([
-            (
-                "rows".to_owned(),
-                sizes.iter().copied().map(Level::from).collect(),
-            ),
-            (
-                "order".to_owned(),
-                orders.iter().copied().map(Level::from).collect(),
-            ),
+            ("rows".to_owned(), sizes.iter().copied().map(Level::from).collect()),
+            ("order".to_owned(), orders.iter().copied().map(Level::from).collect()),
         ])
     }
 
     /// Random order falls out of a cache of a million rows; sorted order never does.
     fn rate(rows: i64, order: &str) -> f64 {
-        let knee = CacheKnee {
-            base: 1e-6,
-            miss: 1e-5,
-            capacity: 1e6,
-            r_squared: 1.0,
-        };
+        let knee = CacheKnee { base: 1e-6, miss: 1e-5, capacity: 1e6, r_squared: 1.0 };
         match order {
             "random" => 1.0 / knee.seconds_per_row(rows as f64),
             _ => 2e6,
@@ -267,9 +241,7 @@ mod tests {
     }
 
     fn variants(sizes: &[i64], orders: &[&str]) -> Vec<VariantAnalysis> {
-        let pairs = orders
-            .iter()
-            .flat_map(|order| sizes.iter().map(move |rows| (*rows, *order)));
+        let pairs = orders.iter().flat_map(|order| sizes.iter().map(move |rows| (*rows, *order)));
         pairs
             .map(|(rows, order)| {
                 let levels = [("rows", Level::from(rows)), ("order", Level::from(order))];
@@ -288,15 +260,8 @@ mod tests {
             &variants(&SIZES, &orders),
         );
         let curve = curve.expect("a curve");
-        assert_eq!(
-            (curve.factor.as_str(), &curve.by[..]),
-            ("rows", &["order".to_owned()][..])
-        );
-        let labels: Vec<&str> = curve
-            .series
-            .iter()
-            .map(|series| &series.label[..])
-            .collect();
+        assert_eq!((curve.factor.as_str(), &curve.by[..]), ("rows", &["order".to_owned()][..]));
+        let labels: Vec<&str> = curve.series.iter().map(|series| &series.label[..]).collect();
         assert_eq!(labels, orders);
         let xs: Vec<f64> = curve.series[0].points.iter().map(|point| point.x).collect();
         assert_eq!(xs, SIZES.map(|size| size as f64));
@@ -330,11 +295,7 @@ mod tests {
 
     #[test]
     fn levels_too_few_or_too_close_make_no_curve() {
-        for sizes in [
-            &[1, 10, 100][..],
-            &[100, 200, 300, 400],
-            &[0, 10, 100, 1000],
-        ] {
+        for sizes in [&[1, 10, 100][..], &[100, 200, 300, 400], &[0, 10, 100, 1000]] {
             let (factors, variants) = (factors(sizes, &["random"]), variants(sizes, &["random"]));
             assert_eq!(
                 Curve::of("rows_per_s", &factors, &Labels::default(), &variants),
@@ -349,10 +310,7 @@ mod tests {
         let mut one_at_a_time = variants(&SIZES, &["random"]);
         one_at_a_time.extend(variants(&SIZES[..1], &["sorted"]));
         let factors = factors(&SIZES, &["random", "sorted"]);
-        assert_eq!(
-            Curve::of("rows_per_s", &factors, &Labels::default(), &one_at_a_time),
-            None
-        );
+        assert_eq!(Curve::of("rows_per_s", &factors, &Labels::default(), &one_at_a_time), None);
     }
 
     #[test]
@@ -364,9 +322,6 @@ mod tests {
         assert_eq!(curve.series[0].points.len(), 5);
         assert_eq!(curve.series[0].label, "");
         gap.iter_mut().for_each(|variant| variant.summaries.clear());
-        assert_eq!(
-            Curve::of("rows_per_s", &factors, &Labels::default(), &gap),
-            None
-        );
+        assert_eq!(Curve::of("rows_per_s", &factors, &Labels::default(), &gap), None);
     }
 }

@@ -32,32 +32,19 @@ pub(super) fn side_by_side(
     for (index, experiment) in experiments.iter().enumerate() {
         same.entry(&experiment.id).or_default().push(index);
     }
-    let mut several: Vec<Vec<usize>> = same
-        .into_values()
-        .filter(|indices| indices.len() > 1)
-        .collect();
+    let mut several: Vec<Vec<usize>> =
+        same.into_values().filter(|indices| indices.len() > 1).collect();
     several.sort_unstable();
     let compared = |indices: Vec<usize>| {
         let metric = &experiments[indices[0]].metric;
-        let rounds = |index: usize| {
-            levels[index]
-                .levels
-                .get(metric)
-                .map_or(&[][..], Vec::as_slice)
-        };
+        let rounds = |index: usize| levels[index].levels.get(metric).map_or(&[][..], Vec::as_slice);
         let first = rounds(indices[0]);
         let to_first = indices.iter().enumerate().map(|(place, index)| {
-            let ratios: Vec<f64> = rounds(*index)
-                .iter()
-                .zip(first)
-                .map(|(of, to)| of - to)
-                .collect();
+            let ratios: Vec<f64> =
+                rounds(*index).iter().zip(first).map(|(of, to)| of - to).collect();
             (place > 0).then(|| Estimate::supported(&ratios))?
         });
-        SideBySide {
-            to_first: to_first.collect(),
-            experiments: indices.clone(),
-        }
+        SideBySide { to_first: to_first.collect(), experiments: indices.clone() }
     };
     several.into_iter().map(compared).collect()
 }

@@ -34,10 +34,7 @@ pub struct Course {
 
 impl Course {
     fn of(values: &[f64]) -> Option<Course> {
-        Some(Course {
-            median: median(values)?,
-            highest: values.iter().copied().reduce(f64::max)?,
-        })
+        Some(Course { median: median(values)?, highest: values.iter().copied().reduce(f64::max)? })
     }
 }
 
@@ -106,10 +103,8 @@ mod tests {
     fn blocks_are_disturbed_by_any_of_their_trials_and_pressure_is_kept_of_all() {
         let mut disturbing = Disturbing::default();
         for (block, pressure) in [(0, 1.0), (0, 40.0), (1, 2.0), (2, 90.0)] {
-            let covariates = Covariates {
-                cpu_pressure_avg10: Some(pressure),
-                ..Covariates::default()
-            };
+            let covariates =
+                Covariates { cpu_pressure_avg10: Some(pressure), ..Covariates::default() };
             disturbing.add((0, block), &covariates);
         }
         let found = disturbing.finish();

@@ -44,9 +44,8 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
         summary.map_or(f64::NAN, |summary| summary.median)
     };
     let is_as_strong = |one: Durability, other: Durability| one >= other;
-    let ranked = rank_by_class(experiment, &Durability::ALL, is_as_strong, |variant| {
-        variant.durability
-    });
+    let ranked =
+        rank_by_class(experiment, &Durability::ALL, is_as_strong, |variant| variant.durability);
     let bests: Vec<usize> = ranked.iter().map(|ranked| ranked.best).collect();
     let class = |(index, ranked): (usize, Ranked<Durability>)| {
         let variants = [vec![ranked.best], ranked.tied.clone(), ranked.worse].concat();

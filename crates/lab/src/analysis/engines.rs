@@ -81,9 +81,7 @@ mod tests {
             (ENGINE.to_owned(), engine.into()),
             ("synchronous".to_owned(), synchronous.into()),
         ]);
-        let models = models
-            .iter()
-            .map(|(model, counts)| measured(model, *counts));
+        let models = models.iter().map(|(model, counts)| measured(model, *counts));
         VariantAnalysis {
             safety: Some(Safety::of(models.collect())),
             ..VariantAnalysis::made_up(levels)

@@ -43,12 +43,7 @@ pub(super) fn analyse(
     let metric = &experiment.metric;
     let own = &samples[metric];
     let fsync = fsync(planned, &gathered, environment);
-    let evidence = Evidence {
-        scale,
-        fsync,
-        devices,
-        ..evidence(planned, &samples, environment)
-    };
+    let evidence = Evidence { scale, fsync, devices, ..evidence(planned, &samples, environment) };
     let claims = claims(measured, evidence);
     let recall_losses = recall_losses(measured, &dropped);
     let effects = effects(own, count);
@@ -149,11 +144,7 @@ fn evidence<'a>(
 fn claims(variants: &[GatheredVariant], evidence: Evidence<'_>) -> Vec<Judged> {
     let problems: Vec<Option<String>> = variants.iter().map(problem_of_unmeasured).collect();
     let failures: Vec<Option<String>> = variants.iter().map(failures_of).collect();
-    judge(&Evidence {
-        problems: &problems,
-        failures: &failures,
-        ..evidence
-    })
+    judge(&Evidence { problems: &problems, failures: &failures, ..evidence })
 }
 
 /// The price of an fsync while the experiment ran; of a run that was recorded without such probes, that ahead
@@ -186,11 +177,7 @@ pub(super) fn device_levels(
     let samples = samples_of_needed_metrics(planned, variants, &dropped);
     let levels = samples.iter();
     let levels = levels.map(|(metric, samples)| (metric.clone(), samples.mean_logs()));
-    DeviceLevels {
-        kind,
-        levels: levels.collect(),
-        samples,
-    }
+    DeviceLevels { kind, levels: levels.collect(), samples }
 }
 
 /// The upper bounds, and the variants by themselves.
@@ -201,11 +188,8 @@ fn split_upper_bounds(
 ) -> (Vec<UpperBoundAnalysis>, Vec<GatheredVariant>) {
     let upper_bounds = gathered.split_off(planned.variants.len());
     let metric = &planned.experiment.metric;
-    let analysed = planned
-        .upper_bounds
-        .iter()
-        .zip(upper_bounds)
-        .map(|(limit, gathered)| UpperBoundAnalysis {
+    let analysed =
+        planned.upper_bounds.iter().zip(upper_bounds).map(|(limit, gathered)| UpperBoundAnalysis {
             name: limit.label.clone(),
             says: limit.says.clone(),
             problem: problem_of_unmeasured(&gathered),
@@ -271,35 +255,22 @@ fn cap_durability(
         return;
     }
     for variant in variants {
-        variant.durability = variant
-            .durability
-            .map(|class| class.min(Durability::Process));
+        variant.durability = variant.durability.map(|class| class.min(Durability::Process));
     }
 }
 
 fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
     (variant.analysis.trials.measured == 0).then(|| {
-        variant
-            .analysis
-            .problem
-            .clone()
-            .unwrap_or_else(|| "not measured in this run".to_owned())
+        variant.analysis.problem.clone().unwrap_or_else(|| "not measured in this run".to_owned())
     })
 }
 
 /// How many trials of a variant failed or timed out and why, where some did.
 fn failures_of(variant: &GatheredVariant) -> Option<String> {
     let failed = variant.analysis.trials.failed + variant.analysis.trials.timed_out;
-    let why = variant
-        .analysis
-        .problem
-        .as_deref()
-        .unwrap_or("for an unknown reason");
+    let why = variant.analysis.problem.as_deref().unwrap_or("for an unknown reason");
     (failed > 0).then(|| {
-        format!(
-            "{failed} of its {} trials failed: {why}",
-            variant.analysis.trials.total()
-        )
+        format!("{failed} of its {} trials failed: {why}", variant.analysis.trials.total())
     })
 }
 
@@ -310,9 +281,7 @@ fn samples_of_needed_metrics(
     dropped: &Dropped,
 ) -> BTreeMap<String, Samples> {
     let forms = planned.experiment.claims.iter().flat_map(Claim::forms);
-    let named = forms
-        .flat_map(|form| [form.metric(), form.to_metric()])
-        .flatten();
+    let named = forms.flat_map(|form| [form.metric(), form.to_metric()]).flatten();
     named
         .chain([planned.experiment.metric.as_str()])
         .map(|metric| (metric.to_owned(), samples_of(metric, variants, dropped)))
@@ -334,28 +303,20 @@ pub(super) fn samples_of(metric: &str, variants: &[GatheredVariant], dropped: &D
 fn figures_by_row(variants: &[GatheredVariant], dropped: &Dropped) -> BTreeMap<String, Samples> {
     let names = variants.iter().flat_map(|variant| variant.figures.keys());
     let parts: BTreeSet<&String> = names.filter(|name| bindings::is_part(name)).collect();
-    parts
-        .into_iter()
-        .map(|name| (name.clone(), samples_of(name, variants, dropped)))
-        .collect()
+    parts.into_iter().map(|name| (name.clone(), samples_of(name, variants, dropped))).collect()
 }
 
 /// What each variant finds less than the baseline.
 fn recall_losses(variants: &[GatheredVariant], dropped: &Dropped) -> Vec<Vec<RecallLoss>> {
-    let is_measured = |metric: &&str| {
-        variants
-            .iter()
-            .any(|variant| variant.figures.contains_key(*metric))
-    };
+    let is_measured =
+        |metric: &&str| variants.iter().any(|variant| variant.figures.contains_key(*metric));
     let samples: Vec<(&str, Samples)> = recall::metrics()
         .filter(is_measured)
         .map(|metric| (metric, samples_of(metric, variants, dropped)))
         .collect();
     let losses_of = |variant| {
         let kinds = samples.iter();
-        kinds
-            .filter_map(|(metric, samples)| recall::loss(metric, samples, variant))
-            .collect()
+        kinds.filter_map(|(metric, samples)| recall::loss(metric, samples, variant)).collect()
     };
     (0..variants.len()).map(losses_of).collect()
 }
@@ -393,9 +354,8 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
         return None;
     }
     let variants = planned.variants.iter();
-    let (levels, labels): (Vec<_>, Vec<_>) = variants
-        .map(|variant| (&variant.levels, &variant.label[..]))
-        .unzip();
+    let (levels, labels): (Vec<_>, Vec<_>) =
+        variants.map(|variant| (&variant.levels, &variant.label[..])).unzip();
     let factors = &planned.experiment.factors;
     Effects::of(&levels, &labels, factors, samples, rounds)
 }
@@ -408,11 +368,7 @@ fn rank(
     rounds: u32,
 ) -> (Vec<RankedVariant>, Vec<RankedVariant>) {
     let table: Vec<Vec<Option<f64>>> = (0..variants)
-        .map(|variant| {
-            (0..rounds)
-                .map(|round| samples.log_over_baseline(round, variant))
-                .collect()
-        })
+        .map(|variant| (0..rounds).map(|round| samples.log_over_baseline(round, variant)).collect())
         .collect();
     let better = metric::find(metric).map_or(Better::Higher, |metric| metric.better);
     let ranked = stats::rank_variants(&table, better, ALPHA);
@@ -434,27 +390,25 @@ fn variants(
         .zip(gathered)
         .zip(effects.into_iter().zip(statement_effects))
         .enumerate()
-        .map(
-            |(index, ((variant, gathered), (effect, statement_effects)))| VariantAnalysis {
-                label: variant.label.clone(),
-                name: variant.name.clone(),
-                answer: variant.answer.clone(),
-                levels: variant.levels.clone(),
-                settings: variant.settings.clone(),
-                baseline: index == 0,
-                memory_growth: memory_growth(&gathered.figures),
-                summaries: summaries(gathered.figures, dropped),
-                effect,
-                statement_effects,
-                groups: ranking
-                    .iter()
-                    .find(|ranked| ranked.variant == index)
-                    .map(RankedVariant::letters)
-                    .unwrap_or_default(),
-                safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
-                ..gathered.analysis
-            },
-        )
+        .map(|(index, ((variant, gathered), (effect, statement_effects)))| VariantAnalysis {
+            label: variant.label.clone(),
+            name: variant.name.clone(),
+            answer: variant.answer.clone(),
+            levels: variant.levels.clone(),
+            settings: variant.settings.clone(),
+            baseline: index == 0,
+            memory_growth: memory_growth(&gathered.figures),
+            summaries: summaries(gathered.figures, dropped),
+            effect,
+            statement_effects,
+            groups: ranking
+                .iter()
+                .find(|ranked| ranked.variant == index)
+                .map(RankedVariant::letters)
+                .unwrap_or_default(),
+            safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
+            ..gathered.analysis
+        })
         .collect()
 }
 

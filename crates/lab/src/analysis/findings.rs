@@ -82,10 +82,7 @@ impl TierChange {
         experiment: &ExperimentAnalysis,
         variant: &VariantAnalysis,
     ) -> Option<TierChange> {
-        let (own, baseline) = (
-            variant.safety.as_ref()?,
-            experiment.variants[0].safety.as_ref()?,
-        );
+        let (own, baseline) = (variant.safety.as_ref()?, experiment.variants[0].safety.as_ref()?);
         Some(TierChange {
             is_as_safe: (own.tier.class()).is_at_least_as_safe_as(baseline.tier.class()),
             own: own.tier.clone(),
@@ -256,10 +253,7 @@ impl Chosen {
         let is_left = |variant: &VariantAnalysis| ladder.is_none() || !of_sqlite(variant);
         let is_as_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
         let is_better = |index: usize| is_found_better(experiment, &experiment.variants[index]);
-        let rungs = ladder
-            .iter()
-            .flat_map(advised)
-            .filter(|rung| is_better(rung.1));
+        let rungs = ladder.iter().flat_map(advised).filter(|rung| is_better(rung.1));
         let mut rungs: Vec<(MayLose, usize)> = rungs.collect();
         let mut places = rungs.iter();
         let place = places.position(|rung| is_as_safe(&experiment.variants[rung.1]));
@@ -274,10 +268,7 @@ impl Chosen {
         let is_step = |may_lose| may_lose < MayLose::Anything || as_safe.is_none() || !is_known;
         let step = rungs.into_iter().find(|rung| is_step(rung.0));
         let faster = step.map(|rung| rung.1);
-        Some(Chosen {
-            as_safe,
-            faster: faster.or_else(|| better_where(experiment, is_left)),
-        })
+        Some(Chosen { as_safe, faster: faster.or_else(|| better_where(experiment, is_left)) })
     }
 
     /// What is chosen, the safest first.
@@ -302,12 +293,7 @@ pub(super) fn unconfirmed(experiment: &ExperimentAnalysis) -> Option<usize> {
 
 /// The first of what was chosen that is shown to be better than the baseline, with its gain.
 fn reported(experiment: &ExperimentAnalysis, chosen: &Chosen) -> Option<(usize, (f64, Interval))> {
-    let gain = |index| {
-        Some((
-            index,
-            reported_gain(experiment, &experiment.variants[index])?,
-        ))
-    };
+    let gain = |index| Some((index, reported_gain(experiment, &experiment.variants[index])?));
     chosen.variants().find_map(gain)
 }
 
@@ -327,9 +313,7 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         baseline_name: experiment.name_by(baseline, &instead_of),
         answer: best.answer.clone(),
         instead_of,
-        conditions: picked(&baseline.levels, |name| {
-            experiment.conditions.contains(name)
-        }),
+        conditions: picked(&baseline.levels, |name| experiment.conditions.contains(name)),
         crash_relevant: experiment
             .crash_relevant
             .iter()
@@ -340,10 +324,7 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         gain,
         interval,
         chosen_from: candidates(experiment),
-        confirmation_rounds: best
-            .confirmation
-            .as_ref()
-            .map(|confirmation| confirmation.n),
+        confirmation_rounds: best.confirmation.as_ref().map(|confirmation| confirmation.n),
         tied: tied_with(best, experiment),
         passed_over: passed_over(index, experiment),
         preliminary: is_preliminary(best),
@@ -389,9 +370,7 @@ fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
 /// The levels of a variant that differ from the baseline.
 fn levels_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Settings {
     let baseline = &experiment.variants[0].levels;
-    picked(&variant.levels, |name| {
-        variant.levels.get(name) != baseline.get(name)
-    })
+    picked(&variant.levels, |name| variant.levels.get(name) != baseline.get(name))
 }
 
 /// The alternatives, not known to be less safe than what is chosen, that look better than it and do not share a
@@ -424,10 +403,5 @@ fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<Str
             && shares_a_group(variant, best)
             && (!needs_safety || !experiment.is_less_safe(variant))
     };
-    experiment
-        .variants
-        .iter()
-        .filter(is_tied)
-        .map(|variant| variant.label.clone())
-        .collect()
+    experiment.variants.iter().filter(is_tied).map(|variant| variant.label.clone()).collect()
 }

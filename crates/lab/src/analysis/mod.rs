@@ -95,10 +95,7 @@ pub struct Analysis {
 impl Analysis {
     /// The number of claims with this verdict.
     pub fn verdicts(&self, verdict: Verdict) -> usize {
-        let claims = self
-            .experiments
-            .iter()
-            .flat_map(|experiment| &experiment.claims);
+        let claims = self.experiments.iter().flat_map(|experiment| &experiment.claims);
         claims.filter(|judged| judged.verdict == verdict).count()
     }
 
@@ -121,9 +118,7 @@ impl Analysis {
 
     /// Whether every experiment was measured to its end.
     pub fn is_complete(&self) -> bool {
-        self.experiments
-            .iter()
-            .all(|experiment| experiment.stop.is_some())
+        self.experiments.iter().all(|experiment| experiment.stop.is_some())
     }
 }
 
@@ -202,9 +197,7 @@ pub struct ExperimentAnalysis {
 impl ExperimentAnalysis {
     /// Whether the A/A check says that the instrument saw a difference where there is none.
     pub fn aa_check_alarm(&self) -> bool {
-        self.aa_check
-            .as_ref()
-            .is_some_and(|aa_check| !aa_check.interval.contains(1.0))
+        self.aa_check.as_ref().is_some_and(|aa_check| !aa_check.interval.contains(1.0))
     }
 
     /// The variant's name where it has one of its own, or else the words for `levels`, those by which
@@ -251,9 +244,7 @@ impl ExperimentAnalysis {
     pub fn is_alternative(&self, variant: &VariantAnalysis) -> bool {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
         baseline.is_some_and(|baseline| {
-            self.conditions
-                .iter()
-                .all(|name| variant.levels.get(name) == baseline.get(name))
+            self.conditions.iter().all(|name| variant.levels.get(name) == baseline.get(name))
         })
     }
 

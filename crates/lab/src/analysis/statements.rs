@@ -41,10 +41,7 @@ pub(super) fn effects(
 impl VariantAnalysis {
     /// The statements whose time is found to differ from the baseline's, the largest difference first.
     pub fn differing_statements(&self) -> Vec<(&str, &Effect)> {
-        let found = self
-            .statement_effects
-            .iter()
-            .filter(|(_, it)| it.is_found());
+        let found = self.statement_effects.iter().filter(|(_, it)| it.is_found());
         let mut found: Vec<(&str, &Effect)> = found.map(|(name, it)| (name.as_str(), it)).collect();
         let size = |effect: &Effect| effect.estimate.centre.ln().abs();
         found.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
@@ -65,9 +62,7 @@ impl VariantAnalysis {
         // Between statements, and in those that take much longer than their median, time passes, too.
         let of_trial = self.summaries.get("seconds").map(|it| it.median * 1e6);
         let all = of_trial.map_or(timed, |of_trial| timed.max(of_trial));
-        let longest = times
-            .into_iter()
-            .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let longest = times.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
         (all > 0.0).then_some((longest.0, longest.1 / all))
     }
 }
@@ -91,10 +86,10 @@ mod tests {
             });
             let metric = format!("{MEDIAN}{name}");
             variant.figures.insert(metric, figures.collect());
-            variant.analysis.statements.push(StatementRecord {
-                name: (*name).to_owned(),
-                ..StatementRecord::default()
-            });
+            variant
+                .analysis
+                .statements
+                .push(StatementRecord { name: (*name).to_owned(), ..StatementRecord::default() });
         }
         variant
     }

@@ -48,19 +48,13 @@ mod tests {
     use crate::trial::ReadBack;
 
     fn connection(number: usize) -> ReadBack {
-        ReadBack {
-            connection: format!("writer {number}"),
-            pragmas: Default::default(),
-        }
+        ReadBack { connection: format!("writer {number}"), pragmas: Default::default() }
     }
 
     fn variant(per_txn: f64, txns_per_s: f64, connections: usize) -> VariantAnalysis {
         let summary = Summary {
             median: txns_per_s,
-            range: Interval {
-                low: txns_per_s,
-                high: txns_per_s,
-            },
+            range: Interval { low: txns_per_s, high: txns_per_s },
             sd: None,
             p95: txns_per_s,
             p99: txns_per_s,
@@ -92,19 +86,13 @@ mod tests {
     fn nothing_is_said_where_syncs_or_their_price_are_not_known() {
         let quick = variant(1.0, 90_000.0, 1);
         assert_eq!(why_impossible(&quick, None), None);
-        let uncounted = VariantAnalysis {
-            counts: Default::default(),
-            ..quick
-        };
+        let uncounted = VariantAnalysis { counts: Default::default(), ..quick };
         let steady = FsyncCourse::of(vec![2_000_000; 5]);
         assert_eq!(why_impossible(&uncounted, steady), None);
         let quick = variant(1.0, 90_000.0, 1);
         assert!(why_impossible(&quick, steady).is_some());
         // Too few probes, and probes that met other work.
-        assert_eq!(
-            why_impossible(&quick, FsyncCourse::of(vec![2_000_000; 4])),
-            None
-        );
+        assert_eq!(why_impossible(&quick, FsyncCourse::of(vec![2_000_000; 4])), None);
         let disturbed =
             FsyncCourse::of(vec![1_000_000, 9_000_000, 2_000_000, 3_000_000, 1_000_000]);
         assert_eq!(why_impossible(&quick, disturbed), None);

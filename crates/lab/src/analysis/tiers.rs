@@ -24,11 +24,7 @@ pub(super) struct Tiers {
 impl Tiers {
     /// None so far.
     pub(super) fn new(plan: &RunPlan) -> Tiers {
-        Tiers {
-            engine: plan.engine.clone(),
-            plan: plan.tiers.clone(),
-            records: Vec::new(),
-        }
+        Tiers { engine: plan.engine.clone(), plan: plan.tiers.clone(), records: Vec::new() }
     }
 
     /// Adds one.
@@ -60,10 +56,8 @@ impl Tiers {
             return varies_safety.then(|| Safety::not_measured("this run measured no tiers"));
         };
         let set_of = |variant: &Variant| TierSet::of(&variant.settings, &plan.names, &self.engine);
-        let mut of_sqlite = planned
-            .variants
-            .iter()
-            .filter(|variant| target::is_sqlite(&variant.settings));
+        let mut of_sqlite =
+            planned.variants.iter().filter(|variant| target::is_sqlite(&variant.settings));
         if !of_sqlite.any(|variant| set_of(variant).decides()) {
             return None;
         }
@@ -127,9 +121,7 @@ impl Tiers {
     fn tried(&self, plan: &TierPlan, set: &TierSet) -> BTreeMap<String, String> {
         let known = plan.known(set).map(|known| {
             let levels = known.in_force.iter();
-            levels
-                .map(|(name, level)| (name.clone(), answered(level)))
-                .collect()
+            levels.map(|(name, level)| (name.clone(), answered(level))).collect()
         });
         let label = set.to_string();
         let measured = || {
@@ -264,11 +256,7 @@ mod tests {
 
     #[test]
     fn a_driver_with_a_library_of_its_own_has_no_tier_of_the_engine() {
-        let tiers = Tiers {
-            engine: "default".to_owned(),
-            plan: None,
-            records: Vec::new(),
-        };
+        let tiers = Tiers { engine: "default".to_owned(), plan: None, records: Vec::new() };
         let engine = EngineRecord {
             source_id: "built in".to_owned(),
             ..EngineRecord::unusable("default", String::new())
@@ -279,16 +267,8 @@ mod tests {
                 settings: Settings::from([(DRIVER.to_owned(), driver.into())]),
                 ..Variant::default()
             };
-            let used = EngineMark {
-                version: "3.50.0".to_owned(),
-                source_id: source_id.to_owned(),
-            };
-            tiers.with_library(
-                known.clone(),
-                &variant,
-                Some(&used),
-                std::slice::from_ref(&engine),
-            )
+            let used = EngineMark { version: "3.50.0".to_owned(), source_id: source_id.to_owned() };
+            tiers.with_library(known.clone(), &variant, Some(&used), std::slice::from_ref(&engine))
         };
         assert_eq!(with("shop", "built in"), known);
         assert_eq!(with(NATIVE, "another"), known);

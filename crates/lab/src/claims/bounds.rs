@@ -18,18 +18,12 @@ pub struct Bounds {
 impl Bounds {
     /// At least this.
     fn at_least(low: f64) -> Bounds {
-        Bounds {
-            low: Some(low),
-            high: None,
-        }
+        Bounds { low: Some(low), high: None }
     }
 
     /// At most this.
     fn at_most(high: f64) -> Bounds {
-        Bounds {
-            low: None,
-            high: Some(high),
-        }
+        Bounds { low: None, high: Some(high) }
     }
 
     /// Whether the figure confirms.
@@ -53,14 +47,8 @@ impl Claim {
     /// The bounds written as `at_least`, `at_most` or `between`.
     pub fn stated_bounds(&self) -> Bounds {
         match self.between {
-            Some([low, high]) => Bounds {
-                low: Some(low),
-                high: Some(high),
-            },
-            None => Bounds {
-                low: self.at_least,
-                high: self.at_most,
-            },
+            Some([low, high]) => Bounds { low: Some(low), high: Some(high) },
+            None => Bounds { low: self.at_least, high: self.at_most },
         }
     }
 
@@ -69,10 +57,7 @@ impl Claim {
         match form {
             Form::Equal(_) => {
                 let within = self.within.unwrap_or_default();
-                Bounds {
-                    low: Some(1.0 - within),
-                    high: Some(1.0 + within),
-                }
+                Bounds { low: Some(1.0 - within), high: Some(1.0 + within) }
             }
             Form::Best(_) => Bounds::at_least(1.0),
             Form::Ordering(_) | Form::Argmax(_) | Form::Argmin(_) => {

@@ -59,9 +59,7 @@ impl Evidence<'_> {
         let differing = (0..of.len()).find(|variant| of[*variant] != to[*variant]);
         differing.map_or(Ok(()), |variant| {
             let label = &self.variants[variant].label;
-            Err(Unable::NotMeasured(format!(
-                "{label} was measured on one of the two devices only"
-            )))
+            Err(Unable::NotMeasured(format!("{label} was measured on one of the two devices only")))
         })
     }
 

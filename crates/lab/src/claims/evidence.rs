@@ -97,10 +97,7 @@ impl Evidence<'_> {
         let here = self.file_system.unwrap_or("unknown");
         let applies = wanted.is_empty() || wanted.iter().any(|name| name == here);
         (!applies).then(|| {
-            format!(
-                "it applies to {} only; the file system here is {here}",
-                wanted.join(" and ")
-            )
+            format!("it applies to {} only; the file system here is {here}", wanted.join(" and "))
         })
     }
 
@@ -121,10 +118,7 @@ impl Evidence<'_> {
                 problem.clone().or_else(|| failures.clone()).or_else(zero)
             })
             .collect();
-        let strict = Evidence {
-            problems: &problems,
-            ..*self
-        };
+        let strict = Evidence { problems: &problems, ..*self };
         strict.figure(form, metric, true).map(drop)
     }
 
@@ -134,9 +128,9 @@ impl Evidence<'_> {
         let zeros = rounds.values().filter(|figures| figures.contains(&0.0));
         match zeros.count() {
             0 => None,
-            rounds => Some(format!(
-                "{metric} is 0 in {rounds} of its rounds, which gives no ratio"
-            )),
+            rounds => {
+                Some(format!("{metric} is 0 in {rounds} of its rounds, which gives no ratio"))
+            }
         }
     }
 
@@ -208,10 +202,7 @@ impl Evidence<'_> {
             let measure = format!("{metric}: {of} ÷ {to}, mean over {pairs} pairs of variants");
             return Ok((Figure::Ratio(comparison), measure));
         }
-        let (of, to) = (
-            select(self.variants, &pair.of)?,
-            select(self.variants, &pair.to)?,
-        );
+        let (of, to) = (select(self.variants, &pair.of)?, select(self.variants, &pair.to)?);
         let measure = format!("{metric}: {} ÷ {}", self.name(of), self.name(to));
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
@@ -221,16 +212,9 @@ impl Evidence<'_> {
             return self.ratio_of_metrics_compared(pairs, metric, to_metric);
         }
         let [of, to, over_of, over_to] = [&pairs.of, &pairs.to, &pairs.over_of, &pairs.over_to];
-        let variants = [
-            self.variant(of)?,
-            self.variant(to)?,
-            self.variant(over_of)?,
-            self.variant(over_to)?,
-        ];
-        let ratios = self
-            .samples
-            .get(metric)
-            .map(|samples| samples.log_ratios_of_ratios(variants));
+        let variants =
+            [self.variant(of)?, self.variant(to)?, self.variant(over_of)?, self.variant(over_to)?];
+        let ratios = self.samples.get(metric).map(|samples| samples.log_ratios_of_ratios(variants));
         let [of, to, over_of, over_to] = variants.map(|variant| self.name(variant));
         let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
         ratio_by_round(ratios, measure)
@@ -276,11 +260,8 @@ impl Evidence<'_> {
         self.check_measured(of)?;
         self.check_measured(to)?;
         self.check_not_nothing(&[of, to], metric)?;
-        let ratios = self
-            .samples
-            .get(metric)
-            .map(|samples| samples.log_ratios(of, to))
-            .unwrap_or_default();
+        let ratios =
+            self.samples.get(metric).map(|samples| samples.log_ratios(of, to)).unwrap_or_default();
         Comparison::new(ratios).ok_or_else(|| {
             Unable::NotMeasured(format!(
                 "fewer than two rounds compare {} with {} in {metric}",
@@ -321,8 +302,6 @@ pub(super) fn ratio_by_round(
 ) -> Result<(Figure, String), Unable> {
     match Comparison::new(logs.unwrap_or_default()) {
         Some(comparison) => Ok((Figure::Ratio(comparison), measure)),
-        None => Err(Unable::NotMeasured(format!(
-            "fewer than two rounds measure {measure}"
-        ))),
+        None => Err(Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))),
     }
 }

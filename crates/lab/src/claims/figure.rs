@@ -49,9 +49,7 @@ impl Figure {
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
             Figure::Lead(candidates) => largest(
-                candidates
-                    .iter()
-                    .map(|rivals| smallest(rivals.iter().map(Comparison::ratio))),
+                candidates.iter().map(|rivals| smallest(rivals.iter().map(Comparison::ratio))),
             ),
         }
     }
@@ -91,9 +89,7 @@ impl Figure {
 
     /// The figures in each single round; for predicates that must hold exactly.
     pub(super) fn by_round(&self) -> Vec<Vec<f64>> {
-        (0..self.rounds())
-            .map(|round| self.in_round(round))
-            .collect()
+        (0..self.rounds()).map(|round| self.in_round(round)).collect()
     }
 
     /// The rounds behind the figure.
@@ -111,17 +107,14 @@ impl Figure {
         let ratio = |comparison: &Comparison| comparison.diffs()[round].exp();
         let figure = match self {
             Figure::Plain(rounds) => return rounds[round].clone(),
-            Figure::Ratio(comparison)
-            | Figure::Chosen {
-                ratio: comparison, ..
-            } => ratio(comparison),
+            Figure::Ratio(comparison) | Figure::Chosen { ratio: comparison, .. } => {
+                ratio(comparison)
+            }
             Figure::Smallest(all) => smallest(all.iter().map(ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(ratio)) - 1.0,
-            Figure::Lead(candidates) => largest(
-                candidates
-                    .iter()
-                    .map(|rivals| smallest(rivals.iter().map(ratio))),
-            ),
+            Figure::Lead(candidates) => {
+                largest(candidates.iter().map(|rivals| smallest(rivals.iter().map(ratio))))
+            }
         };
         vec![figure]
     }
@@ -131,27 +124,19 @@ impl Figure {
 /// the choice of the rival at the upper.
 fn lead_interval(candidates: &[Vec<Comparison>], alpha: f64) -> Interval {
     let low_alpha = alpha / candidates.len() as f64;
-    let low = largest(
-        candidates
-            .iter()
-            .map(|rivals| smallest(lows(rivals, low_alpha))),
-    );
+    let low = largest(candidates.iter().map(|rivals| smallest(lows(rivals, low_alpha))));
     let high = largest(
-        candidates
-            .iter()
-            .map(|rivals| smallest(highs(rivals, alpha / rivals.len() as f64))),
+        candidates.iter().map(|rivals| smallest(highs(rivals, alpha / rivals.len() as f64))),
     );
     Interval { low, high }
 }
 
 fn lows(all: &[Comparison], alpha: f64) -> impl Iterator<Item = f64> {
-    all.iter()
-        .map(move |comparison| comparison.interval(alpha).low)
+    all.iter().map(move |comparison| comparison.interval(alpha).low)
 }
 
 fn highs(all: &[Comparison], alpha: f64) -> impl Iterator<Item = f64> {
-    all.iter()
-        .map(move |comparison| comparison.interval(alpha).high)
+    all.iter().map(move |comparison| comparison.interval(alpha).high)
 }
 
 fn smallest(values: impl Iterator<Item = f64>) -> f64 {

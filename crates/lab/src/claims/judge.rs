@@ -111,10 +111,7 @@ impl Family {
         let known: Vec<f64> = p_values.iter().flatten().copied().collect();
         let mut levels = holm(&known, ALPHA).into_iter().map(|row| row.level);
         Family {
-            levels: p_values
-                .iter()
-                .map(|p_value| p_value.and_then(|_| levels.next()))
-                .collect(),
+            levels: p_values.iter().map(|p_value| p_value.and_then(|_| levels.next())).collect(),
         }
     }
 
@@ -202,12 +199,7 @@ impl Prepared {
             Applies::NotHere(why) => (why, Some(judged.verdict)),
             Applies::NotAtScale(why) => (why, None),
         };
-        Judged {
-            verdict: Verdict::NotApplicable,
-            would_be,
-            why: Some(why.clone()),
-            ..judged
-        }
+        Judged { verdict: Verdict::NotApplicable, would_be, why: Some(why.clone()), ..judged }
     }
 
     fn judge_at(&self, claim: &Claim, alpha: f64, judged_together: usize) -> Judged {
@@ -250,18 +242,10 @@ impl Prepared {
             0 => (Verdict::Refuted, None),
             some => (
                 Verdict::Refuted,
-                Some(format!(
-                    "it holds in {some} of {} rounds only",
-                    rounds.len()
-                )),
+                Some(format!("it holds in {some} of {} rounds only", rounds.len())),
             ),
         };
-        Judged {
-            verdict,
-            why,
-            preliminary: false,
-            ..self.judged(claim)
-        }
+        Judged { verdict, why, preliminary: false, ..self.judged(claim) }
     }
 
     fn judged(&self, claim: &Claim) -> Judged {
@@ -297,10 +281,7 @@ impl Evidence<'_> {
         let not_here = self.why_not_here(claim).map(Applies::NotHere);
         let applies = not_at_scale.or(not_here).unwrap_or(Applies::Yes);
         match (self.prepare_figure(claim), applies) {
-            (Ok(prepared), applies) => Ok(Prepared {
-                applies,
-                ..prepared
-            }),
+            (Ok(prepared), applies) => Ok(Prepared { applies, ..prepared }),
             (Err(unable), Applies::Yes) => Err(unable),
             (Err(_), Applies::NotHere(why) | Applies::NotAtScale(why)) => {
                 Err(Unable::NotApplicable(why))

@@ -37,27 +37,19 @@ impl Evidence<'_> {
             .map(|next| self.compare_listed(&compared, next - 1, next, metric))
             .collect::<Result<_, _>>()?;
         let names = self.names(&compared, " ≥ ");
-        Ok((
-            Figure::Smallest(steps),
-            format!("{metric}: smallest step of {names}"),
-        ))
+        Ok((Figure::Smallest(steps), format!("{metric}: smallest step of {names}")))
     }
 
     pub(super) fn spread(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
         let compared = self.compared(listed, metric)?;
         let all = 0..compared.count();
-        let pairs = all
-            .clone()
-            .flat_map(|of| all.clone().map(move |to| (of, to)));
+        let pairs = all.clone().flat_map(|of| all.clone().map(move |to| (of, to)));
         let ratios = pairs
             .filter(|(of, to)| of != to)
             .map(|(of, to)| self.compare_listed(&compared, of, to, metric))
             .collect::<Result<_, _>>()?;
         let names = self.names(&compared, ", ");
-        Ok((
-            Figure::LargestLessOne(ratios),
-            format!("{metric}: largest ÷ smallest − 1 of {names}"),
-        ))
+        Ok((Figure::LargestLessOne(ratios), format!("{metric}: largest ÷ smallest − 1 of {names}")))
     }
 
     /// What is listed: single variants, or levels whose effect is looked at over the whole design.
@@ -174,12 +166,7 @@ impl Evidence<'_> {
             self.name(*last),
             self.name(*rival)
         );
-        let figure = Figure::Chosen {
-            ratio,
-            pooled,
-            of: holding.len(),
-            to: others.len(),
-        };
+        let figure = Figure::Chosen { ratio, pooled, of: holding.len(), to: others.len() };
         Ok((figure, measure))
     }
 
@@ -219,20 +206,14 @@ impl Evidence<'_> {
             Some(factor) => self.select_all(&self.experiment.levels_over(factor, &extreme.at))?,
             None => (0..self.variants.len()).collect(),
         };
-        let rivals: Vec<usize> = all
-            .into_iter()
-            .filter(|variant| !candidates.contains(variant))
-            .collect();
+        let rivals: Vec<usize> =
+            all.into_iter().filter(|variant| !candidates.contains(variant)).collect();
         let lead = |candidate: usize, rival: usize| match largest {
             true => self.compare(candidate, rival, metric),
             false => self.compare(rival, candidate, metric),
         };
-        let leads = |candidate: &usize| {
-            rivals
-                .iter()
-                .map(|rival| lead(*candidate, *rival))
-                .collect()
-        };
+        let leads =
+            |candidate: &usize| rivals.iter().map(|rival| lead(*candidate, *rival)).collect();
         let ratios = candidates.iter().map(leads).collect::<Result<_, _>>()?;
         let word = if largest { "largest" } else { "smallest" };
         let measure = format!(

@@ -72,47 +72,23 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_order: Option<Devices>,
     /// Smallest figure that confirms.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub at_least: Option<f64>,
     /// Largest figure that confirms.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub at_most: Option<f64>,
     /// Smallest and largest figure that confirm.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub between: Option<[f64; 2]>,
     /// Largest relative difference of `equal`, as a fraction.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub within: Option<f64>,
     /// What counts as equal, as a fraction: the growth allowed from one variant of `ordering` to the next, what
     /// an extreme may lack, and by how much variants may change places between devices.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub tolerance: Option<f64>,
     /// The figure that the source prints, or that follows from its figures by arithmetic.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "given"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub published: Option<f64>,
     /// The figure to expect where the source prints none that belongs to this claim, with its origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]

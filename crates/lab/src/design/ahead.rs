@@ -28,33 +28,15 @@ pub fn ahead(courses: &[Course], histories: &[&History], count: usize) -> Vec<(u
 
 /// The same course, without an end for being precise.
 fn imprecise(course: &Course) -> Course {
-    Course {
-        stopping: Stopping {
-            half_width: -1.0,
-            ..course.stopping
-        },
-        ..*course
-    }
+    Course { stopping: Stopping { half_width: -1.0, ..course.stopping }, ..*course }
 }
 
 /// The trial as if it had been measured, in the usual time.
 fn measured(trial: Next, wall_s: f64) -> Observation {
-    let Next::Trial {
-        place,
-        variant,
-        role,
-    } = trial
-    else {
+    let Next::Trial { place, variant, role } = trial else {
         unreachable!("a block consists of trials")
     };
-    Observation {
-        place,
-        variant,
-        role,
-        done: Done::Measured(1.0),
-        wall_s,
-        disturbed: false,
-    }
+    Observation { place, variant, role, done: Done::Measured(1.0), wall_s, disturbed: false }
 }
 
 #[cfg(test)]
@@ -68,11 +50,7 @@ mod tests {
             variants,
             upper_bounds: 1,
             counting: true,
-            stopping: Stopping {
-                rounds: 3,
-                max_rounds: 3,
-                ..Stopping::default()
-            },
+            stopping: Stopping { rounds: 3, max_rounds: 3, ..Stopping::default() },
             budget_s: None,
             alone: false,
         }
@@ -109,11 +87,7 @@ mod tests {
     #[test]
     fn rounds_beyond_the_fewest_are_foreseen_up_to_the_most() {
         let long = Course {
-            stopping: Stopping {
-                rounds: 3,
-                max_rounds: 9,
-                ..Stopping::default()
-            },
+            stopping: Stopping { rounds: 3, max_rounds: 9, ..Stopping::default() },
             counting: false,
             ..course(2)
         };

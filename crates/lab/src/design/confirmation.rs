@@ -20,11 +20,7 @@ const CHOSEN: usize = 5;
 /// The rounds of measuring again, of an experiment with this rule.
 pub fn rounds_again(stopping: Stopping) -> Stopping {
     let rounds = ROUNDS.min(stopping.max_rounds);
-    Stopping {
-        rounds,
-        max_rounds: rounds,
-        ..stopping
-    }
+    Stopping { rounds, max_rounds: rounds, ..stopping }
 }
 
 /// Trials of measuring again, at most, where an experiment has variants enough to choose from.

@@ -18,12 +18,9 @@ pub fn expected_rounds(variants: usize, stopping: Stopping, history: &History) -
         return stopping.rounds;
     }
     let samples = history.samples(variants);
-    let noisiest = (1..variants)
-        .filter_map(|variant| deviation(&samples, variant))
-        .fold(0.0, f64::max);
-    let needed = (normal_quantile_for(variants) * noisiest / stopping.half_width)
-        .powi(2)
-        .ceil();
+    let noisiest =
+        (1..variants).filter_map(|variant| deviation(&samples, variant)).fold(0.0, f64::max);
+    let needed = (normal_quantile_for(variants) * noisiest / stopping.half_width).powi(2).ceil();
     (needed as u32).clamp(stopping.rounds, stopping.max_rounds.max(stopping.rounds))
 }
 

@@ -65,10 +65,7 @@ impl History {
         self.begun.insert(trial.place.0);
         if !matches!(trial.done, Done::Measured(_)) {
             let trouble = (trial.place.0, trial.done == Done::Skipped);
-            self.troubles
-                .entry(trial.variant)
-                .or_default()
-                .push(trouble);
+            self.troubles.entry(trial.variant).or_default().push(trouble);
         } else if trial.variant == 0 {
             self.baselines.push(trial.place.0);
         }
@@ -119,11 +116,8 @@ impl History {
         for trial in self.trials.values() {
             *blocks.entry((trial.place.0, trial.place.1)).or_default() |= trial.disturbed;
         }
-        let mut dropped: Vec<(u32, u32)> = blocks
-            .iter()
-            .filter(|(_, disturbed)| **disturbed)
-            .map(|(place, _)| *place)
-            .collect();
+        let mut dropped: Vec<(u32, u32)> =
+            blocks.iter().filter(|(_, disturbed)| **disturbed).map(|(place, _)| *place).collect();
         if 2 * dropped.len() > blocks.len() || self.is_mostly_in(&dropped) {
             dropped.clear();
         }
@@ -138,11 +132,7 @@ impl History {
         }
         let dropped: HashSet<(u32, u32)> = dropped.iter().copied().collect();
         let mut variants: HashMap<usize, (usize, usize)> = HashMap::new();
-        for trial in self
-            .trials
-            .values()
-            .filter(|trial| trial.role == Role::Variant)
-        {
+        for trial in self.trials.values().filter(|trial| trial.role == Role::Variant) {
             let (lost, all) = variants.entry(trial.variant).or_default();
             *lost += usize::from(dropped.contains(&(trial.place.0, trial.place.1)));
             *all += 1;

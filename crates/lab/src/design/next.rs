@@ -113,11 +113,9 @@ pub fn next(course: &Course, history: &History) -> Next {
 pub fn block(course: &Course, history: &History) -> Vec<Next> {
     match next(course, history) {
         Next::Stop(_) => Vec::new(),
-        Next::Trial {
-            place: (number, block, _),
-            role,
-            ..
-        } if role != Role::Counting && !course.alone => {
+        Next::Trial { place: (number, block, _), role, .. }
+            if role != Role::Counting && !course.alone =>
+        {
             let blocks = round(course.seed, number, &alive(number, course, history));
             let trials = trials_of_block((number, block), &blocks[block as usize], course);
             not_run(trials, history).collect()
@@ -139,17 +137,14 @@ fn trials_of_block(
     trials: &[ScheduledTrial],
     course: &Course,
 ) -> impl Iterator<Item = Next> {
-    trials
-        .iter()
-        .enumerate()
-        .map(move |(position, trial)| Next::Trial {
-            place: (number, block, position as u32),
-            variant: trial.variant,
-            role: match trial.variant < course.variants {
-                true => trial.role,
-                false => Role::UpperBound,
-            },
-        })
+    trials.iter().enumerate().map(move |(position, trial)| Next::Trial {
+        place: (number, block, position as u32),
+        variant: trial.variant,
+        role: match trial.variant < course.variants {
+            true => trial.role,
+            false => Role::UpperBound,
+        },
+    })
 }
 
 fn not_run(trials: impl Iterator<Item = Next>, history: &History) -> impl Iterator<Item = Next> {
@@ -177,14 +172,8 @@ fn next_alone(course: &Course, history: &History) -> Next {
 fn count_before(number: u32, alive: &[usize], course: &Course, history: &History) -> Option<Next> {
     let measured =
         |variant: &usize| *variant < course.variants && !history.counted.contains(variant);
-    let variant = course
-        .counting
-        .then(|| [0].iter().chain(alive).copied().find(measured))??;
-    Some(Next::Trial {
-        place: (number, 0, variant as u32),
-        variant,
-        role: Role::Counting,
-    })
+    let variant = course.counting.then(|| [0].iter().chain(alive).copied().find(measured))??;
+    Some(Next::Trial { place: (number, 0, variant as u32), variant, role: Role::Counting })
 }
 
 fn stop_before(
@@ -193,17 +182,8 @@ fn stop_before(
     course: &Course,
     history: &History,
 ) -> Option<StopReason> {
-    let Course {
-        variants,
-        stopping,
-        budget_s,
-        ..
-    } = *course;
-    let alive: Vec<usize> = alive
-        .iter()
-        .copied()
-        .filter(|variant| *variant < variants)
-        .collect();
+    let Course { variants, stopping, budget_s, .. } = *course;
+    let alive: Vec<usize> = alive.iter().copied().filter(|variant| *variant < variants).collect();
     let usable = usable_rounds(&alive, variants, history);
     if usable >= stopping.max_rounds as usize || number >= 2 * stopping.max_rounds {
         return Some(StopReason::MaxRounds);
@@ -222,10 +202,7 @@ fn stop_before(
 /// The rounds in which the variant measured least often was compared with its baseline.
 fn usable_rounds(alive: &[usize], variants: usize, history: &History) -> usize {
     let samples = history.samples(variants);
-    let compared = alive
-        .iter()
-        .map(|variant| samples.log_ratios(*variant, 0).len())
-        .min();
+    let compared = alive.iter().map(|variant| samples.log_ratios(*variant, 0).len()).min();
     compared.unwrap_or_else(|| samples.values(0).len())
 }
 
@@ -268,11 +245,7 @@ mod tests {
             let upcoming = next(&course(variants, stopping, budget_s), &history);
             match upcoming {
                 Next::Stop(reason) => return (trials, reason),
-                Next::Trial {
-                    place,
-                    variant,
-                    role,
-                } => {
+                Next::Trial { place, variant, role } => {
                     trials.push(upcoming);
                     let done = figure(variant, place.0);
                     history.add(Observation {
@@ -290,9 +263,8 @@ mod tests {
 
     #[test]
     fn precise_figures_end_after_the_fewest_rounds() {
-        let (trials, reason) = run(4, Stopping::default(), None, |variant, _| {
-            Done::Measured(variant as f64 + 1.0)
-        });
+        let (trials, reason) =
+            run(4, Stopping::default(), None, |variant, _| Done::Measured(variant as f64 + 1.0));
         // The interval for three variants needs an error rate of 1.7 %, which seven rounds just attain.
         assert_eq!(reason, StopReason::Precise);
         assert_eq!(trials.len(), 7 * 5);
@@ -301,11 +273,7 @@ mod tests {
     #[test]
     fn noisy_figures_go_on_to_the_most_rounds() {
         let noisy = |variant: usize, round: u32| {
-            let wobble = Seed(9)
-                .nth(u64::from(round))
-                .nth(variant as u64)
-                .generator()
-                .below(1000);
+            let wobble = Seed(9).nth(u64::from(round)).nth(variant as u64).generator().below(1000);
             Done::Measured(1.0 + wobble as f64 / 1000.0)
         };
         let (trials, reason) = run(2, Stopping::default(), None, noisy);
@@ -347,21 +315,15 @@ mod tests {
 
     #[test]
     fn what_comes_next_depends_on_outcomes_only_not_on_when_it_is_asked() {
-        let (trials, _) = run(9, Stopping::default(), None, |variant, _| {
-            Done::Measured(variant as f64 + 1.0)
-        });
+        let (trials, _) =
+            run(9, Stopping::default(), None, |variant, _| Done::Measured(variant as f64 + 1.0));
         let mut history = History::default();
         for (index, expected) in trials.iter().enumerate() {
             let course = course(9, Stopping::default(), None);
             assert_eq!(next(&course, &history.clone()), *expected);
             let block = block(&course, &history);
             assert_eq!(block, trials[index..index + block.len()]);
-            let Next::Trial {
-                place,
-                variant,
-                role,
-            } = *expected
-            else {
+            let Next::Trial { place, variant, role } = *expected else {
                 continue;
             };
             history.add(Observation {
@@ -377,43 +339,19 @@ mod tests {
 
     #[test]
     fn upper_bounds_run_in_every_round_and_each_measured_variant_is_counted_once_in_the_end() {
-        let course = Course {
-            upper_bounds: 2,
-            counting: true,
-            ..course(3, Stopping::default(), None)
-        };
+        let course =
+            Course { upper_bounds: 2, counting: true, ..course(3, Stopping::default(), None) };
         let mut history = History::default();
         let mut roles = Vec::new();
-        while let Next::Trial {
-            place,
-            variant,
-            role,
-        } = next(&course, &history)
-        {
+        while let Next::Trial { place, variant, role } = next(&course, &history) {
             roles.push((role, variant));
-            let done = if variant == 2 {
-                Done::Skipped
-            } else {
-                Done::Measured(variant as f64 + 1.0)
-            };
-            history.add(Observation {
-                place,
-                variant,
-                role,
-                done,
-                wall_s: 1.0,
-                disturbed: false,
-            });
+            let done =
+                if variant == 2 { Done::Skipped } else { Done::Measured(variant as f64 + 1.0) };
+            history.add(Observation { place, variant, role, done, wall_s: 1.0, disturbed: false });
         }
         let count = |wanted| roles.iter().filter(|seen| **seen == wanted).count();
-        assert_eq!(
-            (count((Role::UpperBound, 3)), count((Role::UpperBound, 4))),
-            (7, 7)
-        );
-        assert_eq!(
-            roles[roles.len() - 2..],
-            [(Role::Counting, 0), (Role::Counting, 1)]
-        );
+        assert_eq!((count((Role::UpperBound, 3)), count((Role::UpperBound, 4))), (7, 7));
+        assert_eq!(roles[roles.len() - 2..], [(Role::Counting, 0), (Role::Counting, 1)]);
         assert_eq!(count((Role::Counting, 2)), 0);
     }
 }

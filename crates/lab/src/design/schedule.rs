@@ -50,19 +50,10 @@ pub fn round(seed: Seed, number: u32, others: &[usize]) -> Vec<Block> {
                 .iter()
                 .skip(block)
                 .step_by(blocks)
-                .map(|variant| ScheduledTrial {
-                    variant: *variant,
-                    role: Role::Variant,
-                })
+                .map(|variant| ScheduledTrial { variant: *variant, role: Role::Variant })
                 .collect();
-            trials.push(ScheduledTrial {
-                variant: 0,
-                role: Role::Baseline,
-            });
-            trials.push(ScheduledTrial {
-                variant: 0,
-                role: Role::AaCheck,
-            });
+            trials.push(ScheduledTrial { variant: 0, role: Role::Baseline });
+            trials.push(ScheduledTrial { variant: 0, role: Role::AaCheck });
             generator.shuffle(&mut trials);
             trials
         })

@@ -24,11 +24,7 @@ pub struct Stopping {
 
 impl Default for Stopping {
     fn default() -> Self {
-        Stopping {
-            rounds: 7,
-            max_rounds: 30,
-            half_width: 0.02,
-        }
+        Stopping { rounds: 7, max_rounds: 30, half_width: 0.02 }
     }
 }
 
@@ -48,11 +44,7 @@ impl Stopping {
         let needed = (self.rounds..)
             .find(|rounds| wilcoxon_smallest_alpha(*rounds as usize) <= allowed)
             .unwrap_or(self.rounds);
-        Stopping {
-            rounds: needed,
-            max_rounds: self.max_rounds.max(needed),
-            ..self
-        }
+        Stopping { rounds: needed, max_rounds: self.max_rounds.max(needed), ..self }
     }
 
     /// The rule of a quick run: three rounds, up to five where an effect is not known within 10 %,
@@ -83,34 +75,21 @@ mod tests {
             let rounds = Stopping::default().for_claims(claims).rounds;
             let allowed = ALPHA / claims as f64;
             assert!(attained(rounds) <= allowed, "{claims}: {rounds}");
-            assert!(
-                rounds == usual || attained(rounds - 1) > allowed,
-                "{claims}: {rounds}"
-            );
+            assert!(rounds == usual || attained(rounds - 1) > allowed, "{claims}: {rounds}");
         }
-        let short = Stopping {
-            max_rounds: 7,
-            ..Stopping::default()
-        };
+        let short = Stopping { max_rounds: 7, ..Stopping::default() };
         assert_eq!(short.for_claims(19).max_rounds, 10);
     }
 
     #[test]
     fn preliminary_answers_stay_preliminary() {
-        let preliminary = Stopping {
-            rounds: 2,
-            max_rounds: 5,
-            ..Stopping::default()
-        };
+        let preliminary = Stopping { rounds: 2, max_rounds: 5, ..Stopping::default() };
         assert_eq!(preliminary.for_claims(19), preliminary);
     }
 
     #[test]
     fn without_claims_the_rule_is_as_it_was_written() {
-        let early = Stopping {
-            rounds: 2,
-            ..Stopping::default()
-        };
+        let early = Stopping { rounds: 2, ..Stopping::default() };
         assert_eq!(early.for_claims(0), early);
     }
 }

@@ -9,11 +9,7 @@ use super::{Course, History, Next, next};
 
 /// What comes next in each experiment, in the order of `courses`.
 pub fn outlook(courses: &[Course], histories: &[&History]) -> Vec<Next> {
-    courses
-        .iter()
-        .zip(histories)
-        .map(|(course, history)| next(course, history))
-        .collect()
+    courses.iter().zip(histories).map(|(course, history)| next(course, history)).collect()
 }
 
 /// The experiment whose turn it is: the one that is in the earliest round; none when all of them
@@ -73,11 +69,7 @@ mod tests {
             variants,
             upper_bounds: 0,
             counting: true,
-            stopping: Stopping {
-                rounds,
-                max_rounds: rounds,
-                ..Stopping::default()
-            },
+            stopping: Stopping { rounds, max_rounds: rounds, ..Stopping::default() },
             budget_s: None,
             alone: false,
         }
@@ -103,12 +95,7 @@ mod tests {
                 });
                 return (trials, reasons.collect());
             };
-            let Next::Trial {
-                place,
-                variant,
-                role,
-            } = outlook[index]
-            else {
+            let Next::Trial { place, variant, role } = outlook[index] else {
                 unreachable!("its turn")
             };
             if role != Role::Counting {
@@ -139,27 +126,12 @@ mod tests {
         let courses = vec![course(2, 50), course(4, 50), course(3, 2)];
         let limit_s = 300.0;
         let (trials, reasons) = run(courses.clone(), Some(limit_s));
-        let rounds = |index| {
-            trials
-                .iter()
-                .filter(|(at, _)| *at == index)
-                .map(|(_, round)| *round + 1)
-                .max()
-        };
-        assert_eq!(
-            reasons,
-            [
-                StopReason::Budget,
-                StopReason::Budget,
-                StopReason::MaxRounds
-            ]
-        );
+        let rounds =
+            |index| trials.iter().filter(|(at, _)| *at == index).map(|(_, round)| *round + 1).max();
+        assert_eq!(reasons, [StopReason::Budget, StopReason::Budget, StopReason::MaxRounds]);
         let (first, second) = (rounds(0).unwrap(), rounds(1).unwrap());
         assert!(first.abs_diff(second) <= 1, "{first} and {second} rounds");
-        let counting: f64 = courses
-            .iter()
-            .map(|course| course.variants as f64 * TRIAL_S)
-            .sum();
+        let counting: f64 = courses.iter().map(|course| course.variants as f64 * TRIAL_S).sum();
         let taken = trials.len() as f64 * TRIAL_S + counting;
         let a_round = trials_per_round(4) as f64 * TRIAL_S;
         assert!(taken <= limit_s && taken > limit_s - a_round, "{taken} s");

@@ -35,10 +35,7 @@ pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) ->
         .map(|workload| catalogue.defaults(workload))
         .unwrap_or_default();
     let under = overlaid(&defaults, &experiment.base);
-    let under = overlaid(
-        &under,
-        experiment.scale.get(&scale).unwrap_or(&Settings::new()),
-    );
+    let under = overlaid(&under, experiment.scale.get(&scale).unwrap_or(&Settings::new()));
     let all = levels_of_variants(experiment, |levels| {
         levels_of_target(levels, &under, experiment, catalogue)
     });
@@ -113,9 +110,8 @@ fn fitting(all: &[impl Borrow<Settings>], wanted: &Settings) -> Result<usize, Va
     if let Some(index) = all.iter().position(|levels| *levels.borrow() == exact) {
         return Ok(index);
     }
-    let fits: Vec<usize> = (0..all.len())
-        .filter(|index| contains(all[*index].borrow(), wanted))
-        .collect();
+    let fits: Vec<usize> =
+        (0..all.len()).filter(|index| contains(all[*index].borrow(), wanted)).collect();
     match fits[..] {
         [only] => Ok(only),
         [] => Err(VariantsError::None(label(wanted))),
@@ -190,12 +186,9 @@ fn levels_of_variants(
     let others = match experiment.design.kind {
         DesignKind::OneAtATime => one_at_a_time(experiment),
         DesignKind::Factorial => factorial(experiment),
-        DesignKind::List => experiment
-            .design
-            .variants
-            .iter()
-            .map(|variant| overlaid(&baseline, variant))
-            .collect(),
+        DesignKind::List => {
+            experiment.design.variants.iter().map(|variant| overlaid(&baseline, variant)).collect()
+        }
     };
     let is_kept = |levels: &Settings| {
         let mut excluded = experiment.exclude.iter();
@@ -211,17 +204,13 @@ fn levels_of_variants(
 
 fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
     let factors = experiment.factors.keys();
-    factors
-        .flat_map(|factor| experiment.levels_over(factor, &experiment.design.baseline))
-        .collect()
+    factors.flat_map(|factor| experiment.levels_over(factor, &experiment.design.baseline)).collect()
 }
 
 fn factorial(experiment: &Experiment) -> Vec<Settings> {
     let factors = experiment.factors.keys();
     factors.fold(vec![Settings::new()], |variants, factor| {
         let variants = variants.iter();
-        variants
-            .flat_map(|variant| experiment.levels_over(factor, variant))
-            .collect()
+        variants.flat_map(|variant| experiment.levels_over(factor, variant)).collect()
     })
 }

@@ -44,12 +44,7 @@ impl FsyncProbe {
         kind: VolumeKind,
         rotational: Option<bool>,
     ) -> Self {
-        Self {
-            count,
-            p50_ns,
-            p99_ns,
-            verdict: FsyncVerdict::judge(p50_ns, kind, rotational),
-        }
+        Self { count, p50_ns, p99_ns, verdict: FsyncVerdict::judge(p50_ns, kind, rotational) }
     }
 }
 
@@ -134,17 +129,11 @@ mod tests {
         let course = FsyncCourse::of(vec![4_000_000, 85_000, 310_000]).unwrap();
         assert_eq!((course.median_ns, course.probes), (310_000, 3));
         assert!(course.has_a_price());
-        assert_eq!(
-            course.to_string(),
-            "0.310 ms (0.085 to 4.000 ms in 3 probes)"
-        );
+        assert_eq!(course.to_string(), "0.310 ms (0.085 to 4.000 ms in 3 probes)");
         // Between two the lower decides: a claim applies only where most probes show a price.
         let between = FsyncCourse::of(vec![210_000, 85_000]).unwrap();
         assert!(!between.has_a_price());
-        assert_eq!(
-            FsyncCourse::of(vec![85_000]).unwrap().to_string(),
-            "0.085 ms"
-        );
+        assert_eq!(FsyncCourse::of(vec![85_000]).unwrap().to_string(), "0.085 ms");
         assert_eq!(FsyncCourse::of(Vec::new()), None);
     }
 
@@ -154,18 +143,8 @@ mod tests {
         let cases = [
             (1_500, VolumeKind::Memory, None, Memory),
             (60_000, VolumeKind::Memory, None, Memory),
-            (
-                29_999,
-                VolumeKind::Disk,
-                Some(false),
-                NoOpOrPowerLossProtection,
-            ),
-            (
-                29_999,
-                VolumeKind::Disk,
-                Some(true),
-                NoOpOrPowerLossProtection,
-            ),
+            (29_999, VolumeKind::Disk, Some(false), NoOpOrPowerLossProtection),
+            (29_999, VolumeKind::Disk, Some(true), NoOpOrPowerLossProtection),
             (30_000, VolumeKind::Disk, Some(false), Plain),
             (30_000, VolumeKind::Disk, None, Plain),
             (30_000, VolumeKind::Disk, Some(true), RotationalWithCache),

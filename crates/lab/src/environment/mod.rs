@@ -131,9 +131,7 @@ pub struct Pressure {
 impl Environment {
     /// The entry of one measured directory, named as it was given to the capture.
     pub fn volume(&self, directory: &Path) -> Option<&Volume> {
-        self.volumes
-            .iter()
-            .find(|volume| volume.path.as_path() == directory)
+        self.volumes.iter().find(|volume| volume.path.as_path() == directory)
     }
 
     /// The memory that this process can really use, in bytes: what the machine has available, or
@@ -184,10 +182,7 @@ mod tests {
                 cpu_quota: Some(Limit::At(1.5)),
                 memory_max_bytes: Some(Limit::Unlimited),
             },
-            load: Load {
-                steal_fraction: Some(0.0),
-                ..Load::default()
-            },
+            load: Load { steal_fraction: Some(0.0), ..Load::default() },
             volumes: vec![probed("/db", 900_000)],
             ..Environment::default()
         };

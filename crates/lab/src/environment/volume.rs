@@ -47,11 +47,7 @@ pub struct Volume {
 impl Volume {
     /// A volume of which only the kind is known.
     pub fn new(path: impl Into<PathBuf>, kind: VolumeKind) -> Self {
-        Self {
-            path: path.into(),
-            kind,
-            ..Self::default()
-        }
+        Self { path: path.into(), kind, ..Self::default() }
     }
 
     /// Whether variants that differ in crash safety may be compared here. Memory keeps nothing across a
@@ -146,8 +142,7 @@ const NETWORK: [&str; 24] = [
 
 fn is_memory_device(name: &str) -> bool {
     let numbered = |prefix: &str| {
-        name.strip_prefix(prefix)
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     numbered("zram") || numbered("ram")
 }
@@ -201,18 +196,9 @@ mod tests {
             mount_options: Some(options.iter().map(|option| option.to_string()).collect()),
             ..Volume::new("/db", VolumeKind::Disk)
         };
-        assert_eq!(
-            with(&["rw", "nobarrier"]).barrier_disabled(),
-            Some("nobarrier")
-        );
-        assert_eq!(
-            with(&["rw", "barrier=0"]).barrier_disabled(),
-            Some("barrier=0")
-        );
+        assert_eq!(with(&["rw", "nobarrier"]).barrier_disabled(), Some("nobarrier"));
+        assert_eq!(with(&["rw", "barrier=0"]).barrier_disabled(), Some("barrier=0"));
         assert_eq!(with(&["rw", "barrier=1"]).barrier_disabled(), None);
-        assert_eq!(
-            Volume::new("/db", VolumeKind::Disk).barrier_disabled(),
-            None
-        );
+        assert_eq!(Volume::new("/db", VolumeKind::Disk).barrier_disabled(), None);
     }
 }

@@ -71,17 +71,12 @@ pub enum VolumeProblem {
 pub(super) fn all(volume: &Volume, hypervisor: bool) -> Vec<VolumeProblem> {
     let barrier = volume
         .barrier_disabled()
-        .map(|option| VolumeProblem::BarrierDisabled {
-            option: option.to_owned(),
-        });
+        .map(|option| VolumeProblem::BarrierDisabled { option: option.to_owned() });
     let space = volume
         .free_bytes
         .filter(|bytes| *bytes < LITTLE_DISK_BYTES)
         .map(|free_bytes| VolumeProblem::LittleDisk { free_bytes });
-    [of_kind(volume), barrier, of_sync(volume, hypervisor), space]
-        .into_iter()
-        .flatten()
-        .collect()
+    [of_kind(volume), barrier, of_sync(volume, hypervisor), space].into_iter().flatten().collect()
 }
 
 fn of_kind(volume: &Volume) -> Option<VolumeProblem> {
@@ -131,23 +126,14 @@ mod tests {
 
     fn probed(p50_ns: u64, rotational: bool) -> Volume {
         Volume {
-            fsync: Some(FsyncProbe::new(
-                300,
-                p50_ns,
-                p50_ns,
-                VolumeKind::Disk,
-                Some(rotational),
-            )),
+            fsync: Some(FsyncProbe::new(300, p50_ns, p50_ns, VolumeKind::Disk, Some(rotational))),
             ..Volume::new("/db", VolumeKind::Disk)
         }
     }
 
     #[test]
     fn an_honest_disk_with_room_has_no_problem() {
-        let disk = Volume {
-            free_bytes: Some(LITTLE_DISK_BYTES),
-            ..probed(900_000, false)
-        };
+        let disk = Volume { free_bytes: Some(LITTLE_DISK_BYTES), ..probed(900_000, false) };
         assert_eq!(all(&disk, false), []);
     }
 
@@ -157,14 +143,9 @@ mod tests {
         assert_eq!(problem(VolumeKind::Disk), []);
         assert_eq!(problem(VolumeKind::Memory), [VolumeProblem::InMemory]);
         assert_eq!(problem(VolumeKind::Overlay), [VolumeProblem::Overlay]);
-        assert_eq!(
-            problem(VolumeKind::Unknown),
-            [VolumeProblem::UnknownStorage]
-        );
-        let share = Volume {
-            file_system: Some("nfs4".into()),
-            ..Volume::new("/db", VolumeKind::Network)
-        };
+        assert_eq!(problem(VolumeKind::Unknown), [VolumeProblem::UnknownStorage]);
+        let share =
+            Volume { file_system: Some("nfs4".into()), ..Volume::new("/db", VolumeKind::Network) };
         assert!(all(&share, false)[0].to_string().contains("(nfs4)"));
     }
 
@@ -176,10 +157,7 @@ mod tests {
         );
         assert_eq!(
             all(&probed(450_000, true), true),
-            [VolumeProblem::RotationalWithCache {
-                p50_ns: 450_000,
-                hypervisor: true
-            }]
+            [VolumeProblem::RotationalWithCache { p50_ns: 450_000, hypervisor: true }]
         );
         assert_eq!(all(&probed(450_000, false), true), []);
     }
@@ -198,16 +176,8 @@ mod tests {
             "mounted with nobarrier: an fsync does not flush the disk's cache, so a power \
              failure can corrupt any database; mount without it, or compare speeds only"
         );
-        assert!(
-            problems[1].to_string().contains("takes 12 µs"),
-            "{}",
-            problems[1]
-        );
-        assert!(
-            problems[2].to_string().contains("4.0 GiB free"),
-            "{}",
-            problems[2]
-        );
+        assert!(problems[1].to_string().contains("takes 12 µs"), "{}", problems[1]);
+        assert!(problems[2].to_string().contains("4.0 GiB free"), "{}", problems[2]);
     }
 
     #[test]

@@ -75,19 +75,15 @@ pub(super) fn all(environment: &Environment) -> Vec<Warning> {
     let hypervisor = environment.cpu.hypervisor == Some(true);
     for volume in &environment.volumes {
         let problems = volume_problem::all(volume, hypervisor).into_iter();
-        warnings.extend(problems.map(|problem| Warning::Volume {
-            path: volume.path.clone(),
-            problem,
-        }));
+        warnings
+            .extend(problems.map(|problem| Warning::Volume { path: volume.path.clone(), problem }));
     }
     warnings
 }
 
 fn of_machine(environment: &Environment) -> Vec<Warning> {
     let governor = environment.cpu.governor.as_deref().unwrap_or_default();
-    let powersave = governor
-        .contains("powersave")
-        .then_some(Warning::PowersaveGovernor);
+    let powersave = governor.contains("powersave").then_some(Warning::PowersaveGovernor);
     let steal = environment
         .load
         .steal_fraction
@@ -165,9 +161,7 @@ mod tests {
                 Warning::Steal { fraction: 0.02 },
                 Warning::CpuPressure { avg10: 30.0 },
                 Warning::CpuQuota { cpus: 1.5, of: 4 },
-                Warning::LittleMemory {
-                    usable_bytes: 1 << 29
-                },
+                Warning::LittleMemory { usable_bytes: 1 << 29 },
                 Warning::OtherRun { process: 4711 },
             ]
         );
@@ -183,19 +177,13 @@ mod tests {
         assert_eq!(warnings.len(), 1);
         let text = warnings[0].to_string();
         assert!(text.starts_with("/dev/shm: "), "{text}");
-        assert!(
-            text.contains("durability comparisons are refused"),
-            "{text}"
-        );
+        assert!(text.contains("durability comparisons are refused"), "{text}");
     }
 
     #[test]
     fn a_warning_says_the_figure_and_what_to_do() {
         assert_eq!(
-            Warning::LittleMemory {
-                usable_bytes: 1 << 29
-            }
-            .to_string(),
+            Warning::LittleMemory { usable_bytes: 1 << 29 }.to_string(),
             "only 0.5 GiB of memory can be used: databases larger than that are measured against \
              the disk, not the page cache; free memory, or keep to the quick scale"
         );

@@ -95,12 +95,7 @@ impl Figure {
     /// The figure of a metric that the trials have under this name.
     pub(super) fn of(metric: &str, name: &str, base: &[&Measured], new: &[&Measured]) -> Figure {
         let (base, new) = (Count::of(name, base), Count::of(name, new));
-        Figure {
-            metric: metric.to_owned(),
-            change: change(metric, base, new),
-            base,
-            new,
-        }
+        Figure { metric: metric.to_owned(), change: change(metric, base, new), base, new }
     }
 
     /// The figure of a metric in other trials than those of an exact comparison.

@@ -42,14 +42,8 @@ const FAMILIES: [&str; 18] = [
 ];
 
 /// What one statement is compared by.
-const OF_STATEMENT: [&str; 6] = [
-    "executions",
-    "rows_per_call",
-    "vm_steps",
-    "scan_steps",
-    "sorts",
-    "auto_index_rows",
-];
+const OF_STATEMENT: [&str; 6] =
+    ["executions", "rows_per_call", "vm_steps", "scan_steps", "sorts", "auto_index_rows"];
 
 /// One of the two sides that are compared: its repetitions.
 #[derive(Clone, Debug)]
@@ -122,9 +116,7 @@ impl Comparison {
         self.only_base = only(&base, &new);
         self.only_new = only(&new, &base);
         let same_version = self.base.version == self.new.version;
-        let both = base
-            .iter()
-            .filter_map(|(name, it)| Some((it, new.get(name)?)));
+        let both = base.iter().filter_map(|(name, it)| Some((it, new.get(name)?)));
         let compared = both
             .map(|(base, new)| Statement::of([base, new], same_version, [base_trials, new_trials]));
         self.statements = compared.collect();
@@ -182,11 +174,7 @@ fn totals(base: &[&Measured], new: &[&Measured]) -> Vec<Figure> {
         let all = [base, new].into_iter().flatten();
         let names = all.flat_map(|trial| trial.metrics.keys()).filter(is_of_all);
         let names: BTreeSet<&String> = names.collect();
-        figures.extend(
-            names
-                .into_iter()
-                .map(|name| Figure::of(name, name, base, new)),
-        );
+        figures.extend(names.into_iter().map(|name| Figure::of(name, name, base, new)));
     }
     figures
 }

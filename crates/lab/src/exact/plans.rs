@@ -56,9 +56,7 @@ fn scans(plan: &[String]) -> BTreeMap<String, usize> {
         let name = node.strip_prefix("SCAN ");
         // Not a table: a VALUES clause, and what was just computed.
         let is_table = |name: &&str| !name.starts_with(['(', '#']) && *name != "CONSTANT ROW";
-        if let Some(name) = name
-            .and_then(|it| it.split(" USING ").next())
-            .filter(is_table)
+        if let Some(name) = name.and_then(|it| it.split(" USING ").next()).filter(is_table)
             && !node.contains(" VIRTUAL TABLE INDEX ")
         {
             *scans.entry(name.to_owned()).or_default() += 1;
@@ -68,9 +66,7 @@ fn scans(plan: &[String]) -> BTreeMap<String, usize> {
 }
 
 fn more(these: &BTreeMap<String, usize>, those: &BTreeMap<String, usize>) -> Vec<String> {
-    let more = these
-        .iter()
-        .filter(|(name, count)| those.get(*name) < Some(count));
+    let more = these.iter().filter(|(name, count)| those.get(*name) < Some(count));
     let names: BTreeSet<&String> = more.map(|(name, _)| name).collect();
     names.into_iter().cloned().collect()
 }
@@ -127,13 +123,7 @@ struct Numbers {
 impl Numbers {
     /// The node with its subquery numbered in the order in which the plan names them.
     fn renamed(&mut self, node: &str) -> String {
-        for kind in [
-            "SUBQUERY ",
-            "MATERIALIZE ",
-            "CO-ROUTINE ",
-            "SCAN ",
-            "SEARCH ",
-        ] {
+        for kind in ["SUBQUERY ", "MATERIALIZE ", "CO-ROUTINE ", "SCAN ", "SEARCH "] {
             let Some((before, number)) = node.split_once(kind) else {
                 continue;
             };
@@ -172,29 +162,17 @@ mod tests {
         for (old, new) in [
             ("SCAN TABLE t", "SCAN t"),
             ("SCAN TABLE t AS a", "SCAN a"),
-            (
-                "SEARCH TABLE t AS a USING INDEX i (b=?)",
-                "SEARCH a USING INDEX i (b=?)",
-            ),
-            (
-                "SCAN TABLE t USING COVERING INDEX i",
-                "SCAN t USING COVERING INDEX i",
-            ),
+            ("SEARCH TABLE t AS a USING INDEX i (b=?)", "SEARCH a USING INDEX i (b=?)"),
+            ("SCAN TABLE t USING COVERING INDEX i", "SCAN t USING COVERING INDEX i"),
             (
                 "SEARCH TABLE t USING INTEGER PRIMARY KEY (rowid=?) (~1 rows)",
                 "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
             ),
-            (
-                "EXECUTE CORRELATED SCALAR SUBQUERY 1",
-                "  CORRELATED SCALAR SUBQUERY 2",
-            ),
+            ("EXECUTE CORRELATED SCALAR SUBQUERY 1", "  CORRELATED SCALAR SUBQUERY 2"),
             ("SCAN SUBQUERY 1 AS x", "SCAN x"),
             ("SCAN SUBQUERY 1", "SCAN (subquery-4)"),
             ("EXECUTE LIST SUBQUERY 1", "LIST SUBQUERY 1"),
-            (
-                "USE TEMP B-TREE FOR ORDER BY",
-                "USE TEMP B-TREE FOR ORDER BY",
-            ),
+            ("USE TEMP B-TREE FOR ORDER BY", "USE TEMP B-TREE FOR ORDER BY"),
         ] {
             assert_eq!(change(&[old], &[new]), None, "{old} / {new}");
             assert_eq!(same_plan(&plan(&[old]), &plan(&[new]), true), old == new);
@@ -222,19 +200,13 @@ mod tests {
     #[test]
     fn a_scan_that_became_a_search_is_named_too() {
         let change = change(&["SCAN t"], &["SEARCH t USING INDEX i (a=?)"]).unwrap();
-        assert_eq!(
-            (change.scans.len(), change.scans_no_more),
-            (0, plan(&["t"]))
-        );
+        assert_eq!((change.scans.len(), change.scans_no_more), (0, plan(&["t"])));
         assert!(!change.sorts_more);
     }
 
     #[test]
     fn another_index_is_another_plan_without_a_scan() {
-        let change = change(
-            &["SEARCH t USING INDEX i (a=?)"],
-            &["SEARCH t USING INDEX j (a=?)"],
-        );
+        let change = change(&["SEARCH t USING INDEX i (a=?)"], &["SEARCH t USING INDEX j (a=?)"]);
         assert!(change.unwrap().scans.is_empty());
     }
 
@@ -242,11 +214,7 @@ mod tests {
     fn what_no_table_is_read_for_is_no_scan() {
         let change = change(
             &["SEARCH t USING INDEX i (a=?)"],
-            &[
-                "SCAN CONSTANT ROW",
-                "SCAN f VIRTUAL TABLE INDEX 0:M1",
-                "SCAN 2 CONSTANT ROWS",
-            ],
+            &["SCAN CONSTANT ROW", "SCAN f VIRTUAL TABLE INDEX 0:M1", "SCAN 2 CONSTANT ROWS"],
         );
         assert!(change.unwrap().scans.is_empty());
     }

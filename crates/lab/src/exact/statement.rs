@@ -100,10 +100,7 @@ impl Statement {
     /// What its change means.
     pub fn weight(&self) -> Weight {
         let any = |change: Change| self.work().any(|figure| figure.change == change);
-        let scans = self
-            .plan
-            .as_ref()
-            .is_some_and(|plan| !plan.scans.is_empty());
+        let scans = self.plan.as_ref().is_some_and(|plan| !plan.scans.is_empty());
         let more = self.more_steps.is_some_and(|steps| steps > 0.0);
         match (any(Change::Worse), any(Change::Better)) {
             _ if matches!(self.answer, AnswerChange::Other { .. }) => Weight::Answer,
@@ -158,15 +155,9 @@ fn answer_change(name: &str, base: &[&Measured], new: &[&Measured]) -> AnswerCha
         return not("the sides executed it a different number of times");
     }
     match (&base.checksum, &new.checksum) {
-        _ if base.rows != new.rows => AnswerChange::Other {
-            base: base.rows,
-            new: new.rows,
-        },
+        _ if base.rows != new.rows => AnswerChange::Other { base: base.rows, new: new.rows },
         (Some(one), Some(other)) if one == other => AnswerChange::Same,
-        (Some(_), Some(_)) => AnswerChange::Other {
-            base: base.rows,
-            new: new.rows,
-        },
+        (Some(_), Some(_)) => AnswerChange::Other { base: base.rows, new: new.rows },
         _ => AnswerChange::SameNumber,
     }
 }

@@ -34,10 +34,7 @@ fn trial(made: &Made) -> Outcome {
     ];
     Outcome::Measured(Box::new(Measured {
         metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
-        engine: EngineMark {
-            version: made.version.to_owned(),
-            source_id: String::new(),
-        },
+        engine: EngineMark { version: made.version.to_owned(), source_id: String::new() },
         statements: vec![StatementRecord {
             name: "q".to_owned(),
             sql: "SELECT 1".to_owned(),
@@ -53,10 +50,7 @@ fn trial(made: &Made) -> Outcome {
 }
 
 fn side(name: &str, trials: &[Made]) -> Side {
-    Side {
-        name: name.to_owned(),
-        trials: trials.iter().map(trial).collect(),
-    }
+    Side { name: name.to_owned(), trials: trials.iter().map(trial).collect() }
 }
 
 fn compared(new: [Made; 2]) -> Comparison {
@@ -80,15 +74,8 @@ fn identical_sides_have_no_change_and_times_are_not_compared() {
 
 #[test]
 fn a_search_that_became_a_scan_with_more_steps_is_graver_than_more_steps() {
-    let scan = twice(|| Made {
-        steps: 500.0,
-        plan: "SCAN t",
-        ..USUAL
-    });
-    let more = twice(|| Made {
-        steps: 11.0,
-        ..USUAL
-    });
+    let scan = twice(|| Made { steps: 500.0, plan: "SCAN t", ..USUAL });
+    let more = twice(|| Made { steps: 11.0, ..USUAL });
     assert_eq!(scan.statements[0].weight(), Weight::Scan);
     assert_eq!(scan.statements[0].more_steps, Some(9_800.0));
     assert_eq!(more.statements[0].weight(), Weight::More);
@@ -99,31 +86,17 @@ fn a_search_that_became_a_scan_with_more_steps_is_graver_than_more_steps() {
 
 #[test]
 fn fewer_steps_are_less_work_and_both_directions_are_mixed() {
-    let less = twice(|| Made {
-        steps: 9.0,
-        ..USUAL
-    });
+    let less = twice(|| Made { steps: 9.0, ..USUAL });
     assert_eq!(less.statements[0].weight(), Weight::Less);
-    let mixed = twice(|| Made {
-        steps: 9.0,
-        sorts: 1.0,
-        ..USUAL
-    });
+    let mixed = twice(|| Made { steps: 9.0, sorts: 1.0, ..USUAL });
     assert_eq!(mixed.statements[0].weight(), Weight::Mixed);
 }
 
 #[test]
 fn another_answer_is_gravest_and_one_that_depends_on_chance_is_compared_by_rows() {
-    let other = twice(|| Made {
-        checksum: Some("d"),
-        steps: 1.0,
-        ..USUAL
-    });
+    let other = twice(|| Made { checksum: Some("d"), steps: 1.0, ..USUAL });
     assert_eq!(other.statements[0].weight(), Weight::Answer);
-    let number = twice(|| Made {
-        checksum: None,
-        ..USUAL
-    });
+    let number = twice(|| Made { checksum: None, ..USUAL });
     assert_eq!(number.statements[0].answer, AnswerChange::SameNumber);
     let fewer = twice(|| Made { rows: 2, ..USUAL });
     let answer = &fewer.statements[0].answer;
@@ -132,16 +105,7 @@ fn another_answer_is_gravest_and_one_that_depends_on_chance_is_compared_by_rows(
 
 #[test]
 fn what_does_not_repeat_is_no_verdict_however_different_it_is() {
-    let varies = compared([
-        Made {
-            steps: 900.0,
-            ..USUAL
-        },
-        Made {
-            steps: 901.0,
-            ..USUAL
-        },
-    ]);
+    let varies = compared([Made { steps: 900.0, ..USUAL }, Made { steps: 901.0, ..USUAL }]);
     let statement = &varies.statements[0];
     assert_eq!(statement.weight(), Weight::Same);
     assert!(statement.is_inexact() && statement.more_steps.is_none());
@@ -159,16 +123,9 @@ fn one_repetition_proves_nothing() {
 
 #[test]
 fn plans_are_compared_by_meaning_between_versions() {
-    let old = || Made {
-        version: "3.35.4",
-        plan: "SEARCH TABLE t USING INDEX i (a=?)",
-        ..USUAL
-    };
+    let old = || Made { version: "3.35.4", plan: "SEARCH TABLE t USING INDEX i (a=?)", ..USUAL };
     assert_eq!(twice(old).statements[0].plan, None);
-    let renamed = twice(|| Made {
-        plan: "SEARCH TABLE t USING INDEX i (a=?)",
-        ..USUAL
-    });
+    let renamed = twice(|| Made { plan: "SEARCH TABLE t USING INDEX i (a=?)", ..USUAL });
     assert_eq!(renamed.statements[0].weight(), Weight::Mixed);
 }
 
@@ -176,9 +133,7 @@ fn plans_are_compared_by_meaning_between_versions() {
 fn a_side_that_failed_says_why_and_nothing_is_compared() {
     let failed = Side {
         name: "new".to_owned(),
-        trials: vec![Outcome::Failed {
-            why: "no such table: t".to_owned(),
-        }],
+        trials: vec![Outcome::Failed { why: "no such table: t".to_owned() }],
     };
     let comparison = Comparison::of(&side("base", &[USUAL, USUAL]), &failed);
     assert!(!comparison.is_complete() && comparison.statements.is_empty());
@@ -190,9 +145,7 @@ fn a_side_that_failed_says_why_and_nothing_is_compared() {
 fn statements_of_one_side_alone_are_listed() {
     let mut new = side("new", &[USUAL, USUAL]);
     for trial in &mut new.trials {
-        let Outcome::Measured(measured) = trial else {
-            unreachable!()
-        };
+        let Outcome::Measured(measured) = trial else { unreachable!() };
         measured.statements[0].name = "r".to_owned();
     }
     let comparison = Comparison::of(&side("base", &[USUAL, USUAL]), &new);

@@ -22,16 +22,8 @@ pub(super) fn check_size(experiment: &Experiment, findings: &mut Findings<'_>) -
             format!("the design has {variants} variants; at most {MOST_VARIANTS} are possible");
         findings.at(&[Step::from("design")], what);
     }
-    let kept = experiment
-        .levels
-        .values()
-        .flat_map(|factors| factors.values());
-    if experiment
-        .factors
-        .values()
-        .chain(kept)
-        .any(|levels| levels.len() > MOST_VARIANTS)
-    {
+    let kept = experiment.levels.values().flat_map(|factors| factors.values());
+    if experiment.factors.values().chain(kept).any(|levels| levels.len() > MOST_VARIANTS) {
         let what = format!("a factor can have at most {MOST_VARIANTS} levels");
         findings.at(&[Step::from("factors")], what);
     }

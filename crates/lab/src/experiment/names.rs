@@ -32,12 +32,8 @@ impl Labels {
 
     /// The names of these levels one after another; none where no level has words.
     pub fn compose(&self, levels: &Settings) -> Option<String> {
-        let has_words = levels
-            .iter()
-            .any(|(factor, level)| self.of(factor, level).is_some());
-        let names = levels
-            .iter()
-            .map(|(factor, level)| self.level_name(factor, level));
+        let has_words = levels.iter().any(|(factor, level)| self.of(factor, level).is_some());
+        let names = levels.iter().map(|(factor, level)| self.level_name(factor, level));
         has_words.then(|| names.collect::<Vec<_>>().join(", "))
     }
 

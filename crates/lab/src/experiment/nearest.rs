@@ -13,11 +13,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let candidate = candidate.to_lowercase();
         let is_slip = candidate.len() > 2 && strsim::osa_distance(&wanted, &candidate) == 1;
         let likeness = strsim::jaro_winkler(&wanted, &candidate);
-        if is_slip {
-            likeness.max(SLIP)
-        } else {
-            likeness
-        }
+        if is_slip { likeness.max(SLIP) } else { likeness }
     };
     candidates
         .into_iter()

@@ -96,12 +96,7 @@ impl Findings<'_> {
             return;
         }
         let line = line_of(self.text, offset_of(self.document, path));
-        self.problems.push(Problem {
-            file: self.file.to_owned(),
-            line,
-            what,
-            nearest,
-        });
+        self.problems.push(Problem { file: self.file.to_owned(), line, what, nearest });
     }
 }
 
@@ -131,13 +126,8 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
         }])
     };
     let document = DeTable::parse(text).map_err(syntax)?;
-    let mut findings = Findings {
-        file,
-        text,
-        document: &document,
-        problems: Vec::new(),
-        named: BTreeSet::new(),
-    };
+    let mut findings =
+        Findings { file, text, document: &document, problems: Vec::new(), named: BTreeSet::new() };
 
     find_unknown_keys(&mut findings, &document);
     if findings.problems.is_empty() {

@@ -27,11 +27,7 @@ impl From<usize> for Step {
 /// The line, counted from one, on which byte `offset` of `text` stands.
 pub fn line_of(text: &str, offset: usize) -> usize {
     let end = offset.min(text.len());
-    text.as_bytes()[..end]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
-        + 1
+    text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// The byte offset of the deepest part of `path` that the document has: a key's own place where

@@ -25,9 +25,7 @@ pub(super) struct Form {
 
 impl Form {
     pub(super) fn of_experiment() -> Form {
-        Form {
-            node: experiment_schema(),
-        }
+        Form { node: experiment_schema() }
     }
 
     /// The keys this table may have; `None` where any name is allowed.
@@ -39,25 +37,19 @@ impl Form {
     /// The form of what stands under `key`.
     pub(super) fn child(&self, key: &str) -> Option<Form> {
         let node = self.node.get("properties")?.get(key)?;
-        Some(Form {
-            node: resolve(node),
-        })
+        Some(Form { node: resolve(node) })
     }
 
     /// The form of the elements of this array.
     pub(super) fn items(&self) -> Option<Form> {
-        Some(Form {
-            node: resolve(self.node.get("items")?),
-        })
+        Some(Form { node: resolve(self.node.get("items")?) })
     }
 }
 
 /// Follows `$ref`, and takes the alternative that is not `null` of an optional value.
 fn resolve(node: &'static Value) -> &'static Value {
-    if let Some(name) = node
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|path| path.rsplit('/').next())
+    if let Some(name) =
+        node.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next())
     {
         return resolve(&experiment_schema()["$defs"][name]);
     }

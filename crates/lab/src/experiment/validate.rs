@@ -24,12 +24,7 @@ pub(super) fn check(experiment: &Experiment, catalogue: &Catalogue, findings: &m
     );
     let path = ["workload".into()];
     if let Some(workload) = find_workload(&path, &experiment.workload, catalogue, findings) {
-        let mut checker = Checker {
-            experiment,
-            catalogue,
-            workload,
-            findings,
-        };
+        let mut checker = Checker { experiment, catalogue, workload, findings };
         checker.check_everything();
     }
 }
@@ -50,9 +45,7 @@ fn find_workload<'c>(
 
 fn check_id(id: &str, findings: &mut Findings<'_>) {
     let well_formed = !id.is_empty()
-        && id
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !well_formed {
         findings.at(
             &["id".into()],
@@ -112,10 +105,7 @@ impl Checker<'_, '_, '_> {
         // A claim that misses a variant because of a misspelt factor would only repeat that problem.
         if self.findings.count() == 0 {
             self.check_combinations();
-            let at_any_scale = Experiment {
-                levels: BTreeMap::new(),
-                ..experiment.clone()
-            };
+            let at_any_scale = Experiment { levels: BTreeMap::new(), ..experiment.clone() };
             let variants = variants(&at_any_scale, Scale::Default, self.catalogue);
             self.check_names(&variants);
             self.check_claims(&variants);
@@ -152,15 +142,10 @@ impl Checker<'_, '_, '_> {
         if parameter.accepts.allows(level) || !is_new(self.findings) {
             return;
         }
-        let what = format!(
-            "`{name}` cannot be {}; it takes {}",
-            quoted(level),
-            parameter.accepts
-        );
+        let what = format!("`{name}` cannot be {}; it takes {}", quoted(level), parameter.accepts);
         match (&parameter.accepts, level) {
             (crate::catalogue::Accepts::Choice(names), Level::Text(text)) => {
-                self.findings
-                    .unknown(path, what, text, names.iter().map(String::as_str));
+                self.findings.unknown(path, what, text, names.iter().map(String::as_str));
             }
             _ => self.findings.at(path, what),
         }
@@ -170,8 +155,7 @@ impl Checker<'_, '_, '_> {
         for (factor, levels) in &self.experiment.factors {
             let path = ["factors".into(), factor.as_str().into()];
             if levels.is_empty() {
-                self.findings
-                    .at(&path, format!("the factor `{factor}` has no levels"));
+                self.findings.at(&path, format!("the factor `{factor}` has no levels"));
             }
             for (index, level) in levels.iter().enumerate() {
                 let path = below(&path, index);
@@ -208,12 +192,7 @@ impl Checker<'_, '_, '_> {
     }
 
     fn check_conditions(&mut self) {
-        let Experiment {
-            factors,
-            conditions,
-            design,
-            ..
-        } = self.experiment;
+        let Experiment { factors, conditions, design, .. } = self.experiment;
         // The variants of a list may have factors whose levels are written in the variants alone.
         let known = || factors.keys().chain(design.baseline.keys());
         for (index, name) in conditions.iter().enumerate() {
@@ -223,8 +202,7 @@ impl Checker<'_, '_, '_> {
                     continue;
                 }
                 let what = format!("the condition `{name}` is not a factor of this experiment");
-                self.findings
-                    .unknown(&place, what, name, known().map(String::as_str));
+                self.findings.unknown(&place, what, name, known().map(String::as_str));
             } else if conditions[..index].contains(name) {
                 let what = format!("the condition `{name}` is given twice");
                 self.findings.at(&place, what);
@@ -241,17 +219,15 @@ impl Checker<'_, '_, '_> {
         let factors = &self.experiment.factors;
         // A misspelt factor is one mistake wherever it is missing.
         let misspelt = design.baseline.keys().any(|it| !factors.contains_key(it));
-        let missing = factors
-            .keys()
-            .filter(|it| !design.baseline.contains_key(*it));
+        let missing = factors.keys().filter(|it| !design.baseline.contains_key(*it));
         for factor in missing.filter(|_| !misspelt) {
             let what = format!("the baseline gives no level for the factor `{factor}`");
             self.findings.at(&baseline, what);
         }
         match (design.kind, design.variants.is_empty()) {
-            (DesignKind::List, true) => self
-                .findings
-                .at(&path, "a design of the kind `list` needs `variants`"),
+            (DesignKind::List, true) => {
+                self.findings.at(&path, "a design of the kind `list` needs `variants`")
+            }
             (DesignKind::OneAtATime | DesignKind::Factorial, false) => {
                 self.findings.at(
                     &["design".into(), "variants".into()],
@@ -270,14 +246,11 @@ impl Checker<'_, '_, '_> {
         let stopping = self.experiment.design.stopping;
         let path = ["design".into(), "stopping".into()];
         if stopping.rounds < 2 || stopping.max_rounds < stopping.rounds {
-            self.findings.at(
-                &path,
-                "`rounds` must be at least 2 and `max_rounds` at least `rounds`",
-            );
+            self.findings
+                .at(&path, "`rounds` must be at least 2 and `max_rounds` at least `rounds`");
         }
         if !(stopping.half_width > 0.0 && stopping.half_width < 1.0) {
-            self.findings
-                .at(&path, "`half_width` must lie between 0 and 1");
+            self.findings.at(&path, "`half_width` must lie between 0 and 1");
         }
     }
 
@@ -301,10 +274,7 @@ impl Checker<'_, '_, '_> {
         let mut reasons: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
             for variant in variants(self.experiment, scale, self.catalogue) {
-                if let Some(why) = self
-                    .catalogue
-                    .why_impossible(self.workload, &variant.settings)
-                {
+                if let Some(why) = self.catalogue.why_impossible(self.workload, &variant.settings) {
                     reasons.entry(why).or_default().insert(variant.label);
                 }
             }
@@ -339,11 +309,7 @@ impl Checker<'_, '_, '_> {
             let Some(workload) = find_workload(&place, &bound.workload, catalogue, findings) else {
                 continue;
             };
-            let mut checker = Checker {
-                workload,
-                findings,
-                ..*self
-            };
+            let mut checker = Checker { workload, findings, ..*self };
             checker.check_settings(&below(&path, "settings"), &bound.settings);
             checker.check_scaled(&below(&path, "scale"), &bound.scale);
         }

@@ -57,12 +57,7 @@ impl Checker<'_, '_, '_> {
         self.check_bounds(path, claim, form);
         let path = below(path, form.key());
         if let Some(metric) = form.metric() {
-            check_metric(
-                &below(&path, "metric"),
-                metric,
-                Some(self.workload),
-                self.findings,
-            );
+            check_metric(&below(&path, "metric"), metric, Some(self.workload), self.findings);
         }
         if let Some(metric) = form.to_metric() {
             self.check_to_metric(&path, form.metric(), metric);
@@ -79,9 +74,9 @@ impl Checker<'_, '_, '_> {
                 self.check_extreme(&path, extreme, variants)
             }
             Form::Best(best) => self.check_best(&path, best, variants),
-            Form::Devices(devices) | Form::SameOrder(devices) if devices.of == devices.to => self
-                .findings
-                .at(&path, "both devices of the claim are of the same kind"),
+            Form::Devices(devices) | Form::SameOrder(devices) if devices.of == devices.to => {
+                self.findings.at(&path, "both devices of the claim are of the same kind")
+            }
             Form::Devices(_) | Form::SameOrder(_) => {}
         }
     }
@@ -135,8 +130,7 @@ impl Checker<'_, '_, '_> {
         if pair.to_metric.is_some() {
             self.check_same_variant(path, of, to);
         } else if of.is_some() && of == to {
-            self.findings
-                .at(path, "both variants of the claim are the same");
+            self.findings.at(path, "both variants of the claim are the same");
         }
     }
 
@@ -169,8 +163,7 @@ impl Checker<'_, '_, '_> {
             self.findings.at(path, "give either `variants` or `over`");
         }
         if listed.across && listed.without_worst {
-            self.findings
-                .at(path, "`without_worst` and `across` cannot be combined");
+            self.findings.at(path, "`without_worst` and `across` cannot be combined");
         }
         if let Some(factor) = &listed.over {
             self.check_over(path, factor);
@@ -215,10 +208,8 @@ impl Checker<'_, '_, '_> {
         }
         let place = below(path, "hold");
         let held = self.check_held_levels(&place, &best.hold);
-        let holding = variants
-            .iter()
-            .filter(|variant| contains(&variant.levels, &best.hold))
-            .count();
+        let holding =
+            variants.iter().filter(|variant| contains(&variant.levels, &best.hold)).count();
         let (count, all) = (best.count(variants.len()), variants.len());
         if held && (holding < count || holding == all) {
             let levels = label(&best.hold);
@@ -240,9 +231,7 @@ impl Checker<'_, '_, '_> {
             (None, false) if extreme.is.is_empty() => {
                 self.check_variant(path, "variant", &extreme.levels()[0], variants);
             }
-            _ => self
-                .findings
-                .at(path, "give either `over` and `is`, or `variant`"),
+            _ => self.findings.at(path, "give either `over` and `is`, or `variant`"),
         }
     }
 

@@ -17,9 +17,7 @@ pub fn level_of(text: &str) -> crate::level::Level {
     use crate::level::Level;
     let truth = text.parse().map(Level::Bool).ok();
     let whole = || text.parse().map(Level::Int).ok();
-    truth
-        .or_else(whole)
-        .unwrap_or_else(|| Level::Text(text.to_owned()))
+    truth.or_else(whole).unwrap_or_else(|| Level::Text(text.to_owned()))
 }
 
 #[cfg(test)]

@@ -69,27 +69,19 @@ impl Agreement {
 /// What the groups say of the claims of an experiment.
 pub(super) fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<FleetClaim> {
     let mut claims: Vec<FleetClaim> = Vec::new();
-    for GroupAnswer {
-        class,
-        claims: judged,
-        ..
-    } in groups
-    {
+    for GroupAnswer { class, claims: judged, .. } in groups {
         for judged in judged.get(experiment).into_iter().flatten() {
             let id = &judged.claim.id;
-            let index = claims
-                .iter()
-                .position(|it| it.id == *id)
-                .unwrap_or_else(|| {
-                    claims.push(FleetClaim {
-                        id: id.clone(),
-                        says: judged.claim.says.clone(),
-                        by_class: BTreeMap::new(),
-                        without_verdict: BTreeMap::new(),
-                        overall: Agreement::Undecided,
-                    });
-                    claims.len() - 1
+            let index = claims.iter().position(|it| it.id == *id).unwrap_or_else(|| {
+                claims.push(FleetClaim {
+                    id: id.clone(),
+                    says: judged.claim.says.clone(),
+                    by_class: BTreeMap::new(),
+                    without_verdict: BTreeMap::new(),
+                    overall: Agreement::Undecided,
                 });
+                claims.len() - 1
+            });
             let verdicts = claims[index].by_class.entry(class.clone()).or_default();
             verdicts.push(judged.verdict);
         }

@@ -8,14 +8,7 @@ use crate::trial::{DRIVER, NATIVE};
 const SQL: [&str; 4] = ["query", "schema_change", "sql", "text_queries"];
 
 /// Settings that name a file of data or SQL.
-const FILES: [&str; 6] = [
-    "database",
-    "script",
-    "scripts",
-    "setup",
-    "text_file",
-    "trace",
-];
+const FILES: [&str; 6] = ["database", "script", "scripts", "setup", "text_file", "trace"];
 
 /// The setting that names a library.
 const LIBRARY: &str = "extension";
@@ -37,9 +30,7 @@ pub fn has_sql_for_another_driver(settings: &Settings) -> bool {
 
 /// The files that the settings of a workload name, without libraries.
 pub fn files(workload: &str, settings: &Settings) -> Vec<String> {
-    let named = FILES
-        .iter()
-        .filter(|name| is_path(workload, settings, name));
+    let named = FILES.iter().filter(|name| is_path(workload, settings, name));
     let texts = named.filter_map(|name| Some((*name, text(settings, name)?)));
     texts.flat_map(|(name, text)| paths(name, text)).collect()
 }
@@ -109,9 +100,8 @@ fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
 
 fn weighted_again(list: &str, paths: &[String]) -> String {
     let entries = entries(list).zip(paths);
-    let entries: Vec<String> = entries
-        .map(|((_, weight), path)| format!("{path}{weight}"))
-        .collect();
+    let entries: Vec<String> =
+        entries.map(|((_, weight), path)| format!("{path}{weight}")).collect();
     entries.join(",")
 }
 
@@ -121,24 +111,18 @@ mod tests {
 
     fn settings(all: &[(&str, &str)]) -> Settings {
         let all = all.iter();
-        all.map(|(name, value)| ((*name).to_owned(), Level::Text((*value).to_owned())))
-            .collect()
+        all.map(|(name, value)| ((*name).to_owned(), Level::Text((*value).to_owned()))).collect()
     }
 
     #[test]
     fn sql_and_files_are_noticed_and_empty_ones_are_not() {
         assert!(has_sql(&settings(&[("sql", "ATTACH '/etc/x' AS x")])));
         assert!(has_sql(&settings(&[("trace", "/a.trace")])));
-        assert!(!has_sql(&settings(&[
-            ("script", ""),
-            ("journal_mode", "wal")
-        ])));
+        assert!(!has_sql(&settings(&[("script", ""), ("journal_mode", "wal")])));
         assert_eq!(library(&settings(&[("extension", "/x.so")])), Some("/x.so"));
         let python = settings(&[("sql", "SELECT 1"), (DRIVER, "python")]);
         assert!(has_sql_for_another_driver(&python));
-        assert!(!has_sql_for_another_driver(&settings(&[(
-            "sql", "SELECT 1"
-        )])));
+        assert!(!has_sql_for_another_driver(&settings(&[("sql", "SELECT 1")])));
     }
 
     #[test]
@@ -148,10 +132,7 @@ mod tests {
             ("database", "/a/x@y.db"),
             ("extension", "/a/words.so"),
         ]);
-        assert_eq!(
-            files("sql", &own),
-            ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]
-        );
+        assert_eq!(files("sql", &own), ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]);
         let other = with_paths("sql", &own, |path| Some(path.replace("/a/", "/cache/"))).unwrap();
         let expected = settings(&[
             ("scripts", "/cache/read.sql@9,/cache/write.sql@1"),

@@ -17,26 +17,17 @@ pub struct MachineCollector<'a> {
 impl<'a> MachineCollector<'a> {
     /// For the run of a group, of which nothing has been read yet.
     pub fn new(plan: &'a RunPlan) -> MachineCollector<'a> {
-        MachineCollector {
-            plan,
-            by_agent: BTreeMap::new(),
-        }
+        MachineCollector { plan, by_agent: BTreeMap::new() }
     }
 
     /// Adds a trial; those of other purposes than rounds, and those of no agent, have no part in it.
     pub fn add(&mut self, record: &TrialRecord) {
-        let Some(agent) = record
-            .agent
-            .as_ref()
-            .filter(|_| record.purpose == Purpose::Rounds)
+        let Some(agent) = record.agent.as_ref().filter(|_| record.purpose == Purpose::Rounds)
         else {
             return;
         };
         let experiments = &self.plan.experiments;
-        let Some(index) = experiments
-            .iter()
-            .position(|it| it.key == record.experiment)
-        else {
+        let Some(index) = experiments.iter().position(|it| it.key == record.experiment) else {
             return;
         };
         if let Some(observation) = observation(&experiments[index], record) {

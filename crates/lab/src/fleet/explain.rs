@@ -34,10 +34,8 @@ pub(super) fn explained(
     if effects.len() < FEWEST {
         return Vec::new();
     }
-    let attributes: Vec<&Attributes> = effects
-        .iter()
-        .map(|(index, _)| &machines[*index].attributes)
-        .collect();
+    let attributes: Vec<&Attributes> =
+        effects.iter().map(|(index, _)| &machines[*index].attributes).collect();
     let effects: Vec<MachineEffect> = effects.iter().map(|(_, effect)| *effect).collect();
     let tested: Vec<(Attribute, Slope)> = all(&attributes)
         .into_iter()
@@ -69,10 +67,7 @@ fn all(machines: &[&Attributes]) -> Vec<Attribute> {
             "the ratio is smaller where an fsync takes longer",
         ]
         .map(str::to_owned),
-        values: machines
-            .iter()
-            .map(|it| it.fsync_ns.map(|ns| (ns.max(1) as f64).ln()))
-            .collect(),
+        values: machines.iter().map(|it| it.fsync_ns.map(|ns| (ns.max(1) as f64).ln())).collect(),
     }];
     let texts: [(&str, Text); 3] = [
         ("processor", |it| it.cpu.as_ref()),
@@ -109,10 +104,7 @@ fn divisions(
             format!("the ratio is larger with {value} than with the others"),
             format!("the ratio is smaller with {value} than with the others"),
         ],
-        values: machines
-            .iter()
-            .map(|it| Some(f64::from(u8::from(text(it)? == value))))
-            .collect(),
+        values: machines.iter().map(|it| Some(f64::from(u8::from(text(it)? == value)))).collect(),
     };
     values.map(|(value, _)| division(value)).collect()
 }
@@ -179,11 +171,7 @@ mod tests {
         let machine = |index: usize| {
             let ns = 100_000 * (1 + index as u64 % 8);
             let mean = 0.3 + slope * (ns as f64).ln() + 0.05 * noise.normal();
-            let effect = MachineEffect {
-                mean,
-                error: 0.02,
-                blocks: 7,
-            };
+            let effect = MachineEffect { mean, error: 0.02, blocks: 7 };
             Machine {
                 agent: index.to_string(),
                 attributes: Attributes {
@@ -212,10 +200,7 @@ mod tests {
         assert_eq!(explained.len(), 1, "{explained:?}");
         assert_eq!(explained[0].attribute, "fsync latency");
         assert!(explained[0].how.contains("larger"), "{explained:?}");
-        assert!(
-            named(&machines(9, 0.4, &mut noise)).is_empty(),
-            "too few machines"
-        );
+        assert!(named(&machines(9, 0.4, &mut noise)).is_empty(), "too few machines");
     }
 
     #[test]

@@ -86,12 +86,7 @@ pub fn groups(candidates: &[Candidate], per: Per) -> Vec<Group> {
             1 => kind.about.clone(),
             _ => format!("{}, {}", kind.about, kind.disk),
         };
-        Group {
-            name: free_name(&about, &mut names),
-            about,
-            kind,
-            agents,
-        }
+        Group { name: free_name(&about, &mut names), about, kind, agents }
     };
     members.into_iter().map(group).collect()
 }
@@ -209,26 +204,15 @@ mod tests {
         let labels = labels.iter();
         Candidate {
             agent: agent.to_owned(),
-            labels: labels
-                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-                .collect(),
+            labels: labels.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         }
     }
 
     fn machines() -> [Candidate; 4] {
         [
-            candidate(
-                "a",
-                &[("cpu", "Xeon"), ("disk", "solid-state"), ("fs", "ext4")],
-            ),
-            candidate(
-                "b",
-                &[("cpu", "Xeon"), ("disk", "rotating"), ("fs", "ext4")],
-            ),
-            candidate(
-                "c",
-                &[("cpu", "Xeon"), ("disk", "solid-state"), ("fs", "ext4")],
-            ),
+            candidate("a", &[("cpu", "Xeon"), ("disk", "solid-state"), ("fs", "ext4")]),
+            candidate("b", &[("cpu", "Xeon"), ("disk", "rotating"), ("fs", "ext4")]),
+            candidate("c", &[("cpu", "Xeon"), ("disk", "solid-state"), ("fs", "ext4")]),
             candidate("d", &[("cpu", "Pi"), ("class", "Edge!")]),
         ]
     }
@@ -252,16 +236,9 @@ mod tests {
         assert_eq!(groups(&alike, Per::Any)[0].name, "all-machines");
         assert_eq!(
             names(Per::Class),
-            [
-                named("edge", 1),
-                named("xeon-rotating-ext4", 1),
-                named("xeon-solid-state-ext4", 2)
-            ]
+            [named("edge", 1), named("xeon-rotating-ext4", 1), named("xeon-solid-state-ext4", 2)]
         );
-        assert_eq!(
-            names(Per::Host),
-            ["a", "b", "c", "d"].map(|it| named(it, 1))
-        );
+        assert_eq!(names(Per::Host), ["a", "b", "c", "d"].map(|it| named(it, 1)));
     }
 
     #[test]
@@ -281,14 +258,8 @@ mod tests {
 
     #[test]
     fn groups_whose_names_would_be_the_same_are_numbered() {
-        let both = [
-            candidate("x", &[("class", "A b")]),
-            candidate("y", &[("class", "a_B")]),
-        ];
-        let names: Vec<String> = groups(&both, Per::Class)
-            .into_iter()
-            .map(|it| it.name)
-            .collect();
+        let both = [candidate("x", &[("class", "A b")]), candidate("y", &[("class", "a_B")])];
+        let names: Vec<String> = groups(&both, Per::Class).into_iter().map(|it| it.name).collect();
         assert_eq!(names, ["a-b", "a-b-2"]);
         assert_eq!(name_of("…"), "unnamed");
     }

@@ -45,10 +45,7 @@ impl std::str::FromStr for Expression {
 
     /// Reads `name=value`, `name!=value`, `not`, `and`, `or` and parentheses; `not` binds closest, then `and`.
     fn from_str(text: &str) -> Result<Expression, ExpressionError> {
-        let error = |why: String| ExpressionError {
-            text: text.to_owned(),
-            why,
-        };
+        let error = |why: String| ExpressionError { text: text.to_owned(), why };
         let mut words = Words(words(text).map_err(error)?);
         let expression = words.alternatives().map_err(error)?;
         match words.0.first() {
@@ -190,13 +187,7 @@ mod tests {
         ] {
             assert!(holds(text), "{text}");
         }
-        for text in [
-            "disk=hdd",
-            "not disk=nvme",
-            "gpu=*",
-            "disk=nvme and site=home",
-            "site!=lab",
-        ] {
+        for text in ["disk=hdd", "not disk=nvme", "gpu=*", "disk=nvme and site=home", "site!=lab"] {
             assert!(!holds(text), "{text}");
         }
     }

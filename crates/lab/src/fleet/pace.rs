@@ -50,9 +50,7 @@ pub fn stragglers(agents: &[Pace]) -> Vec<usize> {
     let limit_s = (STRAGGLES * usual_s).max(SHORT_S);
     let straggles = |it: &Pace| it.busy_s.is_some_and(|busy_s| busy_s > limit_s);
     let all = agents.iter().enumerate();
-    all.filter(|(_, it)| straggles(it))
-        .map(|(index, _)| index)
-        .collect()
+    all.filter(|(_, it)| straggles(it)).map(|(index, _)| index).collect()
 }
 
 #[cfg(test)]
@@ -61,18 +59,10 @@ mod tests {
 
     #[test]
     fn the_time_to_go_follows_from_the_rate() {
-        let progress = |trials, per_s| Progress {
-            trials,
-            least: 100,
-            per_s,
-            ..Progress::default()
-        };
+        let progress =
+            |trials, per_s| Progress { trials, least: 100, per_s, ..Progress::default() };
         assert_eq!(progress(40, Some(2.0)).left_s(), Some(30.0));
-        for unknown in [
-            progress(40, None),
-            progress(40, Some(0.0)),
-            progress(100, Some(2.0)),
-        ] {
+        for unknown in [progress(40, None), progress(40, Some(0.0)), progress(100, Some(2.0))] {
             assert_eq!(unknown.left_s(), None);
         }
     }
@@ -81,18 +71,10 @@ mod tests {
     fn who_takes_three_times_as_long_as_usual_straggles() {
         let pace = |busy_s, last_s| Pace { busy_s, last_s };
         let usual = pace(Some(5.0), Some(6.0));
-        let all = [
-            usual,
-            pace(Some(19.0), Some(6.0)),
-            usual,
-            pace(Some(17.0), None),
-        ];
+        let all = [usual, pace(Some(19.0), Some(6.0)), usual, pace(Some(17.0), None)];
         assert_eq!(stragglers(&all), [1]);
         let short = [pace(Some(9.0), Some(1.0)), pace(None, Some(1.0))];
         assert!(stragglers(&short).is_empty());
-        assert!(
-            stragglers(&all[1..2]).is_empty(),
-            "with whom to compare it?"
-        );
+        assert!(stragglers(&all[1..2]).is_empty(), "with whom to compare it?");
     }
 }

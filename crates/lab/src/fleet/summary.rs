@@ -204,17 +204,9 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
             claims: fleet_claims(index, groups),
         }
     };
-    let experiments = plan
-        .experiments
-        .iter()
-        .enumerate()
-        .map(experiment)
-        .collect();
+    let experiments = plan.experiments.iter().enumerate().map(experiment).collect();
     let unanswered = groups.iter().filter_map(|group| {
-        Some(Unanswered {
-            class: group.class.clone(),
-            why: group.failed.clone()?,
-        })
+        Some(Unanswered { class: group.class.clone(), why: group.failed.clone()? })
     });
     let machines = machines.into_iter().map(|it| FleetMachine {
         agent: it.agent,
@@ -260,9 +252,7 @@ fn of_variant(name: &str, (experiment, variant): (usize, usize), all: &[Machine]
 fn directions(effects: &[(usize, MachineEffect)]) -> (Vec<usize>, Vec<usize>) {
     let alpha = ALPHA / effects.len().max(1) as f64;
     let side = |is_on: &dyn Fn(&Interval) -> bool| -> Vec<usize> {
-        let on = effects
-            .iter()
-            .filter(|(_, effect)| is_on(&effect.interval(alpha)));
+        let on = effects.iter().filter(|(_, effect)| is_on(&effect.interval(alpha)));
         on.map(|(machine, _)| *machine).collect()
     };
     let (above, below) = (side(&|it| it.low > 0.0), side(&|it| it.high < 0.0));
@@ -301,9 +291,7 @@ fn class_ratios(
 ) -> BTreeMap<String, GroupRatio> {
     let ratio = |group: &GroupAnswer| *group.ratios.get(experiment)?.get(variant)?;
     let ratios = groups.iter();
-    ratios
-        .filter_map(|group| Some((group.class.clone(), ratio(group)?)))
-        .collect()
+    ratios.filter_map(|group| Some((group.class.clone(), ratio(group)?))).collect()
 }
 
 #[cfg(test)]
@@ -311,17 +299,10 @@ mod tests {
     use super::*;
 
     fn machine(agent: &str, disk: Disk, mean: f64) -> Machine {
-        let effect = MachineEffect {
-            mean,
-            error: 0.02,
-            blocks: 7,
-        };
+        let effect = MachineEffect { mean, error: 0.02, blocks: 7 };
         Machine {
             agent: agent.to_owned(),
-            attributes: Attributes {
-                disk,
-                ..Attributes::default()
-            },
+            attributes: Attributes { disk, ..Attributes::default() },
             effects: vec![vec![None, Some(effect)]],
             blocks: 7,
         }
@@ -332,11 +313,8 @@ mod tests {
         let mut all: Vec<Machine> = (0..4).map(|_| machine("s", Disk::Solid, 0.7)).collect();
         all.extend((0..3).map(|_| machine("r", Disk::Rotating, 3.0)));
         let variant = of_variant("v", (0, 1), &all);
-        let disks: Vec<(Disk, usize)> = variant
-            .summaries
-            .iter()
-            .map(|it| (it.disk, it.machines))
-            .collect();
+        let disks: Vec<(Disk, usize)> =
+            variant.summaries.iter().map(|it| (it.disk, it.machines)).collect();
         assert_eq!(disks, [(Disk::Solid, 4), (Disk::Rotating, 3)]);
         assert!((variant.summaries[0].ratio - 0.7_f64.exp()).abs() < 1e-9);
         assert!((variant.summaries[1].ratio - 3.0_f64.exp()).abs() < 1e-6);

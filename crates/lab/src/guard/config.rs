@@ -101,16 +101,9 @@ fn usual_executions() -> u32 {
 
 /// The budgets where none are named: of what costs most, with a tolerance for versions of SQLite.
 fn usual_budgets() -> BTreeMap<String, Budget> {
-    let usual = [
-        ("vm_steps", 1.10),
-        ("syncs", 1.0),
-        ("bytes_written", 1.10),
-        ("pages_written", 1.10),
-    ];
-    let budget = |bound| Budget {
-        comparator: super::Comparator::AtMost,
-        bound,
-    };
+    let usual =
+        [("vm_steps", 1.10), ("syncs", 1.0), ("bytes_written", 1.10), ("pages_written", 1.10)];
+    let budget = |bound| Budget { comparator: super::Comparator::AtMost, bound };
     let usual = usual.map(|(name, bound)| (name.to_owned(), budget(bound)));
     usual.into()
 }
@@ -236,10 +229,7 @@ mod tests {
     #[test]
     fn a_script_is_enough_and_the_rest_is_strict() {
         let guard = Guard::parse("work = { scripts = \"q.sql\" }").unwrap();
-        assert_eq!(
-            (guard.scans, guard.answers),
-            (Scans::Refused, Answers::Same)
-        );
+        assert_eq!((guard.scans, guard.answers), (Scans::Refused, Answers::Same));
         assert_eq!(guard.may_lose, MayLose::Nothing);
         assert_eq!(guard.work.executions, 10);
         assert!(guard.budgets["vm_steps"].allows(1.1));
@@ -273,29 +263,17 @@ mod tests {
         for (text, words) in [
             ("", "work"),
             ("work = {}", "`scripts`, `trace` or `experiment`"),
-            (
-                "work = { scripts = \"a\", trace = \"b\" }",
-                "`scripts`, `trace` or `experiment`",
-            ),
+            ("work = { scripts = \"a\", trace = \"b\" }", "`scripts`, `trace` or `experiment`"),
             ("work = { scripts = \"a\", drivers = \"b\" }", "`drivers`"),
             (
                 "work = { scripts = \"a\" }\nbudgets = { p99 = \"<= 1\", p99_us = \"<= 1\" }",
                 "named twice",
             ),
-            (
-                "work = { scripts = \"a\" }\nlimits = { syncs = \"<= 4 ms\" }",
-                "not measured in ms",
-            ),
+            ("work = { scripts = \"a\" }\nlimits = { syncs = \"<= 4 ms\" }", "not measured in ms"),
             ("work = { script = \"a\" }", "script"),
             ("may-lose = \"all\"\nwork = { scripts = \"a\" }", "all"),
-            (
-                "work = { scripts = \"a\" }\nbudgets = { p99_us = \"1.1\" }",
-                "<= 1.10",
-            ),
-            (
-                "work = { scripts = \"a\" }\nbudgets = { p9 = \"<= 1.1\" }",
-                "no metric `p9`",
-            ),
+            ("work = { scripts = \"a\" }\nbudgets = { p99_us = \"1.1\" }", "<= 1.10"),
+            ("work = { scripts = \"a\" }\nbudgets = { p9 = \"<= 1.1\" }", "no metric `p9`"),
             ("work = { scripts = \"a\", executions = 0 }", "executions"),
         ] {
             let problem = Guard::parse(text).unwrap_err();

@@ -50,9 +50,7 @@ pub fn unknown_part(guard: &Guard, comparison: &Comparison) -> Option<String> {
     }
     let names = guard.budgets.keys().chain(guard.limits.keys());
     let mut parts = names.filter(|name| name.contains('.') && is_exact(name));
-    parts
-        .find(|name| counted(name, comparison).is_none())
-        .cloned()
+    parts.find(|name| counted(name, comparison).is_none()).cloned()
 }
 
 /// The budgets and limits of counters that the file names and the work does not count: nobody knows whether they hold.
@@ -89,10 +87,7 @@ fn scan(scans: Scans, it: &Statement) -> Option<Check> {
     (scans == Scans::Refused && is_worse).then(|| Check {
         statement: Some(it.name.clone()),
         status: Status::Failed,
-        ratio: it
-            .figure("vm_steps")
-            .and_then(Figure::ratio)
-            .filter(|ratio| ratio.is_finite()),
+        ratio: it.figure("vm_steps").and_then(Figure::ratio).filter(|ratio| ratio.is_finite()),
         ..passed(
             PLAN,
             "no new SCAN",
@@ -146,10 +141,7 @@ fn limited(name: &str, limit: &Limit, comparison: &Comparison) -> Option<Check> 
         Some(value) if bound.allows(value) => Status::Passed,
         Some(_) => Status::Failed,
     };
-    Some(Check {
-        figure: new,
-        ..bounded(name, &limit.to_string(), status, figure)
-    })
+    Some(Check { figure: new, ..bounded(name, &limit.to_string(), status, figure) })
 }
 
 /// The figure of a metric of the whole work or of a statement.
@@ -193,30 +185,19 @@ mod tests {
     /// A side whose only statement needs so many steps.
     fn side(steps: &[f64], plan: &str, rows: u64) -> Side {
         let trial = |steps: &f64| {
-            let metrics = [
-                ("vm_steps", *steps),
-                ("vm_steps.q", *steps),
-                ("executions.q", 5.0),
-            ];
+            let metrics = [("vm_steps", *steps), ("vm_steps.q", *steps), ("executions.q", 5.0)];
             Outcome::Measured(Box::new(Measured {
                 metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
                 statements: vec![StatementRecord {
                     name: "q".to_owned(),
                     plan: vec![plan.to_owned()],
-                    answer: Some(Answer {
-                        executions: 5,
-                        rows,
-                        checksum: None,
-                    }),
+                    answer: Some(Answer { executions: 5, rows, checksum: None }),
                     ..StatementRecord::default()
                 }],
                 ..Measured::default()
             }))
         };
-        Side {
-            name: String::new(),
-            trials: steps.iter().map(trial).collect(),
-        }
+        Side { name: String::new(), trials: steps.iter().map(trial).collect() }
     }
 
     const SEARCH: &str = "SEARCH t USING INDEX i (a=?)";
@@ -229,10 +210,7 @@ mod tests {
     }
 
     fn status(checks: &[Check], subject: &str) -> Option<Status> {
-        checks
-            .iter()
-            .find(|it| it.subject == subject)
-            .map(|it| it.status)
+        checks.iter().find(|it| it.subject == subject).map(|it| it.status)
     }
 
     const FILE: &str = "work = { scripts = \"q.sql\" }";
@@ -249,20 +227,11 @@ mod tests {
     fn a_new_scan_fails_with_its_statement_and_both_plans() {
         let all = checks(FILE, &side(&[900.0, 900.0], "SCAN t", 3));
         let plan = all.iter().find(|it| it.subject == "plan").unwrap();
-        assert_eq!(
-            (plan.status, plan.statement.as_deref()),
-            (Status::Failed, Some("q"))
-        );
+        assert_eq!((plan.status, plan.statement.as_deref()), (Status::Failed, Some("q")));
         assert!(plan.words.contains(SEARCH) && plan.words.contains("SCAN t"));
         assert_eq!(status(&all, "vm_steps"), Some(Status::Failed));
         let allowed = format!("scans = \"allowed\"\n{FILE}\nbudgets = {{}}");
-        assert_eq!(
-            status(
-                &checks(&allowed, &side(&[900.0, 900.0], "SCAN t", 3)),
-                "plan"
-            ),
-            None
-        );
+        assert_eq!(status(&checks(&allowed, &side(&[900.0, 900.0], "SCAN t", 3)), "plan"), None);
     }
 
     #[test]
@@ -287,19 +256,13 @@ mod tests {
         let unknown = Guard::parse(&file.replace("vm_steps.q", "vm_steps.r")).unwrap();
         let base = side(&[10.0, 10.0], SEARCH, 3);
         let comparison = Comparison::of(&base, &base);
-        assert_eq!(
-            unknown_part(&unknown, &comparison).as_deref(),
-            Some("vm_steps.r")
-        );
+        assert_eq!(unknown_part(&unknown, &comparison).as_deref(), Some("vm_steps.r"));
     }
 
     #[test]
     fn another_answer_fails_unless_any_is_allowed() {
         let other = side(&[10.0, 10.0], SEARCH, 4);
-        assert_eq!(
-            status(&checks(FILE, &other), "answer"),
-            Some(Status::Failed)
-        );
+        assert_eq!(status(&checks(FILE, &other), "answer"), Some(Status::Failed));
         let any = format!("answers = \"any\"\n{FILE}");
         assert_eq!(status(&checks(&any, &other), "answer"), None);
     }
@@ -311,13 +274,8 @@ mod tests {
         );
         let all = checks(&file, &side(&[11.0, 11.0], SEARCH, 3));
         let vm_steps = all.iter().filter(|it| it.subject == "vm_steps");
-        let statuses: Vec<_> = vm_steps
-            .map(|it| (it.statement.as_deref(), it.status))
-            .collect();
-        assert_eq!(
-            statuses,
-            [(None, Status::Failed), (Some("q"), Status::Passed)]
-        );
+        let statuses: Vec<_> = vm_steps.map(|it| (it.statement.as_deref(), it.status)).collect();
+        assert_eq!(statuses, [(None, Status::Failed), (Some("q"), Status::Passed)]);
         assert_eq!(status(&all, "p99_us"), None);
         let varies = checks(&file, &side(&[900.0, 901.0], SEARCH, 3));
         assert_eq!(status(&varies, "vm_steps"), Some(Status::Undecided));

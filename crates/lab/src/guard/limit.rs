@@ -76,26 +76,17 @@ impl Limit {
             (None, _) => self.number,
             (Some(own), Some((of, size))) if own.of == of => self.number * own.size / size,
             (Some(own), _) => {
-                return Err(BudgetError::Unit {
-                    metric: name.to_owned(),
-                    unit: own.name,
-                });
+                return Err(BudgetError::Unit { metric: name.to_owned(), unit: own.name });
             }
         };
-        let budget = Budget {
-            comparator: self.comparator,
-            bound,
-        };
+        let budget = Budget { comparator: self.comparator, bound };
         budget.check(name).map(|()| budget)
     }
 
     /// The same in a unit, where it has none.
     pub(super) fn in_unit(self, name: &str) -> Limit {
         let unit = || MEASURES.iter().find(|it| it.name == name);
-        Limit {
-            unit: self.unit.or_else(unit),
-            ..self
-        }
+        Limit { unit: self.unit.or_else(unit), ..self }
     }
 }
 
@@ -115,11 +106,7 @@ impl FromStr for Limit {
         };
         let (comparator, number) =
             comparison(digits).ok_or_else(|| BudgetError::Limit(text.to_owned()))?;
-        Ok(Limit {
-            comparator,
-            number,
-            unit,
-        })
+        Ok(Limit { comparator, number, unit })
     }
 }
 
@@ -139,10 +126,7 @@ impl From<Limit> for String {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = Budget {
-            comparator: self.comparator,
-            bound: self.number,
-        };
+        let number = Budget { comparator: self.comparator, bound: self.number };
         match self.unit {
             Some(unit) => write!(f, "{number} {}", unit.name),
             None => write!(f, "{number}"),

@@ -26,9 +26,7 @@ pub fn timing_experiment(sides: &PlannedExperiment, metrics: &[String]) -> Plann
     let mut metrics = metrics.iter().cloned();
     let experiment = Experiment {
         question: "Is the new side slower than the base?".to_owned(),
-        metric: metrics
-            .next()
-            .unwrap_or_else(|| sides.experiment.metric.clone()),
+        metric: metrics.next().unwrap_or_else(|| sides.experiment.metric.clone()),
         secondary_metrics: metrics.collect(),
         ..listed("times", &sides.experiment)
     };
@@ -55,11 +53,7 @@ fn in_turns(sides: &PlannedExperiment, experiment: Experiment, rounds: u32) -> P
 }
 
 fn rounds_of(rounds: u32) -> Stopping {
-    Stopping {
-        rounds,
-        max_rounds: rounds,
-        ..Stopping::default()
-    }
+    Stopping { rounds, max_rounds: rounds, ..Stopping::default() }
 }
 
 /// The plan of the record: these experiments, the timed one with the rounds that the budgets needed. `folder` held copies and
@@ -71,10 +65,8 @@ pub fn recorded_plan(
     folder: &str,
 ) -> RunPlan {
     let (times, rounds) = timed;
-    let times = (rounds > 0).then(|| PlannedExperiment {
-        stopping: rounds_of(rounds),
-        ..times.clone()
-    });
+    let times =
+        (rounds > 0).then(|| PlannedExperiment { stopping: rounds_of(rounds), ..times.clone() });
     let experiments = std::iter::once(counters.clone()).chain(times);
     let experiments = experiments.map(|mut planned| {
         for variant in &mut planned.variants {
@@ -83,10 +75,7 @@ pub fn recorded_plan(
         relative(&mut planned.experiment.base, folder);
         planned
     });
-    RunPlan {
-        experiments: experiments.collect(),
-        ..plan.clone()
-    }
+    RunPlan { experiments: experiments.collect(), ..plan.clone() }
 }
 
 fn relative(settings: &mut Settings, folder: &str) {
@@ -146,28 +135,18 @@ pub fn both_sides(
     };
     let [one, other] = [base, new].map(work);
     if one != other {
-        return Err(OtherWork {
-            base: one,
-            new: other,
-        });
+        return Err(OtherWork { base: one, new: other });
     }
     let sides = [(base, "base"), (new, "new")].into_iter().zip(names);
     let variants = sides.filter_map(|((planned, side), name)| {
         Some(side_variant(planned.variants.first()?, side, name))
     });
-    Ok(PlannedExperiment {
-        variants: variants.collect(),
-        ..base.clone()
-    })
+    Ok(PlannedExperiment { variants: variants.collect(), ..base.clone() })
 }
 
 /// The variant of a side with a name for people.
 fn side_variant(variant: &Variant, side: &str, name: &str) -> Variant {
-    Variant {
-        label: side.to_owned(),
-        name: Some(name.to_owned()),
-        ..variant.clone()
-    }
+    Variant { label: side.to_owned(), name: Some(name.to_owned()), ..variant.clone() }
 }
 
 #[cfg(test)]
@@ -182,11 +161,7 @@ mod tests {
     fn plan() -> RunPlan {
         let variant = |label: &str| Variant {
             label: label.to_owned(),
-            settings: [(
-                "database".to_owned(),
-                Level::Text(format!("/desk/x/{label}.db")),
-            )]
-            .into(),
+            settings: [("database".to_owned(), Level::Text(format!("/desk/x/{label}.db")))].into(),
             ..Variant::default()
         };
         let sides = PlannedExperiment {
@@ -194,11 +169,7 @@ mod tests {
             variants: ["base", "new"].map(variant).to_vec(),
             ..PlannedExperiment::default()
         };
-        let whole = RunPlan {
-            id: "run".to_owned(),
-            trial_limit_s: 1.0,
-            ..RunPlan::default()
-        };
+        let whole = RunPlan { id: "run".to_owned(), trial_limit_s: 1.0, ..RunPlan::default() };
         let times = timing_experiment(&sides, &["p99_us".to_owned()]);
         let counters = counting_experiment(&sides, 2);
         recorded_plan(&whole, &counters, (&times, 9), "/desk/x")
@@ -235,10 +206,7 @@ mod tests {
     fn the_record_is_a_whole_run_with_a_ratio_and_counters_without_times() {
         let plan = plan();
         assert_eq!(plan.check(), Ok(()));
-        assert_eq!(
-            plan.experiments[0].variants[1].settings["database"],
-            "new.db".into()
-        );
+        assert_eq!(plan.experiments[0].variants[1].settings["database"], "new.db".into());
         let mut collector = Collector::new(plan.clone(), EnvironmentFile::default());
         for planned in &plan.experiments {
             for round in 0..planned.stopping.rounds {
@@ -263,10 +231,7 @@ mod tests {
     fn sides_of_other_work_are_refused() {
         let side = |workload: &str, settings: Settings| PlannedExperiment {
             experiment: ad_hoc("side", "?", workload, "txns_per_s"),
-            variants: vec![Variant {
-                settings,
-                ..Variant::default()
-            }],
+            variants: vec![Variant { settings, ..Variant::default() }],
             ..PlannedExperiment::default()
         };
         let names = ["base: a", "new: b"].map(str::to_owned);
@@ -275,10 +240,7 @@ mod tests {
         let labels: Vec<_> = both.variants.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["base", "new"]);
         let words = of(side("replay", Settings::new())).unwrap_err().to_string();
-        assert!(
-            words.contains("`sql` in the base, `replay` in the new"),
-            "{words}"
-        );
+        assert!(words.contains("`sql` in the base, `replay` in the new"), "{words}");
         let elsewhere = Settings::from([("target".to_owned(), "postgres".into())]);
         let words = of(side("sql", elsewhere)).unwrap_err().to_string();
         assert!(words.contains("`sql` on postgres"), "{words}");

@@ -140,12 +140,7 @@ impl Sequence {
             Scale::Ratios => (centre.exp(), interval.exp()),
             Scale::Figures => (centre, interval),
         };
-        let look = Look {
-            blocks: self.values.len(),
-            centre,
-            interval,
-            one_sided: self.one_sided,
-        };
+        let look = Look { blocks: self.values.len(), centre, interval, one_sided: self.one_sided };
         self.look = Some(look);
         let ends = [interval.low, interval.high].map(|end| self.bound.allows(end));
         self.decision = match ends {
@@ -217,14 +212,8 @@ mod tests {
     use super::*;
     use crate::stats::simulation::Noise;
 
-    const RATE: Budget = Budget {
-        comparator: Comparator::AtLeast,
-        bound: 0.95,
-    };
-    const NO_SLOWER: Budget = Budget {
-        comparator: Comparator::AtLeast,
-        bound: 1.0,
-    };
+    const RATE: Budget = Budget { comparator: Comparator::AtLeast, bound: 0.95 };
+    const NO_SLOWER: Budget = Budget { comparator: Comparator::AtLeast, bound: 1.0 };
 
     /// The noise of a shared machine: a normal part, one block in ten much worse, and a drift that a block shares.
     fn trial(noise: &mut Noise, sd: f64, drift: f64) -> f64 {
@@ -248,9 +237,7 @@ mod tests {
 
     fn runs(budget: Budget, truth: f64, sd: f64, count: usize) -> Vec<(usize, Decision)> {
         let mut noise = Noise::new(19);
-        (0..count)
-            .map(|_| run(&mut noise, budget, truth, sd))
-            .collect()
+        (0..count).map(|_| run(&mut noise, budget, truth, sd)).collect()
     }
 
     fn share(runs: &[(usize, Decision)], of: impl Fn(&(usize, Decision)) -> bool) -> f64 {
@@ -295,9 +282,7 @@ mod tests {
      {
         let (real, mut noise) = (real_noise(), Noise::new(23));
         let mut of = |budget, truth, count: usize| -> Vec<(usize, Decision)> {
-            (0..count)
-                .map(|_| real_run(&mut noise, &real, budget, truth))
-                .collect()
+            (0..count).map(|_| real_run(&mut noise, &real, budget, truth)).collect()
         };
         let alarms = share(&of(NO_SLOWER, 1.0, 500), |it| it.1 == Decision::Failed);
         assert!(alarms <= 0.01, "{alarms}");
@@ -394,10 +379,7 @@ mod tests {
         assert_eq!(sequence.detectable(), Some(detectable));
     }
 
-    const AT_MOST_ONE: Budget = Budget {
-        comparator: Comparator::AtMost,
-        bound: 1.0,
-    };
+    const AT_MOST_ONE: Budget = Budget { comparator: Comparator::AtMost, bound: 1.0 };
 
     /// The decision on these figures, again and again.
     fn decided(mut sequence: Sequence, figures: &[f64]) -> Sequence {
@@ -417,10 +399,7 @@ mod tests {
         let mostly = decided(limit(), &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0]);
         assert_eq!(mostly.decision(), Decision::Passed);
         assert_eq!(decided(limit(), &[2.0, 2.1]).decision(), Decision::Failed);
-        let none = Budget {
-            bound: 0.0,
-            ..AT_MOST_ONE
-        };
+        let none = Budget { bound: 0.0, ..AT_MOST_ONE };
         let none = || Sequence::of_figures(none, 1);
         assert_eq!(decided(none(), &[0.0]).decision(), Decision::Passed);
         assert_eq!(decided(none(), &[0.1, 0.2]).decision(), Decision::Failed);

@@ -171,19 +171,12 @@ mod tests {
         for block in 0..14 {
             let wobble = 1.0 + 0.001 * f64::from(block % 5);
             for it in &mut all {
-                it.add(&figures(20_000.0 * wobble), &figures(24_000.0 * wobble))
-                    .unwrap();
+                it.add(&figures(20_000.0 * wobble), &figures(24_000.0 * wobble)).unwrap();
             }
         }
         let checks: Vec<Check> = all.iter().map(Timed::check).collect();
-        let summary: Vec<_> = checks
-            .iter()
-            .map(|it| (it.allowed.as_str(), it.status))
-            .collect();
-        assert_eq!(
-            summary,
-            [("<= 1.5", Status::Passed), ("<= 20 ms", Status::Failed)]
-        );
+        let summary: Vec<_> = checks.iter().map(|it| (it.allowed.as_str(), it.status)).collect();
+        assert_eq!(summary, [("<= 1.5", Status::Passed), ("<= 20 ms", Status::Failed)]);
         assert!((checks[0].ratio.unwrap() - 1.2).abs() < 1e-9 && checks[0].figure.is_none());
         let figure = checks[1].figure.unwrap();
         assert!((24_000.0..24_100.0).contains(&figure), "{figure}");
@@ -207,10 +200,7 @@ mod tests {
         let check = after(text, &blocks);
         assert_eq!((check.status, check.open), (Status::Undecided, true));
         assert_eq!((check.ratio, check.interval), (None, None));
-        assert_eq!(
-            check.words,
-            "6 fresh blocks, too few to confirm what 7 before them showed"
-        );
+        assert_eq!(check.words, "6 fresh blocks, too few to confirm what 7 before them showed");
         blocks.push((1.0, 0.99));
         let check = after(text, &blocks);
         assert_eq!(check.status, Status::Passed);
@@ -250,14 +240,8 @@ mod tests {
         assert_eq!((same.status, same.ratio), (Status::Passed, Some(1.0)));
         let more = after(text, &[(0.0, 3.0); 14]);
         assert_eq!((more.status, more.ratio), (Status::Failed, None));
-        assert!(
-            more.words
-                .ends_with("in 7 of them one side alone has a figure of 0")
-        );
-        let limit = after(
-            "budgets = {}\nlimits = { p99 = \"<= 1\" }",
-            &[(5.0, 0.0); 7],
-        );
+        assert!(more.words.ends_with("in 7 of them one side alone has a figure of 0"));
+        let limit = after("budgets = {}\nlimits = { p99 = \"<= 1\" }", &[(5.0, 0.0); 7]);
         assert_eq!((limit.status, limit.figure), (Status::Passed, Some(0.0)));
     }
 

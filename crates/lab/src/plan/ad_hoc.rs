@@ -18,11 +18,7 @@ pub fn ad_hoc(id: &str, question: &str, workload: &str, metric: &str) -> Experim
         metric: metric.to_owned(),
         design: Design {
             kind: DesignKind::List,
-            stopping: Stopping {
-                rounds: 1,
-                max_rounds: 1,
-                ..Stopping::default()
-            },
+            stopping: Stopping { rounds: 1, max_rounds: 1, ..Stopping::default() },
             ..Design::default()
         },
         ..Experiment::default()
@@ -59,8 +55,5 @@ pub fn plan_alone(
     experiment.design.stopping.max_rounds = rounds;
     let directory = directory.unwrap_or_else(|| ".".into());
     let planned = planned_alone(experiment, directory, variants);
-    RunPlan {
-        experiments: vec![planned],
-        ..plan(request, &Catalogue::default())
-    }
+    RunPlan { experiments: vec![planned], ..plan(request, &Catalogue::default()) }
 }

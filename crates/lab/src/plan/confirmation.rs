@@ -32,13 +32,8 @@ fn again(planned: &PlannedExperiment, chosen: &BTreeSet<usize>) -> PlannedExperi
     let indices = [0].iter().chain(chosen);
     PlannedExperiment {
         // Claims were judged by the rounds of all variants.
-        experiment: Experiment {
-            claims: Vec::new(),
-            ..planned.experiment.clone()
-        },
-        variants: indices
-            .map(|variant| planned.variants[*variant].clone())
-            .collect(),
+        experiment: Experiment { claims: Vec::new(), ..planned.experiment.clone() },
+        variants: indices.map(|variant| planned.variants[*variant].clone()).collect(),
         upper_bounds: Vec::new(),
         counting: false,
         stopping: rounds_again(planned.stopping),
@@ -58,10 +53,7 @@ mod tests {
             "design": { "kind": "one-at-a-time", "baseline": { "page_size": 512 } } }"#,
         )
         .unwrap();
-        let variant = |label: &str| Variant {
-            label: label.to_owned(),
-            ..Variant::default()
-        };
+        let variant = |label: &str| Variant { label: label.to_owned(), ..Variant::default() };
         let planned = |key: &str, stopping: Stopping| PlannedExperiment {
             key: key.to_owned(),
             experiment: experiment.clone(),
@@ -93,10 +85,7 @@ mod tests {
         let confirmation = confirmation_plan(&plan, &chosen, Some(30.0));
         let labels = |index: usize| -> Vec<&str> {
             let variants = &confirmation.experiments[index].variants;
-            variants
-                .iter()
-                .map(|variant| variant.label.as_str())
-                .collect()
+            variants.iter().map(|variant| variant.label.as_str()).collect()
         };
         assert_eq!(confirmation.experiments.len(), 2);
         assert_eq!(confirmation.experiments[0].key, "usual");

@@ -63,11 +63,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
             let id = &experiment.id;
             let stopping = stopping(experiment, quick);
             experiments.push(PlannedExperiment {
-                key: if several {
-                    format!("{id}@{}", number + 1)
-                } else {
-                    id.clone()
-                },
+                key: if several { format!("{id}@{}", number + 1) } else { id.clone() },
                 experiment: experiment.clone(),
                 directory: directory.clone(),
                 variants: variants(experiment, scale, catalogue),
@@ -124,9 +120,7 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
         return Vec::new();
     };
     let decides = |name: &&String| {
-        catalogue
-            .setting(workload, name)
-            .is_some_and(|parameter| parameter.crash_relevant)
+        catalogue.setting(workload, name).is_some_and(|parameter| parameter.crash_relevant)
     };
     // The variants of a list may differ in more than the factors.
     let variants = &experiment.design.variants;
@@ -168,19 +162,13 @@ pub fn tiers(
         }
     }
     let sets = distinct(sets);
-    (!sets.is_empty()).then_some(TierPlan {
-        names,
-        sets,
-        known: Vec::new(),
-    })
+    (!sets.is_empty()).then_some(TierPlan { names, sets, known: Vec::new() })
 }
 
 /// The sets of the variants that drive SQLite, each once. `names` are the settings that decide, `engine` is
 /// that of variants that name none.
 pub fn tier_sets(variants: &[Variant], names: &[String], engine: &str) -> Vec<TierSet> {
-    let of_sqlite = variants
-        .iter()
-        .filter(|variant| target::is_sqlite(&variant.settings));
+    let of_sqlite = variants.iter().filter(|variant| target::is_sqlite(&variant.settings));
     distinct(of_sqlite.map(|variant| TierSet::of(&variant.settings, names, engine)))
 }
 
@@ -300,10 +288,7 @@ mod tests {
             set: set.clone(),
             in_force: Default::default(),
             origin: Origin::Program,
-            findings: Findings {
-                safety: Vec::new(),
-                schedules: None,
-            },
+            findings: Findings { safety: Vec::new(), schedules: None },
         });
         tiers.known = known.collect();
         assert_eq!(plan.rounds_budget_s(), Some(400.0));

@@ -78,14 +78,8 @@ mod tests {
             })
         };
         assert!(needs(&[("journal_mode", "wal")]));
-        assert!(needs(&[
-            ("journal_mode", "wal"),
-            ("locking_mode", "normal")
-        ]));
-        assert!(!needs(&[
-            ("journal_mode", "wal"),
-            ("locking_mode", "exclusive")
-        ]));
+        assert!(needs(&[("journal_mode", "wal"), ("locking_mode", "normal")]));
+        assert!(!needs(&[("journal_mode", "wal"), ("locking_mode", "exclusive")]));
         assert!(!needs(&[("journal_mode", "delete")]));
         assert!(!needs(&[]));
     }

@@ -32,10 +32,5 @@ pub fn tier_plan(plan: &RunPlan) -> Option<RunPlan> {
 pub fn tier_variant(set: &TierSet) -> Variant {
     let mut settings = set.trial_settings();
     settings.insert(ENGINE.to_owned(), set.engine.as_str().into());
-    Variant {
-        label: set.to_string(),
-        levels: set.settings.clone(),
-        settings,
-        ..Variant::default()
-    }
+    Variant { label: set.to_string(), levels: set.settings.clone(), settings, ..Variant::default() }
 }

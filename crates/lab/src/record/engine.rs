@@ -74,11 +74,7 @@ impl EngineRecord {
 
     /// One that cannot be used, and why.
     pub fn unusable(name: &str, problem: String) -> EngineRecord {
-        EngineRecord {
-            name: name.to_owned(),
-            problem: Some(problem),
-            ..EngineRecord::default()
-        }
+        EngineRecord { name: name.to_owned(), problem: Some(problem), ..EngineRecord::default() }
     }
 
     /// What a driver is told to load: the path of a library, or a name that means the same in every
@@ -152,11 +148,7 @@ mod tests {
     fn an_engine_is_unsynced_by_its_system_calls_or_by_its_compile_options() {
         let why = |syncs, options: &[&str]| {
             let compile_options = options.iter().map(|it| (*it).to_owned()).collect();
-            let engine = EngineRecord {
-                syncs,
-                compile_options,
-                ..EngineRecord::default()
-            };
+            let engine = EngineRecord { syncs, compile_options, ..EngineRecord::default() };
             engine.why_unsynced()
         };
         let counted = |requested, reached| Some(SyncCheck::Counted { requested, reached });

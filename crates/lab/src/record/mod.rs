@@ -155,11 +155,7 @@ impl RunPlan {
     /// What is wrong with it.
     pub fn check(&self) -> Result<(), String> {
         let keys = self.experiments.iter().map(|planned| planned.key.as_str());
-        if let Some(name) = [self.id.as_str()]
-            .into_iter()
-            .chain(keys)
-            .find(|it| !is_name(it))
-        {
+        if let Some(name) = [self.id.as_str()].into_iter().chain(keys).find(|it| !is_name(it)) {
             return Err(format!("`{name}` is not a name"));
         }
         let is_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
@@ -185,11 +181,8 @@ impl RunPlan {
 
     /// What decides the course of each experiment after the trials so far, in the plan's order.
     pub fn courses(&self, histories: &[&History]) -> Vec<Course> {
-        let unlimited: Vec<Course> = self
-            .experiments
-            .iter()
-            .map(|planned| planned.course(self.seed))
-            .collect();
+        let unlimited: Vec<Course> =
+            self.experiments.iter().map(|planned| planned.course(self.seed)).collect();
         let Some(limit_s) = self.rounds_budget_s() else {
             return unlimited;
         };
@@ -295,15 +288,10 @@ impl PlannedExperiment {
     /// The index of the variant or limit of this label.
     pub fn index_of(&self, label: &str, role: Role) -> Option<usize> {
         if role == Role::UpperBound {
-            let limit = self
-                .upper_bounds
-                .iter()
-                .position(|bound| bound.label == label)?;
+            let limit = self.upper_bounds.iter().position(|bound| bound.label == label)?;
             return Some(self.variants.len() + limit);
         }
-        self.variants
-            .iter()
-            .position(|variant| variant.label == label)
+        self.variants.iter().position(|variant| variant.label == label)
     }
 }
 

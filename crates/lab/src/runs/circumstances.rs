@@ -112,8 +112,7 @@ fn differences_of(one: &[(String, String)], other: &[(String, String)]) -> Vec<D
         base: of(one, name),
         new: of(other, name),
     });
-    all.filter(|it| it.base != it.new && !it.is_slight())
-        .collect()
+    all.filter(|it| it.base != it.new && !it.is_slight()).collect()
 }
 
 /// What is known of machine, engines and plan, by name.
@@ -134,13 +133,7 @@ pub(crate) fn facts(run: &RunDigest) -> Vec<(String, String)> {
     add("usable CPUs", text(machine.cpu.usable_cpus));
     add("governor", machine.cpu.governor.clone());
     add("turbo", text(machine.cpu.turbo));
-    add(
-        MEMORY,
-        machine
-            .memory
-            .total_bytes
-            .map(|bytes| format!("{}{MIB}", bytes >> 20)),
-    );
+    add(MEMORY, machine.memory.total_bytes.map(|bytes| format!("{}{MIB}", bytes >> 20)));
     add("version of pragmark", Some(plan.pragmark.clone()));
     add("scale", Some(plan.scale.to_string()));
     add("seed", Some(plan.seed.0.to_string()));
@@ -151,26 +144,14 @@ pub(crate) fn facts(run: &RunDigest) -> Vec<(String, String)> {
             false => name.to_owned(),
         };
         add(&of("file system"), volume.file_system.clone());
-        add(
-            &of("mount options"),
-            volume.mount_options.as_ref().map(|it| it.join(",")),
-        );
+        add(&of("mount options"), volume.mount_options.as_ref().map(|it| it.join(",")));
         add(&of("disk"), disk(volume));
     }
     for engine in &run.environment.engines {
-        add(
-            &format!("engine {}", engine.name),
-            Some(engine.version.clone()),
-        );
-        add(
-            &format!("source of engine {}", engine.name),
-            Some(engine.source_id.clone()),
-        );
+        add(&format!("engine {}", engine.name), Some(engine.version.clone()));
+        add(&format!("source of engine {}", engine.name), Some(engine.source_id.clone()));
         let options = engine.compile_options.join(" ");
-        add(
-            &format!("compile options of engine {}", engine.name),
-            Some(options),
-        );
+        add(&format!("compile options of engine {}", engine.name), Some(options));
     }
     add("engine of the run", Some(plan.engine.clone()));
     facts
@@ -206,16 +187,10 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
         for experiment in compared.filter(|it| counterpart(it, other).is_some()) {
             let key = || experiment.key.clone();
             if experiment.aa_check_alarm() {
-                doubts.push(Doubt::AaCheck {
-                    run: name(),
-                    experiment: key(),
-                });
+                doubts.push(Doubt::AaCheck { run: name(), experiment: key() });
             }
             if experiment.is_preliminary() {
-                doubts.push(Doubt::Preliminary {
-                    run: name(),
-                    experiment: key(),
-                });
+                doubts.push(Doubt::Preliminary { run: name(), experiment: key() });
             }
         }
     }
@@ -226,9 +201,7 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
 pub(super) fn settings(base: &Settings, new: &Settings) -> Vec<Difference> {
     let names: BTreeSet<&String> = base.keys().chain(new.keys()).collect();
     let of = |settings: &Settings, name: &String| {
-        settings
-            .get(name)
-            .map_or(UNKNOWN.to_owned(), ToString::to_string)
+        settings.get(name).map_or(UNKNOWN.to_owned(), ToString::to_string)
     };
     let all = names.into_iter().map(|name| Difference {
         what: name.clone(),

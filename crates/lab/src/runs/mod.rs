@@ -115,11 +115,8 @@ pub enum RatioVerdict {
 impl RunComparison {
     /// Compares a run with the base.
     pub fn of(base: &RunDigest, new: &RunDigest) -> RunComparison {
-        let pairs: Vec<(&ExperimentDigest, &ExperimentDigest)> = base
-            .experiments
-            .iter()
-            .filter_map(|it| Some((it, counterpart(it, new)?)))
-            .collect();
+        let pairs: Vec<(&ExperimentDigest, &ExperimentDigest)> =
+            base.experiments.iter().filter_map(|it| Some((it, counterpart(it, new)?))).collect();
         let comparisons: usize = pairs.iter().map(|(one, _)| one.variants.len() - 1).sum();
         let alpha = ALPHA / comparisons.max(1) as f64;
         RunComparison {
@@ -164,10 +161,7 @@ fn missing(run: &RunDigest, other: &RunDigest) -> Vec<String> {
 }
 
 fn twin<'a>(it: &VariantDigest, experiment: &'a ExperimentDigest) -> Option<&'a VariantDigest> {
-    experiment
-        .variants
-        .iter()
-        .find(|other| other.label == it.label)
+    experiment.variants.iter().find(|other| other.label == it.label)
 }
 
 fn experiment(
@@ -179,10 +173,7 @@ fn experiment(
     let same_baseline = base.variants[0].label == new.variants[0].label;
     let is_measured = |it: &VariantDigest| it.summaries.contains_key(&base.metric);
     let has_baselines = is_measured(&base.variants[0]) && is_measured(&new.variants[0]);
-    let pairs = base
-        .variants
-        .iter()
-        .filter_map(|it| Some((it, twin(it, new)?)));
+    let pairs = base.variants.iter().filter_map(|it| Some((it, twin(it, new)?)));
     let mut variants: Vec<VariantComparison> = pairs
         .map(|(one, other)| {
             let change = match same_baseline {
@@ -273,10 +264,7 @@ fn side(variant: &VariantDigest, same_seed: bool) -> Side {
         true => Vec::new(),
         false => vec![trial(|it| it.range.low), trial(|it| it.range.high)],
     };
-    Side {
-        name: variant.label.clone(),
-        trials,
-    }
+    Side { name: variant.label.clone(), trials }
 }
 
 /// The counters of the counting pass that differ; one pass in each run does not prove that they repeat.
@@ -288,7 +276,5 @@ fn counted_once(base: &VariantDigest, new: &VariantDigest) -> Vec<Figure> {
     let (one, other) = (trial(base), trial(new));
     let names = one.metrics.keys();
     let figures = names.map(|name| Figure::between(name, &[&one], &[&other]));
-    figures
-        .filter(|it| it.change != Change::Missing && it.base != it.new)
-        .collect()
+    figures.filter(|it| it.change != Change::Missing && it.base != it.new).collect()
 }

@@ -26,17 +26,10 @@ impl RunDigest {
         if let (true, Some((key, _))) = (experiments.is_empty(), metrics.first()) {
             return Err(format!("{key} has no trial of its baseline"));
         }
-        let plan = RunPlan {
-            id: name.to_owned(),
-            experiments,
-            ..RunPlan::default()
-        };
+        let plan = RunPlan { id: name.to_owned(), experiments, ..RunPlan::default() };
         let mut collector = Collector::new(plan, EnvironmentFile::default());
         trials.into_iter().for_each(|trial| collector.add(trial));
-        Ok(RunDigest {
-            trials_alone: true,
-            ..RunDigest::from(collector.finish())
-        })
+        Ok(RunDigest { trials_alone: true, ..RunDigest::from(collector.finish()) })
     }
 }
 
@@ -59,10 +52,7 @@ fn planned(
             labels.push(&trial.variant);
         }
     }
-    let variant = |label: &String| Variant {
-        label: label.clone(),
-        ..Variant::default()
-    };
+    let variant = |label: &String| Variant { label: label.clone(), ..Variant::default() };
     Some(Ok(PlannedExperiment {
         key: key.to_owned(),
         experiment: ad_hoc(key, "", "", metric),

@@ -12,9 +12,7 @@ pub struct Comparison {
 impl Comparison {
     /// From log-ratios; none where there are fewer than two or one is not finite.
     pub fn new(diffs: Vec<f64>) -> Option<Comparison> {
-        let ranks = PairedSample::new(&diffs)
-            .ok()
-            .filter(|_| diffs.len() >= 2)?;
+        let ranks = PairedSample::new(&diffs).ok().filter(|_| diffs.len() >= 2)?;
         Some(Comparison { diffs, ranks })
     }
 

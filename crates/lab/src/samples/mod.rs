@@ -25,10 +25,7 @@ pub struct Samples {
 impl Samples {
     /// No figures yet, for this many variants.
     pub fn new(variants: usize) -> Samples {
-        Samples {
-            variants: vec![HashMap::new(); variants],
-            ..Samples::default()
-        }
+        Samples { variants: vec![HashMap::new(); variants], ..Samples::default() }
     }
 
     /// Adds the figure of one trial.
@@ -131,10 +128,7 @@ impl Samples {
             }
         }
         let mean = |ratios: Vec<f64>| ratios.iter().sum::<f64>() / ratios.len() as f64;
-        by_round
-            .into_iter()
-            .map(|(round, ratios)| (round, mean(ratios)))
-            .collect()
+        by_round.into_iter().map(|(round, ratios)| (round, mean(ratios))).collect()
     }
 
     /// What a variant has more than another one, one figure for each round in which both were measured, in
@@ -231,11 +225,8 @@ impl Samples {
 
     /// The rounds in which any variant but the baseline was measured, in order.
     fn rounds(&self) -> Vec<u32> {
-        let mut rounds: Vec<u32> = self
-            .variants
-            .iter()
-            .flat_map(|variant| variant.keys().copied())
-            .collect();
+        let mut rounds: Vec<u32> =
+            self.variants.iter().flat_map(|variant| variant.keys().copied()).collect();
         rounds.sort_unstable();
         rounds.dedup();
         rounds
@@ -281,8 +272,7 @@ impl Samples {
 
     /// The logarithm of one variant's figure divided by another's in one round.
     fn log_ratio(&self, round: u32, of: usize, to: usize) -> Option<f64> {
-        self.compared(round, of, to, log_quotient)
-            .filter(|ratio| ratio.is_finite())
+        self.compared(round, of, to, log_quotient).filter(|ratio| ratio.is_finite())
     }
 }
 
@@ -320,10 +310,8 @@ fn common_course(table: &[Vec<Option<f64>>]) -> Vec<f64> {
     let rounds = rows.first().map_or(0, |(row, _)| row.len());
     (0..rounds)
         .filter_map(|round| {
-            let left: Vec<f64> = rows
-                .iter()
-                .filter_map(|(row, level)| Some(row[round]? - level))
-                .collect();
+            let left: Vec<f64> =
+                rows.iter().filter_map(|(row, level)| Some(row[round]? - level)).collect();
             let enough = 2 * left.len() >= rows.len();
             Some(level + mean(&mut left.into_iter()).filter(|_| enough)?)
         })

@@ -49,10 +49,7 @@ fn two_metrics_of_the_same_trials_are_divided_within_each_round() {
     };
     near(upper.log_ratios_to_metric(&lower, 0), &[2.0, 32f64.sqrt()]);
     near(upper.log_ratios_to_metric(&lower, 1), &[3.0, 9.0]);
-    near(
-        upper.log_ratios_to_metric_compared(&lower, 1, 0),
-        &[1.5, 9.0 / 32f64.sqrt()],
-    );
+    near(upper.log_ratios_to_metric_compared(&lower, 1, 0), &[1.5, 9.0 / 32f64.sqrt()]);
     assert_eq!(upper.differences(1, 0), [5.0, 19.0]);
     assert!(upper.differences(0, 0).is_empty());
 }
@@ -99,16 +96,8 @@ fn the_mean_over_pairs_is_that_of_the_pairs_measured_freed_of_their_own_levels()
     let figures = [1.0, 2.0, 4.0, 16.0, 1.0, 8.0];
     for round in 0..3 {
         for (variant, figure) in figures.iter().enumerate() {
-            let role = if variant == 0 {
-                Role::Baseline
-            } else {
-                Role::Variant
-            };
-            let more = if round == 1 && variant % 2 == 1 {
-                1.1
-            } else {
-                1.0
-            };
+            let role = if variant == 0 { Role::Baseline } else { Role::Variant };
+            let more = if round == 1 && variant % 2 == 1 { 1.1 } else { 1.0 };
             // Round 2 lacks the third pair.
             if (round, variant) != (2, 5) {
                 samples.add(round, 0, variant, role, figure * more);

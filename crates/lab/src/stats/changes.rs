@@ -73,11 +73,7 @@ fn scaled(values: &[f64]) -> Option<Vec<f64>> {
     const OF_NORMAL: f64 = 0.674_489_75;
     let steps: Vec<f64> = values.windows(2).map(|it| (it[1] - it[0]).abs()).collect();
     let noise = median(&steps)? / OF_NORMAL / std::f64::consts::SQRT_2;
-    (noise > 0.0).then(|| {
-        (0..values.len())
-            .map(|at| drawn_in(values, at, noise))
-            .collect()
-    })
+    (noise > 0.0).then(|| (0..values.len()).map(|at| drawn_in(values, at, noise)).collect())
 }
 
 /// A figure in units of the noise, no further from the median of its neighbourhood than [`FAR`].
@@ -97,10 +93,7 @@ struct Sums {
 impl Sums {
     fn of(values: &[f64]) -> Sums {
         let centre = values.iter().sum::<f64>() / values.len() as f64;
-        let mut sums = Sums {
-            values: vec![0.0],
-            squares: vec![0.0],
-        };
+        let mut sums = Sums { values: vec![0.0], squares: vec![0.0] };
         for (at, value) in values.iter().enumerate() {
             // Around the centre, so that no digits are lost.
             let value = value - centre;

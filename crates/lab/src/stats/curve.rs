@@ -102,10 +102,8 @@ fn best_knee(n: &[f64], times: &[f64], least: f64, most: f64) -> Option<(CacheKn
     let mut best: Option<(usize, f64, Line, f64)> = None;
     for step in 0..=GRID {
         let capacity = least * (most / least).powf(step as f64 / GRID as f64);
-        let misses: Vec<f64> = n
-            .iter()
-            .map(|rows| mean_miss_probability(*rows, capacity))
-            .collect();
+        let misses: Vec<f64> =
+            n.iter().map(|rows| mean_miss_probability(*rows, capacity)).collect();
         let Some(line) = Line::fit(&misses, times) else {
             continue;
         };
@@ -118,12 +116,7 @@ fn best_knee(n: &[f64], times: &[f64], least: f64, most: f64) -> Option<(CacheKn
     let inside = step > 0 && step < GRID;
     let (_, r_squared) = explained(squares, times, PARAMETERS)?;
     inside.then(|| {
-        let knee = CacheKnee {
-            base: line.start,
-            miss: line.slope,
-            capacity,
-            r_squared,
-        };
+        let knee = CacheKnee { base: line.start, miss: line.slope, capacity, r_squared };
         (knee, squares)
     })
 }
@@ -138,17 +131,13 @@ mod tests {
 
     /// Sizes from `first` on, three a decade, over `decades`.
     fn sizes(first: f64, decades: usize) -> Vec<f64> {
-        (0..=3 * decades)
-            .map(|step| first * 10f64.powf(step as f64 / 3.0))
-            .collect()
+        (0..=3 * decades).map(|step| first * 10f64.powf(step as f64 / 3.0)).collect()
     }
 
     const SIX: [f64; 6] = [1e5, 3e5, 1e6, 3e6, 1e7, 3e7];
 
     fn noisy(n: &[f64], sigma: f64, noise: &mut Noise, time: impl Fn(f64) -> f64) -> Vec<f64> {
-        n.iter()
-            .map(|n| time(*n) * (sigma * noise.normal()).exp())
-            .collect()
+        n.iter().map(|n| time(*n) * (sigma * noise.normal()).exp()).collect()
     }
 
     /// The part of 200 made-up curves with noise of `sigma` in which a knee is seen.
@@ -200,12 +189,7 @@ mod tests {
 
     #[test]
     fn exact_data_give_the_parameters_back() {
-        let planted = CacheKnee {
-            base: 1e-6,
-            miss: 2e-5,
-            capacity: 1.3e6,
-            r_squared: 1.0,
-        };
+        let planted = CacheKnee { base: 1e-6, miss: 2e-5, capacity: 1.3e6, r_squared: 1.0 };
         let n = sizes(1e5, 3);
         let times: Vec<f64> = n.iter().map(|n| planted.seconds_per_row(*n)).collect();
         let found = fit_cache_knee(&n, &times).unwrap();
@@ -257,11 +241,8 @@ mod tests {
         assert!(fit_cache_knee(&[1.0, 2.0], &[1.0]).is_none());
         assert!(fit_cache_knee(&SIX, &[1.0, 1.0, f64::NAN, 4.0, 7.0, 9.0]).is_none());
         assert!(
-            fit_cache_knee(
-                &[0.0, 3e5, 1e6, 3e6, 1e7, 3e7],
-                &[1.0, 1.0, 1.0, 4.0, 7.0, 9.0]
-            )
-            .is_none()
+            fit_cache_knee(&[0.0, 3e5, 1e6, 3e6, 1e7, 3e7], &[1.0, 1.0, 1.0, 4.0, 7.0, 9.0])
+                .is_none()
         );
         assert!(fit_cache_knee(&[], &[]).is_none());
     }

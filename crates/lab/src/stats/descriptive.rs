@@ -70,13 +70,9 @@ mod tests {
     fn quantiles_agree_with_type_7() {
         // R: quantile(c(15, 20, 35, 40, 50), c(0, .25, .4, .5, 1)) gives 15 20 29 35 50.
         let values = [40.0, 15.0, 50.0, 20.0, 35.0];
-        for (fraction, expected) in [
-            (0.0, 15.0),
-            (0.25, 20.0),
-            (0.4, 29.0),
-            (0.5, 35.0),
-            (1.0, 50.0),
-        ] {
+        for (fraction, expected) in
+            [(0.0, 15.0), (0.25, 20.0), (0.4, 29.0), (0.5, 35.0), (1.0, 50.0)]
+        {
             let found = quantile(&values, fraction).unwrap();
             assert!((found - expected).abs() < 1e-12, "{fraction}: {found}");
         }
@@ -92,13 +88,7 @@ mod tests {
         let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
         assert_eq!(mean(&values), Some(5.0));
         assert!((standard_deviation(&values).unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
-        assert_eq!(
-            range(&values),
-            Some(Interval {
-                low: 2.0,
-                high: 9.0
-            })
-        );
+        assert_eq!(range(&values), Some(Interval { low: 2.0, high: 9.0 }));
     }
 
     #[test]

@@ -30,16 +30,10 @@ pub enum SampleError {
 /// Refuses a sample with fewer than `needed` values or with a value that is not finite.
 pub(super) fn check_sample(values: &[f64], needed: usize) -> Result<(), SampleError> {
     if values.len() < needed {
-        return Err(SampleError::TooFew {
-            needed,
-            got: values.len(),
-        });
+        return Err(SampleError::TooFew { needed, got: values.len() });
     }
     match values.iter().position(|value| !value.is_finite()) {
-        Some(index) => Err(SampleError::NotFinite {
-            index,
-            value: values[index],
-        }),
+        Some(index) => Err(SampleError::NotFinite { index, value: values[index] }),
         None => Ok(()),
     }
 }

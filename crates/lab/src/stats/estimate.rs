@@ -111,10 +111,8 @@ pub fn p_value(diffs: &[f64], null: f64) -> Result<f64, SampleError> {
 
 fn method_for(diffs: &[f64]) -> Result<Method, SampleError> {
     check_sample(diffs, MIN_BLOCKS_FOR_ESTIMATE)?;
-    Method::for_blocks(diffs.len()).ok_or(SampleError::TooFew {
-        needed: MIN_BLOCKS_FOR_ESTIMATE,
-        got: diffs.len(),
-    })
+    Method::for_blocks(diffs.len())
+        .ok_or(SampleError::TooFew { needed: MIN_BLOCKS_FOR_ESTIMATE, got: diffs.len() })
 }
 
 /// A description of a sample that was checked before, so that it always exists.
@@ -152,16 +150,10 @@ mod tests {
     #[test]
     fn nothing_is_estimated_from_two_blocks_or_from_broken_numbers() {
         let too_few = SampleError::TooFew { needed: 3, got: 2 };
-        assert_eq!(
-            Estimate::from_log_ratios(&[0.1, 0.2], 0.05),
-            Err(too_few.clone())
-        );
+        assert_eq!(Estimate::from_log_ratios(&[0.1, 0.2], 0.05), Err(too_few.clone()));
         assert_eq!(p_value(&[0.1, 0.2], 0.0), Err(too_few));
         let broken = Estimate::from_log_ratios(&[0.1, f64::NAN, 0.2], 0.05);
-        assert!(matches!(
-            broken,
-            Err(SampleError::NotFinite { index: 1, .. })
-        ));
+        assert!(matches!(broken, Err(SampleError::NotFinite { index: 1, .. })));
         let rate = Estimate::from_log_ratios(&SEVEN, 1.0);
         assert_eq!(rate, Err(SampleError::BadErrorRate { alpha: 1.0 }));
     }
@@ -180,10 +172,7 @@ mod tests {
     #[test]
     fn a_level_beyond_the_blocks_is_an_unbounded_interval() {
         let estimate = Estimate::from_log_ratios(&SEVEN, 0.01).unwrap();
-        assert_eq!(
-            (estimate.interval.low, estimate.interval.high),
-            (0.0, f64::INFINITY)
-        );
+        assert_eq!((estimate.interval.low, estimate.interval.high), (0.0, f64::INFINITY));
     }
 
     #[test]
@@ -196,10 +185,7 @@ mod tests {
             assert!((read.centre - estimate.centre).abs() < 1e-12);
             assert!((read.detectable - estimate.detectable).abs() < 1e-12);
             assert_eq!(read.interval.is_bounded(), estimate.interval.is_bounded());
-            assert_eq!(
-                (read.n, read.method, read.level),
-                (7, Method::Wilcoxon, estimate.level)
-            );
+            assert_eq!((read.n, read.method, read.level), (7, Method::Wilcoxon, estimate.level));
         }
     }
 }

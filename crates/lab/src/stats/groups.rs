@@ -31,10 +31,7 @@ pub struct RankedVariant {
 impl RankedVariant {
     /// The labels of its groups, one after another: a to z, A to Z, then `(53)` and so on.
     pub fn letters(&self) -> String {
-        self.groups
-            .iter()
-            .map(|&group| letters::label(group))
-            .collect()
+        self.groups.iter().map(|&group| letters::label(group)).collect()
     }
 }
 
@@ -51,10 +48,7 @@ impl Ranking {
     /// The variants that were not distinguished from the best one, itself first: the short answer when
     /// hundreds of variants make a display of letters unreadable.
     pub fn tied_with_best(&self) -> impl Iterator<Item = &RankedVariant> {
-        let best = self
-            .variants
-            .first()
-            .map_or(&[][..], |best| &best.groups[..]);
+        let best = self.variants.first().map_or(&[][..], |best| &best.groups[..]);
         self.variants
             .iter()
             .filter(|variant| variant.groups.iter().any(|group| best.contains(group)))
@@ -91,17 +85,11 @@ fn rank_by(
     alpha: f64,
     test: impl Fn(&[f64], f64) -> Result<f64, SampleError>,
 ) -> Ranking {
-    assert!(
-        is_well_formed(table),
-        "a table of logarithms, one column a round"
-    );
+    assert!(is_well_formed(table), "a table of logarithms, one column a round");
     let levels = median_polish(table);
     let order = order_of_merit(&levels, better);
-    let measured: Vec<usize> = order
-        .iter()
-        .copied()
-        .filter(|&variant| levels[variant].is_some())
-        .collect();
+    let measured: Vec<usize> =
+        order.iter().copied().filter(|&variant| levels[variant].is_some()).collect();
     let groups = letters::groups(&undistinguished(table, &measured, alpha, test));
 
     let mut variants: Vec<RankedVariant> = order
@@ -118,19 +106,14 @@ fn rank_by(
             variants[rank].groups.push(number);
         }
     }
-    Ranking {
-        variants,
-        groups: groups.len(),
-    }
+    Ranking { variants, groups: groups.len() }
 }
 
 /// Whether the rows have one length and hold logarithms of measured values only.
 fn is_well_formed(table: &[Vec<Option<f64>>]) -> bool {
     let rounds = table.first().map_or(0, Vec::len);
     let is_log_value = |value: &f64| value.abs() < 1e6;
-    table
-        .iter()
-        .all(|row| row.len() == rounds && row.iter().flatten().all(is_log_value))
+    table.iter().all(|row| row.len() == rounds && row.iter().flatten().all(is_log_value))
 }
 
 /// Positions of the variants from best to worst, variants without a level last.
@@ -222,19 +205,11 @@ mod tests {
     }
 
     fn order(ranking: &Ranking) -> Vec<usize> {
-        ranking
-            .variants
-            .iter()
-            .map(|variant| variant.variant)
-            .collect()
+        ranking.variants.iter().map(|variant| variant.variant).collect()
     }
 
     fn letters(ranking: &Ranking) -> Vec<String> {
-        ranking
-            .variants
-            .iter()
-            .map(RankedVariant::letters)
-            .collect()
+        ranking.variants.iter().map(RankedVariant::letters).collect()
     }
 
     #[test]
@@ -243,19 +218,9 @@ mod tests {
         let times = rank_variants(&table, Better::Lower, 0.05);
         assert_eq!(letters(&times), ["a", "b", "b", "c"]);
         assert_eq!(times.tied_with_best().count(), 1);
-        assert_eq!(
-            (
-                times.variants[0].variant,
-                times.variants[3].variant,
-                times.groups
-            ),
-            (3, 0, 3)
-        );
+        assert_eq!((times.variants[0].variant, times.variants[3].variant, times.groups), (3, 0, 3));
         let rates = rank_variants(&table, Better::Higher, 0.05);
-        assert_eq!(
-            (rates.variants[0].variant, rates.variants[3].variant),
-            (0, 3)
-        );
+        assert_eq!((rates.variants[0].variant, rates.variants[3].variant), (0, 3));
         let tied = rank_variants(&table[1..3], Better::Lower, 0.05);
         assert_eq!(tied.tied_with_best().count(), 2);
     }
@@ -268,9 +233,7 @@ mod tests {
             let round = |round: usize| Some(((round * 5 % 7) as f64 + shift - 3.0) / 2.0);
             (0..7).map(round).collect()
         };
-        let better = (0..7)
-            .map(|round| Some(1.0 + 0.01 * round as f64))
-            .collect();
+        let better = (0..7).map(|round| Some(1.0 + 0.01 * round as f64)).collect();
         let table = [vec![Some(0.0); 7], better, noisy(0.0), noisy(0.1)];
         let ranking = rank_variants(&table, Better::Higher, 0.05);
         let groups = |variant: usize| {
@@ -317,15 +280,9 @@ mod tests {
         let table = table(&[0.0, 0.5, 1.0], 7);
         let groups = |ranking: Ranking| ranking.groups;
         assert_eq!(groups(rank_variants(&table, Better::Lower, 0.01)), 1);
-        assert_eq!(
-            groups(rank_variants_by_means(&table, Better::Lower, 0.01)),
-            3
-        );
+        assert_eq!(groups(rank_variants_by_means(&table, Better::Lower, 0.01)), 3);
         let too_few: Vec<Vec<Option<f64>>> = table.iter().map(|row| row[..1].to_vec()).collect();
-        assert_eq!(
-            groups(rank_variants_by_means(&too_few, Better::Lower, 0.01)),
-            1
-        );
+        assert_eq!(groups(rank_variants_by_means(&too_few, Better::Lower, 0.01)), 1);
     }
 
     #[test]

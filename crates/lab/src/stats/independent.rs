@@ -37,10 +37,7 @@ impl Independent {
         let reach = student_reach(alpha, freedom) * error;
         Some(Independent {
             difference,
-            interval: Interval {
-                low: difference - reach,
-                high: difference + reach,
-            },
+            interval: Interval { low: difference - reach, high: difference + reach },
             // The quantile of the power stands on one side.
             detectable: reach + student_reach(2.0 * (1.0 - POWER), freedom) * error,
         })
@@ -60,11 +57,8 @@ struct Part {
 impl Part {
     fn of(values: &[f64]) -> Option<Part> {
         let n = values.len() as f64;
-        let part = Part {
-            mean: mean(values)?,
-            variance: standard_deviation(values)?.powi(2) / n,
-            n,
-        };
+        let part =
+            Part { mean: mean(values)?, variance: standard_deviation(values)?.powi(2) / n, n };
         (part.mean.is_finite() && part.variance.is_finite()).then_some(part)
     }
 

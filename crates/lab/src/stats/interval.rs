@@ -19,17 +19,11 @@ pub struct Interval {
 
 impl Interval {
     /// The whole real line: nothing is known.
-    pub const EVERYTHING: Interval = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    pub const EVERYTHING: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
     /// The interval of the inverse of a ratio.
     pub fn inverse(self) -> Interval {
-        Interval {
-            low: 1.0 / self.high,
-            high: 1.0 / self.low,
-        }
+        Interval { low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
     /// Whether `value` lies in the interval, ends included.
@@ -59,10 +53,7 @@ impl Interval {
 
     /// The interval of `f(x)`, for a function that never decreases.
     pub fn map_increasing(&self, f: impl Fn(f64) -> f64) -> Interval {
-        Interval {
-            low: f(self.low),
-            high: f(self.high),
-        }
+        Interval { low: f(self.low), high: f(self.high) }
     }
 
     /// From differences of natural logarithms to ratios: the whole line becomes `[0, ∞]`.
@@ -87,10 +78,7 @@ fn high_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error>
 mod tests {
     use super::*;
 
-    const UNIT: Interval = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
+    const UNIT: Interval = Interval { low: 0.0, high: 1.0 };
 
     #[test]
     fn ends_belong_to_the_interval() {
@@ -101,15 +89,9 @@ mod tests {
 
     #[test]
     fn containment_and_overlap_count_shared_ends() {
-        let right = Interval {
-            low: 1.0,
-            high: 2.0,
-        };
+        let right = Interval { low: 1.0, high: 2.0 };
         assert!(UNIT.overlaps(&right) && right.overlaps(&UNIT));
-        assert!(!UNIT.overlaps(&Interval {
-            low: 1.1,
-            high: 2.0
-        }));
+        assert!(!UNIT.overlaps(&Interval { low: 1.1, high: 2.0 }));
         assert!(UNIT.is_within(&UNIT) && UNIT.is_within(&Interval::EVERYTHING));
         assert!(!UNIT.is_within(&right));
     }
@@ -124,10 +106,7 @@ mod tests {
 
     #[test]
     fn infinite_ends_travel_through_json_as_null() {
-        let half_open = Interval {
-            low: 0.1,
-            high: f64::INFINITY,
-        };
+        let half_open = Interval { low: 0.1, high: f64::INFINITY };
         for (interval, json) in [
             (UNIT, r#"{"low":0.0,"high":1.0}"#),
             (half_open, r#"{"low":0.1,"high":null}"#),

@@ -19,10 +19,7 @@ pub(super) struct Undistinguished {
 impl Undistinguished {
     /// No pair of `size` variants is related yet.
     pub(super) fn new(size: usize) -> Undistinguished {
-        Undistinguished {
-            size,
-            related: vec![false; size * size],
-        }
+        Undistinguished { size, related: vec![false; size * size] }
     }
 
     /// Marks two variants as not distinguished.
@@ -68,10 +65,8 @@ impl Coverage {
 /// The groups, each in ascending order of variants and all in order of their first variants. Variants are
 /// numbered in order of rank. Every variant is in at least one group.
 pub(super) fn groups(relation: &Undistinguished) -> Vec<Vec<usize>> {
-    let mut coverage = Coverage {
-        size: relation.size,
-        groups: vec![0; relation.size * relation.size],
-    };
+    let mut coverage =
+        Coverage { size: relation.size, groups: vec![0; relation.size * relation.size] };
     let mut groups = Vec::new();
     for variant in 0..relation.size {
         while let Some(group) = next_group(variant, relation, &coverage) {
@@ -95,12 +90,9 @@ fn next_group(
     coverage: &Coverage,
 ) -> Option<Vec<usize>> {
     let later = variant + 1..relation.size;
-    let related: Vec<usize> = later
-        .filter(|&other| relation.holds(variant, other))
-        .collect();
-    let (uncovered, covered): (Vec<usize>, Vec<usize>) = related
-        .into_iter()
-        .partition(|&other| coverage.of(variant, other) == 0);
+    let related: Vec<usize> = later.filter(|&other| relation.holds(variant, other)).collect();
+    let (uncovered, covered): (Vec<usize>, Vec<usize>) =
+        related.into_iter().partition(|&other| coverage.of(variant, other) == 0);
     let farthest = *uncovered.last()?;
     let mut group = vec![variant, farthest];
     for other in uncovered.into_iter().chain(covered) {
@@ -114,20 +106,14 @@ fn next_group(
 
 /// The pairs of a group, the lower variant first.
 fn pairs(group: &[usize]) -> impl Iterator<Item = (usize, usize)> {
-    group
-        .iter()
-        .enumerate()
-        .flat_map(|(index, &a)| group[index + 1..].iter().map(move |&b| (a, b)))
+    group.iter().enumerate().flat_map(|(index, &a)| group[index + 1..].iter().map(move |&b| (a, b)))
 }
 
 /// The label of a group, counted from zero: a to z, A to Z, then the number in brackets, so that
 /// labels can be written one after another without a separator.
 pub(super) fn label(group: usize) -> String {
     let letters = ('a'..='z').chain('A'..='Z');
-    letters
-        .into_iter()
-        .nth(group)
-        .map_or_else(|| format!("({})", group + 1), String::from)
+    letters.into_iter().nth(group).map_or_else(|| format!("({})", group + 1), String::from)
 }
 
 #[cfg(test)]

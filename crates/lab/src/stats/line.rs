@@ -48,23 +48,14 @@ impl Line {
         let (wt, wxt) = (sum(&|_, t| t), sum(&|x, t| x * t));
         let slope = (w * wxt - wx * wt) / (w * wxx - wx * wx);
         let start = (wt - slope * wx) / w;
-        let line = if start < 0.0 {
-            Line {
-                start: 0.0,
-                slope: wxt / wxx,
-            }
-        } else {
-            Line { start, slope }
-        };
+        let line =
+            if start < 0.0 { Line { start: 0.0, slope: wxt / wxx } } else { Line { start, slope } };
         (line.slope.is_finite() && line.slope > 0.0).then_some(line)
     }
 
     /// The sum of the squared relative residuals.
     pub(super) fn squares(&self, x: &[f64], times: &[f64]) -> f64 {
-        let residuals = x
-            .iter()
-            .zip(times)
-            .map(|(x, t)| (self.start + self.slope * x - t) / t);
+        let residuals = x.iter().zip(times).map(|(x, t)| (self.start + self.slope * x - t) / t);
         residuals.map(|residual| residual * residual).sum()
     }
 }

@@ -26,14 +26,7 @@ pub struct HolmRow {
 /// greater: it and all later ones are retained. Those later ones carry the level of the step that
 /// stopped the procedure, since that step decided them.
 pub fn holm(p_values: &[f64], alpha: f64) -> Vec<HolmRow> {
-    let mut rows = vec![
-        HolmRow {
-            adjusted_p: 1.0,
-            level: alpha,
-            rejected: false
-        };
-        p_values.len()
-    ];
+    let mut rows = vec![HolmRow { adjusted_p: 1.0, level: alpha, rejected: false }; p_values.len()];
     let (mut adjusted_p, mut level, mut rejected) = (0.0_f64, alpha, true);
     for (step, index) in ascending(p_values).into_iter().enumerate() {
         let p = number_or_one(p_values[index]);
@@ -43,11 +36,7 @@ pub fn holm(p_values: &[f64], alpha: f64) -> Vec<HolmRow> {
             rejected = p <= level;
         }
         adjusted_p = adjusted_p.max((remaining * p).min(1.0));
-        rows[index] = HolmRow {
-            adjusted_p,
-            level,
-            rejected,
-        };
+        rows[index] = HolmRow { adjusted_p, level, rejected };
     }
     rows
 }
@@ -101,10 +90,8 @@ mod tests {
 
     #[test]
     fn holm_decides_each_hypothesis_at_its_step_and_the_rest_where_it_stopped() {
-        let levels: Vec<f64> = holm(&[0.01, 0.04, 0.03, 0.005], 0.05)
-            .iter()
-            .map(|row| row.level)
-            .collect();
+        let levels: Vec<f64> =
+            holm(&[0.01, 0.04, 0.03, 0.005], 0.05).iter().map(|row| row.level).collect();
         // 0.04 is below the 0.05 that a fourth step would grant, yet the third step stopped.
         assert_close(&levels, &[0.05 / 3.0, 0.025, 0.025, 0.0125]);
     }

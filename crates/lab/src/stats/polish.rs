@@ -9,50 +9,34 @@ pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     const SWEEPS: usize = 20;
     const SETTLED: f64 = 1e-9;
     let rounds = table.first().map_or(0, Vec::len);
-    let mut levels: Vec<Option<f64>> = table
-        .iter()
-        .map(|row| row.iter().any(Option::is_some).then_some(0.0))
-        .collect();
+    let mut levels: Vec<Option<f64>> =
+        table.iter().map(|row| row.iter().any(Option::is_some).then_some(0.0)).collect();
     let mut effects = Vec::new();
     for _ in 0..SWEEPS {
-        effects = (0..rounds)
-            .map(|round| round_effect(table, &levels, round))
-            .collect();
-        let polished: Vec<Option<f64>> = table
-            .iter()
-            .map(|row| typical_without(row, &effects))
-            .collect();
+        effects = (0..rounds).map(|round| round_effect(table, &levels, round)).collect();
+        let polished: Vec<Option<f64>> =
+            table.iter().map(|row| typical_without(row, &effects)).collect();
         let moved = levels.iter().flatten().zip(polished.iter().flatten());
-        let furthest = moved
-            .map(|(old, new)| (old - new).abs())
-            .fold(0.0, f64::max);
+        let furthest = moved.map(|(old, new)| (old - new).abs()).fold(0.0, f64::max);
         levels = polished;
         if furthest < SETTLED {
             break;
         }
     }
     let common = median(&effects.into_iter().flatten().collect::<Vec<_>>()).unwrap_or(0.0);
-    levels
-        .into_iter()
-        .map(|level| level.map(|level| level + common))
-        .collect()
+    levels.into_iter().map(|level| level.map(|level| level + common)).collect()
 }
 
 /// How far a round lies above the levels of the variants measured in it; `None` for an empty round.
 fn round_effect(table: &[Vec<Option<f64>>], levels: &[Option<f64>], round: usize) -> Option<f64> {
-    let residuals = table
-        .iter()
-        .zip(levels)
-        .filter_map(|(row, level)| Some(row[round]? - (*level)?));
+    let residuals =
+        table.iter().zip(levels).filter_map(|(row, level)| Some(row[round]? - (*level)?));
     median(&residuals.collect::<Vec<_>>())
 }
 
 /// The median of a variant's values with the effects of their rounds taken out.
 fn typical_without(row: &[Option<f64>], effects: &[Option<f64>]) -> Option<f64> {
-    let values = row
-        .iter()
-        .zip(effects)
-        .filter_map(|(value, effect)| Some((*value)? - (*effect)?));
+    let values = row.iter().zip(effects).filter_map(|(value, effect)| Some((*value)? - (*effect)?));
     median(&values.collect::<Vec<_>>())
 }
 

@@ -68,30 +68,21 @@ impl PooledDifference {
         } else {
             student_reach(alpha, self.freedom(variance)) * variance.sqrt()
         };
-        Interval {
-            low: self.centre - reach,
-            high: self.centre + reach,
-        }
+        Interval { low: self.centre - reach, high: self.centre + reach }
     }
 
     /// The degrees of freedom of a sum of variances (Satterthwaite, "An approximate distribution of
     /// estimates of variance components", Biometrics Bulletin 2, 1946).
     fn freedom(&self, variance: f64) -> f64 {
         let parts = self.parts.iter();
-        variance.powi(2)
-            / parts
-                .map(|part| part.variance.powi(2) / part.freedom)
-                .sum::<f64>()
+        variance.powi(2) / parts.map(|part| part.variance.powi(2) / part.freedom).sum::<f64>()
     }
 }
 
 impl Part {
     /// The variance of a mean of so many figures.
     fn of_mean(self, figures: usize) -> Part {
-        Part {
-            variance: self.variance / figures as f64,
-            ..self
-        }
+        Part { variance: self.variance / figures as f64, ..self }
     }
 }
 
@@ -121,28 +112,19 @@ impl Group {
             count += 1;
         }
         let known = course.iter().flatten().count();
-        Group {
-            freedom: count as f64 - centred.len() as f64 - known as f64 + 1.0,
-            course,
-            squares,
-        }
+        Group { freedom: count as f64 - centred.len() as f64 - known as f64 + 1.0, course, squares }
     }
 
     fn noise(&self) -> Option<Part> {
-        (self.freedom >= 1.0).then(|| Part {
-            variance: self.squares / self.freedom,
-            freedom: self.freedom,
-        })
+        (self.freedom >= 1.0)
+            .then(|| Part { variance: self.squares / self.freedom, freedom: self.freedom })
     }
 }
 
 /// How much the courses of the two groups drift apart from round to round.
 fn course_noise(apart: &[f64]) -> Option<Part> {
     let deviation = standard_deviation(apart)?;
-    Some(Part {
-        variance: deviation.powi(2),
-        freedom: apart.len() as f64 - 1.0,
-    })
+    Some(Part { variance: deviation.powi(2), freedom: apart.len() as f64 - 1.0 })
 }
 
 fn measured(row: &[Option<f64>]) -> Option<Vec<f64>> {
@@ -187,9 +169,7 @@ mod tests {
                 [(); 2].map(|()| (0..7).map(|_| 0.01 * noise.normal()).collect::<Vec<f64>>());
             let of = rows(&mut noise, &of_drift, 12, 0.0, 0.02);
             let to = rows(&mut noise, &to_drift, 24, 0.0, 0.05);
-            let interval = PooledDifference::new((&of, 3), (&to, 5))
-                .unwrap()
-                .interval(0.05);
+            let interval = PooledDifference::new((&of, 3), (&to, 5)).unwrap().interval(0.05);
             missed += usize::from(interval.low > 0.0 || interval.high < 0.0);
         }
         // 5 % of 2 000, five standard deviations of a binomial either way.
@@ -206,9 +186,7 @@ mod tests {
             let to = rows(&mut noise, &drift, 96, 0.0, 0.03);
             let by_mean = |rows: &Rows, sign: f64| {
                 let merit = |row: usize| sign * rows[row].iter().flatten().sum::<f64>();
-                (0..rows.len())
-                    .max_by(|a, b| merit(*a).total_cmp(&merit(*b)))
-                    .unwrap()
+                (0..rows.len()).max_by(|a, b| merit(*a).total_cmp(&merit(*b))).unwrap()
             };
             // The worst of one group against the best of the other.
             let pooled = PooledDifference::new((&of, by_mean(&of, -1.0)), (&to, by_mean(&to, 1.0)));
@@ -219,14 +197,8 @@ mod tests {
 
     #[test]
     fn rounds_that_a_row_lacks_are_done_without() {
-        let of = vec![
-            vec![Some(1.0), None, Some(1.2)],
-            vec![Some(3.0), Some(3.1), Some(3.2)],
-        ];
-        let to = vec![
-            vec![Some(0.0), Some(0.1), None],
-            vec![Some(0.5), Some(0.6), Some(0.7)],
-        ];
+        let of = vec![vec![Some(1.0), None, Some(1.2)], vec![Some(3.0), Some(3.1), Some(3.2)]];
+        let to = vec![vec![Some(0.0), Some(0.1), None], vec![Some(0.5), Some(0.6), Some(0.7)]];
         let pooled = PooledDifference::new((&of, 0), (&to, 0)).unwrap();
         assert!((pooled.centre() - 1.05).abs() < 1e-12);
         assert!(pooled.interval(0.05).low <= 1.05);

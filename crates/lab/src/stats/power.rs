@@ -94,10 +94,7 @@ mod tests {
     #[test]
     fn more_blocks_always_detect_less() {
         for n in 2..200 {
-            let (fewer, more) = (
-                detectable_difference(1.0, n),
-                detectable_difference(1.0, n + 1),
-            );
+            let (fewer, more) = (detectable_difference(1.0, n), detectable_difference(1.0, n + 1));
             assert!(more < fewer, "n = {n}: {fewer} {more}");
         }
     }
@@ -112,13 +109,7 @@ mod tests {
 
     #[test]
     fn blocks_needed_is_the_smallest_number_that_is_enough() {
-        for (sd, delta) in [
-            (0.05, 0.02),
-            (0.05, 0.05),
-            (0.01, 0.1),
-            (0.3, 0.01),
-            (0.2, 0.001),
-        ] {
+        for (sd, delta) in [(0.05, 0.02), (0.05, 0.05), (0.01, 0.1), (0.3, 0.01), (0.2, 0.001)] {
             let blocks = blocks_needed(sd, delta).unwrap();
             assert!(detectable_difference(sd, blocks) <= delta);
             assert!(blocks == 3 || detectable_difference(sd, blocks - 1) > delta);

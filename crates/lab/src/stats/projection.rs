@@ -111,12 +111,7 @@ mod tests {
         let mut projection = Projection::about_the_mean(3);
         assert!(projection.add(&[1.0, 0.0, 0.0]));
         assert!(!projection.add(&[0.0, 1.0, 1.0]));
-        assert_eq!(
-            projection
-                .gained(&[vec![2.0, 3.0, 3.0]], &[1.0, 5.0, 9.0])
-                .1,
-            0
-        );
+        assert_eq!(projection.gained(&[vec![2.0, 3.0, 3.0]], &[1.0, 5.0, 9.0]).1, 0);
         assert_eq!(projection.rank(), 2);
         assert!((projection.explained(&[0.0, 4.0, 4.0]) - 32.0).abs() < 1e-9);
     }

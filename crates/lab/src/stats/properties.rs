@@ -8,11 +8,7 @@ use super::*;
 /// The settings of all property tests: the cases come from a fixed seed, so a failure can be
 /// repeated and nothing needs to be kept on disk.
 pub(super) fn fixed_seed() -> Config {
-    Config {
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..Config::default()
-    }
+    Config { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() }
 }
 
 fn sample(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
@@ -35,10 +31,7 @@ fn p_value_by_enumeration(diffs: &[f64], null: f64) -> f64 {
     distances.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     let n = distances.len();
     let statistic = |positive: &dyn Fn(usize) -> bool| -> usize {
-        (0..n)
-            .filter(|&rank| positive(rank))
-            .map(|rank| rank + 1)
-            .sum()
+        (0..n).filter(|&rank| positive(rank)).map(|rank| rank + 1).sum()
     };
     let total = n * (n + 1) / 2;
     let observed = statistic(&|rank| distances[rank] > 0.0);

@@ -44,10 +44,7 @@ impl MachineEffect {
     /// Student's interval of the effect at error rate `alpha`.
     pub fn interval(&self, alpha: f64) -> Interval {
         let reach = student_reach(alpha, (self.blocks - 1) as f64) * self.error;
-        Interval {
-            low: self.mean - reach,
-            high: self.mean + reach,
-        }
+        Interval { low: self.mean - reach, high: self.mean + reach }
     }
 
     fn variance(&self) -> f64 {
@@ -140,11 +137,7 @@ mod tests {
     use crate::stats::simulation::Noise;
 
     fn effect(mean: f64, variance: f64) -> MachineEffect {
-        MachineEffect {
-            mean,
-            error: f64::sqrt(variance),
-            blocks: 7,
-        }
+        MachineEffect { mean, error: f64::sqrt(variance), blocks: 7 }
     }
 
     #[test]
@@ -163,23 +156,14 @@ mod tests {
         let effects = effects.map(|(mean, variance)| effect(mean, variance));
         let summary = RandomEffects::of(&effects, ALPHA).unwrap();
         assert!((summary.centre - 0.3582).abs() < 1e-3, "{summary:?}");
-        assert!(
-            (summary.between.powi(2) - 0.0372).abs() < 1e-3,
-            "{summary:?}"
-        );
-        assert!(
-            (summary.inconsistency - (11.743 - 5.0) / 11.743).abs() < 1e-4,
-            "{summary:?}"
-        );
+        assert!((summary.between.powi(2) - 0.0372).abs() < 1e-3, "{summary:?}");
+        assert!((summary.inconsistency - (11.743 - 5.0) / 11.743).abs() < 1e-4, "{summary:?}");
         // Without Hartung's and Knapp's factor below 1: t of 5 degrees of freedom times the standard error.
         let half = summary.interval.half_width();
         assert!((half - 2.5706 * 0.0111_f64.sqrt()).abs() < 6e-3, "{half}");
         let prediction = summary.prediction.unwrap().half_width();
         let expected = 2.7764 * (0.0372_f64 + 0.0111).sqrt();
-        assert!(
-            (prediction - expected).abs() < 1e-2,
-            "{prediction} {expected}"
-        );
+        assert!((prediction - expected).abs() < 1e-2, "{prediction} {expected}");
     }
 
     #[test]
@@ -191,10 +175,7 @@ mod tests {
         let summary = RandomEffects::of(&counted, ALPHA).unwrap();
         assert!((summary.centre - 0.5).abs() < 1e-12 && summary.interval.half_width() < 1e-6);
         assert_eq!(RandomEffects::of(&same[..1], ALPHA), None);
-        assert_eq!(
-            RandomEffects::of(&same[..2], ALPHA).unwrap().prediction,
-            None
-        );
+        assert_eq!(RandomEffects::of(&same[..2], ALPHA).unwrap().prediction, None);
     }
 
     #[test]

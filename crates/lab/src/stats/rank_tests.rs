@@ -7,10 +7,8 @@
 /// trend", Econometrica 13, 1945; Kendall, "Rank Correlation Methods"). For at most 20 values,
 /// whose orders still fit an unsigned 64-bit count.
 pub(super) fn trend_p_value(series: &[f64]) -> f64 {
-    let pairs = series
-        .iter()
-        .enumerate()
-        .flat_map(|(i, a)| series[i + 1..].iter().map(move |b| (a, b)));
+    let pairs =
+        series.iter().enumerate().flat_map(|(i, a)| series[i + 1..].iter().map(move |b| (a, b)));
     let (mut not_rising, mut not_falling) = (0, 0);
     for (earlier, later) in pairs {
         not_rising += usize::from(later <= earlier);
@@ -23,18 +21,13 @@ pub(super) fn trend_p_value(series: &[f64]) -> f64 {
 /// one of two random variables is stochastically larger than the other", Annals of Mathematical
 /// Statistics 18, 1947).
 pub(super) fn shift_p_value(first: &[f64], second: &[f64]) -> f64 {
-    let pairs = first
-        .iter()
-        .flat_map(|a| second.iter().map(move |b| (a, b)));
+    let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
     let (mut not_above, mut not_below) = (0, 0);
     for (a, b) in pairs {
         not_above += usize::from(a <= b);
         not_below += usize::from(a >= b);
     }
-    two_sided(
-        &shift_counts(first.len(), second.len()),
-        not_above.min(not_below),
-    )
+    two_sided(&shift_counts(first.len(), second.len()), not_above.min(not_below))
 }
 
 /// Twice the share of outcomes with a statistic of at most `k`, at most 1.

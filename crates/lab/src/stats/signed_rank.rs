@@ -42,10 +42,7 @@ impl SignedRank {
     fn normal(n: usize) -> SignedRank {
         let n = n as f64;
         let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0;
-        SignedRank::Normal {
-            mean: n * (n + 1.0) / 4.0,
-            sd: variance.sqrt(),
-        }
+        SignedRank::Normal { mean: n * (n + 1.0) / 4.0, sd: variance.sqrt() }
     }
 
     /// Two-sided probability of a statistic at least as far out as `k` counted from the nearer
@@ -78,9 +75,7 @@ impl SignedRank {
 /// when every attainable rate is greater.
 pub(super) fn attained_alpha(n: usize, alpha: f64) -> Option<f64> {
     let null = SignedRank::of(n);
-    let last = null
-        .rejected_values(alpha, n * (n + 1) / 2)
-        .checked_sub(1)?;
+    let last = null.rejected_values(alpha, n * (n + 1) / 2).checked_sub(1)?;
     Some(null.two_sided(last))
 }
 
@@ -117,9 +112,7 @@ mod tests {
     fn enumerated(n: usize) -> Vec<u64> {
         let mut counts = vec![0; n * (n + 1) / 2 + 1];
         for pattern in 0_u32..1 << n {
-            let statistic: usize = (1..=n)
-                .filter(|rank| pattern & (1 << (rank - 1)) != 0)
-                .sum();
+            let statistic: usize = (1..=n).filter(|rank| pattern & (1 << (rank - 1)) != 0).sum();
             counts[statistic] += 1;
         }
         counts
@@ -145,16 +138,9 @@ mod tests {
     fn critical_values_agree_with_published_tables() {
         // Two-sided 5 % critical values T: reject when the statistic is at most T (Wilcoxon 1945,
         // and Hollander, Wolfe and Chicken, table A.4).
-        for (n, critical) in [
-            (6, 0),
-            (7, 2),
-            (8, 3),
-            (10, 8),
-            (15, 25),
-            (20, 52),
-            (25, 89),
-            (30, 137),
-        ] {
+        for (n, critical) in
+            [(6, 0), (7, 2), (8, 3), (10, 8), (15, 25), (20, 52), (25, 89), (30, 137)]
+        {
             let rejected = SignedRank::of(n).rejected_values(0.05, n * (n + 1) / 2);
             assert_eq!(rejected, critical + 1, "n = {n}");
         }
@@ -174,24 +160,15 @@ mod tests {
         let exact = SignedRank::of(EXACT_UP_TO);
         for k in (500..915).step_by(5) {
             let (approximate, true_value) = (normal.two_sided(k), exact.two_sided(k));
-            assert!(
-                (approximate - true_value).abs() < 3e-3,
-                "{k}: {approximate} {true_value}"
-            );
+            assert!((approximate - true_value).abs() < 3e-3, "{k}: {approximate} {true_value}");
         }
         // Far out the normal tails are heavier: a little more cautious, hardly ever bolder.
         for alpha in [0.1, 0.05, 0.01, 0.001] {
             let critical = exact.rejected_values(alpha, 915);
             let approximate = normal.rejected_values(alpha, 915);
             let allowed = critical - critical / 50..=critical + 1;
-            assert!(
-                allowed.contains(&approximate),
-                "{alpha}: {approximate} {critical}"
-            );
+            assert!(allowed.contains(&approximate), "{alpha}: {approximate} {critical}");
         }
-        assert!(matches!(
-            SignedRank::of(EXACT_UP_TO + 1),
-            SignedRank::Normal { .. }
-        ));
+        assert!(matches!(SignedRank::of(EXACT_UP_TO + 1), SignedRank::Normal { .. }));
     }
 }

@@ -87,11 +87,7 @@ pub fn steadiness(windows: &[f64]) -> Option<Steadiness> {
     } else {
         SteadinessLabel::Steady
     };
-    Some(Steadiness {
-        label,
-        opening_change,
-        tail_change,
-    })
+    Some(Steadiness { label, opening_change, tail_change })
 }
 
 fn is_material(change: f64) -> bool {
@@ -105,9 +101,7 @@ fn batch_means(windows: &[f64]) -> Option<Vec<f64>> {
         return None;
     }
     let edge = |batch: usize| batch * windows.len() / BATCHES;
-    (0..BATCHES)
-        .map(|batch| mean(&windows[edge(batch)..edge(batch + 1)]))
-        .collect()
+    (0..BATCHES).map(|batch| mean(&windows[edge(batch)..edge(batch + 1)])).collect()
 }
 
 /// The median slope, for each step, of all pairs of values.
@@ -116,10 +110,7 @@ fn theil_sen_slope(series: &[f64]) -> Option<f64> {
         .iter()
         .enumerate()
         .flat_map(|(i, a)| {
-            series[i + 1..]
-                .iter()
-                .enumerate()
-                .map(move |(gap, b)| (b - a) / (gap + 1) as f64)
+            series[i + 1..].iter().enumerate().map(move |(gap, b)| (b - a) / (gap + 1) as f64)
         })
         .collect();
     median(&slopes)
@@ -165,10 +156,7 @@ mod tests {
         for sd in [0.02, 0.1, 0.4] {
             for correlation in [0.0, 0.5] {
                 let steady = share(Steady, sd, correlation, |_| 1.0);
-                assert!(
-                    steady >= 0.95,
-                    "sd {sd}, correlation {correlation}: {steady}"
-                );
+                assert!(steady >= 0.95, "sd {sd}, correlation {correlation}: {steady}");
             }
         }
     }
@@ -188,9 +176,8 @@ mod tests {
 
     #[test]
     fn one_long_stall_is_neither_warming_nor_drifting() {
-        let stalled = share(Steady, 0.05, 0.3, |t| {
-            if (0.6..0.65).contains(&t) { 0.1 } else { 1.0 }
-        });
+        let stalled =
+            share(Steady, 0.05, 0.3, |t| if (0.6..0.65).contains(&t) { 0.1 } else { 1.0 });
         assert!(stalled >= 0.95, "{stalled}");
     }
 

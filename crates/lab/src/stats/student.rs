@@ -24,10 +24,7 @@ pub fn student_interval(diffs: &[f64], alpha: f64) -> Interval {
         return Interval::EVERYTHING;
     }
     let reach = student_quantile(1.0 - alpha / 2.0, diffs.len()) * error;
-    Interval {
-        low: mean - reach,
-        high: mean + reach,
-    }
+    Interval { low: mean - reach, high: mean + reach }
 }
 
 /// The two-sided paired t p-value of the hypothesis that the mean difference is `null`.
@@ -79,13 +76,7 @@ mod tests {
 
     #[test]
     fn quantiles_agree_with_published_tables() {
-        for (n, expected) in [
-            (2, 12.7062),
-            (3, 4.3027),
-            (4, 3.1824),
-            (6, 2.5706),
-            (31, 2.0423),
-        ] {
+        for (n, expected) in [(2, 12.7062), (3, 4.3027), (4, 3.1824), (6, 2.5706), (31, 2.0423)] {
             let found = student_quantile(0.975, n);
             assert!((found - expected).abs() < 5e-5, "n = {n}: {found}");
         }
@@ -113,14 +104,8 @@ mod tests {
     #[test]
     fn too_few_or_broken_differences_bound_nothing() {
         assert_eq!(student_interval(&[0.5], 0.05), Interval::EVERYTHING);
-        assert_eq!(
-            student_interval(&[0.5, f64::NAN], 0.05),
-            Interval::EVERYTHING
-        );
+        assert_eq!(student_interval(&[0.5, f64::NAN], 0.05), Interval::EVERYTHING);
         assert_eq!(student_interval(&[0.5, 0.6], 0.0), Interval::EVERYTHING);
-        assert_eq!(
-            student_p_value(&[0.5], 0.0),
-            Err(SampleError::TooFew { needed: 2, got: 1 })
-        );
+        assert_eq!(student_p_value(&[0.5], 0.0), Err(SampleError::TooFew { needed: 2, got: 1 }));
     }
 }

@@ -25,10 +25,7 @@ pub fn trimmed_interval(values: &[f64], alpha: f64) -> Option<(f64, Interval)> {
     let (low, high) = (sorted[out], sorted[n - 1 - out]);
     let winsorised: Vec<f64> = sorted.iter().map(|value| value.clamp(low, high)).collect();
     let middle = mean(&winsorised)?;
-    let squares: f64 = winsorised
-        .iter()
-        .map(|value| (value - middle).powi(2))
-        .sum();
+    let squares: f64 = winsorised.iter().map(|value| (value - middle).powi(2)).sum();
     let kept = (n - 2 * out) as f64;
     let deviation = (squares / (n - 1) as f64).sqrt();
     let error = deviation * (n as f64).sqrt() / kept;

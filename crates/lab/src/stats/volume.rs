@@ -61,11 +61,7 @@ pub fn fit_volume_cost(lengths: &[f64], seconds_per_row: &[f64]) -> Option<Volum
     let line = Line::fit(lengths, seconds_per_row)?;
     let squares = line.squares(lengths, seconds_per_row);
     let (adjusted, r_squared) = explained(squares, seconds_per_row, PARAMETERS)?;
-    let cost = VolumeCost {
-        row: line.start,
-        unit: line.slope,
-        r_squared,
-    };
+    let cost = VolumeCost { row: line.start, unit: line.slope, r_squared };
     let measured = different[0]..different[different.len() - 1];
     (adjusted >= MIN_EXPLAINED && measured.contains(&cost.crossover())).then_some(cost)
 }
@@ -78,19 +74,12 @@ mod tests {
     const LENGTHS: [f64; 7] = [4.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
     fn times(time: impl Fn(f64) -> f64, sigma: f64, noise: &mut Noise) -> Vec<f64> {
-        LENGTHS
-            .iter()
-            .map(|length| time(*length) * (sigma * noise.normal()).exp())
-            .collect()
+        LENGTHS.iter().map(|length| time(*length) * (sigma * noise.normal()).exp()).collect()
     }
 
     #[test]
     fn planted_costs_are_found_again_under_noise() {
-        let planted = VolumeCost {
-            row: 2e-7,
-            unit: 2e-9,
-            r_squared: 1.0,
-        };
+        let planted = VolumeCost { row: 2e-7, unit: 2e-9, r_squared: 1.0 };
         let mut noise = Noise::new(5);
         for _ in 0..200 {
             let times = times(|length| planted.seconds_per_row(length), 0.03, &mut noise);
@@ -115,9 +104,7 @@ mod tests {
 
     #[test]
     fn times_that_do_not_lie_on_a_line_are_not_fitted() {
-        let zigzag: Vec<f64> = (0..7)
-            .map(|n| if n % 2 == 0 { 1e-7 } else { 9e-7 })
-            .collect();
+        let zigzag: Vec<f64> = (0..7).map(|n| if n % 2 == 0 { 1e-7 } else { 9e-7 }).collect();
         assert_eq!(fit_volume_cost(&LENGTHS, &zigzag), None);
     }
 

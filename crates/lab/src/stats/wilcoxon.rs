@@ -38,10 +38,7 @@ impl PairedSample {
         check_sample(diffs, 1)?;
         let mut sorted = diffs.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        Ok(PairedSample {
-            null: SignedRank::of(diffs.len()),
-            sorted,
-        })
+        Ok(PairedSample { null: SignedRank::of(diffs.len()), sorted })
     }
 
     /// The number of differences.
@@ -66,16 +63,11 @@ impl PairedSample {
         // A statistic of `k` means that `k` Walsh averages lie beyond the value tested, so the
         // values not rejected reach from the average after the last rejected count to its mirror.
         let averages = self.averages();
-        let rejected = self
-            .null
-            .rejected_values(alpha.min(1.0), averages.div_ceil(2));
+        let rejected = self.null.rejected_values(alpha.min(1.0), averages.div_ceil(2));
         if rejected == 0 {
             return Interval::EVERYTHING;
         }
-        Interval {
-            low: self.average(rejected - 1),
-            high: self.average(averages - rejected),
-        }
+        Interval { low: self.average(rejected - 1), high: self.average(averages - rejected) }
     }
 
     /// The two-sided p-value of the hypothesis that the differences are centred on `null`. It
@@ -168,9 +160,8 @@ mod tests {
     /// Depression scores before and after treatment (Hollander, Wolfe and Chicken, example 3.1):
     /// in R, `wilcox.test(y - x, conf.int = TRUE)` gives p = 0.03906, estimate -0.46,
     /// interval -0.786 to -0.010 at the attained level 96.1 %.
-    const HAMILTON: [f64; 9] = [
-        -0.952, 0.147, -1.022, -0.430, -0.620, -0.590, -0.490, 0.080, -0.010,
-    ];
+    const HAMILTON: [f64; 9] =
+        [-0.952, 0.147, -1.022, -0.430, -0.620, -0.590, -0.490, 0.080, -0.010];
 
     #[test]
     fn a_published_example_is_reproduced() {
@@ -189,10 +180,7 @@ mod tests {
             let smallest = wilcoxon_smallest_alpha(n);
             assert_eq!(smallest, 2_f64.powi(1 - n as i32));
             assert_eq!(interval(&diffs, smallest * 0.999), Interval::EVERYTHING);
-            let widest = Interval {
-                low: 0.0,
-                high: diffs[n - 1],
-            };
+            let widest = Interval { low: 0.0, high: diffs[n - 1] };
             assert!(interval(&diffs, smallest).is_within(&widest));
         }
         assert_eq!(wilcoxon_smallest_alpha(0), 1.0);
@@ -263,13 +251,7 @@ mod tests {
     fn samples_without_meaning_are_refused() {
         assert!(PairedSample::new(&[]).is_err());
         let error = PairedSample::new(&[0.0, f64::INFINITY]).unwrap_err();
-        assert_eq!(
-            error,
-            SampleError::NotFinite {
-                index: 1,
-                value: f64::INFINITY
-            }
-        );
+        assert_eq!(error, SampleError::NotFinite { index: 1, value: f64::INFINITY });
         assert!(wilcoxon_p_value(&[f64::NAN], 0.0).is_err());
     }
 }

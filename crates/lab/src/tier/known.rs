@@ -40,15 +40,10 @@ impl EngineIdentity {
             return Some(EngineIdentity::Library { sha256 });
         }
         let options = engine.compile_options.iter();
-        let mut compile_options: Vec<String> = options
-            .filter(|option| !option.starts_with("COMPILER="))
-            .cloned()
-            .collect();
+        let mut compile_options: Vec<String> =
+            options.filter(|option| !option.starts_with("COMPILER=")).cloned().collect();
         compile_options.sort();
-        Some(EngineIdentity::BuiltIn {
-            source_id: engine.source_id.clone(),
-            compile_options,
-        })
+        Some(EngineIdentity::BuiltIn { source_id: engine.source_id.clone(), compile_options })
     }
 }
 
@@ -129,11 +124,7 @@ impl TierTable {
             true => overlaid(&self.defaults, &set.settings),
             false => set.settings.clone(),
         };
-        Some(TierKey {
-            method: METHOD,
-            settings,
-            engine,
-        })
+        Some(TierKey { method: METHOD, settings, engine })
     }
 
     /// What is known for a key.
@@ -171,26 +162,17 @@ mod tests {
 
     fn settings(named: &[(&str, &str)]) -> Settings {
         let named = named.iter();
-        named
-            .map(|(name, level)| ((*name).to_owned(), (*level).into()))
-            .collect()
+        named.map(|(name, level)| ((*name).to_owned(), (*level).into())).collect()
     }
 
     fn set(named: &[(&str, &str)]) -> TierSet {
-        TierSet {
-            engine: "default".to_owned(),
-            settings: settings(named),
-        }
+        TierSet { engine: "default".to_owned(), settings: settings(named) }
     }
 
     fn findings(played: u64) -> Findings {
         Findings {
             safety: Vec::new(),
-            schedules: Some(Schedules::Played {
-                played,
-                wrong: 0,
-                first: None,
-            }),
+            schedules: Some(Schedules::Played { played, wrong: 0, first: None }),
         }
     }
 

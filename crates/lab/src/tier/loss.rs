@@ -48,12 +48,8 @@ pub enum Loss {
 
 impl Loss {
     /// All of them, the mildest first.
-    pub const ALL: [Loss; 4] = [
-        Loss::Nothing,
-        Loss::LastTransaction,
-        Loss::RecentTransactions,
-        Loss::Corruption,
-    ];
+    pub const ALL: [Loss; 4] =
+        [Loss::Nothing, Loss::LastTransaction, Loss::RecentTransactions, Loss::Corruption];
 
     /// What is lost, in words.
     pub fn words(self) -> &'static str {
@@ -83,12 +79,7 @@ pub struct Counts {
 impl Counts {
     /// Counts of `images`, of which `corrupt` are corrupt and `losing` lack up to `most` transactions.
     pub fn of(images: u64, corrupt: u64, losing: u64, most: u64) -> Counts {
-        Counts {
-            images,
-            corrupt,
-            losing,
-            most,
-        }
+        Counts { images, corrupt, losing, most }
     }
 
     /// What these images show.

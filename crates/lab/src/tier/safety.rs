@@ -62,12 +62,7 @@ impl Tier {
     /// A tier of which nothing is known.
     pub fn not_measured(why: impl Into<String>) -> Tier {
         let unknown = Losses::not_measured(why);
-        Tier {
-            process: unknown.clone(),
-            power: unknown,
-            occasions: Vec::new(),
-            uncrashed: None,
-        }
+        Tier { process: unknown.clone(), power: unknown, occasions: Vec::new(), uncrashed: None }
     }
 
     /// The tier without its counts.
@@ -94,12 +89,7 @@ impl Tier {
 
     /// The tier in one sentence, with counts written as `count` writes them.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
-        if let Some(Uncrashed {
-            wrong,
-            played,
-            schedule,
-        }) = &self.uncrashed
-        {
+        if let Some(Uncrashed { wrong, played, schedule }) = &self.uncrashed {
             let (wrong, played) = (count(*wrong), count(*played));
             return format!(
                 "corrupts without a crash ({wrong} of {played} schedules, such as {schedule})"
@@ -126,12 +116,7 @@ impl Tier {
             }
         };
         let (process, power) = (over(Accident::Process), over(Accident::Power));
-        let mut tier = Tier {
-            occasions: rare_losses(assumed()),
-            process,
-            power,
-            uncrashed: None,
-        };
+        let mut tier = Tier { occasions: rare_losses(assumed()), process, power, uncrashed: None };
         let class = tier.class();
         tier.occasions.retain(|rare| {
             let ordinary = class.loss(rare.accident).unwrap_or(Loss::Nothing);
@@ -178,11 +163,7 @@ impl RareLoss {
             Accident::Process => "if the process dies",
             Accident::Power => "in a power cut",
         };
-        format!(
-            "on {}, {accident}: {}",
-            self.occasion,
-            self.counts.words(count)
-        )
+        format!("on {}, {accident}: {}", self.occasion, self.counts.words(count))
     }
 }
 
@@ -232,12 +213,7 @@ impl Safety {
 
     /// Settings of which nothing is known.
     pub fn not_measured(why: impl Into<String>) -> Safety {
-        Safety {
-            tier: Tier::not_measured(why),
-            beyond: None,
-            models: Vec::new(),
-            schedules: None,
-        }
+        Safety { tier: Tier::not_measured(why), beyond: None, models: Vec::new(), schedules: None }
     }
 
     /// What a trial of [`WORKLOAD`](super::WORKLOAD) came to.

@@ -47,25 +47,15 @@ impl Schedules {
             Schedules::NotMeasured { .. } => (false, 0, 0),
             Schedules::Played { played, wrong, .. } => (true, *wrong, *played),
         };
-        if weight(&other) > weight(&self) {
-            other
-        } else {
-            self
-        }
+        if weight(&other) > weight(&self) { other } else { self }
     }
 
     /// The damage that they prove; none where nothing went wrong, which proves nothing.
     pub(super) fn uncrashed(&self) -> Option<Uncrashed> {
         match self {
-            Schedules::Played {
-                played,
-                wrong,
-                first: Some(first),
-            } => Some(Uncrashed {
-                wrong: *wrong,
-                played: *played,
-                schedule: first.schedule.clone(),
-            }),
+            Schedules::Played { played, wrong, first: Some(first) } => {
+                Some(Uncrashed { wrong: *wrong, played: *played, schedule: first.schedule.clone() })
+            }
             _ => None,
         }
     }

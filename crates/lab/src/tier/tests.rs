@@ -34,31 +34,18 @@ fn rarely(model: ModelSafety, counts: Counts) -> ModelSafety {
         again: None,
         cause: None,
     };
-    ModelSafety {
-        occasions: vec![on],
-        ..model
-    }
+    ModelSafety { occasions: vec![on], ..model }
 }
 
 fn class(process: Loss, power: Loss) -> Class {
-    Class {
-        process: Some(process),
-        power: Some(power),
-        uncrashed: false,
-    }
+    Class { process: Some(process), power: Some(power), uncrashed: false }
 }
 
 #[test]
 fn losses_are_worded_as_what_the_images_show() {
     let said = |counts: Counts| Losses::of(counts).to_string();
-    assert_eq!(
-        said(clean(12)),
-        "loses no acknowledged transaction in 12 images"
-    );
-    assert_eq!(
-        said(clean(1)),
-        "loses no acknowledged transaction in 1 image"
-    );
+    assert_eq!(said(clean(12)), "loses no acknowledged transaction in 12 images");
+    assert_eq!(said(clean(1)), "loses no acknowledged transaction in 1 image");
     assert_eq!(
         said(losing(2, 12, 1)),
         "can lose the last transaction (2 of 12 images, none corrupt)"
@@ -123,10 +110,8 @@ fn models_outside_the_assumptions_decide_no_tier() {
 
 #[test]
 fn a_model_without_a_measurement_leaves_corruption_alone_to_be_said() {
-    let gap = || ModelSafety {
-        ordinary: Losses::not_measured("out of time"),
-        ..model("torn", clean(1))
-    };
+    let gap =
+        || ModelSafety { ordinary: Losses::not_measured("out of time"), ..model("torn", clean(1)) };
     let power = |counts| Safety::of(vec![model("reorder", counts), gap()]).tier.power;
     let why = Losses::not_measured("model torn: out of time");
     assert_eq!(power(clean(100)), why);
@@ -152,10 +137,8 @@ fn what_happens_on_a_rare_occasion_alone_is_a_footnote_with_its_own_counts() {
     );
     assert_eq!(rare.witness.as_deref(), Some("a witness under torn"));
     // Where ordinary commits corrupt too, the occasion adds nothing.
-    let daily = vec![
-        model("reorder", corrupt(1, 50)),
-        rarely(model("torn", clean(60)), corrupt(2, 40)),
-    ];
+    let daily =
+        vec![model("reorder", corrupt(1, 50)), rarely(model("torn", clean(60)), corrupt(2, 40))];
     assert_eq!(Safety::of(daily).tier.occasions, []);
 }
 
@@ -179,11 +162,7 @@ fn damage_that_needs_no_crash_is_the_worst_of_all() {
         found.to_string(),
         "corrupts without a crash (2 of 900 schedules, such as checkpoint-and-restart/wal@9,30)"
     );
-    let clean = Schedules::Played {
-        played: 900,
-        wrong: 0,
-        first: None,
-    };
+    let clean = Schedules::Played { played: 900, wrong: 0, first: None };
     let crashes_only = Safety::of(models()).with_schedules(Some(clean.clone()));
     let (found, crashes_only) = (found.tier.class(), crashes_only.tier.class());
     assert_eq!(found.is_at_least_as_safe_as(crashes_only), Some(false));
@@ -200,10 +179,7 @@ fn damage_that_needs_no_crash_is_the_worst_of_all() {
 fn tiers_compare_accident_by_accident() {
     use Loss::{Corruption, LastTransaction, Nothing, RecentTransactions};
     let as_safe = |one: Class, other| one.is_at_least_as_safe_as(other);
-    let (recent, last) = (
-        class(Nothing, RecentTransactions),
-        class(Nothing, LastTransaction),
-    );
+    let (recent, last) = (class(Nothing, RecentTransactions), class(Nothing, LastTransaction));
     assert_eq!(as_safe(last, recent), Some(true));
     assert_eq!(as_safe(recent, last), Some(false));
     assert_eq!(as_safe(recent, recent), Some(true));
@@ -212,10 +188,7 @@ fn tiers_compare_accident_by_accident() {
     assert_eq!(as_safe(traded, last), Some(false));
     assert_eq!(as_safe(last, traded), Some(false));
     // What was not measured is neither worse nor safer, but what was may decide.
-    let half = Class {
-        power: None,
-        ..class(Corruption, Nothing)
-    };
+    let half = Class { power: None, ..class(Corruption, Nothing) };
     assert_eq!(as_safe(half, last), Some(false));
     assert_eq!(as_safe(last, half), None);
     assert_eq!(as_safe(Class::default(), Class::default()), None);
@@ -232,21 +205,14 @@ fn what_a_rung_admits_follows_from_both_accidents() {
     assert!(!class(Nothing, Corruption).loses_recent_at_most());
     assert!(!class(LastTransaction, Nothing).loses_recent_at_most());
     assert!(!Class::default().loses_recent_at_most());
-    let uncrashed = Class {
-        uncrashed: true,
-        ..class(Nothing, Nothing)
-    };
+    let uncrashed = Class { uncrashed: true, ..class(Nothing, Nothing) };
     assert!(!uncrashed.loses_nothing() && !uncrashed.loses_recent_at_most());
 }
 
 #[test]
 fn a_broken_promise_is_seen_and_a_kept_one_is_not() {
     let with = |promise, counts| ModelSafety {
-        documented: Some(Documented {
-            promise,
-            says: String::new(),
-            source: String::new(),
-        }),
+        documented: Some(Documented { promise, says: String::new(), source: String::new() }),
         ..model("kill", counts)
     };
     let breaks = |promise, counts| {
@@ -273,14 +239,8 @@ fn of_two_findings_the_worse_is_kept_then_the_larger() {
         let [one, other] = both;
         merged(one, other).remove(0).ordinary
     };
-    assert_eq!(
-        keep(corrupt(1, 10), clean(1_000)),
-        Losses::of(corrupt(1, 10))
-    );
-    assert_eq!(
-        keep(clean(10), losing(1, 5, 1)),
-        Losses::of(losing(1, 5, 1))
-    );
+    assert_eq!(keep(corrupt(1, 10), clean(1_000)), Losses::of(corrupt(1, 10)));
+    assert_eq!(keep(clean(10), losing(1, 5, 1)), Losses::of(losing(1, 5, 1)));
     assert_eq!(keep(clean(10), clean(20)), Losses::of(clean(20)));
     assert_eq!(keep(clean(20), clean(10)), Losses::of(clean(20)));
     assert_eq!(keep(clean(0), clean(1)), Losses::of(clean(1)));
@@ -305,9 +265,7 @@ fn what_a_trial_did_not_measure_has_its_reason() {
         let tier = Safety::of_outcome(&outcome).tier;
         tier.why_not().unwrap_or_default().to_owned()
     };
-    let skipped = Outcome::Skipped {
-        why: "no such engine".to_owned(),
-    };
+    let skipped = Outcome::Skipped { why: "no such engine".to_owned() };
     assert_eq!(why(skipped), "skipped: no such engine");
     let silent = Outcome::Measured(Box::<Measured>::default());
     assert_eq!(why(silent), "the driver named no storage model");
@@ -316,17 +274,12 @@ fn what_a_trial_did_not_measure_has_its_reason() {
 #[test]
 fn a_set_holds_the_settings_that_decide_and_the_engine() {
     let names = ["journal_mode".to_owned(), "synchronous".to_owned()];
-    let settings = Settings::from([
-        ("journal_mode".to_owned(), "wal".into()),
-        ("rows".to_owned(), 10.into()),
-    ]);
+    let settings =
+        Settings::from([("journal_mode".to_owned(), "wal".into()), ("rows".to_owned(), 10.into())]);
     let set = TierSet::of(&settings, &names, "default");
     assert_eq!(set.to_string(), "journal_mode=wal");
     assert!(set.decides());
-    let page = TierSet {
-        settings: [("page_size".to_owned(), 512.into())].into(),
-        ..set
-    };
+    let page = TierSet { settings: [("page_size".to_owned(), 512.into())].into(), ..set };
     assert!(!page.decides());
     let own = Settings::from([("engine".to_owned(), "system".into())]);
     assert_eq!(

@@ -55,23 +55,15 @@ mod tests {
 
     #[test]
     fn a_trail_is_read_as_it_was_written_and_goes_on_in_its_place() {
-        let begun = Trail {
-            models: vec!["kill".to_owned(), "torn".to_owned()],
-            ..Trail::default()
-        };
+        let begun =
+            Trail { models: vec!["kill".to_owned(), "torn".to_owned()], ..Trail::default() };
         let text = begun.to_string();
         assert_eq!(text.parse(), Ok(begun.clone()));
         let line = Trail::line(17);
         let on = format!("{line}{}", &text[line.len()..]);
-        let at_17 = Trail {
-            recovery: 17,
-            ..begun
-        };
+        let at_17 = Trail { recovery: 17, ..begun };
         assert_eq!(on.parse(), Ok(at_17.clone()));
-        let ended = Trail {
-            ended: Some("signal 11\nin two lines".to_owned()),
-            ..at_17
-        };
+        let ended = Trail { ended: Some("signal 11\nin two lines".to_owned()), ..at_17 };
         assert_eq!(ended.to_string().parse(), Ok(ended));
         assert!("".parse::<Trail>().is_err());
     }

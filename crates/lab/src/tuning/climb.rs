@@ -46,10 +46,7 @@ struct Move<'a> {
 }
 
 fn moves(surface: &Tables, all: impl Iterator<Item = Vec<usize>>) -> Vec<Move<'_>> {
-    let of = |factors: Vec<usize>| Move {
-        part: surface.part(&factors),
-        factors,
-    };
+    let of = |factors: Vec<usize>| Move { part: surface.part(&factors), factors };
     all.map(of).collect()
 }
 

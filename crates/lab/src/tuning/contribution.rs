@@ -50,10 +50,7 @@ mod tests {
             levels: Settings::new(),
             without: Variant::default(),
             ratio,
-            interval: Interval {
-                low: ratio * 0.9,
-                high: ratio * 1.1,
-            },
+            interval: Interval { low: ratio * 0.9, high: ratio * 1.1 },
             detectable,
             rounds: 7,
         };

@@ -53,14 +53,8 @@ struct SearchTrial {
 /// How a trial ended, as far as the search cares.
 #[derive(Clone, Debug, PartialEq)]
 enum Ended {
-    Measured {
-        cost: f64,
-        asked: Option<String>,
-        answer: Option<String>,
-    },
-    Stopped {
-        limit_s: f64,
-    },
+    Measured { cost: f64, asked: Option<String>, answer: Option<String> },
+    Stopped { limit_s: f64 },
     Unusable,
 }
 
@@ -227,9 +221,7 @@ impl SearchCourse {
     fn block(&self, number: u32, configurations: &[Configuration]) -> SearchBlock {
         let variants = configurations.iter();
         let variants = variants.map(|it| self.tuning.variant(&self.planned, it));
-        let own = configurations
-            .iter()
-            .position(|it| *it == self.tuning.current);
+        let own = configurations.iter().position(|it| *it == self.tuning.current);
         let limits_s = [Role::Baseline, Role::Variant].map(|role| self.limit_s(role));
         let done = |position: usize| {
             let mut trials = self.trials.iter();
@@ -241,12 +233,7 @@ impl SearchCourse {
                 true => (Role::Baseline, limits_s[0]),
                 false => (Role::Variant, limits_s[1]),
             };
-            SearchSlot {
-                place: (number, 0, position as u32),
-                variant: position,
-                role,
-                limit_s,
-            }
+            SearchSlot { place: (number, 0, position as u32), variant: position, role, limit_s }
         });
         SearchBlock {
             slots: slots.collect(),
@@ -286,9 +273,7 @@ impl SearchCourse {
     fn cost_at(&self, limit_s: f64, block: u32) -> f64 {
         // A limit without slack is that of any trial.
         let stopped_s = Some(limit_s - SLACK_S).filter(|it| *it > 0.0);
-        let ratio = self
-            .current_s(block)
-            .map(|it| stopped_s.unwrap_or(limit_s) / it);
+        let ratio = self.current_s(block).map(|it| stopped_s.unwrap_or(limit_s) / it);
         let cost = self.current_cost().unwrap_or(1.0);
         cost * ratio.unwrap_or(STOP_AT)
     }
@@ -407,13 +392,8 @@ impl SearchCourse {
     fn round_s(&self) -> f64 {
         let trial_s = self.trial_s().unwrap_or(0.0);
         let current_s = self.current_s(u32::MAX).unwrap_or(trial_s);
-        let TuningPlan {
-            current, defaults, ..
-        } = &self.tuning;
-        let of_defaults = self
-            .trials
-            .iter()
-            .filter(|it| it.configuration == *defaults);
+        let TuningPlan { current, defaults, .. } = &self.tuning;
+        let of_defaults = self.trials.iter().filter(|it| it.configuration == *defaults);
         let of_defaults: Vec<f64> = of_defaults.map(|trial| trial.wall_s).collect();
         let defaults_s = match defaults == current {
             true => 0.0,

@@ -29,28 +29,18 @@ pub(super) fn plan(surface: &Surface) -> RunPlan {
     };
     let planned = PlannedExperiment {
         key: "x".to_owned(),
-        experiment: Experiment {
-            metric: "txns_per_s".to_owned(),
-            ..Experiment::default()
-        },
+        experiment: Experiment { metric: "txns_per_s".to_owned(), ..Experiment::default() },
         tuning: Some(Box::new(tuning)),
         ..PlannedExperiment::default()
     };
-    RunPlan {
-        seed: Seed(4),
-        experiments: vec![planned],
-        ..RunPlan::default()
-    }
+    RunPlan { seed: Seed(4), experiments: vec![planned], ..RunPlan::default() }
 }
 
 /// The record of a trial that takes so many seconds unless it is stopped.
 fn record(block: &SearchBlock, slot: &SearchSlot, seconds: f64) -> TrialRecord {
     let limit_s = slot.limit_s.unwrap_or(f64::INFINITY);
     let (wall_s, outcome) = match seconds > limit_s {
-        true => (
-            limit_s,
-            serde_json::json!({ "timed_out": { "limit_s": limit_s } }),
-        ),
+        true => (limit_s, serde_json::json!({ "timed_out": { "limit_s": limit_s } })),
         false => {
             let engine = serde_json::json!({ "version": "3", "source_id": "x", "threadsafe": 1 });
             let metrics = serde_json::json!({ "txns_per_s": 1e3 / seconds });
@@ -143,9 +133,7 @@ fn trials_that_last_a_fixed_time_are_not_stopped_by_what_the_best_ones_cost() {
     let surface = Surface::new(6, Seed(11));
     let limit_s = |base: &[(&str, i64)]| {
         let mut plan = plan(&surface);
-        let base = base
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).into()));
+        let base = base.iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
         plan.experiments[0].experiment.base = base.collect();
         let mut course = SearchCourse::of(&plan).unwrap();
         let first = course.next_block().unwrap().unwrap();

@@ -19,9 +19,7 @@ pub(super) fn data(tried: &[&Tried], current: &Configuration, earlier: &[Tried])
         configurations: all().map(|it| it.configuration.clone()).collect(),
         blocks: earlier.iter().map(|it| it.block).chain(blocks).collect(),
         costs: of_earlier.into_iter().chain(own).collect(),
-        is_least: all()
-            .map(|it| matches!(it.seen, Seen::Hopeless(_)))
-            .collect(),
+        is_least: all().map(|it| matches!(it.seen, Seen::Hopeless(_))).collect(),
         earlier: earlier.len(),
     }
 }
@@ -77,12 +75,7 @@ mod tests {
     use super::*;
 
     fn trial(level: usize, seen: Seen) -> Tried {
-        Tried {
-            block: 0,
-            configuration: vec![level],
-            seen,
-            constrained: Vec::new(),
-        }
+        Tried { block: 0, configuration: vec![level], seen, constrained: Vec::new() }
     }
 
     /// What the third trial, which failed, counts as, divided by what the first one counts as.
@@ -96,11 +89,7 @@ mod tests {
     fn a_failed_trial_counts_as_a_multiple_of_the_current_settings_or_of_what_was_measured() {
         // A millionth of a second a row, far from 1.
         let with = |first: usize| {
-            [
-                trial(first, Seen::Cost(1e-6)),
-                trial(1, Seen::Cost(1e-6)),
-                trial(2, Seen::Unusable),
-            ]
+            [trial(first, Seen::Cost(1e-6)), trial(1, Seen::Cost(1e-6)), trial(2, Seen::Unusable)]
         };
         assert!((failed_to_measured(&[], &with(0)) - STOP_AT).abs() < 1e-9);
         // An earlier search need not have tried what is set now.

@@ -41,16 +41,11 @@ pub fn tuning_of(
         lever.levels.extend(missing.cloned());
     }
     let space = Space {
-        factors: levers
-            .iter()
-            .map(|it| factor(it, &levers, current))
-            .collect(),
+        factors: levers.iter().map(|it| factor(it, &levers, current)).collect(),
         excluded: Vec::new(),
     };
     let of = |settings: &Settings| {
-        let known = picked(settings, |name| {
-            levers.iter().any(|lever| lever.name == *name)
-        });
+        let known = picked(settings, |name| levers.iter().any(|lever| lever.name == *name));
         space.configuration(&known)
     };
     let defaults = space.canonical(vec![0; levers.len()]);
@@ -59,10 +54,7 @@ pub fn tuning_of(
     let with = |good: &Settings| of(&overlaid(current_settings, good));
     let known: Vec<Configuration> = good.iter().filter_map(with).collect();
     TuningPlan {
-        good: [current.clone(), defaults.clone()]
-            .into_iter()
-            .chain(known)
-            .collect(),
+        good: [current.clone(), defaults.clone()].into_iter().chain(known).collect(),
         space,
         current,
         defaults,
@@ -81,10 +73,7 @@ fn factor(lever: &Lever, levers: &[Lever], current: &Settings) -> Factor {
         let factor = levers.iter().position(|lever| lever.name == *name)?;
         let all = levers[factor].levels.iter().enumerate();
         let open = all.filter(|(_, level)| levels.contains(level));
-        Some(Gate {
-            factor,
-            levels: open.map(|(index, _)| index).collect(),
-        })
+        Some(Gate { factor, levels: open.map(|(index, _)| index).collect() })
     });
     Factor {
         name: lever.name.clone(),
@@ -102,10 +91,7 @@ pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
         return;
     };
     let factors = tuning.space.factors.iter().map(|factor| &factor.name);
-    planned.crash_relevant = factors
-        .filter(|name| names.contains(name))
-        .cloned()
-        .collect();
+    planned.crash_relevant = factors.filter(|name| names.contains(name)).cloned().collect();
     planned.counting = false;
     planned.variants = [&tuning.current, &tuning.defaults]
         .map(|configuration| tuning.variant(planned, configuration))
@@ -121,11 +107,7 @@ pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
         settings.retain(|name, _| !BESIDES.contains(&name.as_str()));
         [named, TierSet::of(&settings, &names, &engine)]
     });
-    plan.tiers = Some(TierPlan {
-        sets: distinct(sets),
-        names,
-        known: Vec::new(),
-    });
+    plan.tiers = Some(TierPlan { sets: distinct(sets), names, known: Vec::new() });
     planned.tuning = Some(Box::new(tuning));
 }
 

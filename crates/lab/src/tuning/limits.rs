@@ -203,10 +203,7 @@ pub(super) struct Confirmed {
 impl Confirmed {
     /// Of a search, which measures the current settings in some blocks only.
     pub(super) fn of_search() -> Confirmed {
-        Confirmed {
-            by_nearest: true,
-            ..Confirmed::default()
-        }
+        Confirmed { by_nearest: true, ..Confirmed::default() }
     }
 
     /// Takes the record of a trial of these rounds. The first one of a variant counts: the baseline is measured twice.
@@ -268,10 +265,7 @@ impl Confirmed {
         metric: &'a str,
         variant: &'a str,
     ) -> impl Iterator<Item = (u32, f64)> + 'a {
-        let own = self
-            .figures
-            .iter()
-            .filter(move |((_, it), _)| it == variant);
+        let own = self.figures.iter().filter(move |((_, it), _)| it == variant);
         own.filter_map(move |((round, _), figures)| Some((*round, *figures.get(metric)?)))
     }
 
@@ -284,8 +278,7 @@ impl Confirmed {
             (self.by_nearest || nearest.0 == round).then_some(nearest.1)
         };
         let own = self.by_round(metric, one);
-        own.filter_map(|(round, figure)| Some((figure, nearest(round)?)))
-            .collect()
+        own.filter_map(|(round, figure)| Some((figure, nearest(round)?))).collect()
     }
 
     /// By how many times the first variant is better than the second: the ratio of the metric, with a sign of -1 the
@@ -372,13 +365,7 @@ mod tests {
         let cpu = Constraint::parsed("cpu <= 1.1").unwrap();
         let now = cpu.scaled(2.0).unwrap();
         assert!((now + cpu.room(now).unwrap() - cpu.scaled(2.2).unwrap()).abs() < 1e-12);
-        for wrong in [
-            "p99",
-            "p99 >= 1.05",
-            "speed <= 1",
-            "size <= 3 ms",
-            "p99 <= x",
-        ] {
+        for wrong in ["p99", "p99 >= 1.05", "speed <= 1", "size <= 3 ms", "p99 <= x"] {
             assert!(Constraint::parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -54,9 +54,7 @@ impl Cholesky {
         // Row j of the transposed inverse of L: zero before j.
         let columns: Vec<Vec<f64>> = (0..size).map(|j| self.column_of_inverse(j)).collect();
         let entry = |i: usize, j: usize| dot(&columns[i][i..], &columns[j][i..]);
-        (0..size)
-            .map(|i| (0..=i).map(|j| entry(i, j)).collect())
-            .collect()
+        (0..size).map(|i| (0..=i).map(|j| entry(i, j)).collect()).collect()
     }
 
     /// An entry on the diagonal of the inverse of A.

@@ -114,9 +114,8 @@ impl Tuning {
         }
         let recommended = self.recommended();
         let model = self.course.expectation();
-        model.map_or_else(Vec::new, |model| {
-            interactions(&recommended, self.course.tuning(), &model)
-        })
+        model
+            .map_or_else(Vec::new, |model| interactions(&recommended, self.course.tuning(), &model))
     }
 
     /// What is better than the current settings in one metric and worse in another, of what answers like them and may keep the
@@ -289,10 +288,8 @@ impl Tuning {
         let advice: Vec<Advice> = self.course.tuning().advice.clone();
         let all = compared(&self.advised, advice.len(), self.sign());
         let all = advice.into_iter().zip(all);
-        let advised = all.map(|(advice, compared)| Advised {
-            advice,
-            gain: compared.map(Into::into),
-        });
+        let advised =
+            all.map(|(advice, compared)| Advised { advice, gain: compared.map(Into::into) });
         advised.collect()
     }
 
@@ -369,11 +366,7 @@ impl Tuning {
 
     fn experiment_with(&self, variants: Vec<Variant>, max_rounds: u32) -> PlannedExperiment {
         let planned = self.course.planned();
-        let stopping = Stopping {
-            rounds: ROUNDS,
-            max_rounds,
-            ..Stopping::default()
-        };
+        let stopping = Stopping { rounds: ROUNDS, max_rounds, ..Stopping::default() };
         let mut levels = variants.iter().map(|variant| variant.levels.clone());
         let design = Design {
             kind: DesignKind::List,
@@ -405,10 +398,7 @@ impl Tuning {
             (false, true) => Some("SQLite's defaults"),
             (false, false) => None,
         };
-        Variant {
-            name: name.map(str::to_owned),
-            ..variant
-        }
+        Variant { name: name.map(str::to_owned), ..variant }
     }
 }
 

@@ -71,10 +71,9 @@ fn what_the_rounds_show_to_break_a_constraint_does_not_return_by_its_trial_of_th
     };
     assert_eq!(named(&tuning), [lucky.clone(), now.clone()]);
     for round in 0..3 {
-        for (variant, role, p99) in [
-            (&now, Role::Baseline, 50.0),
-            (&lucky, Role::Variant, 80.0 + f64::from(round)),
-        ] {
+        for (variant, role, p99) in
+            [(&now, Role::Baseline, 50.0), (&lucky, Role::Variant, 80.0 + f64::from(round))]
+        {
             tuning.add(&TrialRecord {
                 purpose: Purpose::Rounds,
                 round,

@@ -161,14 +161,8 @@ mod tests {
         let good: Settings = [("journal_mode".to_owned(), "wal".into())].into();
         let mut tuning = tuning_of(levers, &Settings::new(), &[good], MayLose::Recent);
         tuning.space.excluded = vec![
-            Exclusion {
-                levels: vec![(1, 2)],
-                why: "can corrupt".to_owned(),
-            },
-            Exclusion {
-                levels: vec![(0, 0), (1, 1)],
-                why: "can corrupt".to_owned(),
-            },
+            Exclusion { levels: vec![(1, 2)], why: "can corrupt".to_owned() },
+            Exclusion { levels: vec![(0, 0), (1, 1)], why: "can corrupt".to_owned() },
         ];
         tuning
     }
@@ -203,15 +197,10 @@ mod tests {
             let label = tuning.space.label(&drawn);
             assert_eq!(tuning.configuration(&label), Some(drawn), "{label}");
         }
-        assert_eq!(
-            tuning.space.label(&tuning.defaults),
-            "journal_mode=delete synchronous=full"
-        );
-        for unknown in [
-            "journal_mode=wal",
-            "journal_mode=delete synchronous=full checkpoint=seldom",
-            "x",
-        ] {
+        assert_eq!(tuning.space.label(&tuning.defaults), "journal_mode=delete synchronous=full");
+        for unknown in
+            ["journal_mode=wal", "journal_mode=delete synchronous=full checkpoint=seldom", "x"]
+        {
             assert_eq!(tuning.configuration(unknown), None, "{unknown}");
         }
     }

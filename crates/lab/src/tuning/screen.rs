@@ -15,9 +15,7 @@ pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<C
         let levels = factor.levels.len();
         let mut seen = vec![0; levels];
         let known = configurations.iter().map(|it| it[index]);
-        known
-            .filter(|level| *level < levels)
-            .for_each(|level| seen[level] += 1);
+        known.filter(|level| *level < levels).for_each(|level| seen[level] += 1);
         let mut column = Vec::new();
         // Those that the known-good configurations have least often come first.
         for _ in 0..drawn {

@@ -112,14 +112,8 @@ impl Expectation {
     /// The means.
     pub(super) fn mean(&self) -> Landscape<'_> {
         let limited = self.limited.iter();
-        let bounded = limited.map(|(model, most)| Bounded {
-            surface: &model.mean,
-            most: *most,
-        });
-        Landscape {
-            cost: &self.cost.mean,
-            bounded: bounded.collect(),
-        }
+        let bounded = limited.map(|(model, most)| Bounded { surface: &model.mean, most: *most });
+        Landscape { cost: &self.cost.mean, bounded: bounded.collect() }
     }
 
     /// One of the possible surfaces of the cost and of each constraint.
@@ -132,14 +126,8 @@ impl Expectation {
     /// Surfaces that were drawn, with the bounds.
     fn landscape<'a>(&self, drawn: &'a [Tables]) -> Landscape<'a> {
         let limited = drawn[1..].iter().zip(&self.limited);
-        let bounded = limited.map(|(surface, (_, most))| Bounded {
-            surface,
-            most: *most,
-        });
-        Landscape {
-            cost: &drawn[0],
-            bounded: bounded.collect(),
-        }
+        let bounded = limited.map(|(surface, (_, most))| Bounded { surface, most: *most });
+        Landscape { cost: &drawn[0], bounded: bounded.collect() }
     }
 }
 
@@ -171,11 +159,7 @@ impl Search {
 
     /// The search within constraints.
     pub fn within(self, constraints: Vec<Constraint>) -> Search {
-        Search {
-            fitted: vec![None; constraints.len() + 1],
-            constraints,
-            ..self
-        }
+        Search { fitted: vec![None; constraints.len() + 1], constraints, ..self }
     }
 
     /// The search after an earlier one, whose trials say something of this one's.
@@ -258,17 +242,10 @@ impl Search {
     /// The models of the trials before a block.
     fn model(&mut self, block: u32, tried: &[&Tried]) -> Option<Expectation> {
         let weights = self.weights(block, tried, 0);
-        let cost = Model::new(
-            &self.space,
-            data(tried, &self.current, &self.earlier),
-            weights,
-        )?;
+        let cost = Model::new(&self.space, data(tried, &self.current, &self.earlier), weights)?;
         let constraints = 0..self.constraints.len();
         let limited = constraints.filter_map(|index| self.limited(block, tried, index));
-        Some(Expectation {
-            limited: limited.collect(),
-            cost,
-        })
+        Some(Expectation { limited: limited.collect(), cost })
     }
 
     /// The model of a constraint, and the highest value that is within it; none where it was not measured.
@@ -415,9 +392,7 @@ mod tests {
         for block in 0..=last {
             let of_block = tried.iter().filter(|trial| trial.block == block);
             let configurations = of_block.map(|trial| &trial.configuration);
-            let current = configurations
-                .clone()
-                .filter(|it| **it == surface.current());
+            let current = configurations.clone().filter(|it| **it == surface.current());
             assert!(current.count() >= usize::from(measures_current(block)));
             assert_eq!(configurations.count(), trials_of(block));
         }
@@ -463,11 +438,7 @@ mod tests {
         // The level of the choice doubles the size.
         let constraint = Constraint::parsed("size <= 1.1").unwrap();
         for trial in &mut tried {
-            let size = if trial.configuration[factor] == level {
-                2e6
-            } else {
-                1e6
-            };
+            let size = if trial.configuration[factor] == level { 2e6 } else { 1e6 };
             trial.constrained = vec![constraint.scaled(size)];
         }
         let mut bounded = search.within(vec![constraint]);

@@ -63,11 +63,7 @@ impl Settled {
     pub(super) fn of(choice: Configuration, tuning: &TuningPlan, model: &Expectation) -> Settled {
         let judge = Judge { tuning, model };
         let winner = judge.simplified(choice);
-        Settled {
-            measured: judge.measured(&winner),
-            unchanged: judge.unchanged(&winner),
-            winner,
-        }
+        Settled { measured: judge.measured(&winner), unchanged: judge.unchanged(&winner), winner }
     }
 }
 
@@ -97,10 +93,7 @@ impl Judge<'_> {
                 cost(other, &simple) < NOTHING && cost(other, &choice) < NOTHING_TOGETHER
             });
             let by_cost = |other: &Configuration| cost(other, &simple);
-            match small
-                .into_iter()
-                .min_by(|a, b| by_cost(&a.1).total_cmp(&by_cost(&b.1)))
-            {
+            match small.into_iter().min_by(|a, b| by_cost(&a.1).total_cmp(&by_cost(&b.1))) {
                 Some((_, other)) => simple = other,
                 None => return simple,
             }
@@ -150,13 +143,10 @@ impl Judge<'_> {
         let changed: Vec<usize> = changed.collect();
         let firsts = changed.iter().enumerate();
         let pairs = firsts.flat_map(|(at, first)| changed[..at].iter().map(|it| [*it, *first]));
-        let judged: Vec<(Interaction, bool)> = pairs
-            .filter_map(|pair| self.interaction(winner, pair, changed.len()))
-            .collect();
-        let mut known: Vec<Interaction> = judged
-            .into_iter()
-            .filter_map(|(it, is_known)| is_known.then_some(it))
-            .collect();
+        let judged: Vec<(Interaction, bool)> =
+            pairs.filter_map(|pair| self.interaction(winner, pair, changed.len())).collect();
+        let mut known: Vec<Interaction> =
+            judged.into_iter().filter_map(|(it, is_known)| is_known.then_some(it)).collect();
         known.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
         known
     }
@@ -170,22 +160,14 @@ impl Judge<'_> {
     ) -> Option<(Interaction, bool)> {
         let [one, other] = pair.map(|factor| self.alone(winner, &[factor]));
         let (one, other, none) = (one?, other?, self.alone(winner, &pair)?);
-        let terms = [
-            (1.0, &one[..]),
-            (1.0, &other),
-            (-1.0, winner),
-            (-1.0, &none),
-        ];
+        let terms = [(1.0, &one[..]), (1.0, &other), (-1.0, winner), (-1.0, &none)];
         let (mean, sd) = self.model.cost.contrast(&terms);
         let pairs = changed * (changed - 1) / 2;
         let normal = Normal::standard().inverse_cdf(1.0 - ALPHA / (2 * pairs) as f64);
         let (low, high) = (mean - normal * sd, mean + normal * sd);
         let names = pair.map(|factor| self.tuning.space.factors[factor].name.clone());
-        let interaction = Interaction {
-            settings: names,
-            ratio: mean.exp(),
-            range: Interval { low, high }.exp(),
-        };
+        let interaction =
+            Interaction { settings: names, ratio: mean.exp(), range: Interval { low, high }.exp() };
         Some((interaction, low > 0.0 || high < 0.0))
     }
 
@@ -207,9 +189,7 @@ impl Judge<'_> {
         let factors = 0..configuration.len();
         let reverted = factors.filter_map(|factor| self.with_current(configuration, factor));
         let mut once: Vec<Configuration> = distinct(reverted);
-        once.drain(..)
-            .map(|other| (self.differing(configuration, &other), other))
-            .collect()
+        once.drain(..).map(|other| (self.differing(configuration, &other), other)).collect()
     }
 
     /// The configuration with this factor as it is now, and with it those without which it may not be tried. A factor
@@ -221,9 +201,7 @@ impl Judge<'_> {
         let revert = |other: &mut Configuration, factor: usize| {
             let levels = space.factors[factor].levels.len();
             if other[factor] < levels {
-                other[factor] = Some(tuning.current[factor])
-                    .filter(|it| *it < levels)
-                    .unwrap_or(0);
+                other[factor] = Some(tuning.current[factor]).filter(|it| *it < levels).unwrap_or(0);
             }
         };
         revert(&mut other, factor);
@@ -232,10 +210,7 @@ impl Judge<'_> {
             let Some(exclusion) = space.exclusion(&whole) else {
                 return (whole != configuration).then_some(whole);
             };
-            exclusion
-                .levels
-                .iter()
-                .for_each(|(factor, _)| revert(&mut other, *factor));
+            exclusion.levels.iter().for_each(|(factor, _)| revert(&mut other, *factor));
             whole = space.canonical(other.clone());
         }
         None

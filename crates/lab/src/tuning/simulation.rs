@@ -116,9 +116,7 @@ impl Surface {
 
     fn log_cost(&self, configuration: &[usize]) -> f64 {
         let effects = self.effects.iter();
-        effects
-            .map(|effect| effect.at(&self.space, configuration))
-            .sum()
+        effects.map(|effect| effect.at(&self.space, configuration)).sum()
     }
 
     /// The cost of the best configuration that may be tried, by looking at all of them.
@@ -188,10 +186,7 @@ impl Effect {
     fn temptation(space: &Space, exclusion: &Exclusion) -> Effect {
         let factors: Vec<usize> = exclusion.levels.iter().map(|(factor, _)| *factor).collect();
         let size = factors.iter().map(|factor| space.values(*factor)).product();
-        let mut effect = Effect {
-            factors,
-            effects: vec![0.0; size],
-        };
+        let mut effect = Effect { factors, effects: vec![0.0; size] };
         let mut at = vec![0; space.factors.len()];
         for (factor, level) in &exclusion.levels {
             at[*factor] = *level;
@@ -202,9 +197,9 @@ impl Effect {
     }
 
     fn index(&self, space: &Space, configuration: &[usize]) -> usize {
-        self.factors.iter().fold(0, |index, factor| {
-            index * space.values(*factor) + configuration[*factor]
-        })
+        self.factors
+            .iter()
+            .fold(0, |index, factor| index * space.values(*factor) + configuration[*factor])
     }
 
     fn at(&self, space: &Space, configuration: &[usize]) -> f64 {
@@ -232,10 +227,7 @@ fn space(factors: usize) -> Space {
         name: format!("f{index}"),
         levels: (0..LEVELS[index] as i64).map(Level::Int).collect(),
         unset: false,
-        gate: (index == GATED).then(|| Gate {
-            factor: 0,
-            levels: vec![LEVELS[0] - 1],
-        }),
+        gate: (index == GATED).then(|| Gate { factor: 0, levels: vec![LEVELS[0] - 1] }),
     };
     let exclusion = |levels: &[(usize, usize)]| Exclusion {
         levels: levels.to_vec(),

@@ -30,9 +30,7 @@ pub struct Factor {
 impl Factor {
     /// The level that is to be set; none for a factor that means nothing, or has what connections have anyway.
     fn level_to_set(&self, index: usize) -> Option<&Level> {
-        self.levels
-            .get(index)
-            .filter(|_| !(self.unset && index == 0))
+        self.levels.get(index).filter(|_| !(self.unset && index == 0))
     }
 }
 
@@ -227,10 +225,7 @@ mod tests {
     }
 
     fn space() -> Space {
-        let gate = Gate {
-            factor: 0,
-            levels: vec![1],
-        };
+        let gate = Gate { factor: 0, levels: vec![1] };
         Space {
             factors: vec![
                 factor("journal_mode", &["delete", "wal"], None),
@@ -238,10 +233,7 @@ mod tests {
                 factor("wal_autocheckpoint", &["1000", "10000"], Some(gate)),
             ],
             excluded: vec![
-                Exclusion {
-                    levels: vec![(1, 2)],
-                    why: "a power cut can corrupt".to_owned(),
-                },
+                Exclusion { levels: vec![(1, 2)], why: "a power cut can corrupt".to_owned() },
                 Exclusion {
                     levels: vec![(0, 0), (1, 1)],
                     why: "a power cut can take transactions".to_owned(),

@@ -91,21 +91,13 @@ impl TradeOff {
         let is_known = |it: &Compromise| all.iter().any(|known| known.settings == it.settings);
         let in_search: Vec<Compromise> = in_search.filter(|it| !is_known(it)).collect();
         all.extend(in_search);
-        TradeOff {
-            metrics,
-            compromises: all,
-        }
-        .with_what_differs()
-        .unbeaten()
+        TradeOff { metrics, compromises: all }.with_what_differs().unbeaten()
     }
 
     /// With the metrics in which configurations differ; the first one stays.
     fn with_what_differs(mut self) -> TradeOff {
         let differs = |index: &usize| {
-            let figures = self
-                .compromises
-                .iter()
-                .map(|it| it.figures[*index].gain.ln());
+            let figures = self.compromises.iter().map(|it| it.figures[*index].gain.ln());
             *index == 0 || figures.fold(0.0_f64, |most, it| most.max(it.abs())) > SAME
         };
         let kept: Vec<usize> = (0..self.metrics.len()).filter(differs).collect();
@@ -151,9 +143,7 @@ fn metrics(experiment: &Experiment) -> Vec<String> {
     let is_timed = is_timed(experiment);
     let secondary = experiment.secondary_metrics.iter();
     let rates = secondary.filter(|it| higher_is_better(it)).cloned();
-    let goals = GOALS
-        .iter()
-        .filter(|(_, of_trial)| !(is_timed && *of_trial));
+    let goals = GOALS.iter().filter(|(_, of_trial)| !(is_timed && *of_trial));
     let goals = goals.map(|(name, _)| (*name).to_owned());
     let first = std::iter::once(experiment.metric.clone());
     distinct(first.chain(rates).chain(goals))
@@ -226,18 +216,12 @@ mod tests {
     }
 
     fn experiment() -> Experiment {
-        Experiment {
-            metric: "txns_per_s".to_owned(),
-            ..Experiment::default()
-        }
+        Experiment { metric: "txns_per_s".to_owned(), ..Experiment::default() }
     }
 
     #[test]
     fn a_trade_off_has_what_no_other_configuration_beats_and_says_what_measured_it() {
-        let rounds = part(
-            3,
-            &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 80.0, 1e6])],
-        );
+        let rounds = part(3, &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 80.0, 1e6])]);
         let searched = part(
             1,
             &[
@@ -250,10 +234,7 @@ mod tests {
         let found = TradeOff::of(&experiment(), "now", [&rounds, &searched], |_, _| true);
         // All sizes are the same.
         assert_eq!(found.metrics, ["txns_per_s", "p99_us"]);
-        let named = found
-            .compromises
-            .iter()
-            .map(|it| (it.settings.as_str(), it.by_rounds));
+        let named = found.compromises.iter().map(|it| (it.settings.as_str(), it.by_rounds));
         let named: Vec<(&str, bool)> = named.collect();
         // The single trial of "even" that is better in everything deletes nothing that was measured in rounds.
         assert_eq!(named, [("best", true), ("now", true), ("even", false)]);
@@ -274,10 +255,7 @@ mod tests {
     fn what_grows_with_the_work_of_a_fixed_time_is_no_goal() {
         let mut timed = experiment();
         timed.base.insert(DURATION.to_owned(), 100.into());
-        let rounds = part(
-            3,
-            &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 50.0, 2e6])],
-        );
+        let rounds = part(3, &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 50.0, 2e6])]);
         let none = Confirmed::default();
         let found = TradeOff::of(&timed, "now", [&rounds, &none], |_, _| true);
         assert_eq!(found.metrics, ["txns_per_s"]);
@@ -287,9 +265,6 @@ mod tests {
         let found = TradeOff::of(&experiment(), "now", [&rounds, &none], |_, _| true);
         assert_eq!(found.metrics, ["txns_per_s", "db_bytes"]);
         assert_eq!(found.compromises.len(), 2);
-        assert_eq!(
-            TradeOff::of(&timed, "now", [&none, &none], |_, _| true),
-            TradeOff::default()
-        );
+        assert_eq!(TradeOff::of(&timed, "now", [&none, &none], |_, _| true), TradeOff::default());
     }
 }

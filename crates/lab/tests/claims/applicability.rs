@@ -14,18 +14,12 @@ fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
     let other = on("\"btrfs\", \"xfs\"");
     assert_eq!(other.verdict, Verdict::NotApplicable);
     let why = other.why.unwrap();
-    assert!(
-        why.contains("btrfs and xfs") && why.contains("here is ext4"),
-        "{why}"
-    );
+    assert!(why.contains("btrfs and xfs") && why.contains("here is ext4"), "{why}");
     assert_ne!(on("\"btrfs\", \"ext4\"").verdict, Verdict::NotApplicable);
 }
 
 fn with_fsync(medians_ns: Vec<u64>) -> World {
-    World {
-        fsync: FsyncCourse::of(medians_ns),
-        ..World::default()
-    }
+    World { fsync: FsyncCourse::of(medians_ns), ..World::default() }
 }
 
 fn needs_fsync(bound: &str) -> String {
@@ -46,20 +40,16 @@ fn a_claim_that_needs_a_slow_fsync_does_not_apply_to_a_fast_one() {
 #[test]
 fn what_does_not_apply_shows_its_figure_and_what_it_would_have_been_judged() {
     let fast = with_fsync(vec![20_000]);
-    for (bound, would_be) in [
-        ("at_least = 1.2", Verdict::Confirmed),
-        ("at_most = 1.2", Verdict::Refuted),
-    ] {
+    for (bound, would_be) in
+        [("at_least = 1.2", Verdict::Confirmed), ("at_most = 1.2", Verdict::Refuted)]
+    {
         let judged = judged(&fast, &needs_fsync(bound));
         assert_eq!(judged.verdict, Verdict::NotApplicable);
         assert_eq!(judged.would_be, Some(would_be));
         assert!((judged.figure.unwrap() - 1.3).abs() < 0.02);
         assert!(judged.interval.unwrap().contains(judged.figure.unwrap()));
     }
-    let unmeasured = World {
-        missing: Some(2),
-        ..fast
-    };
+    let unmeasured = World { missing: Some(2), ..fast };
     let judged = judged(&unmeasured, &needs_fsync("at_least = 1.2"));
     assert_eq!(judged.verdict, Verdict::NotApplicable);
     assert_eq!((judged.would_be, judged.figure), (None, None));
@@ -73,10 +63,7 @@ fn the_fsync_that_counts_is_the_median_while_the_experiment_ran() {
     let mostly_fast = judged(&with_fsync(vec![85_000, 4_000_000, 90_000]), &body);
     assert_eq!(mostly_fast.verdict, Verdict::NotApplicable);
     let why = mostly_fast.why.unwrap();
-    assert!(
-        why.contains("0.090 ms (0.085 to 4.000 ms in 3 probes)"),
-        "{why}"
-    );
+    assert!(why.contains("0.090 ms (0.085 to 4.000 ms in 3 probes)"), "{why}");
 }
 
 #[test]
@@ -96,17 +83,11 @@ fn claims_that_do_not_apply_do_not_make_the_others_harder_to_decide() {
 fn a_claim_about_sizes_is_not_judged_at_a_scale_that_lacks_them() {
     let body =
         format!("{RATIO}\nat_most = 1.2\nnot_at = {{ quick = \"64 rows instead of 32,768\" }}");
-    let quick = World {
-        scale: Scale::Quick,
-        ..World::default()
-    };
+    let quick = World { scale: Scale::Quick, ..World::default() };
     let judged = judged(&quick, &body);
     assert_eq!(judged.verdict, Verdict::NotApplicable);
     assert_eq!(judged.would_be, None);
     assert!(judged.figure.is_some());
-    assert_eq!(
-        judged.why.unwrap(),
-        "not at this scale (quick): 64 rows instead of 32,768"
-    );
+    assert_eq!(judged.why.unwrap(), "not at this scale (quick): 64 rows instead of 32,768");
     assert_eq!(verdict(&World::default(), &body), Verdict::Refuted);
 }

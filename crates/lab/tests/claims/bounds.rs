@@ -9,11 +9,7 @@ fn refused(body: &str) -> String {
     let text = columns(&claim("a", body));
     let problems = read(&text).expect_err(body).to_string();
     // The lines before the claim's own are those of the experiment.
-    let before = text
-        .lines()
-        .position(|line| line.starts_with("says"))
-        .unwrap()
-        + 1;
+    let before = text.lines().position(|line| line.starts_with("says")).unwrap() + 1;
     let line: usize = problems
         .strip_prefix("my.toml:")
         .and_then(|rest| rest.split(':').next()?.parse().ok())
@@ -54,19 +50,9 @@ fn a_bound_that_is_null_in_a_record_is_refused_with_its_line() {
         serde_json::from_str::<Claim>(&text)
     };
     assert!(record("\"at_least\": 1.5").is_ok());
-    for key in [
-        "at_least",
-        "at_most",
-        "between",
-        "within",
-        "tolerance",
-        "published",
-    ] {
+    for key in ["at_least", "at_most", "between", "within", "tolerance", "published"] {
         let problem = record(&format!("\"{key}\": null")).unwrap_err().to_string();
-        assert!(
-            problem.contains("null") && problem.contains("line 3"),
-            "{problem}"
-        );
+        assert!(problem.contains("null") && problem.contains("line 3"), "{problem}");
     }
 }
 
@@ -79,10 +65,7 @@ fn bounds_that_allow_one_verdict_only_are_refused() {
         ("at_most = -1", "confirms"),
     ] {
         let problems = refused(&format!("{RATIO}\n{bound}"));
-        assert!(
-            problems.contains(&format!("no figure {which}")),
-            "{problems}"
-        );
+        assert!(problems.contains(&format!("no figure {which}")), "{problems}");
     }
     let spread = refused("spread = { over = \"columns\" }\nat_least = 0.0");
     assert!(spread.contains("no figure refutes"), "{spread}");
@@ -111,10 +94,7 @@ fn what_fails_the_trial_is_no_claim() {
         assert!(problems.contains("list it in `checks`"), "{problems}");
         // What nobody sets can read back as anything; the small workload reads nothing back.
         let unset = read(&text("rows = 10", metric)).expect_err(metric);
-        assert!(
-            !unset.to_string().contains("list it in `checks`"),
-            "{unset}"
-        );
+        assert!(!unset.to_string().contains("list it in `checks`"), "{unset}");
     }
 }
 
@@ -128,9 +108,7 @@ fn remarks_on_figures_are_checked() {
     assert!(refused(&format!("{ratio}\nbound_because = \" \"")).contains("empty reason"));
     let never = "not_at = { quick = \"a\", default = \"b\", paper = \"c\" }";
     assert!(refused(&format!("{ratio}\n{never}")).contains("judged at no scale"));
-    let origin = refused(&format!(
-        "{ratio}\nexpected = {{ figure = 1.2, origin = \"hearsay\" }}"
-    ));
+    let origin = refused(&format!("{ratio}\nexpected = {{ figure = 1.2, origin = \"hearsay\" }}"));
     assert!(origin.contains("hearsay"), "{origin}");
 }
 
@@ -139,8 +117,6 @@ fn claims_and_checks_share_their_names() {
     let claims = claim("a", &format!("{RATIO}\nat_least = 1.1"));
     let check = |id: &str| format!("{claims}\n[[checks]]\nid = \"{id}\"\nsays = \"it holds\"\n");
     assert!(read(&columns(&check("b"))).is_ok());
-    let twice = read(&columns(&check("a")))
-        .expect_err("a name twice")
-        .to_string();
+    let twice = read(&columns(&check("a"))).expect_err("a name twice").to_string();
     assert!(twice.contains("`a` is given twice"), "{twice}");
 }

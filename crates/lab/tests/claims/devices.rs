@@ -13,26 +13,18 @@ fn devices_are_compared_where_both_kinds_were_measured() {
         samples: BTreeMap::new(),
         levels: BTreeMap::from([(
             "rows_per_s".to_owned(),
-            (0..8)
-                .map(|round| (level * (1.0 + f64::from(round) / 100.0)).ln())
-                .collect(),
+            (0..8).map(|round| (level * (1.0 + f64::from(round) / 100.0)).ln()).collect(),
         )]),
     };
     let with = |devices: Vec<DeviceLevels>| {
-        let world = World {
-            devices,
-            ..World::default()
-        };
+        let world = World { devices, ..World::default() };
         judged(&world, body)
     };
     let (disk, ssd) = (on(DeviceKind::Rotating, 40.0), on(DeviceKind::Solid, 10.0));
     let both = with(vec![disk.clone(), ssd.clone()]);
     assert_eq!(both.verdict, Verdict::Confirmed);
     assert!((both.figure.unwrap() - 4.0).abs() < 0.01);
-    assert_eq!(
-        with(vec![on(DeviceKind::Rotating, 12.0), ssd.clone()]).verdict,
-        Verdict::Refuted
-    );
+    assert_eq!(with(vec![on(DeviceKind::Rotating, 12.0), ssd.clone()]).verdict, Verdict::Refuted);
     for devices in [vec![], vec![disk], vec![ssd]] {
         let alone = with(devices);
         assert_eq!(alone.verdict, Verdict::NotApplicable);
@@ -73,10 +65,7 @@ fn the_order_is_the_same_where_no_two_variants_change_places() {
     assert!((changed.figure.unwrap() - 1.3).abs() < 0.03);
     // What differs on one device only has not changed places.
     assert_eq!(with([1.0; 4]).verdict, Verdict::Confirmed);
-    let alone = World {
-        devices: vec![ordered(DeviceKind::Solid, solid)],
-        ..World::default()
-    };
+    let alone = World { devices: vec![ordered(DeviceKind::Solid, solid)], ..World::default() };
     let alone = judged(&alone, body);
     assert_eq!(alone.verdict, Verdict::NotApplicable);
     assert!(alone.why.unwrap().contains("--dir"));

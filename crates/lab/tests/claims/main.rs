@@ -16,22 +16,10 @@ use world::{RATIO, World, claim, judged, verdict};
 #[test]
 fn a_ratio_is_judged_by_its_whole_interval() {
     let world = World::default();
-    assert_eq!(
-        verdict(&world, &format!("{RATIO}\nat_least = 1.2")),
-        Verdict::Confirmed
-    );
-    assert_eq!(
-        verdict(&world, &format!("{RATIO}\nat_most = 1.2")),
-        Verdict::Refuted
-    );
-    assert_eq!(
-        verdict(&world, &format!("{RATIO}\nbetween = [1.2, 1.4]")),
-        Verdict::Confirmed
-    );
-    assert_eq!(
-        verdict(&world, &format!("{RATIO}\nbetween = [1.4, 1.6]")),
-        Verdict::Refuted
-    );
+    assert_eq!(verdict(&world, &format!("{RATIO}\nat_least = 1.2")), Verdict::Confirmed);
+    assert_eq!(verdict(&world, &format!("{RATIO}\nat_most = 1.2")), Verdict::Refuted);
+    assert_eq!(verdict(&world, &format!("{RATIO}\nbetween = [1.2, 1.4]")), Verdict::Confirmed);
+    assert_eq!(verdict(&world, &format!("{RATIO}\nbetween = [1.4, 1.6]")), Verdict::Refuted);
     let judged = judged(&world, &format!("{RATIO}\nat_least = 1.2"));
     assert!((judged.figure.unwrap() - 1.3).abs() < 0.02);
     assert!(judged.interval.unwrap().contains(judged.figure.unwrap()));
@@ -46,15 +34,9 @@ fn the_other_forms_are_judged_too() {
         format!("ordering = {{ variants = [{variants}] }}\ntolerance = {tolerance}")
     };
     let falling = "{ columns = 4 }, { columns = 2 }, { columns = 1 }, { columns = 8 }";
+    assert_eq!(verdict(&world, &ordering(falling, "0.0")), Verdict::Confirmed);
     assert_eq!(
-        verdict(&world, &ordering(falling, "0.0")),
-        Verdict::Confirmed
-    );
-    assert_eq!(
-        verdict(
-            &world,
-            &ordering("{ columns = 1 }, { columns = 4 }", "0.05")
-        ),
+        verdict(&world, &ordering("{ columns = 1 }, { columns = 4 }", "0.05")),
         Verdict::Refuted
     );
     assert_eq!(
@@ -66,10 +48,7 @@ fn the_other_forms_are_judged_too() {
         verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.6"),
         Verdict::Confirmed
     );
-    assert_eq!(
-        verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.2"),
-        Verdict::Refuted
-    );
+    assert_eq!(verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.2"), Verdict::Refuted);
     let spread = judged(&world, "spread = { over = \"columns\" }\nat_most = 0.6");
     assert!((spread.figure.unwrap() - (1.3 / 0.9 - 1.0)).abs() < 0.03);
 
@@ -81,32 +60,19 @@ fn the_other_forms_are_judged_too() {
 
     let extreme = |form: &str, is: &str| format!("{form} = {{ over = \"columns\", is = [{is}] }}");
     assert_eq!(verdict(&world, &extreme("argmax", "4")), Verdict::Confirmed);
-    assert_eq!(
-        verdict(&world, &extreme("argmax", "2, 8")),
-        Verdict::Refuted
-    );
+    assert_eq!(verdict(&world, &extreme("argmax", "2, 8")), Verdict::Refuted);
     assert_eq!(verdict(&world, &extreme("argmin", "8")), Verdict::Confirmed);
     assert_eq!(verdict(&world, &extreme("argmin", "4")), Verdict::Refuted);
 }
 
 #[test]
 fn single_figures_and_ratios_of_ratios_are_judged() {
-    let world = World {
-        truth: [100.0, 110.0, 143.0, 90.0],
-        rounds: 9,
-        ..World::default()
-    };
-    let judged = judged(
-        &world,
-        "value = { of = { columns = 8 } }\nbetween = [50, 300]",
-    );
+    let world = World { truth: [100.0, 110.0, 143.0, 90.0], rounds: 9, ..World::default() };
+    let judged = judged(&world, "value = { of = { columns = 8 } }\nbetween = [50, 300]");
     assert_eq!(judged.verdict, Verdict::Confirmed);
     assert_eq!(judged.unit.as_deref(), Some("rows_per_s"));
     assert!(judged.figure.unwrap() > 80.0);
-    assert_eq!(
-        verdict(&world, "value = { of = { columns = 8 } }\nat_most = 50"),
-        Verdict::Refuted
-    );
+    assert_eq!(verdict(&world, "value = { of = { columns = 8 } }\nat_most = 50"), Verdict::Refuted);
     let doubled = "ratio_of_ratios = { of = { columns = 4 }, to = { columns = 2 }, over_of = { columns = 2 }, over_to = { columns = 1 } }";
     let twice = self::judged(&world, &format!("{doubled}\nat_least = 1.1"));
     assert_eq!(twice.verdict, Verdict::Confirmed);
@@ -128,10 +94,7 @@ fn two_figures_of_the_same_trials_are_compared_and_so_is_their_ratio_between_var
     let judged = self::judged(&world, &over);
     assert_eq!(judged.verdict, Verdict::Confirmed);
     assert!((judged.figure.unwrap() - 1.3).abs() < 0.02, "{judged:?}");
-    let missing = World {
-        missing: Some(2),
-        ..World::default()
-    };
+    let missing = World { missing: Some(2), ..World::default() };
     let judged = self::judged(&missing, &ratio);
     assert_eq!(judged.verdict, Verdict::Inconclusive);
     assert!(judged.why.unwrap().contains("no such thing"));
@@ -139,20 +102,11 @@ fn two_figures_of_the_same_trials_are_compared_and_so_is_their_ratio_between_var
 
 #[test]
 fn the_verdict_can_be_read_off_the_interval_shown() {
-    let noisy = World {
-        noise: 0.2,
-        rounds: 9,
-        ..World::default()
-    };
+    let noisy = World { noise: 0.2, rounds: 9, ..World::default() };
     let bounds = [1.0, 1.1, 1.2, 1.3, 1.4];
     let claims: String = bounds
         .iter()
-        .map(|bound| {
-            claim(
-                &format!("c{bound}"),
-                &format!("{RATIO}\nat_least = {bound}"),
-            )
-        })
+        .map(|bound| claim(&format!("c{bound}"), &format!("{RATIO}\nat_least = {bound}")))
         .collect();
     for judged in noisy.judge(&claims) {
         let interval = judged.interval.unwrap();
@@ -170,16 +124,10 @@ fn the_verdict_can_be_read_off_the_interval_shown() {
 
 #[test]
 fn judging_many_claims_together_asks_more_of_each() {
-    let world = World {
-        noise: 0.15,
-        rounds: 10,
-        truth: [1.0, 1.0, 1.17, 1.0],
-        ..World::default()
-    };
+    let world = World { noise: 0.15, rounds: 10, truth: [1.0, 1.0, 1.17, 1.0], ..World::default() };
     let alone = judged(&world, &format!("{RATIO}\nat_least = 1.05"));
-    let many: String = (0..12)
-        .map(|n| claim(&format!("c{n}"), &format!("{RATIO}\nat_least = 1.05")))
-        .collect();
+    let many: String =
+        (0..12).map(|n| claim(&format!("c{n}"), &format!("{RATIO}\nat_least = 1.05"))).collect();
     let together = world.judge(&many).remove(0);
     assert!(together.alpha < alone.alpha);
     assert!(together.interval.unwrap().half_width() >= alone.interval.unwrap().half_width());
@@ -187,10 +135,7 @@ fn judging_many_claims_together_asks_more_of_each() {
 
 #[test]
 fn a_claim_about_an_variant_that_was_not_measured_is_inconclusive_and_says_why() {
-    let world = World {
-        missing: Some(2),
-        ..World::default()
-    };
+    let world = World { missing: Some(2), ..World::default() };
     let judged = judged(&world, &format!("{RATIO}\nat_least = 1.2"));
     assert_eq!(judged.verdict, Verdict::Inconclusive);
     assert!(judged.why.unwrap().contains("no such thing"));
@@ -203,18 +148,10 @@ fn exact_claims_must_hold_in_every_round() {
             "ratio = {{ of = {{ columns = 2 }}, to = {{ columns = 1 }}, metric = \"db_bytes\" }}\nat_most = {bound}\nexact = true"
         )
     };
-    let sizes = World {
-        noise: 0.0,
-        rounds: 3,
-        ..World::default()
-    };
+    let sizes = World { noise: 0.0, rounds: 3, ..World::default() };
     assert_eq!(verdict(&sizes, &exact("1.11")), Verdict::Confirmed);
     assert_eq!(verdict(&sizes, &exact("1.05")), Verdict::Refuted);
-    let wobbling = World {
-        noise: 0.1,
-        rounds: 12,
-        ..World::default()
-    };
+    let wobbling = World { noise: 0.1, rounds: 12, ..World::default() };
     let judged = judged(&wobbling, &exact("1.1"));
     assert_eq!(judged.verdict, Verdict::Refuted);
     assert!(judged.why.unwrap().contains("rounds only"));
@@ -240,10 +177,7 @@ fn an_exact_claim_is_not_confirmed_by_the_trials_that_did_not_fail() {
         assert_eq!(verdict(&world(3), &exact(holds)), Verdict::Confirmed);
     }
     // A mean over many rounds does without some.
-    let noisy = World {
-        failing: Some(1),
-        ..World::default()
-    };
+    let noisy = World { failing: Some(1), ..World::default() };
     let inexact = format!("{ratio}\nat_most = 1.2");
     assert_eq!(verdict(&noisy, &inexact), Verdict::Confirmed);
 }
@@ -267,12 +201,7 @@ fn what_an_aa_check_shows_refutes_an_exact_claim_about_the_baseline() {
 
 #[test]
 fn no_rows_compared_with_no_rows_confirm_nothing() {
-    let world = World {
-        truth: [0.0, 1.0, 0.0, 1.0],
-        noise: 0.0,
-        rounds: 7,
-        ..World::default()
-    };
+    let world = World { truth: [0.0, 1.0, 0.0, 1.0], noise: 0.0, rounds: 7, ..World::default() };
     for more in ["", "\nexact = true"] {
         let judged = judged(&world, &format!("{RATIO}\nat_least = 1{more}"));
         assert_eq!(judged.verdict, Verdict::Inconclusive, "{judged:?}");
@@ -283,12 +212,7 @@ fn no_rows_compared_with_no_rows_confirm_nothing() {
 
 #[test]
 fn an_exact_ratio_is_not_confirmed_by_the_rounds_that_have_one() {
-    let world = |truth: [f64; 4]| World {
-        truth,
-        noise: 0.0,
-        rounds: 3,
-        ..World::default()
-    };
+    let world = |truth: [f64; 4]| World { truth, noise: 0.0, rounds: 3, ..World::default() };
     let exact = "spread = { over = \"columns\" }\nat_most = 0\nexact = true";
     // Nothing everywhere is the same everywhere, which shows nothing.
     let nothing = judged(&world([0.0; 4]), exact);
@@ -300,33 +224,17 @@ fn an_exact_ratio_is_not_confirmed_by_the_rounds_that_have_one() {
 
 #[test]
 fn preliminary_claims_share_the_error_rate_by_holm_as_others_do() {
-    let world = World {
-        rounds: 4,
-        ..World::default()
-    };
-    let both = [1.2, 1.25].map(|bound| {
-        claim(
-            &format!("c{bound}"),
-            &format!("{RATIO}\nat_least = {bound}"),
-        )
-    });
-    let mut levels: Vec<f64> = world
-        .judge(&both.concat())
-        .iter()
-        .map(|one| one.alpha)
-        .collect();
+    let world = World { rounds: 4, ..World::default() };
+    let both = [1.2, 1.25]
+        .map(|bound| claim(&format!("c{bound}"), &format!("{RATIO}\nat_least = {bound}")));
+    let mut levels: Vec<f64> = world.judge(&both.concat()).iter().map(|one| one.alpha).collect();
     levels.sort_by(f64::total_cmp);
     assert_eq!(levels, [0.025, 0.05]);
 }
 
 #[test]
 fn an_exact_figure_may_be_nothing_at_all() {
-    let none = World {
-        truth: [0.0; 4],
-        noise: 0.0,
-        rounds: 2,
-        ..World::default()
-    };
+    let none = World { truth: [0.0; 4], noise: 0.0, rounds: 2, ..World::default() };
     let body = "value = { of = { columns = 2 } }\nat_most = 0\nexact = true";
     let judged = judged(&none, body);
     assert_eq!(judged.verdict, Verdict::Confirmed);
@@ -335,13 +243,8 @@ fn an_exact_figure_may_be_nothing_at_all() {
 
 #[test]
 fn few_rounds_give_a_preliminary_verdict() {
-    let judged = judged(
-        &World {
-            rounds: 4,
-            ..World::default()
-        },
-        &format!("{RATIO}\nat_least = 1.2"),
-    );
+    let judged =
+        judged(&World { rounds: 4, ..World::default() }, &format!("{RATIO}\nat_least = 1.2"));
     assert!(judged.preliminary);
     assert_eq!(judged.verdict, Verdict::Confirmed);
 }

@@ -26,10 +26,7 @@ baseline = {{ journal_mode = "delete", synchronous = "off" }}
     );
     let experiment = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
     let variants = variants(&experiment, Scale::Default, &catalogue());
-    let labels: Vec<&str> = variants
-        .iter()
-        .map(|variant| variant.label.as_str())
-        .collect();
+    let labels: Vec<&str> = variants.iter().map(|variant| variant.label.as_str()).collect();
     assert_eq!(
         labels,
         [
@@ -39,10 +36,7 @@ baseline = {{ journal_mode = "delete", synchronous = "off" }}
             "journal_mode=wal synchronous=full"
         ]
     );
-    let world = World {
-        truth,
-        ..World::default()
-    };
+    let world = World { truth, ..World::default() };
     judge(&Evidence {
         experiment: &experiment,
         variants: &variants,
@@ -63,11 +57,7 @@ fn an_effect_over_the_whole_design_is_the_mean_over_its_pairs() {
     let judged = grid_judged(GRID, &format!("ratio = {{ {sync} }}\nat_least = 1.1"));
     // The root of 1.5 × 1.
     assert!((judged.figure.unwrap() - 1.5f64.sqrt()).abs() < 0.02);
-    assert!(
-        judged.measure.contains("mean over 2 pairs"),
-        "{}",
-        judged.measure
-    );
+    assert!(judged.measure.contains("mean over 2 pairs"), "{}", judged.measure);
     assert_eq!(judged.verdict, Verdict::Confirmed);
     let equal = format!("equal = {{ {sync} }}\nwithin = 0.1");
     assert_eq!(grid_judged(GRID, &equal).verdict, Verdict::Refuted);
@@ -82,14 +72,11 @@ fn an_effect_over_the_whole_design_is_the_mean_over_its_pairs() {
 
 #[test]
 fn a_spread_may_leave_out_the_worst_variant() {
-    let variants = [
-        ("delete", "off"),
-        ("delete", "full"),
-        ("wal", "off"),
-        ("wal", "full"),
-    ]
-    .map(|(journal, sync)| format!("{{ journal_mode = \"{journal}\", synchronous = \"{sync}\" }}"))
-    .join(", ");
+    let variants = [("delete", "off"), ("delete", "full"), ("wal", "off"), ("wal", "full")]
+        .map(|(journal, sync)| {
+            format!("{{ journal_mode = \"{journal}\", synchronous = \"{sync}\" }}")
+        })
+        .join(", ");
     let truth = [1.0, 1.02, 0.5, 1.01];
     let body = |more: &str| format!("spread = {{ variants = [{variants}]{more} }}\nat_most = 0.1");
     assert_eq!(grid_judged(truth, &body("")).verdict, Verdict::Refuted);

@@ -84,11 +84,7 @@ impl World {
             let drift = 1.0 + f64::from(round) / 5.0;
             for (variant, truth) in truth.iter().enumerate() {
                 let wobble = 1.0 + self.noise * (generator.below(2_001) as f64 / 1_000.0 - 1.0);
-                let role = if variant == 0 {
-                    Role::Baseline
-                } else {
-                    Role::Variant
-                };
+                let role = if variant == 0 { Role::Baseline } else { Role::Variant };
                 samples.add(round, 0, variant, role, truth * drift * wobble);
             }
             if let Some(aa_check) = self.aa_check {

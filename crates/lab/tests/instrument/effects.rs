@@ -43,9 +43,7 @@ fn level(variant: &Settings, factor: usize) -> usize {
 }
 
 fn additive(variant: &Settings) -> f64 {
-    (0..3)
-        .map(|factor| MAIN[factor][level(variant, factor)])
-        .sum()
+    (0..3).map(|factor| MAIN[factor][level(variant, factor)]).sum()
 }
 
 /// The effects found in a run of `rounds` rounds over these variants.
@@ -55,11 +53,7 @@ fn effects(
     truth: impl Fn(&Settings) -> f64,
     rounds: u32,
 ) -> Effects {
-    let stopping = Stopping {
-        rounds,
-        max_rounds: rounds,
-        ..Stopping::default()
-    };
+    let stopping = Stopping { rounds, max_rounds: rounds, ..Stopping::default() };
     let logs: Vec<f64> = variants.iter().map(truth).collect();
     let (samples, _) = run(seed, &logs, stopping);
     let levels: Vec<&Settings> = variants.iter().collect();
@@ -90,11 +84,7 @@ fn main_effects_hold_together_at_the_level_stated() {
             .collect();
         println!("{rounds} rounds: all covered {:.4}", share(&covered));
         let (low, high) = (0.93, 0.985);
-        assert!(
-            (low..=high).contains(&share(&covered)),
-            "{rounds} rounds: {}",
-            share(&covered)
-        );
+        assert!((low..=high).contains(&share(&covered)), "{rounds} rounds: {}", share(&covered));
     }
 }
 
@@ -103,10 +93,8 @@ fn a_single_effect_is_covered_at_the_level_stated() {
     // One factor of two levels beside one that is held: a family of one needs no correction, so
     // the interval is exact and not only safe.
     let variants: Vec<Settings> = variants();
-    let two: Vec<Settings> = variants
-        .into_iter()
-        .filter(|variant| level(variant, 1) == 0)
-        .collect();
+    let two: Vec<Settings> =
+        variants.into_iter().filter(|variant| level(variant, 1) == 0).collect();
     let truth =
         |variant: &Settings| 0.3 * level(variant, 0) as f64 + 0.1 * level(variant, 2) as f64;
     let covered: Vec<bool> = (0..1_200)
@@ -120,11 +108,7 @@ fn a_single_effect_is_covered_at_the_level_stated() {
         })
         .collect();
     println!("one interaction covered {:.4}", share(&covered));
-    assert!(
-        (0.93..=0.97).contains(&share(&covered)),
-        "{}",
-        share(&covered)
-    );
+    assert!((0.93..=0.97).contains(&share(&covered)), "{}", share(&covered));
 }
 
 #[test]
@@ -137,11 +121,7 @@ fn additive_effects_give_no_interaction_more_often_than_stated() {
             })
             .collect();
         println!("{rounds} rounds: any interaction {:.4}", share(&alarms));
-        assert!(
-            share(&alarms) <= 0.06,
-            "{rounds} rounds: {}",
-            share(&alarms)
-        );
+        assert!(share(&alarms) <= 0.06, "{rounds} rounds: {}", share(&alarms));
     }
 }
 
@@ -166,11 +146,7 @@ fn a_planted_interaction_is_found_where_it_is_and_with_its_size() {
             elsewhere.push(true);
         }
     }
-    println!(
-        "found {:.3}, elsewhere {:.3}",
-        share(&hits),
-        share(&elsewhere)
-    );
+    println!("found {:.3}, elsewhere {:.3}", share(&hits), share(&elsewhere));
     assert!(share(&hits) >= 0.9, "{}", share(&hits));
     assert!(share(&covered) >= 0.97, "{}", share(&covered));
     assert!(share(&elsewhere) <= 0.06, "{}", share(&elsewhere));
@@ -192,11 +168,7 @@ fn what_the_trials_of_a_round_share_counts_once() {
                 for (index, variant) in variants.iter().enumerate() {
                     let shift = if level(variant, 0) == 1 { shared } else { 0.0 };
                     let value = (additive(variant) + shift + 0.02 * noise.normal()).exp();
-                    let role = if index == 0 {
-                        Role::Baseline
-                    } else {
-                        Role::Variant
-                    };
+                    let role = if index == 0 { Role::Baseline } else { Role::Variant };
                     samples.add(round, 0, index, role, value);
                 }
             }
@@ -211,9 +183,8 @@ fn what_the_trials_of_a_round_share_counts_once() {
 fn combinations_that_are_left_out_bias_nothing() {
     let left_out = |variant: &&Settings| !(level(variant, 0) == 1 && level(variant, 1) == 1);
     let some: Vec<Settings> = variants().iter().filter(left_out).cloned().collect();
-    let covered: Vec<bool> = (0..400)
-        .map(|seed| all_covered(&effects(seed, &some, additive, 8)))
-        .collect();
+    let covered: Vec<bool> =
+        (0..400).map(|seed| all_covered(&effects(seed, &some, additive, 8))).collect();
     println!("left out: all covered {:.4}", share(&covered));
     assert!(share(&covered) >= 0.93, "{}", share(&covered));
     let one = effects(1, &some, additive, 8);
@@ -240,10 +211,7 @@ fn shares_account_for_what_was_planted() {
     assert!(shares.whole);
     assert!((of("a") - 0.0225 / total).abs() < 0.1, "{shares:?}");
     assert!((of("b") - 0.00889 / total).abs() < 0.1, "{shares:?}");
-    assert!(
-        shares.pairs.iter().all(|pair| pair.share < 0.05),
-        "{shares:?}"
-    );
+    assert!(shares.pairs.iter().all(|pair| pair.share < 0.05), "{shares:?}");
     let parts = shares.factors.iter().map(|share| share.share);
     let parts = parts.chain(shares.pairs.iter().map(|share| share.share));
     let sum = parts.sum::<f64>() + shares.rest + shares.noise;
@@ -252,19 +220,13 @@ fn shares_account_for_what_was_planted() {
 
 #[test]
 fn sizes_that_never_vary_are_compared_exactly() {
-    let variants: Vec<Settings> = variants()
-        .into_iter()
-        .filter(|variant| level(variant, 2) == 0)
-        .collect();
+    let variants: Vec<Settings> =
+        variants().into_iter().filter(|variant| level(variant, 2) == 0).collect();
     let mut samples = Samples::new(variants.len());
     for round in 0..3 {
         samples.add(round, 0, 0, Role::Baseline, 1000.0);
         for (index, variant) in variants.iter().enumerate().skip(1) {
-            let size = if level(variant, 1) == 2 {
-                1024.0
-            } else {
-                1000.0
-            };
+            let size = if level(variant, 1) == 2 { 1024.0 } else { 1000.0 };
             samples.add(round, 0, index, Role::Variant, size);
         }
     }

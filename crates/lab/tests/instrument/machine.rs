@@ -38,10 +38,7 @@ impl Profile {
 
     /// The same without bursts, so that differences of blocks are close to normal and the power of
     /// a method can be held against its formula.
-    pub const QUIET: Profile = Profile {
-        burst_chance: 0.0,
-        ..Profile::NOISY
-    };
+    pub const QUIET: Profile = Profile { burst_chance: 0.0, ..Profile::NOISY };
 
     /// The profile with all noise multiplied by `factor`.
     pub fn scaled(self, factor: f64) -> Profile {
@@ -70,25 +67,12 @@ impl Machine {
     pub fn new(profile: Profile, seed: u64) -> Machine {
         let mut noise = Noise::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
         let shared = profile.shared * noise.normal();
-        Machine {
-            profile,
-            noise,
-            shared,
-            drift: 0.0,
-            burst_left: 0,
-        }
+        Machine { profile, noise, shared, drift: 0.0, burst_left: 0 }
     }
 
     /// The log time of the next trial, of a variant with this log effect.
     pub fn trial(&mut self, effect: f64) -> f64 {
-        let Profile {
-            own,
-            shared,
-            correlation,
-            drift,
-            burst_chance,
-            burst,
-        } = self.profile;
+        let Profile { own, shared, correlation, drift, burst_chance, burst } = self.profile;
         let fresh = (1.0 - correlation * correlation).sqrt() * shared;
         self.shared = correlation * self.shared + fresh * self.noise.normal();
         self.drift += drift * self.noise.normal();
@@ -125,9 +109,5 @@ impl Machine {
 
 /// The log ratios of one variant to another, block by block.
 pub fn diffs(table: &Table, variant: usize, baseline: usize) -> Vec<f64> {
-    table[variant]
-        .iter()
-        .zip(&table[baseline])
-        .map(|(time, base)| time - base)
-        .collect()
+    table[variant].iter().zip(&table[baseline]).map(|(time, base)| time - base).collect()
 }

@@ -58,21 +58,11 @@ fn welch_p_value(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn identical_variants_are_told_apart_no_more_often_than_stated() {
-    for (blocks, count) in [
-        (3, 6000),
-        (4, 6000),
-        (5, 6000),
-        (7, 6000),
-        (10, 6000),
-        (30, 4000),
-    ] {
+    for (blocks, count) in [(3, 6000), (4, 6000), (5, 6000), (7, 6000), (10, 6000), (30, 4000)] {
         let rate = detection_rate(runs(count, Profile::NOISY, &IDENTICAL, blocks));
         println!("A/A, {blocks} blocks: {rate:.4}");
         assert!(rate <= 0.06, "{blocks} blocks: {rate}");
-        assert!(
-            rate >= 0.02,
-            "{blocks} blocks: {rate}, so cautious that it cannot be useful"
-        );
+        assert!(rate >= 0.02, "{blocks} blocks: {rate}, so cautious that it cannot be useful");
     }
 }
 
@@ -94,16 +84,14 @@ fn naive_sequential_testing_fails_on_the_same_machine() {
 fn intervals_cover_the_true_ratio() {
     let effects = [0.0, 0.0, 0.05, -0.3];
     for (blocks, count) in [(3, 4000), (5, 4000), (7, 4000), (10, 4000), (30, 2000)] {
-        let covered = share(
-            runs(count, Profile::NOISY, &effects, blocks).flat_map(|table| {
-                let covers = |variant: usize| {
-                    let estimate =
-                        Estimate::from_log_ratios(&diffs(&table, variant, 0), ALPHA).unwrap();
-                    estimate.interval.contains(effects[variant].exp())
-                };
-                (1..effects.len()).map(covers).collect::<Vec<_>>()
-            }),
-        );
+        let covered = share(runs(count, Profile::NOISY, &effects, blocks).flat_map(|table| {
+            let covers = |variant: usize| {
+                let estimate =
+                    Estimate::from_log_ratios(&diffs(&table, variant, 0), ALPHA).unwrap();
+                estimate.interval.contains(effects[variant].exp())
+            };
+            (1..effects.len()).map(covers).collect::<Vec<_>>()
+        }));
         println!("coverage, {blocks} blocks: {covered:.4}");
         assert!(covered >= 0.93, "{blocks} blocks: {covered}");
     }
@@ -112,14 +100,7 @@ fn intervals_cover_the_true_ratio() {
 #[test]
 fn a_planted_effect_is_found_with_the_power_and_the_size_declared() {
     let effect = 1.05_f64.ln();
-    for (blocks, count) in [
-        (3, 6000),
-        (5, 6000),
-        (7, 6000),
-        (8, 6000),
-        (10, 6000),
-        (30, 4000),
-    ] {
+    for (blocks, count) in [(3, 6000), (5, 6000), (7, 6000), (8, 6000), (10, 6000), (30, 4000)] {
         let noise = effect / detectable_difference(quiet_spread(), blocks);
         let profile = Profile::QUIET.scaled(noise);
         let tables: Vec<Table> = runs(count, profile, &[0.0, effect], blocks).collect();
@@ -128,27 +109,15 @@ fn a_planted_effect_is_found_with_the_power_and_the_size_declared() {
             .map(|table| Estimate::from_log_ratios(&diffs(table, 1, 0), ALPHA).unwrap())
             .collect();
         let centres: Vec<f64> = estimates.iter().map(|estimate| estimate.centre).collect();
-        let declared: Vec<f64> = estimates
-            .iter()
-            .map(|estimate| estimate.detectable)
-            .collect();
+        let declared: Vec<f64> = estimates.iter().map(|estimate| estimate.detectable).collect();
         let (centre, declared) = (median(&centres).unwrap(), median(&declared).unwrap());
         let power = detection_rate(tables.into_iter());
         println!("{blocks} blocks: power {power:.4}, ratio {centre:.4}, declared {declared:.4}");
         // With three blocks the formula is up to four points too bold.
         let tolerance = if blocks < 4 { 0.045 } else { 0.025 };
-        assert!(
-            (power - 0.80).abs() <= tolerance,
-            "{blocks} blocks: power {power}"
-        );
-        assert!(
-            (centre - 1.05).abs() <= 0.002,
-            "{blocks} blocks: ratio {centre}"
-        );
-        assert!(
-            (0.038..=0.055).contains(&declared),
-            "{blocks} blocks: declared {declared}"
-        );
+        assert!((power - 0.80).abs() <= tolerance, "{blocks} blocks: power {power}");
+        assert!((centre - 1.05).abs() <= 0.002, "{blocks} blocks: ratio {centre}");
+        assert!((0.038..=0.055).contains(&declared), "{blocks} blocks: declared {declared}");
     }
 }
 
@@ -163,15 +132,8 @@ fn quiet_spread() -> f64 {
 fn holm_keeps_the_chance_of_any_false_claim() {
     // Five variants are slower, ten are not. Twelve blocks attain 0.05 %, enough for Holm's first step
     // among fifteen claims.
-    let effects: Vec<f64> = (0..16)
-        .map(|variant| {
-            if (1..=5).contains(&variant) {
-                0.25
-            } else {
-                0.0
-            }
-        })
-        .collect();
+    let effects: Vec<f64> =
+        (0..16).map(|variant| if (1..=5).contains(&variant) { 0.25 } else { 0.0 }).collect();
     let (mut any_false, mut found) = (Vec::new(), Vec::new());
     for table in runs(800, Profile::NOISY, &effects, 12) {
         let rows = holm(&p_values(&table), ALPHA);
@@ -186,9 +148,8 @@ fn holm_keeps_the_chance_of_any_false_claim() {
 
 #[test]
 fn benjamini_hochberg_keeps_the_share_of_false_findings() {
-    let effects: Vec<f64> = (0..25)
-        .map(|variant| if (1..=8).contains(&variant) { 0.2 } else { 0.0 })
-        .collect();
+    let effects: Vec<f64> =
+        (0..25).map(|variant| if (1..=8).contains(&variant) { 0.2 } else { 0.0 }).collect();
     let (mut false_shares, mut found) = (Vec::new(), Vec::new());
     for table in runs(500, Profile::NOISY, &effects, 12) {
         let adjusted = benjamini_hochberg(&p_values(&table));
@@ -205,18 +166,14 @@ fn benjamini_hochberg_keeps_the_share_of_false_findings() {
 
 /// The p-values of all variants against the first.
 fn p_values(table: &Table) -> Vec<f64> {
-    (1..table.len())
-        .map(|variant| p_value(&diffs(table, variant, 0), 0.0).unwrap())
-        .collect()
+    (1..table.len()).map(|variant| p_value(&diffs(table, variant, 0), 0.0).unwrap()).collect()
 }
 
 #[test]
 fn identical_variants_are_ranked_as_one_group_and_distant_ones_apart() {
     let ranking = |table: Table| {
-        let table: Vec<Vec<Option<f64>>> = table
-            .into_iter()
-            .map(|row| row.into_iter().map(Some).collect())
-            .collect();
+        let table: Vec<Vec<Option<f64>>> =
+            table.into_iter().map(|row| row.into_iter().map(Some).collect()).collect();
         rank_variants(&table, Better::Lower, ALPHA)
     };
     let together =

@@ -87,9 +87,7 @@ fn stamps<T: ArrowTimestampType>(array: &ArrayRef, zone: Option<&str>) -> Result
 /// How an offset follows a time: `Z` for UTC, else `+01:00`.
 fn offset(zone: Tz) -> String {
     use chrono::{Offset, TimeZone};
-    let offset = zone
-        .offset_from_utc_datetime(&NaiveDateTime::default())
-        .fix();
+    let offset = zone.offset_from_utc_datetime(&NaiveDateTime::default()).fix();
     match offset.local_minus_utc() {
         0 => "Z".to_owned(),
         _ => offset.to_string(),
@@ -125,9 +123,7 @@ where
             continue;
         };
         let beyond = || Unfit::Values(format!("{value} is outside of the years 0 to 9999"));
-        let time = read(value)
-            .filter(|time| YEARS.contains(&time.year()))
-            .ok_or_else(beyond)?;
+        let time = read(value).filter(|time| YEARS.contains(&time.year())).ok_or_else(beyond)?;
         write!(texts, "{}{zone}", time.format_with_items(items.iter())).map_err(|_| beyond())?;
         texts.append_value("");
     }
@@ -144,9 +140,7 @@ mod tests {
 
     fn column<T: ArrowPrimitiveType>(array: PrimitiveArray<T>) -> Vec<Option<String>> {
         let array: ArrayRef = Arc::new(array);
-        let texts = texts(&array)
-            .unwrap()
-            .unwrap_or_else(|_| panic!("{array:?}"));
+        let texts = texts(&array).unwrap().unwrap_or_else(|_| panic!("{array:?}"));
         let texts = texts.as_string::<i32>().iter();
         texts.map(|text| text.map(str::to_owned)).collect()
     }
@@ -168,20 +162,15 @@ mod tests {
     #[test]
     fn every_value_of_a_column_has_the_digits_of_its_unit() {
         let stamps = TimestampNanosecondArray::from(vec![Some(0), None, Some(1_500_000_000)]);
-        let mut expected = some(&[
-            "1970-01-01T00:00:00.000000000",
-            "1970-01-01T00:00:01.500000000",
-        ]);
+        let mut expected =
+            some(&["1970-01-01T00:00:00.000000000", "1970-01-01T00:00:01.500000000"]);
         expected.insert(1, None);
         assert_eq!(column(stamps), expected);
         let times = Time64MicrosecondArray::from(vec![0, 1]);
         assert_eq!(column(times), some(&["00:00:00.000000", "00:00:00.000001"]));
         let before = TimestampMillisecondArray::from(vec![-1]).with_timezone("-03:00");
         assert_eq!(column(before), some(&["1969-12-31T20:59:59.999-03:00"]));
-        assert_eq!(
-            column(Date64Array::from(vec![86_400_000])),
-            some(&["1970-01-02"])
-        );
+        assert_eq!(column(Date64Array::from(vec![86_400_000])), some(&["1970-01-02"]));
     }
 
     /// 0000-01-01 and 9999-12-31 as days.
@@ -197,10 +186,7 @@ mod tests {
     #[test]
     fn what_the_date_functions_do_not_read_is_refused() {
         let arrays: [(ArrayRef, i64); 3] = [
-            (
-                Arc::new(TimestampMillisecondArray::from(vec![i64::MAX])),
-                i64::MAX,
-            ),
+            (Arc::new(TimestampMillisecondArray::from(vec![i64::MAX])), i64::MAX),
             (Arc::new(Date32Array::from(vec![FIRST - 1])), -719_529),
             (Arc::new(Date32Array::from(vec![LAST + 1])), 2_932_897),
         ];

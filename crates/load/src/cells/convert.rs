@@ -117,9 +117,7 @@ pub(super) fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), U
     let bytes: usize = lengths.sum();
     match i32::try_from(bytes) {
         Ok(_) => Ok(()),
-        Err(_) => Err(Unfit::Values(format!(
-            "{bytes} bytes exceed SQLite's limit for a value"
-        ))),
+        Err(_) => Err(Unfit::Values(format!("{bytes} bytes exceed SQLite's limit for a value"))),
     }
 }
 
@@ -136,21 +134,13 @@ pub(crate) fn sifted(
     if batch.rows.columns().iter().all(is_own) {
         return Ok(vec![batch]);
     }
-    let mut sieve = Sieve {
-        input,
-        decimals,
-        batch: &batch,
-        kept: Vec::new(),
-        refused: Vec::new(),
-    };
+    let mut sieve = Sieve { input, decimals, batch: &batch, kept: Vec::new(), refused: Vec::new() };
     sieve.sift(0..batch.rows.num_rows())?;
     if sieve.kept.is_empty() {
         // The malformed rows need a batch to come with.
         sieve.sift(0..0)?;
     }
-    let Sieve {
-        mut kept, refused, ..
-    } = sieve;
+    let Sieve { mut kept, refused, .. } = sieve;
     if let Some(first) = kept.first_mut() {
         first.malformed = batch.malformed;
         first.malformed.extend(refused);
@@ -212,9 +202,7 @@ impl Sieve<'_> {
             row: self.batch.numbers.number(row),
             column: Some(rows.schema_ref().field(column).name().clone()),
             fault: Fault::Form(reason),
-            fields: fields
-                .map(|column| field_text(&column.slice(row, 1)))
-                .collect(),
+            fields: fields.map(|column| field_text(&column.slice(row, 1))).collect(),
         });
     }
 }
@@ -258,10 +246,7 @@ mod tests {
     fn batch(columns: Vec<(&str, ArrayRef)>) -> Batch {
         Batch {
             rows: RecordBatch::try_from_iter(columns).unwrap(),
-            numbers: RowNumbers {
-                first: 11,
-                left_out: vec![12],
-            },
+            numbers: RowNumbers { first: 11, left_out: vec![12] },
             malformed: vec![Malformed {
                 row: 12,
                 column: None,
@@ -274,20 +259,11 @@ mod tests {
 
     #[test]
     fn rows_with_values_that_sqlite_lacks_are_malformed_and_the_others_kept() {
-        let ids: ArrayRef = Arc::new(UInt64Array::from(vec![
-            Some(1),
-            Some(u64::MAX),
-            None,
-            Some(4),
-            Some(5),
-        ]));
+        let ids: ArrayRef =
+            Arc::new(UInt64Array::from(vec![Some(1), Some(u64::MAX), None, Some(4), Some(5)]));
         let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 1, 2, i32::MAX, 4]));
-        let parts = sifted(
-            "test",
-            Decimals::Text,
-            batch(vec![("id", ids), ("day", days)]),
-        )
-        .unwrap();
+        let parts =
+            sifted("test", Decimals::Text, batch(vec![("id", ids), ("day", days)])).unwrap();
         let mut rows = Vec::new();
         for part in &parts {
             assert_eq!(part.bytes_read, 100);
@@ -299,22 +275,13 @@ mod tests {
         }
         assert_eq!(
             rows,
-            [
-                (11, Some(1), "1970-01-01"),
-                (14, None, "1970-01-03"),
-                (16, Some(5), "1970-01-05")
-            ]
+            [(11, Some(1), "1970-01-01"), (14, None, "1970-01-03"), (16, Some(5), "1970-01-05")]
         );
         let malformed = parts.iter().flat_map(|part| &part.malformed);
         let messages: Vec<String> = malformed
             .map(|bad| {
                 let column = bad.column.as_deref().unwrap_or("-");
-                format!(
-                    "{} {column} {}: {}",
-                    bad.row,
-                    bad.fields.join(","),
-                    bad.fault
-                )
+                format!("{} {column} {}: {}", bad.row, bad.fields.join(","), bad.fault)
             })
             .collect();
         assert_eq!(
@@ -373,9 +340,6 @@ mod tests {
     fn more_than_a_column_takes_is_refused_before_it_is_copied() {
         let most = i32::MAX as usize;
         assert!(check_length([most - 1, 1].into_iter()).is_ok());
-        assert!(matches!(
-            check_length([most, 1].into_iter()),
-            Err(Unfit::Values(_))
-        ));
+        assert!(matches!(check_length([most, 1].into_iter()), Err(Unfit::Values(_))));
     }
 }

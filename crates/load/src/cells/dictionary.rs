@@ -44,19 +44,11 @@ fn by_keys(dictionary: &dyn AnyDictionaryArray, values: &ArrayRef) -> Result<Arr
     Ok(match values.data_type() {
         DataType::Int64 => {
             let values = values.as_primitive::<Int64Type>();
-            Arc::new(
-                places
-                    .map(|it| Some(values.value(it?)))
-                    .collect::<Int64Array>(),
-            )
+            Arc::new(places.map(|it| Some(values.value(it?))).collect::<Int64Array>())
         }
         DataType::Float64 => {
             let values = values.as_primitive::<Float64Type>();
-            Arc::new(
-                places
-                    .map(|it| Some(values.value(it?)))
-                    .collect::<Float64Array>(),
-            )
+            Arc::new(places.map(|it| Some(values.value(it?))).collect::<Float64Array>())
         }
         DataType::Utf8 => {
             let values = values.as_string::<i32>();
@@ -89,16 +81,10 @@ mod tests {
     #[test]
     fn each_row_has_the_value_of_its_key() {
         let keys = || vec![Some(1), None, Some(0), Some(1), Some(2)];
-        let numbers: ArrayRef = Arc::new(PrimitiveArray::<UInt32Type>::from(vec![
-            Some(7),
-            Some(8),
-            None,
-        ]));
+        let numbers: ArrayRef =
+            Arc::new(PrimitiveArray::<UInt32Type>::from(vec![Some(7), Some(8), None]));
         let expected = Int64Array::from(vec![Some(8), None, Some(7), Some(8), None]);
-        assert_eq!(
-            rows(keys(), numbers).unwrap().as_primitive::<Int64Type>(),
-            &expected
-        );
+        assert_eq!(rows(keys(), numbers).unwrap().as_primitive::<Int64Type>(), &expected);
         let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some("bc"), None]));
         let expected = StringArray::from(vec![Some("bc"), None, Some("a"), Some("bc"), None]);
         assert_eq!(rows(keys(), texts).unwrap().as_string::<i32>(), &expected);
@@ -114,9 +100,6 @@ mod tests {
     fn a_value_that_sqlite_lacks_counts_only_where_a_row_has_it() {
         let values: ArrayRef = Arc::new(UInt64Array::from(vec![1, u64::MAX]));
         assert!(rows(vec![Some(0), Some(0)], Arc::clone(&values)).is_ok());
-        assert!(matches!(
-            rows(vec![Some(0), Some(1)], values),
-            Err(Unfit::Values(_))
-        ));
+        assert!(matches!(rows(vec![Some(0), Some(1)], values), Err(Unfit::Values(_))));
     }
 }

@@ -131,10 +131,7 @@ impl Rows {
             .zip(schema.fields())
             .map(|(array, field)| Cells::new(array, field.name()))
             .collect();
-        Ok(Rows {
-            cells: cells?.into(),
-            range: 0..batch.rows.num_rows(),
-        })
+        Ok(Rows { cells: cells?.into(), range: 0..batch.rows.num_rows() })
     }
 
     /// Where these rows stand in the batch.
@@ -151,10 +148,7 @@ impl Rows {
 
     /// Some of these rows, by their place in the batch.
     pub(crate) fn part(&self, range: Range<usize>) -> Rows {
-        Rows {
-            cells: Arc::clone(&self.cells),
-            range,
-        }
+        Rows { cells: Arc::clone(&self.cells), range }
     }
 
     /// The columns of the whole batch.
@@ -170,9 +164,7 @@ impl Columns for Rows {
 
     #[inline]
     fn value(&self, row: usize, column: usize) -> ValueRef<'_> {
-        self.cells
-            .get(column)
-            .map_or(ValueRef::Null, |cells| cells.value(self.range.start + row))
+        self.cells.get(column).map_or(ValueRef::Null, |cells| cells.value(self.range.start + row))
     }
 }
 
@@ -193,25 +185,17 @@ mod tests {
 
     #[test]
     fn types_that_sqlite_lacks_become_those_it_has() {
-        assert_eq!(
-            values(BooleanArray::from(vec![Some(true), None])),
-            ["integer 1", "null NULL"]
-        );
+        assert_eq!(values(BooleanArray::from(vec![Some(true), None])), ["integer 1", "null NULL"]);
         assert_eq!(values(UInt8Array::from(vec![255])), ["integer 255"]);
         assert_eq!(values(Float32Array::from(vec![0.5])), ["real 0.5"]);
         assert_eq!(values(Date32Array::from(vec![19_753])), ["text 2024-01-31"]);
-        assert_eq!(
-            values(TimestampSecondArray::from(vec![0])),
-            ["text 1970-01-01T00:00:00"]
-        );
+        assert_eq!(values(TimestampSecondArray::from(vec![0])), ["text 1970-01-01T00:00:00"]);
         // SQLite's date functions read both forms of a zone.
         let in_zone = |zone: &str| values(TimestampSecondArray::from(vec![0]).with_timezone(zone));
         assert_eq!(in_zone("UTC"), ["text 1970-01-01T00:00:00Z"]);
         assert_eq!(in_zone("Europe/Vienna"), ["text 1970-01-01T00:00:00Z"]);
         assert_eq!(in_zone("+01:00"), ["text 1970-01-01T01:00:00+01:00"]);
-        let decimal = Decimal128Array::from(vec![-12_345])
-            .with_precision_and_scale(10, 2)
-            .unwrap();
+        let decimal = Decimal128Array::from(vec![-12_345]).with_precision_and_scale(10, 2).unwrap();
         assert_eq!(values(decimal), ["text -123.45"]);
         let dictionary: DictionaryArray<types::Int8Type> =
             vec!["a", "b", "a"].into_iter().collect();
@@ -223,10 +207,7 @@ mod tests {
     fn values_without_a_counterpart_are_refused() {
         let refused = |array: ArrayRef| Cells::new(&array, "c").err().unwrap().to_string();
         let large = refused(Arc::new(UInt64Array::from(vec![u64::MAX])));
-        assert!(
-            large.contains("column c") && large.contains("UInt64"),
-            "{large}"
-        );
+        assert!(large.contains("column c") && large.contains("UInt64"), "{large}");
         let duration = DurationSecondArray::from(vec![1]);
         assert!(refused(Arc::new(duration)).contains("Duration"));
     }

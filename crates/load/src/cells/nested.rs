@@ -112,11 +112,9 @@ impl Json {
             Form::Plain(cells) => write_plain(cells.value(row), text),
             Form::Digits(digits) => text.push_str(digits.value(row)),
             Form::Unsigned(values) => text.push_str(&values.value(row).to_string()),
-            Form::Bits => text.push_str(if self.array.as_boolean().value(row) {
-                "true"
-            } else {
-                "false"
-            }),
+            Form::Bits => {
+                text.push_str(if self.array.as_boolean().value(row) { "true" } else { "false" })
+            }
             Form::List(ranges, values) => {
                 write_all(text, ['[', ']'], ranges[row].clone(), |row, text| {
                     values.write(row, text)
@@ -144,11 +142,7 @@ impl Json {
     fn write_key(&self, row: usize, text: &mut String) {
         let mut key = String::new();
         self.write(row, &mut key);
-        text.push_str(&if key.starts_with('"') {
-            key
-        } else {
-            quoted(&key)
-        });
+        text.push_str(&if key.starts_with('"') { key } else { quoted(&key) });
     }
 }
 

@@ -21,10 +21,7 @@ impl VirtualTable {
         if !begins || !tokens[4].is("using") {
             return None;
         }
-        Some(VirtualTable {
-            module: tokens[5].name()?.to_owned(),
-            content: content(&tokens[6..])?,
-        })
+        Some(VirtualTable { module: tokens[5].name()?.to_owned(), content: content(&tokens[6..])? })
     }
 
     /// Whether its module is one of SQLite's for full text.
@@ -84,20 +81,14 @@ mod tests {
     fn the_table_that_an_index_reads_from_is_in_its_definition() {
         for (definition, table) in [
             ("f USING fts5(a, content=t)", Some("t")),
-            (
-                "f using FTS5 (a, Content = \"my \"\"t\"\"\" , b);",
-                Some("my \"t\""),
-            ),
+            ("f using FTS5 (a, Content = \"my \"\"t\"\"\" , b);", Some("my \"t\"")),
             ("f USING fts4(content='it''s', a)", Some("it's")),
             ("f USING fts5(a, content=[t], content_rowid=id)", Some("t")),
             ("f USING  fts5(a, content=t)", Some("t")),
             ("f USING\n\tfts5(a, content=t)", Some("t")),
             ("f USING/* , */fts5(a, -- content=u\n content=t)", Some("t")),
             ("f USING \"fts5\"(a, cont=t)", Some("t")),
-            (
-                "\"using fts5(content=u)\" USING fts5(a, content=t)",
-                Some("t"),
-            ),
+            ("\"using fts5(content=u)\" USING fts5(a, content=t)", Some("t")),
             ("f USING fts5(a, content='')", Some("")),
             ("f USING fts5(a, tokenize = \"x, content=t\")", None),
             ("f USING fts5(content, t)", None),
@@ -129,38 +120,14 @@ mod tests {
     #[test]
     fn a_trigger_keeps_an_index_up_where_it_inserts_into_it() {
         for (trigger, expected) in [
-            (
-                "AFTER INSERT ON docs BEGIN INSERT INTO doc(rowid, a) VALUES (1, 2); END",
-                true,
-            ),
-            (
-                "AFTER insert ON docs BEGIN INSERT OR REPLACE into\n\"DOC\" VALUES (1); END",
-                true,
-            ),
-            (
-                "INSERT ON docs BEGIN DELETE FROM x; INSERT INTO/**/[doc] VALUES (1); END",
-                true,
-            ),
-            (
-                "AFTER INSERT ON docs BEGIN INSERT INTO log VALUES ('doc'); END",
-                false,
-            ),
-            (
-                "AFTER INSERT ON docs BEGIN INSERT INTO docs_log SELECT * FROM doc; END",
-                false,
-            ),
-            (
-                "AFTER UPDATE ON docs BEGIN INSERT INTO doc VALUES (1); END",
-                false,
-            ),
-            (
-                "AFTER DELETE ON docs BEGIN INSERT INTO doc VALUES (1); END",
-                false,
-            ),
-            (
-                "AFTER UPDATE OF a, \"insert\" ON docs BEGIN INSERT INTO doc VALUES (1); END",
-                false,
-            ),
+            ("AFTER INSERT ON docs BEGIN INSERT INTO doc(rowid, a) VALUES (1, 2); END", true),
+            ("AFTER insert ON docs BEGIN INSERT OR REPLACE into\n\"DOC\" VALUES (1); END", true),
+            ("INSERT ON docs BEGIN DELETE FROM x; INSERT INTO/**/[doc] VALUES (1); END", true),
+            ("AFTER INSERT ON docs BEGIN INSERT INTO log VALUES ('doc'); END", false),
+            ("AFTER INSERT ON docs BEGIN INSERT INTO docs_log SELECT * FROM doc; END", false),
+            ("AFTER UPDATE ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
+            ("AFTER DELETE ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
+            ("AFTER UPDATE OF a, \"insert\" ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
         ] {
             let sql = format!("CREATE TRIGGER doc_ai {trigger}");
             assert_eq!(inserts_into(&sql, "doc"), expected, "{sql}");

@@ -62,9 +62,8 @@ impl FullText {
             quoted(&rowid_name(connection, table)?),
         ))?;
         let set = |(option, value): (&str, u32)| {
-            connection.execute(&format!(
-                "INSERT INTO {name}({name}, rank) VALUES ('{option}', {value})"
-            ))
+            connection
+                .execute(&format!("INSERT INTO {name}({name}, rank) VALUES ('{option}', {value})"))
         };
         FILLING.into_iter().try_for_each(set)?;
         connection.execute(&self.rebuild(table))?;
@@ -77,20 +76,14 @@ impl FullText {
     pub(crate) fn check(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
         let name = quoted(&self.name(table));
         connection
-            .execute(&format!(
-                "INSERT INTO {name}({name}, rank) VALUES ('integrity-check', 1)"
-            ))
+            .execute(&format!("INSERT INTO {name}({name}, rank) VALUES ('integrity-check', 1)"))
             .map_err(|error| LoadError::Check(format!("the full-text index: {error}")))
     }
 }
 
 /// How a new index is filled: a hash table that stays in the processor's cache, and no merging of what it gives
 /// until all is there, so that each entry is merged once or twice, and searches find a single segment.
-const FILLING: [(&str, u32); 3] = [
-    ("hashsize", 256 << 10),
-    ("automerge", 0),
-    ("crisismerge", 64),
-];
+const FILLING: [(&str, u32); 3] = [("hashsize", 256 << 10), ("automerge", 0), ("crisismerge", 64)];
 /// The same options as FTS5 has them by itself, for what is changed later.
 const USUAL: [(&str, u32); 3] = [("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)];
 
@@ -180,10 +173,7 @@ pub(crate) fn fill(
                 stale.push(index);
             }
         }
-        return Ok(Kept {
-            rebuilt: Vec::new(),
-            stale,
-        });
+        return Ok(Kept { rebuilt: Vec::new(), stale });
     }
     for index in &there {
         feed.tell(Phase::FullText)?;
@@ -193,18 +183,13 @@ pub(crate) fn fill(
         feed.tell(Phase::FullText)?;
         full_text.make(connection, table)?;
     }
-    Ok(Kept {
-        rebuilt: there,
-        stale: Vec::new(),
-    })
+    Ok(Kept { rebuilt: there, stale: Vec::new() })
 }
 
 /// Whether a trigger inserts into an index what is inserted into the table.
 fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool, LoadError> {
     let sql = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'";
-    Ok(pairs(connection, sql)?
-        .iter()
-        .any(|(of, sql)| same(of, table) && inserts_into(sql, index)))
+    Ok(pairs(connection, sql)?.iter().any(|(of, sql)| same(of, table) && inserts_into(sql, index)))
 }
 
 /// The full-text indexes that read their text from this table.
@@ -239,10 +224,7 @@ fn virtual_tables(connection: &Connection) -> Result<Vec<(String, String)>, Load
 fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>, LoadError> {
     let text = |value: Option<&Value>| value.map(ToString::to_string).unwrap_or_default();
     let rows = connection.query_all(sql)?;
-    Ok(rows
-        .iter()
-        .map(|row| (text(row.first()), text(row.get(1))))
-        .collect())
+    Ok(rows.iter().map(|row| (text(row.first()), text(row.get(1)))).collect())
 }
 
 /// Whether a table is an index of FTS5.

@@ -89,10 +89,7 @@ mod tests {
         let bare = |word: &str| Token::Bare(word.to_owned());
         let quoted = |word: &str| Token::Quoted(word.to_owned());
         for (sql, expected) in [
-            (
-                "a\t-- 'b\nc/* \"d */e1",
-                vec![bare("a"), bare("c"), bare("e1")],
-            ),
+            ("a\t-- 'b\nc/* \"d */e1", vec![bare("a"), bare("c"), bare("e1")]),
             (
                 "'it''s'=\"a\"\"b\",[x]]`y`",
                 vec![
@@ -105,15 +102,7 @@ mod tests {
                     quoted("y"),
                 ],
             ),
-            (
-                "-é_$/'open",
-                vec![
-                    Token::Mark('-'),
-                    bare("é_$"),
-                    Token::Mark('/'),
-                    quoted("open"),
-                ],
-            ),
+            ("-é_$/'open", vec![Token::Mark('-'), bare("é_$"), Token::Mark('/'), quoted("open")]),
             ("--x", vec![]),
             ("/* x", vec![]),
         ] {

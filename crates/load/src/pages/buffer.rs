@@ -17,12 +17,7 @@ impl Buffer {
     /// Room for some pages; it grows when they do not suffice.
     pub(super) fn new(page_size: usize, pages: usize) -> Buffer {
         let (memory, start) = aligned(page_size * pages);
-        Buffer {
-            memory,
-            start,
-            page_size,
-            pages: 0,
-        }
+        Buffer { memory, start, page_size, pages: 0 }
     }
 
     pub(super) fn pages(&self) -> usize {

@@ -107,11 +107,7 @@ impl PageFile {
         options.read(true).write(true);
         let file = options.open(path).map_err(&unopened)?;
         let length = file.metadata().map_err(&unopened)?.len();
-        let direct = if page_size.is_multiple_of(ALIGNMENT) {
-            direct(path)
-        } else {
-            None
-        };
+        let direct = if page_size.is_multiple_of(ALIGNMENT) { direct(path) } else { None };
         let allocated = if direct.is_some() { length } else { u64::MAX };
         let usable = page_size - usize::from(form.reserved);
         let numbering = Numbering::new(page_size, usable, form.auto_vacuum);
@@ -151,11 +147,9 @@ impl PageFile {
     pub(super) fn reserve(&self, pages: usize) -> Result<Range, LoadError> {
         // `next` stays within 32 bits.
         let range = |first: u64| Range::new(first as u32, self.numbering);
-        let reserved = self
-            .next
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
-                Some(range(first).behind(pages)).filter(|next| *next <= LAST_PAGE + 1)
-            });
+        let reserved = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
+            Some(range(first).behind(pages)).filter(|next| *next <= LAST_PAGE + 1)
+        });
         let first = reserved.map_err(|_| {
             self.unwritable(io::Error::new(
                 io::ErrorKind::FileTooLarge,
@@ -171,14 +165,10 @@ impl PageFile {
         while index < pages {
             // The pages before one that is left out.
             let first = range.page(index);
-            let run = (index..pages)
-                .zip(first..)
-                .take_while(|(index, page)| range.page(*index) == *page);
+            let run =
+                (index..pages).zip(first..).take_while(|(index, page)| range.page(*index) == *page);
             let behind = index + run.count();
-            self.write_run(
-                first,
-                &bytes[index * self.page_size..behind * self.page_size],
-            )?;
+            self.write_run(first, &bytes[index * self.page_size..behind * self.page_size])?;
             index = behind;
         }
         Ok(())
@@ -211,10 +201,7 @@ impl PageFile {
         };
         kept.lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(NewPage {
-                number: page,
-                bytes: bytes.to_vec(),
-            });
+            .push(NewPage { number: page, bytes: bytes.to_vec() });
         Ok(())
     }
 
@@ -237,9 +224,7 @@ impl PageFile {
                 written => return written.map_err(|source| self.unwritable(source)),
             }
         }
-        self.file
-            .write_all_at(bytes, offset)
-            .map_err(|source| self.unwritable(source))
+        self.file.write_all_at(bytes, offset).map_err(|source| self.unwritable(source))
     }
 
     /// Sees to it that room is allocated up to this byte, and for as much again as is there. Where that
@@ -248,20 +233,13 @@ impl PageFile {
         if end <= self.allocated.load(Ordering::Acquire) {
             return;
         }
-        let _guard = self
-            .allocating
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.allocating.lock().unwrap_or_else(PoisonError::into_inner);
         let allocated = self.allocated.load(Ordering::Acquire);
         if end <= allocated {
             return;
         }
         let wanted = end.max(allocated + allocated.clamp(1 << 20, MOST_AHEAD));
-        let now = if grow(&self.file, allocated, wanted - allocated) {
-            wanted
-        } else {
-            u64::MAX
-        };
+        let now = if grow(&self.file, allocated, wanted - allocated) { wanted } else { u64::MAX };
         self.allocated.store(now, Ordering::Release);
     }
 
@@ -281,8 +259,7 @@ impl PageFile {
             let counter = u32::from_be_bytes(counter).wrapping_add(1).to_be_bytes();
             self.file.write_all_at(&counter, CHANGE_COUNTER)?;
             self.file.write_all_at(&counter, VERSION_VALID_FOR)?;
-            self.file
-                .write_all_at(&self.pages().to_be_bytes(), SIZE_IN_PAGES)
+            self.file.write_all_at(&self.pages().to_be_bytes(), SIZE_IN_PAGES)
         };
         written().map_err(|source| self.unwritable(source))
     }
@@ -303,9 +280,7 @@ impl PageFile {
     pub(super) fn read(&self, number: u32) -> Result<Vec<u8>, LoadError> {
         let mut bytes = vec![0; self.page_size];
         let offset = (u64::from(number) - 1) * self.page_size as u64;
-        self.file
-            .read_exact_at(&mut bytes, offset)
-            .map_err(LoadError::open(&self.path))?;
+        self.file.read_exact_at(&mut bytes, offset).map_err(LoadError::open(&self.path))?;
         Ok(bytes)
     }
 
@@ -363,11 +338,7 @@ const VERSION_VALID_FOR: u64 = 92;
 fn direct(path: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flag = rustix::fs::OFlags::DIRECT.bits() as i32;
-    OpenOptions::new()
-        .write(true)
-        .custom_flags(flag)
-        .open(path)
-        .ok()
+    OpenOptions::new().write(true).custom_flags(flag).open(path).ok()
 }
 
 /// Allocates room at the end of a file, which becomes longer; whether that was possible.
@@ -391,12 +362,7 @@ mod tests {
     use super::*;
 
     fn open(file: &tempfile::NamedTempFile, page_size: u32, pages: u32) -> PageFile {
-        let form = Form {
-            page_size,
-            reserved: 0,
-            pages,
-            auto_vacuum: false,
-        };
+        let form = Form { page_size, reserved: 0, pages, auto_vacuum: false };
         PageFile::open(file.path(), &form).unwrap()
     }
 
@@ -406,10 +372,7 @@ mod tests {
         let lock_page = (1 << 30) / 4_096 + 1;
         let pages = open(&file, 4_096, lock_page - 3);
         let first = pages.reserve(4).unwrap();
-        assert_eq!(
-            [first.page(0), first.page(3)],
-            [lock_page - 2, lock_page + 2]
-        );
+        assert_eq!([first.page(0), first.page(3)], [lock_page - 2, lock_page + 2]);
         assert_eq!(pages.reserve(1).unwrap().page(0), lock_page + 3);
     }
 

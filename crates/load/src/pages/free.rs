@@ -40,14 +40,10 @@ pub(crate) fn free(connection: &Connection, pages: &[u32]) -> Result<(), LoadErr
         replace(connection, &NewPage { number, bytes })?;
         header[FIRST_TRUNK].copy_from_slice(&number.to_be_bytes());
     }
-    let before = header[FREE_PAGES]
-        .iter()
-        .fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+    let before =
+        header[FREE_PAGES].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
     let free = before + pages.len() as u32;
     header[FREE_PAGES].copy_from_slice(&free.to_be_bytes());
-    let page = NewPage {
-        number: 1,
-        bytes: header,
-    };
+    let page = NewPage { number: 1, bytes: header };
     Ok(replace(connection, &page)?)
 }

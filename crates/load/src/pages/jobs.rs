@@ -71,13 +71,7 @@ pub(super) struct Outbox<S> {
 impl<S: FnMut(Job) -> bool> Outbox<S> {
     /// `send` tells whether anybody takes the job.
     pub(super) fn new(send: S) -> Outbox<S> {
-        Outbox {
-            send,
-            number: 0,
-            pieces: Vec::new(),
-            rows: 0,
-            bytes: 0,
-        }
+        Outbox { send, number: 0, pieces: Vec::new(), rows: 0, bytes: 0 }
     }
 
     /// Takes the rows of a batch; false when nobody takes jobs any more.
@@ -100,10 +94,7 @@ impl<S: FnMut(Job) -> bool> Outbox<S> {
         if self.pieces.is_empty() {
             return true;
         }
-        let job = Job {
-            number: self.number,
-            pieces: std::mem::take(&mut self.pieces),
-        };
+        let job = Job { number: self.number, pieces: std::mem::take(&mut self.pieces) };
         self.number += 1;
         self.rows = 0;
         self.bytes = 0;

@@ -205,18 +205,12 @@ fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout>
     )?;
     query.bind_text(1, &target.table)?;
     while query.step()? == engine::Step::Row {
-        let sql = query
-            .column_text(1)
-            .unwrap_or_default()
-            .to_ascii_uppercase();
+        let sql = query.column_text(1).unwrap_or_default().to_ascii_uppercase();
         let reason = match query.column_text(0)? {
             "trigger" => Some("has a trigger"),
             "view" => Some("is a view"),
             _ if query.column_i64(2) == 0 => Some("is virtual"),
-            _ => WORDS
-                .iter()
-                .find(|(word, _)| has_word(&sql, word))
-                .map(|(_, reason)| *reason),
+            _ => WORDS.iter().find(|(word, _)| has_word(&sql, word)).map(|(_, reason)| *reason),
         };
         if let Some(reason) = reason {
             return refused(format!("the table {reason}"));
@@ -246,8 +240,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 fn has_word(sql: &str, word: &str) -> bool {
-    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .any(|found| found == word)
+    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|found| found == word)
 }
 
 /// The numbers of the source's columns in the order of the table's, all of which must be there.
@@ -279,9 +272,7 @@ fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, N
         columns.any(|column| column.name.eq_ignore_ascii_case(name))
     };
     let alias = target.rowid_alias.map(|alias| &*target.columns[alias].name);
-    let free = ["rowid", "_rowid_", "oid"]
-        .into_iter()
-        .find(|name| !is_taken(name));
+    let free = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !is_taken(name));
     let Some(name) = alias.or(free) else {
         return refused("its columns use every name of the rowid");
     };
@@ -359,13 +350,7 @@ fn index_plans(
     let list = format!("PRAGMA index_list({})", quoted(&target.table));
     let mut plans = Vec::new();
     for index in connection.query_all(&list)? {
-        let [
-            _,
-            Value::Text(name),
-            Value::Integer(unique),
-            _,
-            Value::Integer(partial),
-        ] = &index[..]
+        let [_, Value::Text(name), Value::Integer(unique), _, Value::Integer(partial)] = &index[..]
         else {
             return refused("an index is not supported");
         };

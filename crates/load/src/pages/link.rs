@@ -46,13 +46,7 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadE
         return Err(LoadError::Check("its first page cannot be read".to_owned()));
     };
     header[SIZE_IN_PAGES].copy_from_slice(&pages.to_be_bytes());
-    replace(
-        connection,
-        &NewPage {
-            number: 1,
-            bytes: header,
-        },
-    )?;
+    replace(connection, &NewPage { number: 1, bytes: header })?;
     connection.execute("RELEASE pragmark_pages")?;
     for page in &replaced {
         replace(connection, page)?;
@@ -67,9 +61,7 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadE
 
 /// Makes SQLite write a page as it is.
 fn rewrite(connection: &Connection, page: u32) -> Result<(), EngineError> {
-    connection.execute(&format!(
-        "UPDATE sqlite_dbpage SET data = data WHERE pgno = {page}"
-    ))
+    connection.execute(&format!("UPDATE sqlite_dbpage SET data = data WHERE pgno = {page}"))
 }
 
 /// Gives a page new contents.

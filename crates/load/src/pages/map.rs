@@ -41,12 +41,7 @@ pub(super) struct Map {
 
 impl Map {
     pub(super) fn new(numbering: Numbering, page_size: usize, usable: usize) -> Map {
-        Map {
-            numbering,
-            page_size,
-            usable,
-            pages: Mutex::default(),
-        }
+        Map { numbering, page_size, usable, pages: Mutex::default() }
     }
 
     fn pages(&self) -> MutexGuard<'_, BTreeMap<u32, Vec<u8>>> {
@@ -59,9 +54,7 @@ impl Map {
             let Some(number) = self.numbering.of(page) else {
                 continue;
             };
-            let of_map = pages
-                .entry(number)
-                .or_insert_with(|| vec![0; self.page_size]);
+            let of_map = pages.entry(number).or_insert_with(|| vec![0; self.page_size]);
             let at = OF_PAGE * (page - number - 1) as usize;
             of_map[at] = kind as u8;
             of_map[at + 1..at + OF_PAGE].copy_from_slice(&parent.to_be_bytes());
@@ -91,9 +84,7 @@ impl Map {
 
 /// Enters what is new into a page of the map.
 pub(super) fn merge(page: &mut [u8], new: &[u8]) {
-    let entries = page
-        .chunks_exact_mut(OF_PAGE)
-        .zip(new.chunks_exact(OF_PAGE));
+    let entries = page.chunks_exact_mut(OF_PAGE).zip(new.chunks_exact(OF_PAGE));
     for (old, new) in entries.filter(|(_, new)| new[0] != 0) {
         old.copy_from_slice(new);
     }

@@ -250,14 +250,11 @@ impl Crew<'_> {
             drop(jobs);
             let (layout, least) = (self.layout, self.least_rows);
             let mut sequencer = Sequencer::new(self.target, layout, least, self.least_expected);
-            let written = sequencer.run(feed, |job| {
-                !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
-            });
+            let written = sequencer
+                .run(feed, |job| !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok());
             drop(sender);
             let parts = handles.into_iter().map(|handle| {
-                handle
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
             (written, parts.collect())
         })
@@ -298,10 +295,7 @@ impl Crew<'_> {
         if packer.leaf_count() > 1 {
             packer.flush(self.file)?;
         }
-        Ok(Part {
-            packer,
-            runs: sorter.finish(),
-        })
+        Ok(Part { packer, runs: sorter.finish() })
     }
 
     /// Encodes a batch, block by block.
@@ -321,9 +315,8 @@ impl Crew<'_> {
         let ascend = piece.rowids.ascend();
         let mut table = (self.layout.root.filter(|_| ascend)).map(|_| columns.of_table());
         let sorted = self.layout.rows.iter().filter(|_| !ascend);
-        let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter().chain(sorted))
-            .map(|plan| columns.of_index(plan))
-            .collect();
+        let mut indexes: Vec<Encoder<'_>> =
+            (self.layout.indexes.iter().chain(sorted)).map(|plan| columns.of_index(plan)).collect();
         for first in rows.clone().step_by(BLOCK) {
             let count = BLOCK.min(rows.end - first);
             if let (Some(table), Cells::Integer(rowids)) = (&mut table, &columns.rowids) {
@@ -359,10 +352,7 @@ impl BatchColumns<'_> {
             return (&self.rowids, Affinity::Integer);
         }
         let source = self.crew.layout.columns[column];
-        (
-            &self.cells[source],
-            self.crew.target.columns[source].affinity,
-        )
+        (&self.cells[source], self.crew.target.columns[source].affinity)
     }
 
     fn of_table(&self) -> Encoder<'_> {

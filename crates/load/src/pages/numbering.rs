@@ -108,16 +108,9 @@ mod tests {
 
     #[test]
     fn pages_of_the_map_and_the_lock_byte_page_are_left_out_wherever_they_lie() {
-        for (group, lock_page) in [
-            (103, 2 + 103 * 7),
-            (103, 500),
-            (103, 2 + 103 * 7 + 1),
-            (5, 12),
-        ] {
-            let numbering = Numbering {
-                lock_page,
-                group: Some(group),
-            };
+        for (group, lock_page) in [(103, 2 + 103 * 7), (103, 500), (103, 2 + 103 * 7 + 1), (5, 12)]
+        {
+            let numbering = Numbering { lock_page, group: Some(group) };
             let usual = |first: u32| {
                 (u64::from(first)..).filter(|page| !is_left_out(*page, group, lock_page))
             };
@@ -140,10 +133,7 @@ mod tests {
     fn without_a_map_only_the_lock_byte_page_is_left_out() {
         let numbering = Numbering::new(65_536, 65_536, false);
         let range = Range::new(16_384, numbering);
-        assert_eq!(
-            [0, 1, 2].map(|index| range.page(index)),
-            [16_384, 16_386, 16_387]
-        );
+        assert_eq!([0, 1, 2].map(|index| range.page(index)), [16_384, 16_386, 16_387]);
         assert_eq!(Range::new(16_385, numbering).page(0), 16_386);
         assert_eq!(numbering.of(7), None);
     }

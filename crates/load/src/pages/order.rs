@@ -25,10 +25,7 @@ impl Prefix {
 
     /// Two bits are the class, the others the value's highest.
     fn new(class: u64, value: u64, is_exact: bool) -> Prefix {
-        Prefix {
-            bits: class << 62 | value >> 2,
-            is_exact: is_exact && value & 3 == 0,
-        }
+        Prefix { bits: class << 62 | value >> 2, is_exact: is_exact && value & 3 == 0 }
     }
 
     #[inline]
@@ -56,10 +53,7 @@ impl Prefix {
 
     /// The prefix that orders the other way round.
     pub(super) fn reversed(self) -> Prefix {
-        Prefix {
-            bits: !self.bits,
-            ..self
-        }
+        Prefix { bits: !self.bits, ..self }
     }
 }
 
@@ -125,11 +119,7 @@ impl Key {
 fn ordered(number: f64) -> u64 {
     // Zero has a sign that means nothing.
     let bits = if number == 0.0 { 0 } else { number.to_bits() };
-    if bits >> 63 == 1 {
-        !bits
-    } else {
-        bits | 1 << 63
-    }
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 /// A value read from a record.
@@ -199,10 +189,7 @@ impl<'r> Fields<'r> {
     pub(super) fn of(record: &'r [u8]) -> Fields<'r> {
         let (header, length) = varint::take(record);
         let (header, values) = record.split_at(header as usize);
-        Fields {
-            types: &header[length..],
-            values,
-        }
+        Fields { types: &header[length..], values }
     }
 }
 
@@ -305,9 +292,7 @@ mod tests {
             (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| Stored::Integer(value >> bits)),
             (any::<i64>(), 0_u32..64)
                 .prop_map(|(value, bits)| Stored::Real((value >> bits) as f64)),
-            any::<f64>()
-                .prop_filter("NaN is NULL", |value| !value.is_nan())
-                .prop_map(Stored::Real),
+            any::<f64>().prop_filter("NaN is NULL", |value| !value.is_nan()).prop_map(Stored::Real),
             select(vec![i64::MAX, i64::MIN, (1 << 53) + 1, 0]).prop_map(Stored::Integer),
             select(vec![0.0, -0.0, f64::INFINITY, 9_007_199_254_740_992.0]).prop_map(Stored::Real),
         ]
@@ -331,9 +316,7 @@ mod tests {
         };
         match (one, other) {
             (Stored::Real(one), Stored::Real(other)) => one.partial_cmp(other).unwrap(),
-            _ => parts(one)
-                .partial_cmp(&parts(other))
-                .unwrap_or(Ordering::Equal),
+            _ => parts(one).partial_cmp(&parts(other)).unwrap_or(Ordering::Equal),
         }
     }
 

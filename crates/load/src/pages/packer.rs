@@ -37,11 +37,7 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn of(usable: usize) -> Limits {
-        Limits {
-            whole: usable - 35,
-            least: (usable - 12) * 32 / 255 - 23,
-            overflow: usable - 4,
-        }
+        Limits { whole: usable - 35, least: (usable - 12) * 32 / 255 - 23, overflow: usable - 4 }
     }
 
     /// How much of a payload stays in the leaf.
@@ -50,11 +46,7 @@ impl Limits {
             return payload;
         }
         let wanted = self.least + (payload - self.least) % self.overflow;
-        if wanted <= self.whole {
-            wanted
-        } else {
-            self.least
-        }
+        if wanted <= self.whole { wanted } else { self.least }
     }
 }
 
@@ -228,11 +220,7 @@ impl Packer {
         let (mut from, mut from_at) = (leaf, at);
         for chunk in rest.chunks(self.limits.overflow) {
             let index = self.buffer.add();
-            self.links.push(Link {
-                index: from,
-                at: from_at,
-                to: index,
-            });
+            self.links.push(Link { index: from, at: from_at, to: index });
             let page = self.buffer.page(index);
             // The last page of a chain points to 0.
             page[..4].fill(0);
@@ -267,11 +255,7 @@ impl Packer {
         if self.buffer.bytes().len() >= self.flush {
             self.flush(file)?;
         }
-        let open = Open {
-            index: self.buffer.add(),
-            content: self.usable,
-            last: 0,
-        };
+        let open = Open { index: self.buffer.add(), content: self.usable, last: 0 };
         self.open = Some(open);
         Ok(open)
     }
@@ -303,10 +287,7 @@ impl Packer {
         self.link(file, |index| range.page(index));
         file.write(range, self.buffer.bytes())?;
         for (index, key) in self.closed.drain(..) {
-            self.leaves.push(Child {
-                page: range.page(index),
-                key,
-            });
+            self.leaves.push(Child { page: range.page(index), key });
         }
         self.buffer.clear(usual_pages(self.flush, self.page_size));
         Ok(())
@@ -316,11 +297,7 @@ impl Packer {
     pub(super) fn flush_into_root(&mut self, file: &PageFile, root: u32) -> Result<(), LoadError> {
         self.close();
         let overflow = self.buffer.pages() - 1;
-        let range = if overflow > 0 {
-            Some(file.reserve(overflow)?)
-        } else {
-            None
-        };
+        let range = if overflow > 0 { Some(file.reserve(overflow)?) } else { None };
         self.link(file, |index| match (index, range) {
             (1.., Some(range)) => range.page(index - 1),
             _ => root,
@@ -364,8 +341,7 @@ impl Filling<'_> {
     /// The bytes between the pointers, with one more, and the cells.
     #[inline]
     fn room(&self) -> usize {
-        self.content
-            .saturating_sub(HEADER + 2 * (self.pointers.len() + 1))
+        self.content.saturating_sub(HEADER + 2 * (self.pointers.len() + 1))
     }
 
     /// Adds rows of which none has a payload that is not whole; returns the first one not added.

@@ -106,11 +106,7 @@ mod tests {
     fn a_header_counts_its_own_length() {
         for columns in [1, 125, 126, 127, 128, 16_000] {
             let record = plain(&vec![Stored::Null; columns]);
-            let length = if columns < 127 {
-                columns + 1
-            } else {
-                columns + 2
-            };
+            let length = if columns < 127 { columns + 1 } else { columns + 2 };
             assert_eq!(record.len(), length);
             let counted = if columns < 127 {
                 usize::from(record[0])

@@ -55,11 +55,7 @@ impl<'t> Sequencer<'t> {
         let mut outbox = Outbox::new(send);
         let stopped = self.take_all(feed, &mut outbox)?;
         outbox.hand_out();
-        Ok(Written {
-            rows: self.rows,
-            stopped,
-            replaced: Vec::new(),
-        })
+        Ok(Written { rows: self.rows, stopped, replaced: Vec::new() })
     }
 
     /// Takes batches as long as it can; gives the one that cannot be written, with the reason.
@@ -118,10 +114,7 @@ impl<'t> Sequencer<'t> {
             }
             let may_be_number = !matches!(column.affinity, Affinity::Text | Affinity::Blob);
             if may_be_number && cells.has_nul_bytes() {
-                return Err(format!(
-                    "text with NUL bytes in the numeric column {}",
-                    column.name
-                ));
+                return Err(format!("text with NUL bytes in the numeric column {}", column.name));
             }
         }
         if longest_row(rows) > LONGEST_ROW {
@@ -179,9 +172,7 @@ impl<'t> Sequencer<'t> {
             _ => true,
         };
         // Without a way out, which would keep it from being several at a time.
-        let ascend = slice
-            .windows(2)
-            .fold(true, |so_far, pair| so_far & (pair[0] < pair[1]));
+        let ascend = slice.windows(2).fold(true, |so_far, pair| so_far & (pair[0] < pair[1]));
         values.null_count() == 0 && above_last && ascend
     }
 
@@ -204,9 +195,7 @@ const NO_ROWID: &str = "the largest rowid is taken";
 fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
     let next = match (own, *last) {
         (Some(own), Some(last)) if own <= last => {
-            return Err(format!(
-                "primary keys are not in ascending order: {own} after {last}"
-            ));
+            return Err(format!("primary keys are not in ascending order: {own} after {last}"));
         }
         (Some(own), _) => own,
         (None, Some(last)) => {

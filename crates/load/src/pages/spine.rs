@@ -54,22 +54,14 @@ impl Spine {
                     let Some((children, rightmost)) = tree::children(&bytes) else {
                         return Ok(None);
                     };
-                    levels.push(Level {
-                        page,
-                        children,
-                        rightmost,
-                    });
+                    levels.push(Level { page, children, rightmost });
                     page = rightmost;
                 }
                 // A tree of several levels without a row is nothing that SQLite leaves.
                 Some(&tree::TABLE_LEAF) if levels.is_empty() || last.is_some() => {
                     levels.reverse();
                     let is_root = levels.is_empty() && last.is_some();
-                    return Ok(Some(Spine {
-                        levels,
-                        leaf: is_root.then_some(bytes),
-                        last,
-                    }));
+                    return Ok(Some(Spine { levels, leaf: is_root.then_some(bytes), last }));
                 }
                 _ => return Ok(None),
             }
@@ -99,20 +91,11 @@ impl Spine {
         if let Some(leaf) = self.leaf {
             let range = file.reserve(1)?;
             file.write_tree(range, tree::moved(&leaf).bytes())?;
-            new.insert(
-                0,
-                Child {
-                    page: range.page(0),
-                    key,
-                },
-            );
+            new.insert(0, Child { page: range.page(0), key });
         }
         for level in self.levels {
             let mut children = level.children;
-            children.push(Child {
-                page: level.rightmost,
-                key,
-            });
+            children.push(Child { page: level.rightmost, key });
             children.append(&mut new);
             if level.page == root {
                 return tree::write_interior(file, root, children);

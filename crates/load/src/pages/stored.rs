@@ -186,10 +186,7 @@ fn is_number_for_sqlite(text: &[u8]) -> bool {
     let Some(first) = text.iter().position(|byte| !is_space(byte)) else {
         return false;
     };
-    let last = text
-        .iter()
-        .rposition(|byte| !is_space(byte))
-        .unwrap_or(first);
+    let last = text.iter().rposition(|byte| !is_space(byte)).unwrap_or(first);
     let trimmed = &text[first..=last];
     match trimmed.strip_prefix(b"+") {
         None => is_number(trimmed),

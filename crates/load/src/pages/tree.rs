@@ -57,19 +57,12 @@ pub(super) fn moved(bytes: &[u8]) -> Buffer {
 /// The children of an interior page, and the rightmost one, which has no key; `None` if the page makes
 /// no sense.
 pub(super) fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
-    let u16_at = |at: usize| {
-        Some(usize::from(u16::from_be_bytes(
-            *page.get(at..)?.first_chunk()?,
-        )))
-    };
+    let u16_at = |at: usize| Some(usize::from(u16::from_be_bytes(*page.get(at..)?.first_chunk()?)));
     let u32_at = |at: usize| Some(u32::from_be_bytes(*page.get(at..)?.first_chunk()?));
     let children: Option<Vec<Child>> = (0..u16_at(3)?)
         .map(|number| {
             let cell = u16_at(HEADER + 2 * number)?;
-            Some(Child {
-                page: u32_at(cell)?,
-                key: varint::get(page.get(cell + 4..)?)?.0 as i64,
-            })
+            Some(Child { page: u32_at(cell)?, key: varint::get(page.get(cell + 4..)?)?.0 as i64 })
         })
         .collect();
     Some((children?, u32_at(8)?))
@@ -91,10 +84,7 @@ pub(super) fn write_level(
             let members = &children[group.clone()];
             let index = buffer.add();
             fill(buffer.page(index), members, file.usable());
-            level.push(Child {
-                page: range.page(index),
-                key: members[members.len() - 1].key,
-            });
+            level.push(Child { page: range.page(index), key: members[members.len() - 1].key });
         }
         file.write_tree(range, buffer.bytes())?;
         buffer.clear(at_once);
@@ -162,10 +152,7 @@ mod tests {
     #[test]
     fn children_are_read_back_from_a_page() {
         let written: Vec<Child> = (1..=20)
-            .map(|page| Child {
-                page,
-                key: i64::from(page) * 1_000_003 - 5_000_000,
-            })
+            .map(|page| Child { page, key: i64::from(page) * 1_000_003 - 5_000_000 })
             .collect();
         let mut page = vec![7; 512];
         fill(&mut page, &written, 500);
@@ -179,18 +166,11 @@ mod tests {
     #[test]
     fn no_page_is_left_with_a_single_child() {
         for count in 2..400 {
-            let children: Vec<Child> = (1..=count)
-                .map(|page| Child {
-                    page,
-                    key: i64::from(page) * 1_000_000,
-                })
-                .collect();
+            let children: Vec<Child> =
+                (1..=count).map(|page| Child { page, key: i64::from(page) * 1_000_000 }).collect();
             let groups = groups(&children, 512);
             assert!(groups.iter().all(|group| group.len() > 1), "{count}");
-            assert_eq!(
-                groups.iter().map(ExactSizeIterator::len).sum::<usize>(),
-                count as usize
-            );
+            assert_eq!(groups.iter().map(ExactSizeIterator::len).sum::<usize>(), count as usize);
         }
     }
 }

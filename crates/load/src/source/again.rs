@@ -44,10 +44,7 @@ pub(super) struct Reopenable {
 
 impl Reopenable {
     pub(super) fn new(source: Box<dyn Source>, paths: &[PathBuf], opening: &Opening) -> Reopenable {
-        let again = Again {
-            paths: paths.to_vec(),
-            opening: opening.clone(),
-        };
+        let again = Again { paths: paths.to_vec(), opening: opening.clone() };
         Reopenable { source, again }
     }
 }

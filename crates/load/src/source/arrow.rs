@@ -43,11 +43,7 @@ impl<'b> BatchSource<'b> {
         let mut info = SourceInfo::of_schema(name, schema, decimals);
         // Its name is not that of a file.
         info.files.clear();
-        BatchSource {
-            info,
-            batches: Box::new(batches),
-            parts: Parts::default(),
-        }
+        BatchSource { info, batches: Box::new(batches), parts: Parts::default() }
     }
 }
 

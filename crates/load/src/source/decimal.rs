@@ -92,9 +92,7 @@ fn written_exponent(text: &[u8]) -> Option<i32> {
     if !(1..=3).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let value = digits
-        .iter()
-        .fold(0, |value, byte| value * 10 + i32::from(byte - b'0'));
+    let value = digits.iter().fold(0, |value, byte| value * 10 + i32::from(byte - b'0'));
     Some(if is_negative { -value } else { value })
 }
 
@@ -165,12 +163,7 @@ mod tests {
         let Some(value) = decimal(text.as_bytes()) else {
             return Ok(false);
         };
-        prop_assert_eq!(
-            value.to_bits(),
-            text.parse::<f64>().unwrap().to_bits(),
-            "{}",
-            text
-        );
+        prop_assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{}", text);
         // SQLite has no negative zero in texts.
         let expected = by_sqlite(connection, text);
         prop_assert_eq!(value, expected, "{}", text);
@@ -201,9 +194,7 @@ mod tests {
         ] {
             assert_eq!(check(&connection, text).unwrap(), is_read, "{text}");
         }
-        for text in [
-            "", ".", "-", "e5", "1e", "1e+", "1.2.3", "1x", "+1", " 1", "1 ", "0x1",
-        ] {
+        for text in ["", ".", "-", "e5", "1e", "1e+", "1.2.3", "1x", "+1", " 1", "1 ", "0x1"] {
             assert_eq!(decimal(text.as_bytes()), None, "{text}");
         }
     }

@@ -59,10 +59,7 @@ impl Parts {
         self.rows += rows.num_rows() as u64;
         Ok(Some(Batch {
             rows,
-            numbers: RowNumbers {
-                first,
-                left_out: Vec::new(),
-            },
+            numbers: RowNumbers { first, left_out: Vec::new() },
             malformed: Vec::new(),
             bytes_read: 0,
         }))
@@ -82,8 +79,7 @@ fn bytes_of_column(column: &ArrayRef) -> usize {
         }
         _ => {
             let data = column.to_data();
-            data.get_slice_memory_size()
-                .unwrap_or_else(|_| data.get_buffer_memory_size())
+            data.get_slice_memory_size().unwrap_or_else(|_| data.get_buffer_memory_size())
         }
     }
 }
@@ -157,15 +153,9 @@ mod tests {
         let rows = column.len();
         let parts = parts(column);
         assert_eq!(parts.iter().sum::<usize>(), rows, "{kind}");
-        assert!(
-            parts.iter().all(|part| *part <= BATCH_BYTES / WIDE),
-            "{kind}: {parts:?}"
-        );
+        assert!(parts.iter().all(|part| *part <= BATCH_BYTES / WIDE), "{kind}: {parts:?}");
         // And not in more than it takes.
-        assert!(
-            parts.len() <= 2 * rows / (BATCH_BYTES / WIDE) + 2,
-            "{kind}: {parts:?}"
-        );
+        assert!(parts.len() <= 2 * rows / (BATCH_BYTES / WIDE) + 2, "{kind}: {parts:?}");
     }
 
     #[test]

@@ -24,10 +24,7 @@ pub(super) fn is_json(beginning: &[u8]) -> bool {
 /// The first two bytes that are neither blanks nor line ends.
 fn first_two(beginning: &[u8]) -> (Option<u8>, Option<u8>) {
     let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
-    let mut bytes = text
-        .iter()
-        .copied()
-        .filter(|byte| !byte.is_ascii_whitespace());
+    let mut bytes = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
     (bytes.next(), bytes.next())
 }
 
@@ -92,14 +89,9 @@ fn within(depth: usize, byte: u8) -> (State, Option<u8>) {
         b',' if depth == 0 => return (State::Before { after_comma: true }, Some(b'\n')),
         b']' if depth == 0 => return (State::End, Some(b'\n')),
         b'\n' | b'\r' => return (State::Within { depth }, Some(b' ')),
-        b'"' => State::Text {
-            depth,
-            escaped: false,
-        },
+        b'"' => State::Text { depth, escaped: false },
         b'[' | b'{' => State::Within { depth: depth + 1 },
-        b']' | b'}' => State::Within {
-            depth: depth.saturating_sub(1),
-        },
+        b']' | b'}' => State::Within { depth: depth.saturating_sub(1) },
         _ => State::Within { depth },
     };
     (state, Some(byte))
@@ -109,10 +101,7 @@ fn within(depth: usize, byte: u8) -> (State, Option<u8>) {
 fn within_text(depth: usize, escaped: bool, byte: u8) -> (State, Option<u8>) {
     let state = match byte {
         b'"' if !escaped => State::Within { depth },
-        _ => State::Text {
-            depth,
-            escaped: byte == b'\\' && !escaped,
-        },
+        _ => State::Text { depth, escaped: byte == b'\\' && !escaped },
     };
     (state, Some(if byte == b'\n' { b'\t' } else { byte }))
 }
@@ -152,10 +141,7 @@ mod tests {
     #[test]
     fn elements_become_lines() {
         let array = "[ {\"a\": \"],\\\"\"} ,\n[1,\r\n{}]\n, 2 ]\n";
-        assert_eq!(
-            lines(array).unwrap(),
-            "{\"a\": \"],\\\"\"} \n[1,  {}] \n2 \n"
-        );
+        assert_eq!(lines(array).unwrap(), "{\"a\": \"],\\\"\"} \n[1,  {}] \n2 \n");
     }
 
     proptest! {

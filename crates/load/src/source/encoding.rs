@@ -39,14 +39,12 @@ impl FromStr for Encoding {
     fn from_str(label: &str) -> Result<Encoding, String> {
         // The standard has no name for UTF-16 in either order; the byte order mark decides, and without
         // one it is little-endian there too.
-        encoding_rs::Encoding::for_label(label.as_bytes())
-            .map(Encoding)
-            .ok_or_else(|| {
-                format!(
-                    "unknown encoding `{label}`; examples: utf-16le, windows-1252, iso-8859-15, \
+        encoding_rs::Encoding::for_label(label.as_bytes()).map(Encoding).ok_or_else(|| {
+            format!(
+                "unknown encoding `{label}`; examples: utf-16le, windows-1252, iso-8859-15, \
                      shift_jis"
-                )
-            })
+            )
+        })
     }
 }
 
@@ -85,9 +83,8 @@ impl<R: BufRead> Decoded<R> {
         let last = raw.is_empty();
         // Room for the byte that stands for what is wrong.
         let room = &mut self.text[..BUFFER - 1];
-        let (result, read, mut written) = self
-            .decoder
-            .decode_to_utf8_without_replacement(raw, room, last);
+        let (result, read, mut written) =
+            self.decoder.decode_to_utf8_without_replacement(raw, room, last);
         self.raw.consume(read);
         match result {
             DecoderResult::Malformed(_, _) => {
@@ -122,19 +119,14 @@ mod tests {
         let mut text = Vec::new();
         // Parts of characters at the ends of the buffer.
         let raw = io::BufReader::with_capacity(3, bytes);
-        Decoded::new(raw, label.parse().unwrap())
-            .read_to_end(&mut text)
-            .unwrap();
+        Decoded::new(raw, label.parse().unwrap()).read_to_end(&mut text).unwrap();
         text
     }
 
     #[test]
     fn texts_become_utf_8() {
         assert_eq!(decoded("latin1", b"caf\xe9 \x80"), "café €".as_bytes());
-        let utf_16: Vec<u8> = "\u{feff}a→𝄞"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
+        let utf_16: Vec<u8> = "\u{feff}a→𝄞".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(decoded("utf-16le", &utf_16), "a→𝄞".as_bytes());
         assert_eq!(decoded("shift_jis", b"\x93\xfa\x96{"), "日本".as_bytes());
     }

@@ -25,11 +25,7 @@ const BINARY: [(usize, &[u8], &str); 7] = [
         b"1AY&SY",
         "it is compressed with bzip2; load its content with `bzip2 -dc FILE | pragmark load - …`",
     ),
-    (
-        0,
-        b"7z\xbc\xaf\x27\x1c",
-        "it is a 7z archive; extract the file",
-    ),
+    (0, b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; extract the file"),
     (0, b"%PDF-", "it is a PDF document"),
 ];
 
@@ -45,9 +41,7 @@ pub(super) const BYTES: usize = 16;
 
 /// What is wrong with bytes that should begin a text, if anything.
 pub(super) fn of_bytes(beginning: &[u8], was_compressed: bool) -> Option<String> {
-    let whole = WHOLE_FILES
-        .iter()
-        .find(|(mark, _)| beginning.starts_with(mark));
+    let whole = WHOLE_FILES.iter().find(|(mark, _)| beginning.starts_with(mark));
     if let Some((_, name)) = whole {
         return Some(match was_compressed {
             true => format!("it is a compressed {name}; decompress it first"),
@@ -58,11 +52,7 @@ pub(super) fn of_bytes(beginning: &[u8], was_compressed: bool) -> Option<String>
     }
     BINARY
         .iter()
-        .find(|(at, mark, _)| {
-            beginning
-                .get(*at..)
-                .is_some_and(|rest| rest.starts_with(mark))
-        })
+        .find(|(at, mark, _)| beginning.get(*at..).is_some_and(|rest| rest.starts_with(mark)))
         .map(|(_, _, reason)| (*reason).to_owned())
 }
 

@@ -52,11 +52,7 @@ impl Kind {
             return None;
         }
         let fits = str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok());
-        Some(if fits {
-            Kind::WideInteger
-        } else {
-            Kind::LongInteger
-        })
+        Some(if fits { Kind::WideInteger } else { Kind::LongInteger })
     }
 
     /// The kind of values of both kinds.
@@ -98,10 +94,7 @@ const LONGEST_VALUE: usize = 40;
 
 impl Seen {
     /// No value.
-    pub(crate) const NOTHING: Seen = Seen {
-        kind: Kind::Unknown,
-        decided: None,
-    };
+    pub(crate) const NOTHING: Seen = Seen { kind: Kind::Unknown, decided: None };
 
     /// Sees a value of this kind.
     #[inline]
@@ -228,9 +221,8 @@ pub(crate) fn real(text: &[u8]) -> Option<f64> {
 }
 
 /// The powers of ten that are exact as 64-bit floating point numbers and needed here.
-const POWERS: [f64; 16] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-];
+const POWERS: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// The number that a text is, if it is plain digits, at most 15 of them, with or without a decimal
 /// point. Of such a number digits and divisor are exact, so that one division rounds correctly, and any
@@ -353,10 +345,7 @@ mod tests {
         };
         assert_eq!(decided(&["1", "9007199254740993"]), ("INTEGER", Some(1)));
         assert_eq!(decided(&["1", "0.5", "2"]), ("REAL", Some(2)));
-        assert_eq!(
-            decided(&["1", "0.5", "9007199254740993", "x"]),
-            ("TEXT", Some(3))
-        );
+        assert_eq!(decided(&["1", "0.5", "9007199254740993", "x"]), ("TEXT", Some(3)));
     }
 
     #[test]

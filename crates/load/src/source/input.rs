@@ -68,14 +68,8 @@ impl Input {
         encoding: Option<Encoding>,
     ) -> Result<Input, LoadError> {
         let read = Arc::new(AtomicU64::new(0));
-        let counted = Counted {
-            raw,
-            read: Arc::clone(&read),
-        };
-        let failed = |source| LoadError::Read {
-            input: name.clone(),
-            source,
-        };
+        let counted = Counted { raw, read: Arc::clone(&read) };
+        let failed = |source| LoadError::Read { input: name.clone(), source };
         let raw = BufReader::with_capacity(BUFFER, counted);
         let (bytes, was_compressed) = decompressed(raw).map_err(failed)?;
         let (beginning, bytes) = peeked(bytes, foreign::BYTES as u64).map_err(failed)?;
@@ -83,32 +77,21 @@ impl Input {
             return Err(LoadError::form(name, reason));
         }
         let (reader, encoding) = in_utf_8(bytes, &beginning, encoding);
-        Ok(Input {
-            name,
-            reader,
-            read,
-            total,
-            encoding,
-        })
+        Ok(Input { name, reader, read, total, encoding })
     }
 
     /// The first bytes of the text, which are read nevertheless.
     pub(crate) fn beginning(&mut self) -> Result<Vec<u8>, LoadError> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        let (beginning, reader) = peeked(reader, BEGINNING).map_err(|source| LoadError::Read {
-            input: self.name.clone(),
-            source,
-        })?;
+        let (beginning, reader) = peeked(reader, BEGINNING)
+            .map_err(|source| LoadError::Read { input: self.name.clone(), source })?;
         self.reader = reader;
         Ok(beginning)
     }
 
     /// The elements of a JSON array, each on a line.
     pub(crate) fn elements(self) -> Input {
-        Input {
-            reader: Box::new(Elements::new(self.reader)),
-            ..self
-        }
+        Input { reader: Box::new(Elements::new(self.reader)), ..self }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -138,10 +121,7 @@ impl Input {
                 Ok(count) => buffer = &mut buffer[count..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(LoadError::Read {
-                        input: self.name.clone(),
-                        source,
-                    });
+                    return Err(LoadError::Read { input: self.name.clone(), source });
                 }
             }
         }

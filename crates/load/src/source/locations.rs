@@ -55,14 +55,11 @@ impl Locations {
 
     /// Behind so many rows, rows come from this input.
     pub(super) fn begin(&self, before: u64, input: impl Into<String>, unit: Unit) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Begin {
-                before,
-                input: input.into(),
-                unit,
-            });
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Begin {
+            before,
+            input: input.into(),
+            unit,
+        });
     }
 
     /// Where the row of this number is.
@@ -71,11 +68,7 @@ impl Locations {
         let behind = begins.partition_point(|begin| begin.before < row.max(1));
         // `new` has put the first one there.
         let begin = &begins[behind - 1];
-        RowLocation {
-            input: begin.input.clone(),
-            unit: begin.unit,
-            number: row - begin.before,
-        }
+        RowLocation { input: begin.input.clone(), unit: begin.unit, number: row - begin.before }
     }
 }
 
@@ -90,12 +83,7 @@ mod tests {
         locations.begin(3, "c", Unit::Row);
         let found = |row| {
             let location = locations.find(row);
-            format!(
-                "{} {} {}",
-                location.input,
-                location.unit.name(),
-                location.number
-            )
+            format!("{} {} {}", location.input, location.unit.name(), location.number)
         };
         assert_eq!(found(3), "a row 3");
         // The second input is empty.

@@ -30,17 +30,12 @@ fn expand_one(input: &Path) -> Result<Vec<PathBuf>, LoadError> {
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let unreadable = LoadError::open(folder);
     let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(&unreadable)?.collect();
-    let paths = entries
-        .map_err(&unreadable)?
-        .into_iter()
-        .map(|entry| entry.path());
+    let paths = entries.map_err(&unreadable)?.into_iter().map(|entry| entry.path());
     let is_hidden = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.as_encoded_bytes().starts_with(b".")
     };
-    let mut files: Vec<PathBuf> = paths
-        .filter(|path| path.is_file() && !is_hidden(path))
-        .collect();
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file() && !is_hidden(path)).collect();
     files.sort();
     match files.is_empty() {
         true => Err(none(folder.display(), "the folder has no files")),
@@ -85,11 +80,7 @@ mod tests {
         assert_eq!(expanded("-".into()).unwrap(), [PathBuf::from("-")]);
         assert_eq!(expanded(path("none.csv")).unwrap(), [path("none.csv")]);
         assert!(expanded(path("more")).unwrap_err().contains("has no files"));
-        assert!(
-            expanded(path("*.json"))
-                .unwrap_err()
-                .contains("no file matches")
-        );
+        assert!(expanded(path("*.json")).unwrap_err().contains("no file matches"));
         assert!(expanded(path("a[")).is_err());
     }
 }

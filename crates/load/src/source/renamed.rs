@@ -32,10 +32,7 @@ impl Renamed {
     ) -> Result<Renamed, LoadError> {
         let mut info = source.info().clone();
         for (old, _) in names {
-            let is_there = source
-                .columns()
-                .iter()
-                .any(|column| same(&column.name, old));
+            let is_there = source.columns().iter().any(|column| same(&column.name, old));
             if !is_there {
                 return Err(unknown(&*source, old));
             }
@@ -54,11 +51,7 @@ impl Renamed {
             info.decided.push(None);
         }
         check_names(&info.columns)?;
-        Ok(Renamed {
-            source,
-            info,
-            has_file: file_column.is_some(),
-        })
+        Ok(Renamed { source, info, has_file: file_column.is_some() })
     }
 
     /// The rows of a batch under the new names, with the column for the file.
@@ -93,9 +86,7 @@ fn unknown(source: &dyn Source, name: &str) -> LoadError {
     LoadError::NoInputColumn {
         input: source.name().to_owned(),
         column: name.to_owned(),
-        known: (source.columns().iter())
-            .map(|column| column.name.clone())
-            .collect(),
+        known: (source.columns().iter()).map(|column| column.name.clone()).collect(),
     }
 }
 
@@ -121,8 +112,7 @@ impl Source for Renamed {
     }
 
     fn set_typing(&mut self, typing: &[Typing]) {
-        self.source
-            .set_typing(&typing[..self.source.columns().len()]);
+        self.source.set_typing(&typing[..self.source.columns().len()]);
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {

@@ -28,11 +28,7 @@ impl Selected {
             texts: order.iter().map(|at| of.texts[*at]).collect(),
             ..of.clone()
         };
-        Selected {
-            info,
-            order,
-            source,
-        }
+        Selected { info, order, source }
     }
 
     /// The columns of these names.

@@ -83,10 +83,7 @@ fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<(), LoadError>
     }
     for column in &other.columns {
         let scale = |info: &SourceInfo| {
-            let known = info
-                .decimals
-                .iter()
-                .find(|(name, _)| same(name, &column.name));
+            let known = info.decimals.iter().find(|(name, _)| same(name, &column.name));
             known.map_or(0, |(_, scale)| *scale)
         };
         let (expected, found) = (scale(first), scale(other));
@@ -162,11 +159,7 @@ impl SeveralSource {
             let unit = source.info().locations.find(1).unit;
             self.info.locations.begin(self.rows, source.name(), unit);
         }
-        self.current = Some(Current {
-            source,
-            rows: 0,
-            bytes: 0,
-        });
+        self.current = Some(Current { source, rows: 0, bytes: 0 });
         Ok(true)
     }
 
@@ -229,9 +222,8 @@ impl Source for SeveralSource {
 fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>, LoadError> {
     let differs = |reason: String| LoadError::form(source.name(), reason);
     let found = source.columns();
-    let stranger = found
-        .iter()
-        .find(|found| !columns.iter().any(|column| same(&column.name, &found.name)));
+    let stranger =
+        found.iter().find(|found| !columns.iter().any(|column| same(&column.name, &found.name)));
     if let Some(stranger) = stranger {
         return Err(differs(format!(
             "it has a column {}, which {first} does not have",
@@ -241,15 +233,9 @@ fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usi
     columns
         .iter()
         .map(|column| {
-            found
-                .iter()
-                .position(|found| same(&column.name, &found.name))
-                .ok_or_else(|| {
-                    differs(format!(
-                        "it has no column {}, which {first} has",
-                        column.name
-                    ))
-                })
+            found.iter().position(|found| same(&column.name, &found.name)).ok_or_else(|| {
+                differs(format!("it has no column {}, which {first} has", column.name))
+            })
         })
         .collect()
 }
@@ -339,9 +325,7 @@ mod tests {
         for path in &paths {
             let connection =
                 Connection::open(&library(), path, OpenFlags::default(), None).unwrap();
-            connection
-                .execute("CREATE TABLE t(a); INSERT INTO t VALUES (1), ('x')")
-                .unwrap();
+            connection.execute("CREATE TABLE t(a); INSERT INTO t VALUES (1), ('x')").unwrap();
             drop(connection);
             size += std::fs::metadata(path).unwrap().len();
         }

@@ -52,10 +52,7 @@ impl<F: Format> TextSource<F> {
     pub(super) fn set_kinds(&mut self, columns: impl Iterator<Item = Seen>) {
         let columns: Vec<Seen> = columns.collect();
         let kinds = columns.iter().map(|seen| seen.kind);
-        let is_all_text = self
-            .opened
-            .as_ref()
-            .is_some_and(|(_, format)| format.is_all_text());
+        let is_all_text = self.opened.as_ref().is_some_and(|(_, format)| format.is_all_text());
         for (column, kind) in self.info.columns.iter_mut().zip(kinds.clone()) {
             kind.declared().clone_into(&mut column.declared);
         }
@@ -63,10 +60,8 @@ impl<F: Format> TextSource<F> {
         self.info.texts = kinds.clone().map(is_text).collect();
         self.info.beyond_real = kinds.clone().map(Kind::is_beyond_real).collect();
         self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
-        let deciding = |(row, value): (u64, String)| Deciding {
-            row: self.info.locations.find(row),
-            value,
-        };
+        let deciding =
+            |(row, value): (u64, String)| Deciding { row: self.info.locations.find(row), value };
         let decided = columns.into_iter().map(|seen| seen.decided.map(deciding));
         self.info.decided = decided.collect();
     }

@@ -46,10 +46,7 @@ impl Gathering {
             affinities: affinities.to_vec(),
             columns: names.iter().map(|_| Cells::Nulls(0)).collect(),
             rows: 0,
-            numbers: RowNumbers {
-                first: before + 1,
-                left_out: Vec::new(),
-            },
+            numbers: RowNumbers { first: before + 1, left_out: Vec::new() },
             malformed: Vec::new(),
             number: before,
             done: Vec::new(),
@@ -101,12 +98,7 @@ impl Gathering {
     /// Gives a number to a row that cannot be read.
     pub(super) fn reject(&mut self, column: Option<String>, fault: Fault, fields: Vec<String>) {
         self.skip();
-        self.malformed.push(Malformed {
-            row: self.number,
-            column,
-            fault,
-            fields,
-        });
+        self.malformed.push(Malformed { row: self.number, column, fault, fields });
     }
 
     /// Ends the batch under way, if there is anything in it.
@@ -135,10 +127,7 @@ impl Gathering {
 
     fn affinity(&self, column: usize) -> Affinity {
         // Where the affinity is not known, values are kept as they are.
-        self.affinities
-            .get(column)
-            .copied()
-            .unwrap_or(Affinity::Blob)
+        self.affinities.get(column).copied().unwrap_or(Affinity::Blob)
     }
 }
 
@@ -150,10 +139,7 @@ const FEW_BYTES: usize = 128;
 /// Whether an integer may stand among floating point numbers: columns of these affinities keep a number,
 /// in whichever form it comes, in the form they prefer.
 fn is_same_number(value: i64, affinity: Affinity) -> bool {
-    let numeric = matches!(
-        affinity,
-        Affinity::Numeric | Affinity::Integer | Affinity::Real
-    );
+    let numeric = matches!(affinity, Affinity::Numeric | Affinity::Integer | Affinity::Real);
     numeric && value.unsigned_abs() <= EXACT
 }
 
@@ -166,10 +152,9 @@ impl Cells {
             (Cells::Texts(_), ValueRef::Text(_)) => true,
             (Cells::Blobs(_), ValueRef::Blob(_)) => true,
             (Cells::Reals(_), ValueRef::Integer(value)) => is_same_number(*value, affinity),
-            (Cells::Integers(values), ValueRef::Real(_)) => values
-                .values_slice()
-                .iter()
-                .all(|value| is_same_number(*value, affinity)),
+            (Cells::Integers(values), ValueRef::Real(_)) => {
+                values.values_slice().iter().all(|value| is_same_number(*value, affinity))
+            }
             _ => false,
         }
     }
@@ -278,10 +263,7 @@ mod tests {
                 (DataType::Int64, 1)
             ]
         );
-        assert_eq!(
-            gathered(Affinity::Blob, &[Null, Null]),
-            [(DataType::Null, 2)]
-        );
+        assert_eq!(gathered(Affinity::Blob, &[Null, Null]), [(DataType::Null, 2)]);
     }
 
     #[test]

@@ -56,10 +56,7 @@ fn limited_files(prepared: &Prepared, database: &Path, room: u64) -> Output {
     // A program that does not expect the signal is killed by it.
     let script = "trap '' XFSZ; exec \"$0\" \"$@\"";
     let mut shell = Command::new("/bin/sh");
-    shell
-        .args(["-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .env(ROOM, room.to_string());
+    shell.args(["-c", script]).arg(std::env::current_exe().unwrap()).env(ROOM, room.to_string());
     child(&mut shell, "child_that_loads", prepared.number, database);
     shell.output().unwrap()
 }
@@ -67,14 +64,7 @@ fn limited_files(prepared: &Prepared, database: &Path, room: u64) -> Output {
 /// What mounts a file system in memory for one command.
 fn with_file_system(script: &str) -> Command {
     let mut unshare = Command::new("unshare");
-    unshare.args([
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "/bin/sh",
-        "-c",
-        script,
-    ]);
+    unshare.args(["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script]);
     unshare
 }
 

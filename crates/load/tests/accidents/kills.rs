@@ -34,11 +34,7 @@ fn a_killed_load_leaves_the_old_database_or_the_complete_new_one_and_the_next_on
                 .filter(|file| file.file_name().to_string_lossy().contains("unfinished"));
             assert_eq!(unfinished.count(), 0, "{}", prepared.scene.name);
         }
-        println!(
-            "{}: {} kills, {olds} old, {news} new",
-            prepared.scene.name,
-            olds + news
-        );
+        println!("{}: {} kills, {olds} old, {news} new", prepared.scene.name, olds + news);
     }
 }
 

@@ -31,9 +31,7 @@ fn library() -> Arc<Library> {
 
 fn open(path: &Path) -> Connection {
     let connection = Connection::open(&library(), path, OpenFlags::default(), None).unwrap();
-    connection
-        .busy_timeout(std::time::Duration::from_secs(30))
-        .unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
     connection
 }
 
@@ -56,10 +54,7 @@ fn limit_files() {
     let _ = library();
     if let Some(room) = std::env::var_os(ROOM) {
         let room: u64 = room.to_str().unwrap().parse().unwrap();
-        let limit = Rlimit {
-            current: Some(room << 10),
-            maximum: None,
-        };
+        let limit = Rlimit { current: Some(room << 10), maximum: None };
         setrlimit(Resource::Fsize, limit).unwrap();
     }
 }

@@ -71,10 +71,7 @@ fn begun(database: &Path, what: &str) {
 
 /// Waits until both have begun; one that ends before that has failed.
 fn wait_for(others: &mut [Child], database: &Path) {
-    while ![READS, WRITES]
-        .iter()
-        .all(|what| database.with_file_name(what).exists())
-    {
+    while ![READS, WRITES].iter().all(|what| database.with_file_name(what).exists()) {
         for other in &mut *others {
             assert_eq!(other.try_wait().unwrap(), None);
         }
@@ -114,31 +111,17 @@ fn next_to_others(prepared: &Prepared) {
         let ended = other.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr);
         assert!(ended.status.success(), "{}: {said}", prepared.scene.name);
-        written = said
-            .lines()
-            .find_map(|line| line.strip_prefix("rows ")?.parse().ok())
-            .or(written);
+        written =
+            said.lines().find_map(|line| line.strip_prefix("rows ")?.parse().ok()).or(written);
     }
     let connection = open(&database);
     let rows: i64 = written.expect("the number of rows written");
     assert!(rows > 0);
-    assert_eq!(
-        connection
-            .query_i64("SELECT count(*) FROM written")
-            .unwrap(),
-        rows
-    );
+    assert_eq!(connection.query_i64("SELECT count(*) FROM written").unwrap(), rows);
     connection.execute("DROP TABLE written").unwrap();
     drop(connection);
     let complaint = String::from_utf8_lossy(&output.stderr);
     // A reader may keep the lock longer than a load waits for it.
-    assert!(
-        output.status.success() || complaint.contains("locked"),
-        "{complaint}"
-    );
-    assert_eq!(
-        prepared.is_loaded(&database),
-        output.status.success(),
-        "{complaint}"
-    );
+    assert!(output.status.success() || complaint.contains("locked"), "{complaint}");
+    assert_eq!(prepared.is_loaded(&database), output.status.success(), "{complaint}");
 }

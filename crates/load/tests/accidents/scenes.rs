@@ -42,25 +42,15 @@ fn shuffled(row: i64) -> i64 {
 
 /// Every other one is in the table before.
 fn partly_known(row: i64) -> i64 {
-    if row % 2 == 0 {
-        1 + row / 2
-    } else {
-        in_order(row)
-    }
+    if row % 2 == 0 { 1 + row / 2 } else { in_order(row) }
 }
 
 fn unchanged(_: &mut Request) {}
 
 fn indexes(request: &mut Request) {
     request.table.indexes = vec![
-        Index {
-            columns: vec!["b".to_owned()],
-            unique: false,
-        },
-        Index {
-            columns: vec!["a".to_owned(), "b".to_owned()],
-            unique: true,
-        },
+        Index { columns: vec!["b".to_owned()], unique: false },
+        Index { columns: vec!["a".to_owned(), "b".to_owned()], unique: true },
     ];
 }
 
@@ -96,35 +86,11 @@ pub(crate) const SCENES: &[Scene] = &[
         },
         in_order,
     ),
-    Scene::new(
-        "rows merged into indexes",
-        INDEXED,
-        Mode::Append,
-        unchanged,
-        in_order,
-    ),
-    Scene::new(
-        "a replaced table",
-        INDEXED,
-        Mode::Replace,
-        indexes,
-        in_order,
-    ),
-    Scene::new(
-        "a write-ahead log",
-        WITH_LOG,
-        Mode::Append,
-        unchanged,
-        in_order,
-    ),
+    Scene::new("rows merged into indexes", INDEXED, Mode::Append, unchanged, in_order),
+    Scene::new("a replaced table", INDEXED, Mode::Replace, indexes, in_order),
+    Scene::new("a write-ahead log", WITH_LOG, Mode::Append, unchanged, in_order),
     Scene::new("auto_vacuum", VACUUMED, Mode::Append, unchanged, in_order),
-    Scene::new(
-        "auto_vacuum, as pages",
-        VACUUMED_PLAIN,
-        Mode::Append,
-        unchanged,
-        in_order,
-    ),
+    Scene::new("auto_vacuum, as pages", VACUUMED_PLAIN, Mode::Append, unchanged, in_order),
     Scene::new("a trigger", TRIGGERED, Mode::Append, unchanged, in_order),
     Scene::new(
         "keys out of order",
@@ -151,13 +117,7 @@ pub(crate) const SCENES: &[Scene] = &[
         },
         partly_known,
     ),
-    Scene::new(
-        "known keys skipped",
-        INDEXED,
-        Mode::Append,
-        skipping,
-        partly_known,
-    ),
+    Scene::new("known keys skipped", INDEXED, Mode::Append, skipping, partly_known),
     Scene::new(
         "WITHOUT ROWID",
         KEYED,
@@ -178,13 +138,7 @@ impl Scene {
         change: fn(&mut Request),
         keys: fn(i64) -> i64,
     ) -> Scene {
-        Scene {
-            name,
-            before,
-            mode,
-            change,
-            keys,
-        }
+        Scene { name, before, mode, change, keys }
     }
 
     /// Loads in this process.
@@ -201,9 +155,7 @@ impl Scene {
             Field::new("a", DataType::Int64, true),
             Field::new("b", DataType::Utf8, true),
         ]);
-        let batches = (0..ROWS)
-            .step_by(1_500)
-            .map(|first| self.batch(first..first + 1_500));
+        let batches = (0..ROWS).step_by(1_500).map(|first| self.batch(first..first + 1_500));
         let mut source = BatchSource::new("test", &schema, batches);
         load(&library(), &mut source, &request, &mut |_| true)
     }
@@ -238,11 +190,7 @@ impl Scene {
                 continue;
             };
             let is_table = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ";
-            if connection
-                .query_i64(&format!("{is_table}'{name}'"))
-                .unwrap()
-                == 1
-            {
+            if connection.query_i64(&format!("{is_table}'{name}'")).unwrap() == 1 {
                 let rows = connection.query_all(&format!("SELECT * FROM {name} ORDER BY 1, 2"));
                 let rows = rows.or_else(|_| connection.query_all(&format!("SELECT * FROM {name}")));
                 contents.extend(rows.unwrap().iter().map(|row| format!("{row:?}")));

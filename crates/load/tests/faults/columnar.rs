@@ -43,16 +43,8 @@ fn run_with(desk: &Desk, inputs: &[PathBuf], decimals: Decimals) -> Result<Summa
 #[test]
 fn decimals_are_what_was_chosen() {
     for (decimals, declared, expected) in [
-        (
-            Decimals::Text,
-            "TEXT",
-            ["text|-12.30", "null|NULL", "text|90071992547409.93"],
-        ),
-        (
-            Decimals::Real,
-            "REAL",
-            ["real|-12.3", "null|NULL", "real|90071992547409.94"],
-        ),
+        (Decimals::Text, "TEXT", ["text|-12.30", "null|NULL", "text|90071992547409.93"]),
+        (Decimals::Real, "REAL", ["real|-12.3", "null|NULL", "real|90071992547409.94"]),
         (
             Decimals::ScaledInteger,
             "INTEGER",
@@ -64,10 +56,7 @@ fn decimals_are_what_was_chosen() {
         let input = parquet(&desk, "a.parquet", vec![("price", values)]);
         let summary = run_with(&desk, &[input], decimals).unwrap();
         assert_eq!(summary.decimals, [("price".to_owned(), 2)]);
-        assert_eq!(
-            desk.rows("SELECT type FROM pragma_table_info('t')"),
-            [declared]
-        );
+        assert_eq!(desk.rows("SELECT type FROM pragma_table_info('t')"), [declared]);
         assert_eq!(desk.rows("SELECT typeof(price), price FROM t"), expected);
     }
 }
@@ -77,64 +66,39 @@ fn a_scaled_integer_beyond_64_bits_is_named_by_its_row() {
     let desk = Desk::new();
     let values = prices(2, vec![Some(1), Some(i128::from(i64::MAX) + 1)]);
     let input = parquet(&desk, "a.parquet", vec![("price", values)]);
-    let error = run_with(&desk, &[input], Decimals::ScaledInteger)
-        .unwrap_err()
-        .to_string();
+    let error = run_with(&desk, &[input], Decimals::ScaledInteger).unwrap_err().to_string();
     assert!(error.contains("row 2, column price"), "{error}");
-    assert!(
-        error.contains("92233720368547758.08 has more digits than 64 bits hold"),
-        "{error}"
-    );
+    assert!(error.contains("92233720368547758.08 has more digits than 64 bits hold"), "{error}");
 }
 
 #[test]
 fn scaled_integers_of_different_scales_do_not_mix() {
     let desk = Desk::new();
     let inputs = [
-        parquet(
-            &desk,
-            "a.parquet",
-            vec![("price", prices(2, vec![Some(1)]))],
-        ),
-        parquet(
-            &desk,
-            "b.parquet",
-            vec![("price", prices(3, vec![Some(1)]))],
-        ),
+        parquet(&desk, "a.parquet", vec![("price", prices(2, vec![Some(1)]))]),
+        parquet(&desk, "b.parquet", vec![("price", prices(3, vec![Some(1)]))]),
     ];
-    let error = run_with(&desk, &inputs, Decimals::ScaledInteger)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("b.parquet: its column price has 3 digits after the point"),
-        "{error}"
-    );
+    let error = run_with(&desk, &inputs, Decimals::ScaledInteger).unwrap_err().to_string();
+    assert!(error.contains("b.parquet: its column price has 3 digits after the point"), "{error}");
     run_with(&desk, &inputs, Decimals::Text).unwrap();
     assert_eq!(desk.rows("SELECT price FROM t"), ["0.01", "0.001"]);
 }
 
 fn structs() -> ArrayRef {
     let columns: Vec<(&str, ArrayRef)> = vec![
-        (
-            "a \"b\"",
-            Arc::new(StringArray::from(vec![Some("x\ny"), None])),
-        ),
+        ("a \"b\"", Arc::new(StringArray::from(vec![Some("x\ny"), None]))),
         ("big", Arc::new(UInt64Array::from(vec![u64::MAX, 1]))),
         ("real", Arc::new(Float64Array::from(vec![0.5, f64::NAN]))),
         ("yes", Arc::new(BooleanArray::from(vec![true, false]))),
         ("day", Arc::new(Date32Array::from(vec![0, 1]))),
         ("price", prices(2, vec![Some(150), None])),
-        (
-            "bytes",
-            Arc::new(BinaryArray::from(vec![&b"\x00\xff"[..], b""])),
-        ),
+        ("bytes", Arc::new(BinaryArray::from(vec![&b"\x00\xff"[..], b""]))),
     ];
     let fields = columns
         .iter()
         .map(|(name, array)| Arc::new(Field::new(*name, array.data_type().clone(), true)));
-    let (fields, arrays): (Vec<_>, Vec<_>) = fields
-        .zip(columns.iter().map(|(_, array)| Arc::clone(array)))
-        .unzip();
+    let (fields, arrays): (Vec<_>, Vec<_>) =
+        fields.zip(columns.iter().map(|(_, array)| Arc::clone(array))).unzip();
     Arc::new(StructArray::new(fields.into(), arrays, None))
 }
 
@@ -183,10 +147,7 @@ fn nested_values_are_json() {
     assert_eq!(summary.rows, 2);
     let row = |row: usize| {
         let columns = ["list", "pair", "lists", "map", "struct"];
-        columns.map(|name| {
-            desk.rows(&format!("SELECT {name} FROM t WHERE rowid = {row}"))
-                .concat()
-        })
+        columns.map(|name| desk.rows(&format!("SELECT {name} FROM t WHERE rowid = {row}")).concat())
     };
     assert_eq!(
         row(1),
@@ -214,10 +175,7 @@ fn nested_values_are_json() {
         desk.rows("SELECT count(*) FROM t WHERE json_valid(struct) AND json_valid(lists)"),
         ["2"]
     );
-    assert_eq!(
-        desk.rows("SELECT DISTINCT type FROM pragma_table_info('t')"),
-        ["TEXT"]
-    );
+    assert_eq!(desk.rows("SELECT DISTINCT type FROM pragma_table_info('t')"), ["TEXT"]);
 }
 
 #[test]
@@ -252,9 +210,7 @@ fn int96(desk: &Desk, values: &[Option<(i64, u64)>]) -> PathBuf {
     });
     let levels: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
     let writing = column.typed::<Int96Type>();
-    writing
-        .write_batch(&written.collect::<Vec<_>>(), Some(&levels), None)
-        .unwrap();
+    writing.write_batch(&written.collect::<Vec<_>>(), Some(&levels), None).unwrap();
     column.close().unwrap();
     group.close().unwrap();
     writer.close().unwrap();
@@ -268,12 +224,7 @@ const LAST: i64 = 2_932_896;
 #[test]
 fn timestamps_of_96_bits_keep_their_years() {
     let desk = Desk::new();
-    let values = [
-        Some((FIRST, 0)),
-        None,
-        Some((0, 1_000)),
-        Some((LAST, 86_399_999_999_000)),
-    ];
+    let values = [Some((FIRST, 0)), None, Some((0, 1_000)), Some((LAST, 86_399_999_999_000))];
     run(&int96(&desk, &values), &desk.request()).unwrap();
     let expected = [
         "0001-01-01T00:00:00.000000",

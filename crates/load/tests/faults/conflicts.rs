@@ -29,10 +29,9 @@ fn appended(definition: &str, rows: &[(&str, &str)]) -> (Vec<String>, Vec<String
 
 #[test]
 fn a_row_that_the_table_ignores_leaves_its_key_and_is_counted() {
-    for (constraint, double) in [
-        ("TEXT UNIQUE ON CONFLICT IGNORE", "x"),
-        ("TEXT NOT NULL ON CONFLICT IGNORE", ""),
-    ] {
+    for (constraint, double) in
+        [("TEXT UNIQUE ON CONFLICT IGNORE", "x"), ("TEXT NOT NULL ON CONFLICT IGNORE", "")]
+    {
         let definition = format!("CREATE TABLE t(id INTEGER PRIMARY KEY, a {constraint})");
         let rows = [("1", "x"), ("2", double), ("3", "y"), ("4", "z")];
         let (expected, stored, summary) = appended(&definition, &rows);

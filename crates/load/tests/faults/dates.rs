@@ -42,10 +42,7 @@ fn dates_that_may_begin_with_the_day_or_the_month_are_refused() {
         "the dates of column day, such as 1/2/2024, may begin with the day or with the month"
     );
     assert!(!desk.database().exists());
-    let dates = Dates {
-        order: DateOrder::MonthFirst,
-        except: Vec::new(),
-    };
+    let dates = Dates { order: DateOrder::MonthFirst, except: Vec::new() };
     dated(&desk, text, &desk.request(), dates).unwrap();
     assert_eq!(desk.rows("SELECT * FROM t"), ["2024-01-02", "2024-03-04"]);
 }
@@ -53,10 +50,7 @@ fn dates_that_may_begin_with_the_day_or_the_month_are_refused() {
 #[test]
 fn a_column_with_a_declared_type_stays_as_it_is() {
     let desk = Desk::new();
-    let dates = Dates {
-        order: DateOrder::Auto,
-        except: vec!["DAY".to_owned()],
-    };
+    let dates = Dates { order: DateOrder::Auto, except: vec!["DAY".to_owned()] };
     dated(&desk, "day\n13/2/2024\n", &desk.request(), dates).unwrap();
     assert_eq!(desk.rows("SELECT * FROM t"), ["13/2/2024"]);
 }
@@ -99,10 +93,7 @@ fn texts_that_the_input_names_once_each_are_looked_at_too() {
     let mut opening = Opening::new(&library());
     opening.dates = Some(Dates::default());
     run_as(&desk.path("a.arrow"), &desk.request(), &opening).unwrap();
-    assert_eq!(
-        desk.rows("SELECT * FROM t"),
-        ["2024-12-31", "NULL", "2024-02-01", "2024-12-31"]
-    );
+    assert_eq!(desk.rows("SELECT * FROM t"), ["2024-12-31", "NULL", "2024-02-01", "2024-12-31"]);
 }
 
 #[test]

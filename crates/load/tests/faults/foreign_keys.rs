@@ -19,9 +19,7 @@ fn request(desk: &Desk, table: &str, mode: Mode) -> Request {
 
 /// More rows than SQL is given where pages are possible; the last one refers to a town that is not there.
 fn streets() -> String {
-    let rows: String = (2..3_000)
-        .map(|id| format!("{id},{}\n", id % 2 + 1))
-        .collect();
+    let rows: String = (2..3_000).map(|id| format!("{id},{}\n", id % 2 + 1)).collect();
     format!("id,town\n{rows}3000,7\n")
 }
 
@@ -105,26 +103,18 @@ fn without_the_option_they_are_not_enforced() {
 
 #[test]
 fn rows_to_which_others_refer_by_a_unique_index_are_replaced() {
-    let unique = Index {
-        columns: vec!["name".to_owned()],
-        unique: true,
-    };
+    let unique = Index { columns: vec!["name".to_owned()], unique: true };
     for others in [
         "",
         "CREATE TABLE street(town TEXT REFERENCES town(name)); INSERT INTO street VALUES ('b')",
     ] {
         let desk = Desk::new();
         let tables = "CREATE TABLE town(name TEXT UNIQUE); INSERT INTO town VALUES ('b');";
-        desk.connection()
-            .execute(&format!("{tables}{others}"))
-            .unwrap();
+        desk.connection().execute(&format!("{tables}{others}")).unwrap();
         let mut request = request(&desk, "town", Mode::Replace);
         request.table.indexes = vec![unique.clone()];
         let summary = run(&desk.write("a.csv", "name\na\nb\n"), &request).unwrap();
-        assert_eq!(
-            (summary.rows, summary.why_arrays.is_some()),
-            (2, !others.is_empty())
-        );
+        assert_eq!((summary.rows, summary.why_arrays.is_some()), (2, !others.is_empty()));
         assert_eq!(desk.rows("PRAGMA foreign_key_check"), [""; 0]);
         let indexes =
             "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND tbl_name = 'town'";

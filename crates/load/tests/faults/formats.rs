@@ -50,29 +50,14 @@ fn an_array_that_is_cut_off_or_wrong_leaves_the_table() {
     request.mode = Mode::Replace;
     for (array, reason) in [
         ("[]", "is empty"),
-        (
-            "[{\"id\": 1}, {\"id\": 2",
-            "the JSON array ends in the middle",
-        ),
-        (
-            "[{\"id\": 1}, {\"id\": 2}",
-            "the JSON array ends in the middle",
-        ),
+        ("[{\"id\": 1}, {\"id\": 2", "the JSON array ends in the middle"),
+        ("[{\"id\": 1}, {\"id\": 2}", "the JSON array ends in the middle"),
         ("[{\"id\": 1},, {\"id\": 2}]", "a comma follows no value"),
         ("[{\"id\": 1},]", "ends with a comma"),
-        (
-            "[{\"id\": 1}] {\"id\": 2}",
-            "something follows the JSON array",
-        ),
-        (
-            "[{\"id\": 1} {\"id\": 2}]",
-            "row 1: not a JSON object: trailing characters",
-        ),
+        ("[{\"id\": 1}] {\"id\": 2}", "something follows the JSON array"),
+        ("[{\"id\": 1} {\"id\": 2}]", "row 1: not a JSON object: trailing characters"),
         ("[{\"id\": 1}, 2]", "row 2: not a JSON object"),
-        (
-            "[{\"id\": 1}, {\"id\": \"a\nb\"}]",
-            "row 2: not a JSON object: control character",
-        ),
+        ("[{\"id\": 1}, {\"id\": \"a\nb\"}]", "row 2: not a JSON object: control character"),
         ("[1, 2]", "not a JSON object"),
         ("[[\"id\"], [1]]", "not a JSON object"),
         ("[\"id\", 1]", "not a JSON object"),
@@ -102,9 +87,8 @@ fn brackets_in_a_header_are_names() {
 #[test]
 fn an_array_longer_than_many_blocks_keeps_its_order() {
     let desk = Desk::new();
-    let rows: Vec<String> = (0..200_000)
-        .map(|n| format!("{{\n\"n\": {n}, \"s\": \"x{n}\"\n}}"))
-        .collect();
+    let rows: Vec<String> =
+        (0..200_000).map(|n| format!("{{\n\"n\": {n}, \"s\": \"x{n}\"\n}}")).collect();
     let input = desk.write("a.json", format!("[{}]", rows.join(",")));
     assert_eq!(run(&input, &desk.request()).unwrap().rows, 200_000);
     let ordered = "SELECT count(*) FROM t WHERE n = rowid - 1 AND s = 'x' || n";
@@ -119,17 +103,11 @@ fn what_is_no_table_of_rows_is_named_for_what_it_is() {
     request.mode = Mode::Replace;
     let database = std::fs::read(desk.database()).unwrap();
     let cases: [(&[u8], &str); 12] = [
-        (
-            b"<!DOCTYPE html>\n<html><body>Not here</body></html>",
-            "HTML",
-        ),
+        (b"<!DOCTYPE html>\n<html><body>Not here</body></html>", "HTML"),
         (b"\n <HTML>\n</HTML>", "HTML"),
         (b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<a/>", "XML"),
         (b"<rows>\n<row/>\n</rows>\n", "XML"),
-        (
-            b"PK\x03\x04\x14\0\x06\0",
-            "a zip archive or an .xlsx workbook",
-        ),
+        (b"PK\x03\x04\x14\0\x06\0", "a zip archive or an .xlsx workbook"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an .xls workbook"),
         (b"\xfd7zXZ\0\0\x04", "compressed with xz"),
         (b"BZh91AY&SY\0\0", "compressed with bzip2"),

@@ -30,27 +30,14 @@ const INTEGRITY: &str = "INSERT INTO t_fts(t_fts, rank) VALUES ('integrity-check
 
 #[test]
 fn a_column_called_rowid_hides_nothing_from_the_index() {
-    for header in [
-        "rowid,text",
-        "rowid,_ROWID_,text",
-        "oid,text",
-        "\"_rowid_\",oid,text",
-    ] {
+    for header in ["rowid,text", "rowid,_ROWID_,text", "oid,text", "\"_rowid_\",oid,text"] {
         let desk = Desk::new();
         let fill = "x,".repeat(header.matches(',').count());
         let csv = format!("{header}\n{fill}apple\n{fill}pear\n");
         loaded(&desk, &csv, &searched(desk.request(), &["text"]));
         desk.connection().execute(INTEGRITY).unwrap();
-        assert_eq!(
-            desk.rows("SELECT rowid FROM t_fts('pear')"),
-            ["2"],
-            "{header}"
-        );
-        assert_eq!(
-            desk.rows("SELECT text FROM t_fts('pear')"),
-            ["pear"],
-            "{header}"
-        );
+        assert_eq!(desk.rows("SELECT rowid FROM t_fts('pear')"), ["2"], "{header}");
+        assert_eq!(desk.rows("SELECT text FROM t_fts('pear')"), ["pear"], "{header}");
         assert_eq!(desk.rows("PRAGMA integrity_check"), ["ok"]);
     }
 }
@@ -61,10 +48,7 @@ fn the_key_is_the_rowid_where_every_name_of_the_rowid_is_a_column() {
     let csv = "id,rowid,oid,_rowid_,text\n7,x,x,x,apple\n9,x,x,x,pear\n";
     let mut request = searched(desk.request(), &["text"]);
     let message = refused(&desk.write("a.csv", csv), &request);
-    assert!(
-        message.contains("rowid, _rowid_ and oid are all columns"),
-        "{message}"
-    );
+    assert!(message.contains("rowid, _rowid_ and oid are all columns"), "{message}");
     request.table.primary_key = vec!["id".to_owned()];
     loaded(&desk, csv, &request);
     desk.connection().execute(INTEGRITY).unwrap();
@@ -74,11 +58,7 @@ fn the_key_is_the_rowid_where_every_name_of_the_rowid_is_a_column() {
 #[test]
 fn an_index_that_a_replaced_table_leaves_is_filled_again() {
     let desk = Desk::new();
-    loaded(
-        &desk,
-        "id,text\n1,apple\n2,pear\n",
-        &searched(desk.request(), &["text"]),
-    );
+    loaded(&desk, "id,text\n1,apple\n2,pear\n", &searched(desk.request(), &["text"]));
     desk.connection()
         .execute(
             "CREATE VIRTUAL TABLE other USING fts5(text, tokenize = \"porter ascii\", content=[t]);
@@ -90,14 +70,8 @@ fn an_index_that_a_replaced_table_leaves_is_filled_again() {
     let summary = loaded(&desk, "id,text\n1,plum\n2,apple\n3,cherry\n", &request);
     assert_eq!(summary.rebuilt, ["t_fts", "other"]);
     for index in ["t_fts", "other"] {
-        assert_eq!(
-            desk.rows(&format!("SELECT rowid FROM {index}('apple')")),
-            ["2"]
-        );
-        assert!(
-            desk.rows(&format!("SELECT rowid FROM {index}('pear')"))
-                .is_empty()
-        );
+        assert_eq!(desk.rows(&format!("SELECT rowid FROM {index}('apple')")), ["2"]);
+        assert!(desk.rows(&format!("SELECT rowid FROM {index}('pear')")).is_empty());
     }
     assert_eq!(desk.rows("SELECT text FROM own('mine')"), ["mine"]);
     // With a full-text index of its own, the others are filled too.
@@ -144,12 +118,7 @@ fn appended_rows_that_an_index_lacks_are_reported() {
 
 #[test]
 fn an_index_is_known_however_its_definition_is_written() {
-    for using in [
-        "USING  fts5",
-        "USING\nfts5",
-        "USING\t\"fts5\"",
-        "USING/**/fts5",
-    ] {
+    for using in ["USING  fts5", "USING\nfts5", "USING\t\"fts5\"", "USING/**/fts5"] {
         let desk = Desk::new();
         loaded(&desk, "id,text\n1,apple\n2,pear\n", &desk.request());
         let sql = format!("CREATE VIRTUAL TABLE f {using}(text, content=t)");

@@ -81,7 +81,5 @@ fn run_as(input: &Path, request: &Request, opening: &Opening) -> Result<Summary,
 
 /// The message of a load that must fail.
 fn refused(input: &Path, request: &Request) -> String {
-    run(input, request)
-        .expect_err("the load succeeded")
-        .to_string()
+    run(input, request).expect_err("the load succeeded").to_string()
 }

@@ -10,10 +10,7 @@ use pragmark_load::{
 use crate::{Desk, library, refused, run, run_as};
 
 fn index(columns: &[&str], unique: bool) -> Index {
-    Index {
-        columns: columns.iter().map(|name| (*name).to_owned()).collect(),
-        unique,
-    }
+    Index { columns: columns.iter().map(|name| (*name).to_owned()).collect(), unique }
 }
 
 fn by(strategy: LoadStrategy, mut request: Request) -> Request {
@@ -27,9 +24,7 @@ const STRATEGIES: [LoadStrategy; 2] = [LoadStrategy::Pages, LoadStrategy::Arrays
 fn indexes_whose_names_would_be_the_same_get_numbers() {
     for strategy in STRATEGIES {
         let desk = Desk::new();
-        desk.connection()
-            .execute("CREATE TABLE x(a); CREATE INDEX T_A_index ON x(a)")
-            .unwrap();
+        desk.connection().execute("CREATE TABLE x(a); CREATE INDEX T_A_index ON x(a)").unwrap();
         let mut request = by(strategy, desk.request());
         request.table.indexes = vec![
             index(&["a", "b"], false),
@@ -55,10 +50,7 @@ fn a_table_has_a_name() {
     for name in ["", "  "] {
         request.table.name = name.to_owned();
         let message = refused(&desk.write("a.csv", "a\n1\n"), &request);
-        assert!(
-            message.contains("the name of the table is empty"),
-            "{message}"
-        );
+        assert!(message.contains("the name of the table is empty"), "{message}");
     }
     assert!(!desk.database().exists());
 }
@@ -82,10 +74,7 @@ fn a_link_to_a_database_that_is_not_there_yet_stays_a_link() {
 
 fn unnamed() -> Opening {
     let mut opening = Opening::new(&library());
-    opening.csv = CsvOptions {
-        header: false,
-        ..CsvOptions::default()
-    };
+    opening.csv = CsvOptions { header: false, ..CsvOptions::default() };
     opening
 }
 
@@ -120,10 +109,7 @@ fn violation(desk: &Desk, inputs: &[PathBuf], request: &Request) -> String {
 #[test]
 fn a_violation_of_uniqueness_names_file_and_value() {
     let desk = Desk::new();
-    let inputs = [
-        desk.write("a.csv", "k,v\n1,x\n2,y\n"),
-        desk.write("b.csv", "k,v\n3,z\n2,y\n"),
-    ];
+    let inputs = [desk.write("a.csv", "k,v\n1,x\n2,y\n"), desk.write("b.csv", "k,v\n3,z\n2,y\n")];
     let mut request = by(LoadStrategy::Pages, desk.request());
     request.table.indexes = vec![index(&["v", "k"], true)];
     assert_eq!(
@@ -159,10 +145,7 @@ fn a_column_may_be_called_like_an_option() {
     let mut request = desk.request();
     request.table.indexes = vec![index(&["-x", "a,b"], true)];
     run(&desk.write("a.csv", "-x,\"a,b\"\n1,2\n"), &request).unwrap();
-    assert_eq!(
-        desk.rows("SELECT name FROM pragma_index_info('t_-x_a,b_index')"),
-        ["-x", "a,b"]
-    );
+    assert_eq!(desk.rows("SELECT name FROM pragma_index_info('t_-x_a,b_index')"), ["-x", "a,b"]);
     request.table.indexes = vec![index(&["y"], true)];
     let error = run(&desk.path("a.csv"), &request).unwrap_err();
     assert!(matches!(error, LoadError::TableExists(_)), "{error}");

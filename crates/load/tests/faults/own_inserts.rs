@@ -16,17 +16,12 @@ fn a_number_before_a_nul_is_what_the_engine_makes_of_it() {
     connection.execute(definition).unwrap();
     let mut csv = "v,w\n".to_owned();
     for value in values {
-        let mut insert = connection
-            .prepare("INSERT INTO t VALUES (?1, 'x')")
-            .unwrap();
+        let mut insert = connection.prepare("INSERT INTO t VALUES (?1, 'x')").unwrap();
         insert.bind_text(1, value).unwrap();
         assert_eq!(insert.step().unwrap(), Step::Done);
         csv += &format!("{value},x\n");
     }
-    for strategy in [
-        StrategyChoice::Auto,
-        StrategyChoice::Only(LoadStrategy::Arrays),
-    ] {
+    for strategy in [StrategyChoice::Auto, StrategyChoice::Only(LoadStrategy::Arrays)] {
         let desk = Desk::new();
         desk.connection().execute(definition).unwrap();
         let mut request = desk.request();
@@ -49,11 +44,7 @@ fn an_index_on_a_column_computed_of_others_is_sound() {
         let mut request = desk.request();
         request.mode = Mode::Append;
         let rows: String = (0..3_000).map(|n| format!("{n}.0,{n}\n")).collect();
-        run(
-            &desk.write("a.csv", format!("c,d\n{rows}x\0y,\n")),
-            &request,
-        )
-        .unwrap();
+        run(&desk.write("a.csv", format!("c,d\n{rows}x\0y,\n")), &request).unwrap();
         assert_eq!(desk.rows("PRAGMA integrity_check"), ["ok"], "{types}");
         assert_eq!(desk.rows("SELECT count(*) FROM t"), ["3002"]);
     }

@@ -24,9 +24,8 @@ fn load_of_a_dying_reader(request: &Request) {
         Some(first.clone())
     });
     let mut source = BatchSource::new("test", &schema, batches);
-    let end = catch_unwind(AssertUnwindSafe(|| {
-        load(&library(), &mut source, request, &mut |_| true)
-    }));
+    let end =
+        catch_unwind(AssertUnwindSafe(|| load(&library(), &mut source, request, &mut |_| true)));
     assert!(!matches!(end, Ok(Ok(_))), "{end:?}");
 }
 

@@ -45,11 +45,8 @@ fn a_load_of_nothing_but_rejected_rows_fails_and_keeps_them() {
 #[test]
 fn no_rows_at_all_are_no_error() {
     let desk = Desk::new();
-    let summary = run(
-        &desk.write("a.csv", "a,b\n"),
-        &skipping(&desk, LoadStrategy::Pages),
-    )
-    .unwrap();
+    let summary =
+        run(&desk.write("a.csv", "a,b\n"), &skipping(&desk, LoadStrategy::Pages)).unwrap();
     assert_eq!(summary.rows, 0);
 }
 
@@ -97,10 +94,7 @@ fn unique(desk: &Desk) -> [Request; 3] {
     request.rejects = Some(desk.path("bad.csv"));
     request.check = true;
     let mut requests = [request.clone(), request.clone(), request];
-    requests[0].table.indexes = vec![Index {
-        columns: vec!["a".to_owned()],
-        unique: true,
-    }];
+    requests[0].table.indexes = vec![Index { columns: vec!["a".to_owned()], unique: true }];
     requests[1].table.primary_key = vec!["b".to_owned()];
     requests[2].table.primary_key = vec!["a".to_owned()];
     requests
@@ -113,11 +107,7 @@ fn rows_are_written_as_pages_unless_one_is_skipped_because_of_its_key() {
         let request = unique(&desk)[number].clone();
         let shuffled = (0..5_000).map(|row| row * 7_919 % 5_003);
         let summary = run(&with_keys(&desk, shuffled), &request).unwrap();
-        assert_eq!(
-            (summary.rows, summary.why_arrays),
-            (5_000, None),
-            "{number}"
-        );
+        assert_eq!((summary.rows, summary.why_arrays), (5_000, None), "{number}");
         assert!(!desk.path("bad.csv").exists());
     }
 }
@@ -130,10 +120,7 @@ fn rows_with_the_key_of_an_earlier_one_are_skipped() {
         let shuffled = (0..5_000).map(|row| row * 7_919 % 4_999);
         let summary = run(&with_keys(&desk, shuffled), &request).unwrap();
         assert_eq!((summary.rows, summary.rejected), (4_999, 1), "{number}");
-        assert_eq!(
-            desk.rows("SELECT count(DISTINCT a), count(*) FROM t"),
-            ["4999|4999"]
-        );
+        assert_eq!(desk.rows("SELECT count(DISTINCT a), count(*) FROM t"), ["4999|4999"]);
         let bad = std::fs::read_to_string(desk.path("bad.csv")).unwrap();
         assert_eq!(bad.lines().count(), 2, "{bad}");
         assert!(bad.contains(",5000,") && bad.contains("UNIQUE"), "{bad}");
@@ -144,9 +131,6 @@ fn rows_with_the_key_of_an_earlier_one_are_skipped() {
         more.table.primary_key.clear();
         let summary = run(&with_keys(&desk, 4_998..9_000), &more).unwrap();
         assert_eq!(summary.rows, 4_001, "{number}");
-        assert_eq!(
-            desk.rows("SELECT count(DISTINCT a), count(*) FROM t"),
-            ["9000|9000"]
-        );
+        assert_eq!(desk.rows("SELECT count(DISTINCT a), count(*) FROM t"), ["9000|9000"]);
     }
 }

@@ -14,10 +14,8 @@ fn late(first: &str, last: &str) -> String {
 
 /// Loads what can be read only once.
 fn run_once(text: String, request: &Request) -> Result<Summary, LoadError> {
-    let mut source = CsvSource::open(
-        Input::from_bytes("pipe", text.into_bytes()),
-        CsvOptions::default(),
-    )?;
+    let mut source =
+        CsvSource::open(Input::from_bytes("pipe", text.into_bytes()), CsvOptions::default())?;
     load(&library(), &mut source, request, &mut |_| true)
 }
 
@@ -43,10 +41,7 @@ fn a_value_that_the_type_would_change_makes_the_column_text() {
         let summary = run(&desk.write("a.csv", late(first, last)), &desk.request()).unwrap();
         let why = summary.why_reread.unwrap();
         assert!(why.contains("row 10501, column v"), "{why}");
-        let expected = [
-            format!("text|{first}"),
-            format!("text|{}", last.trim_matches('"')),
-        ];
+        let expected = [format!("text|{first}"), format!("text|{}", last.trim_matches('"'))];
         let found = desk.rows("SELECT DISTINCT typeof(v), v FROM t ORDER BY rowid");
         assert_eq!(found, expected);
     }
@@ -80,11 +75,7 @@ fn what_the_type_leaves_as_it_is_is_loaded_in_one_go() {
         ("1", "1-2", "text|1-2"),
         ("1.5", "0.25", "real|0.25"),
         ("1.5", "9007199254740992", "real|9007199254740992.0"),
-        (
-            "1.5",
-            "12345678901234567890.5",
-            "real|1.2345678901234567e19",
-        ),
+        ("1.5", "12345678901234567890.5", "real|1.2345678901234567e19"),
         ("1", "5.0", "integer|5"),
         ("1", "1e3", "integer|1000"),
         ("1", "0.1234567890123456789012", "real|0.12345678901234568"),
@@ -118,37 +109,26 @@ fn refusing_null_does_not_declare_a_type() {
     run_once(late("1", "01234"), &request).unwrap_err();
     run(&desk.write("a.csv", late("1", "01234")), &request).unwrap();
     let schema = desk.rows("SELECT sql FROM sqlite_master WHERE name = 't'");
-    assert_eq!(
-        schema,
-        ["CREATE TABLE \"t\" (\"v\" TEXT NOT NULL, \"w\" TEXT)"]
-    );
+    assert_eq!(schema, ["CREATE TABLE \"t\" (\"v\" TEXT NOT NULL, \"w\" TEXT)"]);
 }
 
 #[test]
 fn a_column_that_begins_empty_has_the_type_of_its_values() {
-    for (value, declared, stored) in [
-        ("5", "INTEGER", "integer"),
-        ("0.5", "REAL", "real"),
-        ("05", "TEXT", "text"),
-    ] {
+    for (value, declared, stored) in
+        [("5", "INTEGER", "integer"), ("0.5", "REAL", "real"), ("05", "TEXT", "text")]
+    {
         let desk = Desk::new();
         let summary = run(&desk.write("a.csv", late("", value)), &desk.request()).unwrap();
         assert!(summary.why_reread.is_some());
         let last = format!("{stored}|{value}");
-        assert_eq!(
-            desk.rows("SELECT DISTINCT typeof(v), v FROM t WHERE v IS NOT NULL"),
-            [last]
-        );
+        assert_eq!(desk.rows("SELECT DISTINCT typeof(v), v FROM t WHERE v IS NOT NULL"), [last]);
         let found = desk.rows("SELECT type FROM pragma_table_info('t')");
         assert_eq!(found, [declared, "TEXT"]);
         // It stays text where it is too late to choose, and nothing is lost.
         let desk = Desk::new();
         run_once(late("", value), &desk.request()).unwrap();
         let last = format!("text|{value}");
-        assert_eq!(
-            desk.rows("SELECT typeof(v), v FROM t WHERE v IS NOT NULL"),
-            [last]
-        );
+        assert_eq!(desk.rows("SELECT typeof(v), v FROM t WHERE v IS NOT NULL"), [last]);
     }
 }
 
@@ -159,18 +139,10 @@ fn values_of_json_keep_their_digits_and_their_types() {
         format!("{first}{{\"v\": {last}}}\n")
     };
     for (first, last, expected) in [
-        (
-            "1",
-            "12345678901234567890",
-            ["text|1", "text|12345678901234567890"],
-        ),
+        ("1", "12345678901234567890", ["text|1", "text|12345678901234567890"]),
         ("1", "\"01234\"", ["text|1", "text|01234"]),
         ("1.5", "\"2\"", ["text|1.5", "text|2"]),
-        (
-            "1.5",
-            "9007199254740993",
-            ["text|1.5", "text|9007199254740993"],
-        ),
+        ("1.5", "9007199254740993", ["text|1.5", "text|9007199254740993"]),
         ("null", "7", ["null|NULL", "integer|7"]),
     ] {
         let desk = Desk::new();
@@ -186,13 +158,7 @@ fn values_of_json_keep_their_digits_and_their_types() {
     let LoadError::Row { fault, .. } = error else {
         panic!("{error}");
     };
-    assert_eq!(
-        fault,
-        Fault::Type {
-            declared: "INTEGER",
-            value: "01234".to_owned()
-        }
-    );
+    assert_eq!(fault, Fault::Type { declared: "INTEGER", value: "01234".to_owned() });
 }
 
 #[test]
@@ -205,12 +171,7 @@ fn one_of_several_inputs_can_change_the_type_of_all() {
     ];
     let mut source = open(&inputs, &Opening::new(&library())).unwrap();
     let summary = load(&library(), &mut *source, &desk.request(), &mut |_| true).unwrap();
-    assert!(
-        summary
-            .why_reread
-            .unwrap()
-            .contains("b.csv, row 10501, column w")
-    );
+    assert!(summary.why_reread.unwrap().contains("b.csv, row 10501, column w"));
     assert_eq!(summary.rows, 2 * 10_501 + 1);
     let found = desk.rows("SELECT DISTINCT typeof(w), w FROM t WHERE w IS NOT NULL ORDER BY rowid");
     assert_eq!(found, ["text|2", "text|03", "text|3", "text|4"]);

@@ -60,19 +60,13 @@ fn tables_of_every_size_are_filled_and_extended_as_pages() {
                 // Texts that fit pages, and some that need pages of their own.
                 let mut rows = before;
                 for (more, length) in [(1, 9_000), (3_000, 30), (20, 65_535), (500, 700)] {
-                    let summary = append(
-                        &database,
-                        vec![many(rows..rows + more, length)],
-                        1 + number % 3,
-                    );
+                    let summary =
+                        append(&database, vec![many(rows..rows + more, length)], 1 + number % 3);
                     assert_eq!(summary.rows_by_pages, more as u64);
                     rows += more;
                 }
                 let connection = open(&database);
-                assert_eq!(
-                    connection.query_i64("SELECT count(*) FROM t").unwrap(),
-                    rows
-                );
+                assert_eq!(connection.query_i64("SELECT count(*) FROM t").unwrap(), rows);
                 drop(connection);
                 move_pages(&database);
             }
@@ -87,11 +81,8 @@ fn indexes_of_an_empty_table_are_filled_too() {
             let folder = tempfile::tempdir().unwrap();
             let database = folder.path().join("db");
             made(&database, mode, page_size, 0, true);
-            let batches = vec![
-                many(0..4_000, 20),
-                many(4_000..4_300, 3_000),
-                many(4_300..9_000, 8),
-            ];
+            let batches =
+                vec![many(0..4_000, 20), many(4_000..4_300, 3_000), many(4_300..9_000, 8)];
             let summary = append(&database, batches, 2);
             assert_eq!(summary.rows_by_pages, 9_000);
             move_pages(&database);
@@ -129,16 +120,9 @@ fn where_a_replaced_table_leaves_pages_that_the_commit_fills_rows_go_through_sql
         let outline = outline(&library(), &mut source, &request, 0).unwrap();
         assert_eq!(outline.why_arrays.is_none(), by_pages > 0, "{mode}");
         let summary = run(vec![many(0..5_000, 40)], &request).unwrap();
-        assert_eq!(
-            (summary.rows, summary.rows_by_pages),
-            (5_000, by_pages),
-            "{mode}"
-        );
+        assert_eq!((summary.rows, summary.rows_by_pages), (5_000, by_pages), "{mode}");
         let connection = open(&database);
-        assert_eq!(
-            connection.query_text("PRAGMA integrity_check").unwrap(),
-            "ok"
-        );
+        assert_eq!(connection.query_text("PRAGMA integrity_check").unwrap(), "ok");
         drop(connection);
         move_pages(&database);
     }

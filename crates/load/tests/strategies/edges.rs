@@ -1,17 +1,8 @@
 //! Values at which storing, converting or comparing changes its way, for properties and classes alike.
 
 /// Where the length of an integer changes, and where a real can no longer hold it exactly.
-pub(super) const INTEGERS: [i64; 9] = [
-    0,
-    1,
-    -1,
-    i64::MIN,
-    i64::MAX,
-    1 << 47,
-    -(1 << 47),
-    (1 << 47) - 1,
-    -(1 << 47) - 1,
-];
+pub(super) const INTEGERS: [i64; 9] =
+    [0, 1, -1, i64::MIN, i64::MAX, 1 << 47, -(1 << 47), (1 << 47) - 1, -(1 << 47) - 1];
 
 /// Where a real stops being a whole number, an integer or finite.
 pub(super) const REALS: [f64; 10] = [

@@ -19,9 +19,7 @@ fn a_refused_row_leaves_an_existing_database_as_it_was() {
     let before = std::fs::read(&database).unwrap();
     let mut request = Request::new(&database, two_columns(false));
     request.mode = Mode::Append;
-    let error = run(vec![many(0..3, 4), many(3..9, 4)], &request)
-        .unwrap_err()
-        .to_string();
+    let error = run(vec![many(0..3, 4), many(3..9, 4)], &request).unwrap_err().to_string();
     assert_eq!(error, "test, row 5: CHECK constraint failed: c1 <> '0004'");
     assert_eq!(std::fs::read(&database).unwrap(), before);
 
@@ -31,9 +29,7 @@ fn a_refused_row_leaves_an_existing_database_as_it_was() {
     let connection = open(&database);
     assert_eq!(connection.query_i64("SELECT count(*) FROM log").unwrap(), 9);
     assert_eq!(
-        connection
-            .query_i64("SELECT sum(sum) FROM t WHERE more = 'x'")
-            .unwrap(),
+        connection.query_i64("SELECT sum(sum) FROM t WHERE more = 'x'").unwrap(),
         36 - 4 + 8
     );
 }
@@ -56,20 +52,14 @@ fn a_table_grows_at_its_right_edge_through_many_levels() {
             rows += more;
             // SQLite goes on with the tree between the loads.
             let connection = open(&database);
-            connection
-                .execute(&format!("INSERT INTO t VALUES ({rows}, 'more')"))
-                .unwrap();
+            connection.execute(&format!("INSERT INTO t VALUES ({rows}, 'more')")).unwrap();
             rows += 1;
-            assert_eq!(
-                connection.query_i64("SELECT count(*) FROM t").unwrap(),
-                rows
-            );
+            assert_eq!(connection.query_i64("SELECT count(*) FROM t").unwrap(), rows);
         }
         let connection = open(&database);
         for key in [0, 2, 8, 350, 4_000, rows - 2] {
-            let text = connection
-                .query_text(&format!("SELECT c1 FROM t WHERE c0 = {key}"))
-                .unwrap();
+            let text =
+                connection.query_text(&format!("SELECT c1 FROM t WHERE c0 = {key}")).unwrap();
             assert_eq!(text, format!("{key:030}"));
         }
     }
@@ -83,11 +73,7 @@ fn what_pages_cannot_add_goes_on_through_sql_in_one_transaction() {
     run(vec![many(0..3_000, 5)], &request).unwrap();
     request.mode = Mode::Append;
     request.check = true;
-    let batches = vec![
-        many(4_000..9_000, 5),
-        many(3_000..3_010, 5),
-        many(9_000..9_010, 5),
-    ];
+    let batches = vec![many(4_000..9_000, 5), many(3_000..3_010, 5), many(9_000..9_010, 5)];
     let summary = run(batches.clone(), &request).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (5_020, 5_000));
 
@@ -106,22 +92,10 @@ const THROUGH_SQL: &[(&str, &str)] = &[
     ("CREATE TABLE t(c0, c1 CHECK (c1 <> ''))", "CHECK"),
     ("CREATE TABLE t(c0, c1, c2 AS (c0))", "generated"),
     ("CREATE TABLE t(c0, c1, c2 DEFAULT 5)", "no column c2"),
-    (
-        "CREATE TABLE t(c0 UNIQUE ON CONFLICT IGNORE, c1)",
-        "conflicts",
-    ),
-    (
-        "CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1)",
-        "AUTOINCREMENT",
-    ),
-    (
-        "CREATE TABLE t(c0 PRIMARY KEY, c1) WITHOUT ROWID",
-        "WITHOUT ROWID",
-    ),
-    (
-        "CREATE TABLE t(c0, c1 COLLATE NOCASE UNIQUE)",
-        "has expressions, a condition or a collation",
-    ),
+    ("CREATE TABLE t(c0 UNIQUE ON CONFLICT IGNORE, c1)", "conflicts"),
+    ("CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1)", "AUTOINCREMENT"),
+    ("CREATE TABLE t(c0 PRIMARY KEY, c1) WITHOUT ROWID", "WITHOUT ROWID"),
+    ("CREATE TABLE t(c0, c1 COLLATE NOCASE UNIQUE)", "has expressions, a condition or a collation"),
     (
         "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0) WHERE c1 > ''",
         "has expressions, a condition or a collation",
@@ -130,10 +104,7 @@ const THROUGH_SQL: &[(&str, &str)] = &[
         "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0 + 1)",
         "has expressions, a condition or a collation",
     ),
-    (
-        "CREATE TABLE t(c0, c1); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END",
-        "a trigger",
-    ),
+    ("CREATE TABLE t(c0, c1); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END", "a trigger"),
     (
         "CREATE VIEW t AS SELECT 1 AS c0, 2 AS c1;
           CREATE TRIGGER r INSTEAD OF INSERT ON t BEGIN SELECT 1; END",
@@ -145,10 +116,7 @@ const THROUGH_SQL: &[(&str, &str)] = &[
           INSERT INTO t VALUES (-1, '')",
         "auto_vacuum",
     ),
-    (
-        "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(c0, c1)",
-        "UTF-8",
-    ),
+    ("PRAGMA encoding = 'UTF-16'; CREATE TABLE t(c0, c1)", "UTF-8"),
 ];
 
 #[test]
@@ -175,10 +143,9 @@ fn an_empty_file_and_a_few_rows_more_are_left_to_sql() {
     let database = folder.path().join("db");
     std::fs::write(&database, "").unwrap();
     let mut request = Request::new(&database, two_columns(false));
-    for (mode, rows, reason) in [
-        (Mode::Create, 2_000, "the database is empty"),
-        (Mode::Append, 999, "too few"),
-    ] {
+    for (mode, rows, reason) in
+        [(Mode::Create, 2_000, "the database is empty"), (Mode::Append, 999, "too few")]
+    {
         request.mode = mode;
         let summary = run(vec![many(0..rows, 4)], &request).unwrap();
         assert_eq!(summary.rows_by_pages, 0);
@@ -200,18 +167,11 @@ fn columns_find_their_places_in_a_table_that_was_there() {
     request.check = true;
     run(vec![many(0..5_000, 6)], &request).unwrap();
     let connection = open(&database);
-    let row = connection
-        .query_all("SELECT c1, c0, rowid FROM t INDEXED BY i WHERE c0 = 4321")
-        .unwrap();
-    let expected = [
-        Value::Text("004321".to_owned()),
-        Value::Integer(4_321),
-        Value::Integer(4_322),
-    ];
+    let row =
+        connection.query_all("SELECT c1, c0, rowid FROM t INDEXED BY i WHERE c0 = 4321").unwrap();
+    let expected = [Value::Text("004321".to_owned()), Value::Integer(4_321), Value::Integer(4_322)];
     assert_eq!(row, [expected]);
-    connection
-        .execute("INSERT INTO other VALUES (1); DELETE FROM t WHERE c0 % 2")
-        .unwrap();
+    connection.execute("INSERT INTO other VALUES (1); DELETE FROM t WHERE c0 % 2").unwrap();
     let check = connection.query_text("PRAGMA integrity_check").unwrap();
     assert_eq!(check, "ok");
 }
@@ -229,13 +189,7 @@ fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
         )
         .unwrap();
     let mut table = two_columns(false);
-    table.indexes = vec![
-        index(&[1]),
-        Index {
-            unique: true,
-            ..index(&[0])
-        },
-    ];
+    table.indexes = vec![index(&[1]), Index { unique: true, ..index(&[0]) }];
     let mut request = Request::new(&database, table);
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.check = true;
@@ -248,10 +202,7 @@ fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
             .query_i64("SELECT c0 FROM t INDEXED BY t_c1_index WHERE c1 = '000012345'")
             .unwrap();
         assert_eq!(found, 12_345);
-        assert_eq!(
-            connection.query_i64("SELECT count(*) FROM old").unwrap(),
-            6_000
-        );
+        assert_eq!(connection.query_i64("SELECT count(*) FROM old").unwrap(), 6_000);
     }
     let before = contents(&database, 2);
     let error = run(vec![many(0..5_000, 9), many(4_000..4_001, 9)], &request).unwrap_err();
@@ -277,10 +228,7 @@ fn readers_see_the_old_database_until_the_load_is_committed() {
         true
     })
     .unwrap();
-    assert!(
-        seen.len() >= 4 && seen.iter().all(|count| *count == 5_000),
-        "{seen:?}"
-    );
+    assert!(seen.len() >= 4 && seen.iter().all(|count| *count == 5_000), "{seen:?}");
     assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), 25_000);
 }
 
@@ -298,9 +246,7 @@ fn readers_of_a_write_ahead_log_see_the_old_database_as_long_as_they_read() {
     let reader = open(&database);
     let count = "SELECT count(*) FROM t";
     for part in 0..4 {
-        writer
-            .execute("CREATE TABLE IF NOT EXISTS o(a); INSERT INTO o VALUES (1)")
-            .unwrap();
+        writer.execute("CREATE TABLE IF NOT EXISTS o(a); INSERT INTO o VALUES (1)").unwrap();
         let rows = part * 5_000..(part + 1) * 5_000;
         let (first, last) = (rows.start, rows.end);
         let batches = [first..first + 2_500, first + 2_500..last].map(|rows| many(rows, 900));
@@ -405,23 +351,15 @@ fn where_pages_cannot_be_added_the_indexes_of_a_new_table_are_made_after_its_row
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("db");
     let connection = open(&database);
-    connection
-        .execute("PRAGMA encoding = 'UTF-16'; CREATE TABLE other(a)")
-        .unwrap();
+    connection.execute("PRAGMA encoding = 'UTF-16'; CREATE TABLE other(a)").unwrap();
     drop(connection);
     let mut table = two_columns(true);
-    table.indexes = vec![Index {
-        columns: vec!["c1".to_owned()],
-        unique: true,
-    }];
+    table.indexes = vec![Index { columns: vec!["c1".to_owned()], unique: true }];
     let mut request = Request::new(&database, table);
     request.check = true;
     let mut phases = Vec::new();
-    let mut source = BatchSource::new(
-        "test",
-        &many(0..3, 4).schema(),
-        vec![many(0..9, 4)].into_iter(),
-    );
+    let mut source =
+        BatchSource::new("test", &many(0..3, 4).schema(), vec![many(0..9, 4)].into_iter());
     let summary = load(&library(), &mut source, &request, &mut |progress| {
         phases.push(progress.phase);
         true
@@ -438,9 +376,7 @@ fn where_pages_cannot_be_added_the_indexes_of_a_new_table_are_made_after_its_row
 fn a_key_that_is_no_integer_is_told_with_its_column() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("db");
-    open(&database)
-        .execute("CREATE TABLE t(c1 TEXT, c0 INTEGER PRIMARY KEY)")
-        .unwrap();
+    open(&database).execute("CREATE TABLE t(c1 TEXT, c0 INTEGER PRIMARY KEY)").unwrap();
     let mut request = Request::new(&database, two_columns(true));
     request.mode = Mode::Append;
     let column = |name: &str, texts: &[&str]| -> (String, ArrayRef) {
@@ -449,8 +385,5 @@ fn a_key_that_is_no_integer_is_told_with_its_column() {
     let batch =
         RecordBatch::try_from_iter([column("c0", &["1", "x"]), column("c1", &["one", "two"])]);
     let error = run(vec![batch.unwrap()], &request).unwrap_err().to_string();
-    assert!(
-        error.contains("row 2") && error.contains("column c0"),
-        "{error}"
-    );
+    assert!(error.contains("row 2") && error.contains("column c0"), "{error}");
 }

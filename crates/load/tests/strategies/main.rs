@@ -103,15 +103,10 @@ impl Case {
     fn insert_part(&self, database: &Path, create: &str, batches: &[Vec<Vec<Value>>]) {
         let connection = open(database);
         connection
-            .execute(&format!(
-                "PRAGMA page_size = {}; BEGIN; {create}",
-                self.page_size
-            ))
+            .execute(&format!("PRAGMA page_size = {}; BEGIN; {create}", self.page_size))
             .unwrap();
         let places = vec!["?"; self.declared.len()].join(", ");
-        let mut insert = connection
-            .prepare(&format!("INSERT INTO t VALUES ({places})"))
-            .unwrap();
+        let mut insert = connection.prepare(&format!("INSERT INTO t VALUES ({places})")).unwrap();
         for columns in batches {
             for row in 0..columns[0].len() {
                 for (number, values) in columns.iter().enumerate() {
@@ -126,17 +121,12 @@ impl Case {
 }
 
 fn index(columns: &[usize]) -> Index {
-    Index {
-        columns: columns.iter().map(|number| format!("c{number}")).collect(),
-        unique: false,
-    }
+    Index { columns: columns.iter().map(|number| format!("c{number}")).collect(), unique: false }
 }
 
 fn run(batches: Vec<RecordBatch>, request: &Request) -> Result<Summary, LoadError> {
     let names = request.table.types.iter().map(|column| column.name.clone());
-    let fields: Vec<Field> = names
-        .map(|name| Field::new(name, DataType::Null, true))
-        .collect();
+    let fields: Vec<Field> = names.map(|name| Field::new(name, DataType::Null, true)).collect();
     let mut source = BatchSource::new("test", &Schema::new(fields), batches.into_iter());
     load(&library(), &mut source, request, &mut |_| true)
 }
@@ -194,14 +184,10 @@ fn contents_by(database: &Path, columns: usize, order: &str) -> (Vec<Vec<Value>>
     let connection = open(database);
     let check = connection.query_all("PRAGMA integrity_check").unwrap();
     assert_eq!(check, [[Value::Text("ok".to_owned())]]);
-    let list: Vec<String> = (0..columns)
-        .map(|number| format!("typeof(c{number}), quote(c{number})"))
-        .collect();
+    let list: Vec<String> =
+        (0..columns).map(|number| format!("typeof(c{number}), quote(c{number})")).collect();
     let rows = connection
-        .query_all(&format!(
-            "SELECT {order}, {} FROM t ORDER BY {order}",
-            list.join(", ")
-        ))
+        .query_all(&format!("SELECT {order}, {} FROM t ORDER BY {order}", list.join(", ")))
         .unwrap();
     let schema = connection
         .query_all("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
@@ -229,10 +215,7 @@ impl Case {
     }
 
     fn create(&self, database: &Path) -> String {
-        let empty = Case {
-            batches: Vec::new(),
-            ..self.clone()
-        };
+        let empty = Case { batches: Vec::new(), ..self.clone() };
         empty.load(database, LoadStrategy::Arrays).unwrap();
         let (objects, _) = contents(database, self.declared.len());
         std::fs::remove_file(database).unwrap();
@@ -258,9 +241,7 @@ fn reserve(database: &Path, page_size: u16, reserved: u8) {
 /// Rows with a key and a text of some length.
 fn many(rows: std::ops::Range<i64>, length: usize) -> RecordBatch {
     let keys = rows.clone().map(Value::Integer).collect();
-    let texts = rows
-        .map(|row| Value::Text(format!("{row:0length$}")))
-        .collect();
+    let texts = rows.map(|row| Value::Text(format!("{row:0length$}"))).collect();
     batch(&[keys, texts])
 }
 

@@ -16,9 +16,7 @@ fn rows_are_merged_into_the_indexes_of_a_table_and_what_these_leave_is_used_agai
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("db");
         let connection = open(&database);
-        connection
-            .execute(&format!("PRAGMA page_size = {page_size}; {INDEXED}"))
-            .unwrap();
+        connection.execute(&format!("PRAGMA page_size = {page_size}; {INDEXED}")).unwrap();
         let mut request = Request::new(&database, two_columns(false));
         request.mode = Mode::Append;
         request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
@@ -32,19 +30,14 @@ fn rows_are_merged_into_the_indexes_of_a_table_and_what_these_leave_is_used_agai
         let free = || connection.query_i64("PRAGMA freelist_count").unwrap();
         let left = free();
         assert!(left > 0);
-        connection
-            .execute("INSERT INTO other SELECT randomblob(2000) FROM t LIMIT 300")
-            .unwrap();
+        connection.execute("INSERT INTO other SELECT randomblob(2000) FROM t LIMIT 300").unwrap();
         assert!(free() < left);
         let sum = "SELECT sum(c0) FROM t INDEXED BY both WHERE c1 >= '000000000'";
         assert_eq!(
             connection.query_i64(sum).unwrap(),
             connection.query_i64("SELECT sum(c0) FROM t").unwrap()
         );
-        assert_eq!(
-            connection.query_text("PRAGMA integrity_check").unwrap(),
-            "ok"
-        );
+        assert_eq!(connection.query_text("PRAGMA integrity_check").unwrap(), "ok");
     }
 }
 
@@ -54,9 +47,7 @@ fn a_row_that_an_index_has_already_leaves_table_and_indexes_as_they_were() {
     let database = folder.path().join("db");
     let connection = open(&database);
     connection.execute(INDEXED).unwrap();
-    connection
-        .execute("INSERT INTO t VALUES (2345, '000002345')")
-        .unwrap();
+    connection.execute("INSERT INTO t VALUES (2345, '000002345')").unwrap();
     drop(connection);
     let before = std::fs::read(&database).unwrap();
     let mut request = Request::new(&database, two_columns(false));
@@ -64,9 +55,7 @@ fn a_row_that_an_index_has_already_leaves_table_and_indexes_as_they_were() {
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let error = run(vec![many(0..5_000, 9)], &request).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .contains("t.c1, t.c0: rowids 2501 and 4847 both have '000002345', 2345"),
+        error.to_string().contains("t.c1, t.c0: rowids 2501 and 4847 both have '000002345', 2345"),
         "{error}"
     );
     assert!(std::fs::read(&database).unwrap() == before);
@@ -104,12 +93,7 @@ fn a_damaged_index_is_an_error_and_the_database_stays_as_it_was() {
     request.mode = Mode::Append;
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     // The kind of the page, the rightmost child, the first cell.
-    for (at, bytes) in [
-        (0, &[5][..]),
-        (8, &[0, 0, 0, 2]),
-        (8, &[9; 4]),
-        (12, &[255; 2]),
-    ] {
+    for (at, bytes) in [(0, &[5][..]), (8, &[0, 0, 0, 2]), (8, &[9; 4]), (12, &[255; 2])] {
         let mut damaged = sound.clone();
         let at = (root - 1) * 4_096 + at;
         damaged[at..at + bytes.len()].copy_from_slice(bytes);

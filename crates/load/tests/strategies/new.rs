@@ -8,9 +8,7 @@ fn bytes_that_are_reserved_in_every_page_stay_free() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("db");
         open(&database)
-            .execute(&format!(
-                "PRAGMA page_size = {page_size}; PRAGMA user_version = 1"
-            ))
+            .execute(&format!("PRAGMA page_size = {page_size}; PRAGMA user_version = 1"))
             .unwrap();
         reserve(&database, page_size, 32);
         let mut table = two_columns(true);
@@ -18,26 +16,14 @@ fn bytes_that_are_reserved_in_every_page_stay_free() {
         let mut request = Request::new(&database, table);
         request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
         request.check = true;
-        run(
-            vec![many(0..3_000, 20), many(3_000..3_100, 2_000)],
-            &request,
-        )
-        .unwrap();
+        run(vec![many(0..3_000, 20), many(3_000..3_100, 2_000)], &request).unwrap();
         let bytes = std::fs::read(&database).unwrap();
         let size = usize::from(page_size);
-        assert!(
-            bytes
-                .chunks(size)
-                .all(|page| page[size - 32..].iter().all(|byte| *byte == 0))
-        );
+        assert!(bytes.chunks(size).all(|page| page[size - 32..].iter().all(|byte| *byte == 0)));
         let connection = open(&database);
-        let sum = connection
-            .query_i64("SELECT sum(length(c1)) FROM t")
-            .unwrap();
+        let sum = connection.query_i64("SELECT sum(length(c1)) FROM t").unwrap();
         assert_eq!(sum, 3_000 * 20 + 100 * 2_000);
-        connection
-            .execute("DELETE FROM t WHERE c0 % 2; PRAGMA integrity_check")
-            .unwrap();
+        connection.execute("DELETE FROM t WHERE c0 % 2; PRAGMA integrity_check").unwrap();
     }
 }
 
@@ -50,16 +36,13 @@ fn trees_of_many_levels_are_sound_and_searched() {
         request.page_size = Some(page_size);
         request.workers = Some(workers);
         request.check = true;
-        let batches = (0..12)
-            .map(|part| many(part * 5_000..(part + 1) * 5_000, 30))
-            .collect();
+        let batches = (0..12).map(|part| many(part * 5_000..(part + 1) * 5_000, 30)).collect();
         let summary = run(batches, &request).unwrap();
         assert_eq!((summary.rows, summary.rows_by_pages), (60_000, 60_000));
         let connection = open(&database);
         for key in [0, 1, 4_999, 5_000, 31_234, 59_999] {
-            let text = connection
-                .query_text(&format!("SELECT c1 FROM t WHERE c0 = {key}"))
-                .unwrap();
+            let text =
+                connection.query_text(&format!("SELECT c1 FROM t WHERE c0 = {key}")).unwrap();
             assert_eq!(text, format!("{key:030}"));
         }
         connection
@@ -81,9 +64,7 @@ fn a_value_of_many_megabytes_is_kept() {
     request.check = true;
     let summary = run(vec![batch(&[keys, texts.to_vec()])], &request).unwrap();
     assert_eq!(summary.rows_by_pages, 5);
-    let rows = open(&database)
-        .query_all("SELECT c1 FROM t ORDER BY rowid")
-        .unwrap();
+    let rows = open(&database).query_all("SELECT c1 FROM t ORDER BY rowid").unwrap();
     assert!(rows.iter().map(|row| &row[0]).eq(&texts));
 }
 
@@ -97,20 +78,13 @@ fn what_pages_cannot_do_goes_on_through_sql() {
     let summary = run(batches.clone(), &request).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (5_010, 4_990));
     let why = summary.why_arrays.unwrap();
-    assert!(
-        why.contains("not in ascending order: 0 after 4999"),
-        "{why}"
-    );
+    assert!(why.contains("not in ascending order: 0 after 4999"), "{why}");
 
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.database = folder.path().join("other");
     let error = run(batches, &request).unwrap_err().to_string();
     assert!(error.contains("not in ascending order"), "{error}");
-    assert_eq!(
-        std::fs::read_dir(folder.path()).unwrap().count(),
-        1,
-        "nothing is left"
-    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left");
 }
 
 #[test]
@@ -119,23 +93,14 @@ fn tables_are_made_replaced_and_appended_to_as_asked() {
     let database = folder.path().join("db");
     let mut request = Request::new(&database, two_columns(false));
     run(vec![many(0..3, 4)], &request).unwrap();
-    assert!(matches!(
-        run(vec![many(0..3, 4)], &request),
-        Err(LoadError::TableExists(_))
-    ));
+    assert!(matches!(run(vec![many(0..3, 4)], &request), Err(LoadError::TableExists(_))));
     request.mode = Mode::Replace;
     assert_eq!(run(vec![many(0..5, 4)], &request).unwrap().rows, 5);
     request.mode = Mode::Append;
     assert_eq!(run(vec![many(0..5, 4)], &request).unwrap().rows, 5);
-    assert_eq!(
-        open(&database).query_i64("SELECT count(*) FROM t").unwrap(),
-        10
-    );
+    assert_eq!(open(&database).query_i64("SELECT count(*) FROM t").unwrap(), 10);
     request.table.name = "other".to_owned();
-    assert!(matches!(
-        run(vec![many(0..3, 4)], &request),
-        Err(LoadError::NoTable(_))
-    ));
+    assert!(matches!(run(vec![many(0..3, 4)], &request), Err(LoadError::NoTable(_))));
     request.table.name = "t".to_owned();
     request.table.types[1].name = "missing".to_owned();
     let error = run(vec![many(0..3, 4)], &request).unwrap_err().to_string();
@@ -167,10 +132,7 @@ fn a_journal_without_its_database_is_not_rolled_back_into_the_new_one() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("db-journal"), "x").unwrap();
     let request = Request::new(folder.path().join("db"), two_columns(false));
-    assert!(matches!(
-        run(vec![many(0..3, 4)], &request),
-        Err(LoadError::LeftoverJournal(_))
-    ));
+    assert!(matches!(run(vec![many(0..3, 4)], &request), Err(LoadError::LeftoverJournal(_))));
 }
 
 /// 1.2 GB: `cargo test --release -p pragmark-load --test strategies -- --ignored`.
@@ -191,14 +153,8 @@ fn a_database_past_the_lock_byte_page_is_sound() {
 fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
     for (sql, last) in [
         ("CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1)", 0),
-        (
-            "CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); INSERT INTO t VALUES (-8, '')",
-            -8,
-        ),
-        (
-            "CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); INSERT INTO t VALUES (41, '')",
-            41,
-        ),
+        ("CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); INSERT INTO t VALUES (-8, '')", -8),
+        ("CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); INSERT INTO t VALUES (41, '')", 41),
         // SQLite would not give 6 again.
         (
             "CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1);
@@ -219,12 +175,7 @@ fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
         request.mode = Mode::Append;
         request.strategy = StrategyChoice::Only(LoadStrategy::Arrays);
         let batches = [1..50, 50..90, 200..210, 210..260, 100..120];
-        let keys: Vec<i64> = batches
-            .clone()
-            .into_iter()
-            .flatten()
-            .map(|key| key + last)
-            .collect();
+        let keys: Vec<i64> = batches.clone().into_iter().flatten().map(|key| key + last).collect();
         let batches = batches.map(|keys| many(keys.start + last..keys.end + last, 4));
         run(batches.to_vec(), &request).unwrap();
         let connection = open(&database);
@@ -233,15 +184,8 @@ fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
             .unwrap();
         assert_eq!(found, keys.len() as i64, "{sql}");
         if sql.contains("log") {
-            let logged = connection
-                .query_all("SELECT c0 FROM log ORDER BY rowid")
-                .unwrap();
-            assert!(
-                logged
-                    .into_iter()
-                    .flatten()
-                    .eq(keys.into_iter().map(Value::Integer))
-            );
+            let logged = connection.query_all("SELECT c0 FROM log ORDER BY rowid").unwrap();
+            assert!(logged.into_iter().flatten().eq(keys.into_iter().map(Value::Integer)));
         }
     }
 }
@@ -261,11 +205,7 @@ fn batches_of_single_rows_fill_their_pages() {
         request.strategy = StrategyChoice::Only(strategy);
         request.workers = Some(4);
         request.check = true;
-        run(
-            values.map(|value| batch(&[vec![value]])).collect(),
-            &request,
-        )
-        .unwrap();
+        run(values.map(|value| batch(&[vec![value]])).collect(), &request).unwrap();
         open(&database).query_i64("PRAGMA page_count").unwrap()
     });
     // SQLite fills pages too when keys ascend; a page may be open where a worker's job ends.

@@ -72,16 +72,8 @@ fn keys(steps: Vec<(bool, u8)>, last: &mut i64) -> Vec<Value> {
     steps
         .into_iter()
         .map(|(own, step)| {
-            *last += if own {
-                1 + i64::from(step) * i64::from(step)
-            } else {
-                1
-            };
-            if own {
-                Value::Integer(*last)
-            } else {
-                Value::Null
-            }
+            *last += if own { 1 + i64::from(step) * i64::from(step) } else { 1 };
+            if own { Value::Integer(*last) } else { Value::Null }
         })
         .collect()
 }
@@ -89,11 +81,7 @@ fn keys(steps: Vec<(bool, u8)>, last: &mut i64) -> Vec<Value> {
 /// The types that columns of a table can be declared with.
 fn type_names(strict: bool) -> Vec<&'static str> {
     let names = ["INTEGER", "REAL", "TEXT", "BLOB"];
-    let more: &[_] = if strict {
-        &["ANY"]
-    } else {
-        &["", "NUMERIC", "DECIMAL(10,2)"]
-    };
+    let more: &[_] = if strict { &["ANY"] } else { &["", "NUMERIC", "DECIMAL(10,2)"] };
     [&names, more].concat()
 }
 
@@ -138,10 +126,7 @@ type Batch = (Vec<Vec<Value>>, Vec<(bool, u8)>);
 fn batch(table: &Case, rows: usize) -> impl Strategy<Value = Batch> + use<> {
     let column = |declared: &&'static str| column(declared, table.strict, table.page_size, rows);
     let columns: Vec<_> = table.declared.iter().map(column).collect();
-    (
-        columns,
-        prop::collection::vec((any::<bool>(), any::<u8>()), rows),
-    )
+    (columns, prop::collection::vec((any::<bool>(), any::<u8>()), rows))
 }
 
 /// Gives the first column of a table with a rowid alias keys that ascend over all batches.
@@ -194,9 +179,7 @@ proptest! {
 /// Tables WITHOUT ROWID, with a primary key of two columns in any order.
 fn keyed_cases(largest: usize) -> impl Strategy<Value = Case> {
     let keys = prop::collection::btree_set(("[ab]{0,12}", any::<i16>()), 0..largest);
-    let keys = keys
-        .prop_map(|keys| keys.into_iter().collect::<Vec<_>>())
-        .prop_shuffle();
+    let keys = keys.prop_map(|keys| keys.into_iter().collect::<Vec<_>>()).prop_shuffle();
     let page_sizes = select(vec![512_u32, 1024, 4096, 65_536]);
     let names = vec!["INTEGER", "REAL", "TEXT", "BLOB", "", "NUMERIC"];
     let declared = prop::collection::vec(select(names), 0..3);
@@ -212,9 +195,7 @@ fn keyed_cases(largest: usize) -> impl Strategy<Value = Case> {
                 .collect();
             columns.prop_map(move |others_values| {
                 let texts = keys.iter().map(|(text, _)| Value::Text(text.clone()));
-                let numbers = keys
-                    .iter()
-                    .map(|(_, number)| Value::Integer(i64::from(*number)));
+                let numbers = keys.iter().map(|(_, number)| Value::Integer(i64::from(*number)));
                 let mut columns = vec![texts.collect(), numbers.collect()];
                 columns.extend(others_values);
                 let mut declared = vec!["TEXT", "INTEGER"];
@@ -241,10 +222,7 @@ fn parts(columns: &[Vec<Value>], rows: usize) -> Vec<Vec<Vec<Value>>> {
     let starts = (0..all).step_by(rows.max(1));
     let part = |start: usize| {
         let part = start..all.min(start + rows);
-        columns
-            .iter()
-            .map(|values| values[part.clone()].to_vec())
-            .collect()
+        columns.iter().map(|values| values[part.clone()].to_vec()).collect()
     };
     starts.map(part).collect()
 }
@@ -265,19 +243,12 @@ pub(super) fn check_new(case: &Case) {
     let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();
 
     let summary = case.load(&path("pages"), LoadStrategy::Pages).unwrap();
-    assert_eq!(
-        (summary.rows, summary.rows_by_pages),
-        (rows as u64, rows as u64)
-    );
+    assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, rows as u64));
     let summary = case.load(&path("arrays"), LoadStrategy::Arrays).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, 0));
 
     let by_pages = contents(&path("pages"), case.declared.len());
-    let create: Vec<String> = by_pages
-        .0
-        .iter()
-        .map(|object| object[3].to_string())
-        .collect();
+    let create: Vec<String> = by_pages.0.iter().map(|object| object[3].to_string()).collect();
     case.insert(&path("insert"), &create.join("; "));
     let by_insert = contents(&path("insert"), case.declared.len());
     assert_eq!(&by_pages, &by_insert);
@@ -298,10 +269,7 @@ fn check_added(case: &Case, first: usize) {
     let rows = case.rows(added);
     let strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let summary = case.append(&path("pages"), before.len(), strategy).unwrap();
-    assert_eq!(
-        (summary.rows, summary.rows_by_pages),
-        (rows as u64, rows as u64)
-    );
+    assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, rows as u64));
     assert_eq!(
         contents(&path("pages"), case.declared.len()),
         contents(&path("insert"), case.declared.len())
@@ -317,20 +285,12 @@ fn check_keyed(case: &Case) {
     let summary = case.load(&path("pages"), LoadStrategy::Pages).unwrap();
     let rows = case.rows(&case.batches) as u64;
     assert_eq!((summary.rows, summary.rows_by_pages), (rows, rows));
-    let order = case
-        .key
-        .iter()
-        .map(|number| format!("c{number}"))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let order = case.key.iter().map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ");
     let by_pages = contents_by(&path("pages"), case.declared.len(), &order);
     let create: Vec<String> = (by_pages.0.iter())
         .filter(|object| object[3] != Value::Null)
         .map(|object| object[3].to_string())
         .collect();
     case.insert(&path("insert"), &create.join("; "));
-    assert_eq!(
-        by_pages,
-        contents_by(&path("insert"), case.declared.len(), &order)
-    );
+    assert_eq!(by_pages, contents_by(&path("insert"), case.declared.len(), &order));
 }

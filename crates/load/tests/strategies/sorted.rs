@@ -14,22 +14,15 @@ fn keys_of_a_table_without_rowid_are_unique_and_not_null() {
     let mut request = Request::new(folder.path().join("db"), table);
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.workers = Some(2);
-    let error = run(vec![many(0..200_000, 6), many(70_000..70_001, 6)], &request)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        "test: UNIQUE constraint failed: t.c1, t.c0: two rows have '070000', 70000"
-    );
+    let error =
+        run(vec![many(0..200_000, 6), many(70_000..70_001, 6)], &request).unwrap_err().to_string();
+    assert_eq!(error, "test: UNIQUE constraint failed: t.c1, t.c0: two rows have '070000', 70000");
     let null = batch(&[vec![Value::Null], vec![Value::Text("a".to_owned())]]);
     let error = run(vec![null.clone()], &request).unwrap_err().to_string();
     assert!(error.contains("NULL in column c0"), "{error}");
     request.strategy = StrategyChoice::Auto;
     let error = run(vec![null], &request).unwrap_err().to_string();
-    assert!(
-        error.contains("NOT NULL constraint failed: t.c0"),
-        "{error}"
-    );
+    assert!(error.contains("NOT NULL constraint failed: t.c0"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -44,10 +37,8 @@ fn rows_without_rowid_that_memory_does_not_hold_are_sorted_by_way_of_a_file() {
     let mut request = Request::new(folder.path().join("db"), table);
     request.index_memory = 1 << 20;
     request.check = true;
-    let batches: Vec<RecordBatch> = (0..20)
-        .rev()
-        .map(|part| many(part * 10_000..(part + 1) * 10_000, 8))
-        .collect();
+    let batches: Vec<RecordBatch> =
+        (0..20).rev().map(|part| many(part * 10_000..(part + 1) * 10_000, 8)).collect();
     let summary = run(batches, &request).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (200_000, 200_000));
     let connection = open(&request.database);
@@ -60,19 +51,13 @@ fn rows_without_rowid_that_memory_does_not_hold_are_sorted_by_way_of_a_file() {
 fn duplicates_are_found_between_runs_in_files() {
     let folder = tempfile::tempdir().unwrap();
     let mut table = two_columns(false);
-    table.indexes = vec![Index {
-        columns: vec!["c1".to_owned()],
-        unique: true,
-    }];
+    table.indexes = vec![Index { columns: vec!["c1".to_owned()], unique: true }];
     let mut request = Request::new(folder.path().join("db"), table);
     request.index_memory = 1 << 20;
     let batches = || (0..20).map(|part| many(part * 10_000..(part + 1) * 10_000, 12));
     let twice = batches().chain([many(150_000..150_001, 12)]).collect();
     let error = run(twice, &request).unwrap_err().to_string();
-    assert!(
-        error.contains("row 200001") && error.ends_with("row 150001"),
-        "{error}"
-    );
+    assert!(error.contains("row 200001") && error.ends_with("row 150001"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     assert_eq!(run(batches().collect(), &request).unwrap().rows, 200_000);
 }
@@ -93,9 +78,7 @@ fn the_shortest_entries_leave_room_for_what_sqlite_puts_in_their_places() {
         let keys = (first..first + 1_000).map(Value::Integer).collect();
         assert_eq!(run(vec![batch(&[keys])], &request).unwrap().rows, 1_000);
         let connection = open(&database);
-        connection
-            .execute("DELETE FROM t WHERE c0 IN (0, 1)")
-            .unwrap();
+        connection.execute("DELETE FROM t WHERE c0 IN (0, 1)").unwrap();
         let check = connection.query_text("PRAGMA integrity_check").unwrap();
         assert_eq!(check, "ok");
     }
@@ -173,10 +156,7 @@ fn many_rows_with_keys_in_no_order_are_sorted_by_several_threads() {
     }
     let twice: Vec<RecordBatch> = batches().chain([many(77..78, 40)]).collect();
     let error = run(twice.clone(), &request).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "test: UNIQUE constraint failed: t.c0: two rows have 77"
-    );
+    assert_eq!(error, "test: UNIQUE constraint failed: t.c0: two rows have 77");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     request.table.indexes.clear();
     request.on_error = OnError::Skip;

@@ -28,12 +28,7 @@ pub struct CompareArgs {
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,
     /// Statement to compare instead of a file; repeat it for several statements.
-    #[arg(
-        short = 'c',
-        long = "command",
-        value_name = "SQL",
-        conflicts_with = "subjects"
-    )]
+    #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "subjects")]
     pub commands: Vec<String>,
     /// Your database. Every repetition works on a copy. Repeat it to compare databases [default: an empty one].
     #[arg(long = "db", value_name = "FILE")]

@@ -41,12 +41,7 @@ pub struct DoctorArgs {
     pub quick_check: bool,
     /// Driver whose binding your application uses (`pragmark driver list`); its version and defaults are
     /// reported [default: the system's SQLite].
-    #[arg(
-        long,
-        value_name = "DRIVER",
-        requires = "db",
-        conflicts_with = "engine"
-    )]
+    #[arg(long, value_name = "DRIVER", requires = "db", conflicts_with = "engine")]
     pub through: Option<String>,
     /// SQLite library that your application loads: see `pragmark engine list`.
     #[arg(long, value_name = "ENGINE", requires = "db")]

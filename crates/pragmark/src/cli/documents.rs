@@ -11,22 +11,11 @@ const BEFORE: [&str; 4] = ["sudo", "time", "/usr/bin/time", "-v"];
 
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = [
-        "",
-        "docs",
-        "docs/lists",
-        "examples/fleet",
-        "examples/guard",
-        "packaging",
-    ]
-    .map(|it| root.join(it));
-    let entries = folders
-        .iter()
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let folders = ["", "docs", "docs/lists", "examples/fleet", "examples/guard", "packaging"]
+        .map(|it| root.join(it));
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect()
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
 /// The lines of blocks of a shell, with continued lines joined, without prompts.
@@ -107,17 +96,10 @@ fn every_command_line_in_a_document_is_one_that_the_program_takes() {
     let mut tried = 0;
     for document in documents() {
         let text = std::fs::read_to_string(&document).unwrap();
-        for command in shell_lines(&text)
-            .iter()
-            .filter_map(|line| command_of(line))
-        {
+        for command in shell_lines(&text).iter().filter_map(|line| command_of(line)) {
             let parsed = Cli::try_parse_from(&command);
             let shown = document.display();
-            assert!(
-                parsed.is_ok(),
-                "{shown}: {command:?}\n{}",
-                parsed.unwrap_err()
-            );
+            assert!(parsed.is_ok(), "{shown}: {command:?}\n{}", parsed.unwrap_err());
             tried += 1;
         }
     }
@@ -131,13 +113,7 @@ fn a_command_line_is_read_as_a_shell_reads_it() {
         of("sudo A=1 pragmark run -c 'SELECT 1; -- x' \"two words\"  # why"),
         "pragmark|run|-c|SELECT 1; -- x|two words"
     );
-    assert_eq!(
-        of("target/release/pragmark man | less"),
-        "target/release/pragmark|man"
-    );
-    assert_eq!(
-        of("pragmark run --out a/$(date +%s) b"),
-        "pragmark|run|--out|a/SUBSTITUTED|b"
-    );
+    assert_eq!(of("target/release/pragmark man | less"), "target/release/pragmark|man");
+    assert_eq!(of("pragmark run --out a/$(date +%s) b"), "pragmark|run|--out|a/SUBSTITUTED|b");
     assert_eq!(of("cargo build"), "");
 }

@@ -143,12 +143,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub comment: Option<u8>,
     /// Unquoted text that means NULL [default: an empty field].
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub null: String,
     /// Declared type of a column, such as price=REAL; repeatable. Otherwise types come from the first ten
     /// thousand rows, and from all rows if a later one does not fit.

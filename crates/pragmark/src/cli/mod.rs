@@ -86,9 +86,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
         _ => return error,
     };
     let cli = Cli::command();
-    let commands = cli
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
+    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
     let Some(nearest) = nearest(&given, commands.map(clap::Command::get_name)) else {
         return error;
     };
@@ -96,10 +94,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::Strings(others)) = error.get(ContextKind::SuggestedSubcommand) {
         suggested.extend(others.iter().filter(|it| *it != nearest).cloned());
     }
-    error.insert(
-        ContextKind::SuggestedSubcommand,
-        ContextValue::Strings(suggested),
-    );
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
     error
 }
 

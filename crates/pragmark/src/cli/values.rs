@@ -4,10 +4,8 @@ use lab::record::LONGEST_S;
 
 /// A duration in seconds, written with units or as a plain number.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text
-        .parse()
-        .ok()
-        .or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
+    let seconds =
+        text.parse().ok().or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
     match seconds {
         Some(seconds) if seconds > 0.0 && seconds <= LONGEST_S => Ok(seconds),
         _ => Err(
@@ -28,9 +26,10 @@ pub(super) fn age(text: &str) -> Result<f64, String> {
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=LONGEST_S).contains(&value) => Ok(value),
-        _ => Err(
-            "must be zero or a positive number of seconds, of at most a hundred years".to_owned(),
-        ),
+        _ => {
+            Err("must be zero or a positive number of seconds, of at most a hundred years"
+                .to_owned())
+        }
     }
 }
 
@@ -114,9 +113,7 @@ pub(super) fn names(text: &str) -> Result<Names, String> {
 fn quoted_name(text: &str) -> Result<(String, &str), String> {
     let (mut name, mut rest) = (String::new(), text);
     loop {
-        let (part, behind) = rest
-            .split_once('"')
-            .ok_or("must close each quote around a name")?;
+        let (part, behind) = rest.split_once('"').ok_or("must close each quote around a name")?;
         name.push_str(part);
         match behind.strip_prefix('"') {
             Some(more) => {
@@ -198,13 +195,9 @@ mod tests {
 
     #[test]
     fn times_are_read_with_units_or_as_seconds() {
-        for (text, read) in [
-            ("90", 90.0),
-            ("0.5", 0.5),
-            ("40m", 2400.0),
-            ("1h30m", 5400.0),
-            ("250ms", 0.25),
-        ] {
+        for (text, read) in
+            [("90", 90.0), ("0.5", 0.5), ("40m", 2400.0), ("1h30m", 5400.0), ("250ms", 0.25)]
+        {
             assert_eq!(seconds(text), Ok(read), "{text}");
         }
         assert_eq!(age("12h"), Ok(43_200.0));

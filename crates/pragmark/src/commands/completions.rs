@@ -50,11 +50,7 @@ fn install(shell: Shell, script: &str) -> Result<Exit, Failure> {
         })?;
     }
     output::write_text(Some(&path), script)?;
-    output::display(&format!(
-        "installed {}\n{}\n",
-        path.display(),
-        next(shell, &path)
-    ))
+    output::display(&format!("installed {}\n{}\n", path.display(), next(shell, &path)))
 }
 
 /// Where a shell looks for completions of the user.
@@ -64,12 +60,10 @@ fn file_of(shell: Shell) -> Result<PathBuf, Failure> {
         Shell::Bash => Ok(user.data_dir().join("bash-completion/completions").join(NAME)),
         Shell::Fish => Ok(user.config_dir().join("fish/completions/pragmark.fish")),
         Shell::Zsh => Ok(user.data_dir().join("zsh/site-functions/_pragmark")),
-        other => Err(Failure::usage(format!(
-            "{other} has no usual directory for completions"
-        ))
-        .hint(format!(
-            "`pragmark completions {other}` prints them; add them to the profile of the shell"
-        ))),
+        other => Err(Failure::usage(format!("{other} has no usual directory for completions"))
+            .hint(format!(
+                "`pragmark completions {other}` prints them; add them to the profile of the shell"
+            ))),
     }
 }
 

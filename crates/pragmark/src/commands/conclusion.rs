@@ -25,10 +25,7 @@ pub(super) fn conclude(
             0 => "stopped before anything was measured",
             _ => "stopped; what was measured is kept",
         };
-        tell!(
-            "{kept}\nhint: {}",
-            resume_hint(folder, analysis.plan.postgres_given)
-        );
+        tell!("{kept}\nhint: {}", resume_hint(folder, analysis.plan.postgres_given));
         return Ok(Exit::Interrupted);
     }
     Ok(if some_failed(&analysis) {
@@ -68,15 +65,12 @@ fn some_failed(analysis: &Analysis) -> bool {
         &analysis.tier_trials,
         &analysis.confirmation_trials,
     ];
-    all.iter()
-        .any(|trials| trials.failed + trials.timed_out > 0)
+    all.iter().any(|trials| trials.failed + trials.timed_out > 0)
 }
 
 /// The first reason, where there was something to measure and none of it could be run here.
 fn why_all_skipped(analysis: &Analysis) -> Option<&str> {
-    let TrialCounts {
-        measured, skipped, ..
-    } = analysis.trials;
+    let TrialCounts { measured, skipped, .. } = analysis.trials;
     let mut variants = analysis.experiments.iter().flat_map(|it| &it.variants);
     match skipped > 0 && measured == 0 {
         true => variants.find_map(|variant| variant.problem.as_deref()),
@@ -90,10 +84,7 @@ pub(super) fn resume_hint(folder: &Path, postgres_given: bool) -> String {
         true => " --postgres URI",
         false => "",
     };
-    format!(
-        "go on with `pragmark run --resume {}{server}`",
-        shell::path(folder)
-    )
+    format!("go on with `pragmark run --resume {}{server}`", shell::path(folder))
 }
 
 #[cfg(test)]

@@ -29,16 +29,9 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     if let Some(database) = &args.db {
         return examination::execute(database, args);
     }
-    let dirs = if args.dirs.is_empty() {
-        vec![PathBuf::from(".")]
-    } else {
-        args.dirs.clone()
-    };
+    let dirs = if args.dirs.is_empty() { vec![PathBuf::from(".")] } else { args.dirs.clone() };
     let paths: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
-    tell!(
-        "checking the machine: {}",
-        humanly(args.noise_seconds + 3.0 * dirs.len() as f64)
-    );
+    tell!("checking the machine: {}", humanly(args.noise_seconds + 3.0 * dirs.len() as f64));
     // A signal ends this command at once.
     let never = AtomicBool::new(false);
     let environment = machine::capture(&paths, &never)?;
@@ -98,11 +91,7 @@ fn as_text(
     text += "\nDrivers in other languages\n";
     text += &driver::lines(drivers);
     let warnings = environment.warnings();
-    text += if warnings.is_empty() {
-        "\nNo warnings.\n"
-    } else {
-        "\nWarnings\n"
-    };
+    text += if warnings.is_empty() { "\nNo warnings.\n" } else { "\nWarnings\n" };
     for warning in warnings {
         let _ = writeln!(text, "  {warning}");
     }
@@ -144,16 +133,9 @@ fn gib(bytes: u64) -> String {
 }
 
 fn machine_lines(environment: &Environment) -> String {
-    let Environment {
-        system,
-        cpu,
-        memory,
-        ..
-    } = environment;
+    let Environment { system, cpu, memory, .. } = environment;
     let (system, kernel) = (known(&system.operating_system), known(&system.kernel));
-    let cpus = cpu
-        .logical_cpus
-        .map_or("?".to_owned(), |count| count.to_string());
+    let cpus = cpu.logical_cpus.map_or("?".to_owned(), |count| count.to_string());
     let (model, governor) = (known(&cpu.model), known(&cpu.governor));
     let [total, available] = [memory.total_bytes, memory.available_bytes]
         .map(|bytes| bytes.map_or("unknown".to_owned(), gib));
@@ -181,10 +163,7 @@ fn volume_lines(volume: &Volume) -> String {
 /// The noise as the number of blocks that an effect of a given size requires.
 fn noise_lines(noise: &NoiseProbe) -> String {
     let mut text = format!("\nNoise of paired ratios ({} pairs)\n", noise.pairs);
-    for (what, sd) in [
-        ("computing", noise.cpu_sd),
-        ("syncing to the disk", noise.fsync_sd),
-    ] {
+    for (what, sd) in [("computing", noise.cpu_sd), ("syncing to the disk", noise.fsync_sd)] {
         let line = match sd {
             None => format!("  {what}: not measured\n"),
             Some(sd) => {

@@ -41,10 +41,7 @@ pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
             .iter()
             .map(|manifest| scope.spawn(move || (manifest, registry.state(manifest))))
             .collect();
-        queries
-            .into_iter()
-            .filter_map(|query| query.join().ok())
-            .collect()
+        queries.into_iter().filter_map(|query| query.join().ok()).collect()
     })
 }
 
@@ -69,10 +66,9 @@ pub fn lines(states: &[(&Manifest, State)]) -> String {
 fn library(manifest: &Manifest, description: &Description) -> String {
     match manifest.library {
         Library::Carried => format!("includes SQLite {}", description.version),
-        Library::Loaded => format!(
-            "loads the system's SQLite {} or the engine under test",
-            description.version
-        ),
+        Library::Loaded => {
+            format!("loads the system's SQLite {} or the engine under test", description.version)
+        }
     }
 }
 
@@ -99,11 +95,7 @@ pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
 /// Prints the state of each driver.
 pub fn list(registry: &Registry, as_data: bool) -> Result<Exit, Failure> {
     let states = states(registry);
-    let text = if as_data {
-        format!("{:#}\n", as_json(&states))
-    } else {
-        lines(&states)
-    };
+    let text = if as_data { format!("{:#}\n", as_json(&states)) } else { lines(&states) };
     output::display(&text)
 }
 
@@ -140,10 +132,7 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
     if failed.is_empty() {
         return Ok(Exit::Success);
     }
-    Err(Failure::unusable(format!(
-        "not installed: {}",
-        failed.join(", ")
-    )))
+    Err(Failure::unusable(format!("not installed: {}", failed.join(", "))))
 }
 
 fn remove(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
@@ -162,10 +151,7 @@ pub fn become_program(args: &BecomeArgs) -> Result<Exit, Failure> {
     bench::die_with_the_parent();
     // Comes back only where it fails.
     let error = Command::new(&args.program).args(&args.arguments).exec();
-    Err(Failure::unusable(format!(
-        "cannot start {}: {error}",
-        args.program.display()
-    )))
+    Err(Failure::unusable(format!("cannot start {}: {error}", args.program.display())))
 }
 
 impl From<DriverError> for Failure {

@@ -99,19 +99,13 @@ fn application(
         return Ok(loaded(format!("the engine {name}"), name, report));
     }
     if let Some(name) = &args.through {
-        return through(name, examination, || {
-            with(&Source::System).map_err(unusable)
-        });
+        return through(name, examination, || with(&Source::System).map_err(unusable));
     }
     match with(&Source::System) {
         Ok(report) => Ok(loaded("this system's library".to_owned(), "system", report)),
         Err(TrialError::Engine(EngineError::NoSystemLibrary { .. })) => {
             let report = with(&Source::Embedded).map_err(unusable)?;
-            Ok(loaded(
-                "pragmark's own library".to_owned(),
-                "default",
-                report,
-            ))
+            Ok(loaded("pragmark's own library".to_owned(), "default", report))
         }
         Err(error) => Err(unusable(error)),
     }
@@ -159,9 +153,7 @@ fn through(
 }
 
 fn not_played(manifest: &Manifest) -> WalReset {
-    WalReset::NotPlayed {
-        why: format!("the library is inside the binding of {}", manifest.name),
-    }
+    WalReset::NotPlayed { why: format!("the library is inside the binding of {}", manifest.name) }
 }
 
 /// What a fresh connection of a binding says, with the journal mode of the file and what follows from it.
@@ -237,9 +229,7 @@ fn space_lines(space: &Result<Vec<Space>, String>) -> String {
 fn application_lines(examination: &Examination, application: &Application) -> String {
     let settings = match &application.settings {
         Ok(settings) => {
-            let settings = settings
-                .iter()
-                .map(|(name, value)| format!("{name} {value}"));
+            let settings = settings.iter().map(|(name, value)| format!("{name} {value}"));
             settings.collect::<Vec<_>>().join(", ")
         }
         Err(why) => format!("not known, because this library cannot read the database: {why}"),
@@ -302,12 +292,7 @@ fn finding_lines(findings: &[Finding]) -> String {
     }
     let mut text = "\nFindings\n".to_owned();
     for finding in findings {
-        let _ = writeln!(
-            text,
-            "  {}: {}",
-            one_line(&finding.subject),
-            one_line(&finding.what)
-        );
+        let _ = writeln!(text, "  {}: {}", one_line(&finding.subject), one_line(&finding.what));
         let _ = writeln!(text, "      {}", one_line(&finding.remedy));
         if let Some(experiment) = finding.experiment {
             let _ = writeln!(text, "      what it costs here: pragmark run {experiment}");

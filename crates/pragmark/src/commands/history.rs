@@ -38,10 +38,7 @@ pub fn execute(args: &HistoryArgs) -> Result<Exit, Failure> {
 fn sources(args: &HistoryArgs) -> Result<Vec<digests::Read>, Failure> {
     match &args.notes {
         Some(name) => digests::of_notes(Path::new("."), name),
-        None => Ok(digests::read(&below(
-            &args.folders,
-            &[Kind::Run, Kind::Export],
-        )?)),
+        None => Ok(digests::read(&below(&args.folders, &[Kind::Run, Kind::Export])?)),
     }
 }
 
@@ -101,9 +98,7 @@ fn add(folder: &Path, depth: usize, all: &mut Vec<(Kind, PathBuf)>) -> std::io::
         }
     }
     below.sort();
-    below
-        .iter()
-        .try_for_each(|folder| add(folder, depth - 1, all))
+    below.iter().try_for_each(|folder| add(folder, depth - 1, all))
 }
 
 /// Whether it is meant to be an export.

@@ -47,10 +47,7 @@ fn line_of(entry: &Entry) -> String {
     };
     let source = entry.source.as_ref();
     let source = source.map_or_else(String::new, |source| format!("  source {source}"));
-    format!(
-        "{}{source}{claims}{tour}\n    {}\n",
-        entry.id, entry.question
-    )
+    format!("{}{source}{claims}{tour}\n    {}\n", entry.id, entry.question)
 }
 
 fn workloads(catalogue: &Catalogue) -> String {
@@ -71,10 +68,7 @@ fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
             Some(level) => format!("; default {level}"),
             None => String::new(),
         };
-        let unit = parameter
-            .unit
-            .as_ref()
-            .map_or_else(String::new, |unit| format!(" ({unit})"));
+        let unit = parameter.unit.as_ref().map_or_else(String::new, |unit| format!(" ({unit})"));
         let _ = writeln!(
             text,
             "{}: {}{unit}{default}\n    {}",

@@ -91,11 +91,7 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
             "--from-table and --query need a SQLite database; --format names another format",
         ));
     }
-    opening.format = if selects {
-        Some(Format::Database)
-    } else {
-        named
-    };
+    opening.format = if selects { Some(Format::Database) } else { named };
     Ok(opening)
 }
 
@@ -146,11 +142,7 @@ fn request(args: &LoadArgs) -> Result<Request, Failure> {
     request.max_errors = args.max_errors;
     if args.on_error == OnErrorArg::Skip {
         request.on_error = OnError::Skip;
-        request.rejects = Some(
-            args.rejects
-                .clone()
-                .unwrap_or_else(|| rejects_file(&args.inputs)),
-        );
+        request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
     }
     request.duplicates = match &args.upsert {
         Some(keys) => Duplicates::Update(keys.0.clone()),
@@ -165,27 +157,18 @@ fn request(args: &LoadArgs) -> Result<Request, Failure> {
 }
 
 fn table(args: &LoadArgs) -> Table {
-    let index = |unique| {
-        move |names: &Names| Index {
-            columns: names.0.clone(),
-            unique,
-        }
-    };
+    let index = |unique| move |names: &Names| Index { columns: names.0.clone(), unique };
     let plain = args.index.iter().map(index(false));
     let types = args.types.iter();
     Table {
-        types: types
-            .map(|(name, declared)| Column::new(name, declared))
-            .collect(),
+        types: types.map(|(name, declared)| Column::new(name, declared)).collect(),
         not_null: all(&args.not_null),
         primary_key: all(&args.primary_key),
         strict: args.strict,
         without_rowid: args.without_rowid,
         indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
-        full_text: (!args.fts.is_empty()).then(|| FullText {
-            columns: all(&args.fts),
-            name: args.fts_table.clone(),
-        }),
+        full_text: (!args.fts.is_empty())
+            .then(|| FullText { columns: all(&args.fts), name: args.fts_table.clone() }),
         ..Table::new(&args.table)
     }
 }
@@ -263,9 +246,8 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
 /// What the first date of each column has become.
 fn dates_stored(summary: &Summary) -> String {
     let columns = summary.dates.iter();
-    let columns: Vec<String> = columns
-        .map(|(name, first, written)| format!("{name} ({first} is {written})"))
-        .collect();
+    let columns: Vec<String> =
+        columns.map(|(name, first, written)| format!("{name} ({first} is {written})")).collect();
     match columns.is_empty() {
         true => String::new(),
         false => format!("dates: {}\n", columns.join(", ")),
@@ -276,9 +258,9 @@ fn dates_stored(summary: &Summary) -> String {
 fn decimals_stored(summary: &Summary, stored: Decimals) -> String {
     let columns = summary.decimals.iter();
     let columns: Vec<String> = match stored {
-        Decimals::ScaledInteger => columns
-            .map(|(name, scale)| format!("{name} × 10^{scale}"))
-            .collect(),
+        Decimals::ScaledInteger => {
+            columns.map(|(name, scale)| format!("{name} × 10^{scale}")).collect()
+        }
         Decimals::Text | Decimals::Real => columns.map(|(name, _)| name.clone()).collect(),
     };
     if columns.is_empty() {
@@ -335,11 +317,7 @@ fn share(summary: &Summary, raw: &RawWrite) -> String {
         HumanBytes(reached as u64),
         100.0 * reached / rate,
         HumanBytes(rate as u64),
-        if raw.direct {
-            "direct I/O, synced"
-        } else {
-            "through the page cache, synced"
-        }
+        if raw.direct { "direct I/O, synced" } else { "through the page cache, synced" }
     )
 }
 
@@ -470,10 +448,8 @@ mod tests {
             column: None,
             fault,
         };
-        let full = LoadError::Write {
-            path: "a.db".into(),
-            source: io::ErrorKind::StorageFull.into(),
-        };
+        let full =
+            LoadError::Write { path: "a.db".into(), source: io::ErrorKind::StorageFull.into() };
         let spilled = LoadError::Spill {
             directory: "/data".into(),
             source: io::ErrorKind::StorageFull.into(),

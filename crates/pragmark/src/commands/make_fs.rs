@@ -25,10 +25,7 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let parent = args.parent.clone().unwrap_or_else(|| PathBuf::from("."));
     let parent = parent.canonicalize().map_err(|error| {
-        Failure::unusable(format!(
-            "cannot use the directory {}: {error}",
-            parent.display()
-        ))
+        Failure::unusable(format!("cannot use the directory {}: {error}", parent.display()))
     })?;
     let made = FileSystems::make(&args.make_fs, args.size, &parent);
     if interrupted.load(Ordering::Relaxed) {
@@ -68,10 +65,8 @@ fn refused(error: FileSystemError) -> Failure {
 
 /// Prints the directories, and keeps them until Ctrl-C.
 fn wait(directories: &[PathBuf], interrupted: &AtomicBool) -> Result<Exit, Failure> {
-    let lines: String = directories
-        .iter()
-        .map(|directory| format!("{}\n", directory.display()))
-        .collect();
+    let lines: String =
+        directories.iter().map(|directory| format!("{}\n", directory.display())).collect();
     output::write_text(None, &lines)?;
     tell!("mounted until Ctrl-C");
     while !interrupted.load(Ordering::Relaxed) {
@@ -100,10 +95,9 @@ fn run(
         Some(130) => Ok(Exit::Interrupted),
         // It ended by the signal that was passed on to it.
         _ if interrupted.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
-        _ => Err(Failure::unusable(format!(
-            "the command ended with {}",
-            process::described(status)
-        ))),
+        _ => {
+            Err(Failure::unusable(format!("the command ended with {}", process::described(status))))
+        }
     }
 }
 

@@ -13,9 +13,8 @@ pub fn page() -> Result<Exit, Failure> {
     output::write(None, |writer| {
         let man = clap_mangen::Man::new(command.clone());
         man.render(writer)?;
-        for sub in command
-            .get_subcommands()
-            .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+        for sub in
+            command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
         {
             let man = clap_mangen::Man::new(sub.clone());
             writeln!(writer, ".SH \"PRAGMARK {}\"", sub.get_name().to_uppercase())?;

@@ -26,9 +26,7 @@ const TRIAL_S: std::ops::RangeInclusive<f64> = 0.05..=1.0;
 /// Measures, or writes the experiment.
 pub fn execute(args: &MeasureArgs) -> Result<Exit, Failure> {
     let catalogue = drivers::catalogue(None)?;
-    let text = experiment(args, &catalogue)?
-        .to_toml()
-        .map_err(Failure::usage)?;
+    let text = experiment(args, &catalogue)?.to_toml().map_err(Failure::usage)?;
     let experiment = checked(&text, &catalogue)?;
     if let Some(path) = &args.write {
         return write_experiment(path, &text);
@@ -55,10 +53,8 @@ fn write_experiment(path: &Path, text: &str) -> Result<Exit, Failure> {
 /// The experiment, checked as one from a file: a mistake in it is one on the command line or in a script.
 pub(super) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     parse("measure", text, catalogue).map_err(|problems| {
-        let is_misspelt = problems
-            .0
-            .iter()
-            .any(|problem| problem.what.contains(" is neither a parameter"));
+        let is_misspelt =
+            problems.0.iter().any(|problem| problem.what.contains(" is neither a parameter"));
         let words = problems.0.iter().map(|problem| match &problem.nearest {
             Some(name) => format!("{}; did you mean `{name}`?", problem.what),
             None => problem.what.clone(),
@@ -75,10 +71,7 @@ pub(super) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, F
 
 /// Refuses a run in which the baseline could not be measured: there is nothing to report.
 pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
-    let variants = analysis
-        .experiments
-        .iter()
-        .flat_map(|experiment| experiment.variants.first());
+    let variants = analysis.experiments.iter().flat_map(|experiment| experiment.variants.first());
     let mut unmeasured = variants.filter(|variant| variant.unmeasured());
     let problem = unmeasured.find_map(|it| Some((it, it.problem.as_ref()?)));
     problem.map_or(Ok(()), |(variant, problem)| {
@@ -112,11 +105,7 @@ fn hint(variant: &VariantAnalysis, problem: &str) -> Option<&'static str> {
     }
     let named = variant.settings.get("database").and_then(Level::as_text);
     let is_empty = named.is_none_or(str::is_empty) && !variant.settings.contains_key("trace");
-    (is_empty
-        && ["no such table", "has no value"]
-            .iter()
-            .any(|it| problem.contains(it)))
-    .then_some(
+    (is_empty && ["no such table", "has no value"].iter().any(|it| problem.contains(it))).then_some(
         "without --db FILE the database is empty; --setup FILE names SQL that makes its tables",
     )
 }
@@ -160,11 +149,7 @@ fn take_truths(experiment: &mut Experiment, catalogue: &Catalogue) {
             *level = setting.accepts.taken(level.clone());
         }
     };
-    for (name, level) in experiment
-        .base
-        .iter_mut()
-        .chain(&mut experiment.design.baseline)
-    {
+    for (name, level) in experiment.base.iter_mut().chain(&mut experiment.design.baseline) {
         take(name, level);
     }
     for (name, levels) in &mut experiment.factors {
@@ -257,18 +242,12 @@ fn limit_time(args: &MeasureArgs, experiment: &mut Experiment) {
         (TRIALS_S / trials).clamp(*TRIAL_S.start(), *TRIAL_S.end())
     });
     let milliseconds = Level::Int((trial_s * 1e3).ceil().max(1.0) as i64);
-    experiment
-        .base
-        .entry("stop_after_ms".to_owned())
-        .or_insert(milliseconds);
+    experiment.base.entry("stop_after_ms".to_owned()).or_insert(milliseconds);
 }
 
 /// How many variants an experiment has.
 fn variants(experiment: &Experiment) -> f64 {
-    let levels = experiment
-        .factors
-        .values()
-        .map(|levels| levels.len() as f64);
+    let levels = experiment.factors.values().map(|levels| levels.len() as f64);
     match experiment.design.kind {
         DesignKind::Factorial => levels.product(),
         _ => 1.0 + levels.map(|levels| levels - 1.0).sum::<f64>(),
@@ -277,9 +256,7 @@ fn variants(experiment: &Experiment) -> f64 {
 
 /// Statements as one text. Each may end with a comment, which a semicolon behind it would be a part of.
 fn joined(statements: &[String]) -> String {
-    let statements = statements
-        .iter()
-        .map(|sql| sql.trim().trim_end_matches(';'));
+    let statements = statements.iter().map(|sql| sql.trim().trim_end_matches(';'));
     statements.collect::<Vec<&str>>().join("\n;\n")
 }
 
@@ -331,9 +308,7 @@ fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Fa
     let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>, Failure> {
         paths.iter().map(|path| whole_path(path, option)).collect()
     };
-    args.files
-        .iter()
-        .try_for_each(|file| refuse_database(file))?;
+    args.files.iter().try_for_each(|file| refuse_database(file))?;
     add_factor(experiment, "database", paths(&args.dbs, "--db")?);
     add_factor(experiment, "scripts", paths(&args.files, "FILE")?);
     if args.engine.len() > 1 {
@@ -341,11 +316,8 @@ fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Fa
         add_factor(experiment, "engine", engines.collect());
     }
     for vary in &args.vary {
-        let form = || {
-            Failure::usage(format!(
-                "--vary {vary} lacks values: --vary NAME=VALUE,VALUE"
-            ))
-        };
+        let form =
+            || Failure::usage(format!("--vary {vary} lacks values: --vary NAME=VALUE,VALUE"));
         let (name, levels) = vary.split_once('=').ok_or_else(form)?;
         let (name, values) = (name.trim(), levels.split(','));
         let levels: Vec<Level> = values.map(|level| level_of(level.trim())).collect();
@@ -367,10 +339,8 @@ pub(super) fn refuse_database(file: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let (word, file) = (shell::path(file), file.display());
-    Err(
-        Failure::usage(format!("{file} is a SQLite database, not a file of SQL"))
-            .hint(format!("name it with --db {word}")),
-    )
+    Err(Failure::usage(format!("{file} is a SQLite database, not a file of SQL"))
+        .hint(format!("name it with --db {word}")))
 }
 
 /// A factor, or a setting of all variants where it has one level.
@@ -408,14 +378,7 @@ fn run_args(args: &MeasureArgs) -> RunArgs {
     };
     RunArgs {
         no_tiers: args.no_tiers,
-        ..run_args_of(
-            &args.dirs,
-            &engine,
-            args.out.as_deref(),
-            args.seed,
-            args.plain,
-            None,
-        )
+        ..run_args_of(&args.dirs, &engine, args.out.as_deref(), args.seed, args.plain, None)
     }
 }
 

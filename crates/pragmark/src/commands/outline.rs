@@ -35,10 +35,7 @@ fn text(outline: &Outline) -> String {
         Some(why) => format!("\nstrategy: arrays ({why})\n"),
     };
     let names = outline.columns.iter().map(|column| column.name.clone());
-    let values = outline
-        .rows
-        .iter()
-        .map(|row| row.iter().map(value).collect());
+    let values = outline.rows.iter().map(|row| row.iter().map(value).collect());
     let rows = std::iter::once(names.collect()).chain(values);
     text + "\nfirst rows:\n" + &table(&rows.collect::<Vec<_>>())
 }
@@ -48,11 +45,7 @@ fn columns(columns: &[OutlinedColumn]) -> String {
     let heading = ["column", "type", "decided by"].map(str::to_owned);
     let row = |column: &OutlinedColumn| {
         let decided = column.decided.as_ref().map(|deciding| {
-            let load::RowLocation {
-                input,
-                unit,
-                number,
-            } = &deciding.row;
+            let load::RowLocation { input, unit, number } = &deciding.row;
             let value = cut(&deciding.value);
             format!("{value} ({input}, {} {number})", unit.name())
         });
@@ -60,11 +53,7 @@ fn columns(columns: &[OutlinedColumn]) -> String {
             "" => "none",
             declared => declared,
         };
-        [
-            column.name.clone(),
-            declared.to_owned(),
-            decided.unwrap_or_default(),
-        ]
+        [column.name.clone(), declared.to_owned(), decided.unwrap_or_default()]
     };
     let rows = columns.iter().map(row);
     let rows = std::iter::once(heading).chain(rows).map(Vec::from);
@@ -91,14 +80,10 @@ fn cut(value: &str) -> String {
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| width(column).unwrap_or(0))
-        .collect();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths);
-        let cells: Vec<String> = cells
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
+        let cells: Vec<String> = cells.map(|(cell, width)| format!("{cell:width$}")).collect();
         cells.join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()

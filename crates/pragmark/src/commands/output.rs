@@ -17,9 +17,9 @@ pub fn write(
 ) -> Result<Exit, Failure> {
     let Some(path) = out else {
         return match fill(&mut BufWriter::new(io::stdout().lock())) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::unusable(
-                format!("cannot write to standard output: {error}"),
-            )),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::unusable(format!("cannot write to standard output: {error}")))
+            }
             _ => Ok(Exit::Success),
         };
     };

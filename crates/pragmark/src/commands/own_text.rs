@@ -102,12 +102,7 @@ impl Text {
             summary.bytes,
             summary.columns.join(", ")
         );
-        Ok(Text {
-            path,
-            options,
-            file,
-            summary,
-        })
+        Ok(Text { path, options, file, summary })
     }
 
     /// Has an experiment use these documents, with queries and without the claims of its source.
@@ -154,9 +149,8 @@ fn said_of(queries: &DocumentQueries) -> String {
     }
     let classes = queries.classes.len();
     let drawn = format!("The queries are drawn from the documents: {count} of {classes} classes.");
-    let missing: Vec<String> = (queries.missing.iter())
-        .map(|(class, why)| format!("{class} ({why})"))
-        .collect();
+    let missing: Vec<String> =
+        (queries.missing.iter()).map(|(class, why)| format!("{class} ({why})")).collect();
     match missing.is_empty() {
         true => drawn,
         false => format!("{drawn} Classes without queries: {}.", missing.join(", ")),
@@ -170,7 +164,5 @@ fn dropped_claims(experiment: &mut Experiment) -> Option<String> {
         return None;
     }
     experiment.claims.clear();
-    Some(format!(
-        "The published claims ({count}) are about other documents and are not judged."
-    ))
+    Some(format!("The published claims ({count}) are about other documents and are not judged."))
 }

@@ -37,10 +37,8 @@ pub fn is_wanted(
     }
     tell!("in all {} at least", humanly(seconds));
     if !yes && !ask::can_ask() {
-        return Err(
-            Failure::usage("a run at the published sizes must be confirmed")
-                .hint("say --yes where nobody can be asked"),
-        );
+        return Err(Failure::usage("a run at the published sizes must be confirmed")
+            .hint("say --yes where nobody can be asked"));
     }
     Ok(yes || ask::confirmed("begin?", interrupted)?)
 }
@@ -50,11 +48,7 @@ fn describe(forecast: &Forecast) -> String {
         0 => String::new(),
         some => format!(", without {some} that could not be tried"),
     };
-    format!(
-        "{}, {:.1} GB of disk{unknown}",
-        humanly(forecast.seconds),
-        forecast.bytes / 1e9
-    )
+    format!("{}, {:.1} GB of disk{unknown}", humanly(forecast.seconds), forecast.bytes / 1e9)
 }
 
 fn check_space(

@@ -45,10 +45,7 @@ pub fn terminal_style() -> report::Style {
     use std::io::{IsTerminal, stdout};
     // Obeys NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM (https://no-color.org, https://bixense.com/clicolors).
     let colour = anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never;
-    report::Style {
-        width: if stdout().is_terminal() { width() } else { 100 },
-        colour,
-    }
+    report::Style { width: if stdout().is_terminal() { width() } else { 100 }, colour }
 }
 
 fn width() -> usize {

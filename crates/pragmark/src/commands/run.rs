@@ -46,10 +46,7 @@ pub(super) struct Made {
 impl Made {
     /// One that is carried out as it is.
     pub(super) fn of(experiment: Experiment) -> Made {
-        Made {
-            experiment,
-            tuning: None,
-        }
+        Made { experiment, tuning: None }
     }
 }
 
@@ -190,10 +187,10 @@ pub(super) fn check_drivers(plan: &RunPlan, directory: Option<&Path>) -> Result<
     let mut named = plan.settings().filter_map(|it| it.get(DRIVER)?.as_text());
     match named.find(|name| !is_known(name)) {
         None => Ok(()),
-        Some(name) => Err(Failure::usage(format!(
-            "the run uses the driver `{name}`, which is not here"
-        ))
-        .hint("give its directory again with --drivers DIR")),
+        Some(name) => {
+            Err(Failure::usage(format!("the run uses the driver `{name}`, which is not here"))
+                .hint("give its directory again with --drivers DIR"))
+        }
     }
 }
 
@@ -252,10 +249,7 @@ fn begin(
     let scale = scale(args, is_tour);
     own_text::apply(args, &mut experiments, scale, &catalogue)?;
     let request = request(args, is_tour, experiments, scale)?;
-    let quick = Request {
-        scale: Scale::Quick,
-        ..request.clone()
-    };
+    let quick = Request { scale: Scale::Quick, ..request.clone() };
     let mut plan = plan(request.clone(), &catalogue);
     if let Some(tuning) = tuning {
         lab::tuning::attach(&mut plan, tuning, &catalogue);
@@ -379,19 +373,12 @@ fn random_seed() -> u64 {
 }
 
 pub(super) fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let given = if given.is_empty() {
-        vec![PathBuf::from(".")]
-    } else {
-        given.to_vec()
-    };
+    let given = if given.is_empty() { vec![PathBuf::from(".")] } else { given.to_vec() };
     let mut directories = Vec::new();
     for path in given {
         let directory = path.canonicalize().map_err(|error| {
-            Failure::unusable(format!(
-                "cannot use the directory {}: {error}",
-                path.display()
-            ))
-            .hint("--dir names an existing directory on the disk to be measured")
+            Failure::unusable(format!("cannot use the directory {}: {error}", path.display()))
+                .hint("--dir names an existing directory on the disk to be measured")
         })?;
         if directories.contains(&directory) {
             return Err(Failure::usage(format!(
@@ -409,26 +396,16 @@ pub(super) fn native_driver() -> Result<Driver, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find pragmark's own program: {error}"))
     })?;
-    Ok(Driver {
-        program,
-        arguments: vec!["trial".into()],
-        bindings: None,
-    })
+    Ok(Driver { program, arguments: vec!["trial".into()], bindings: None })
 }
 
 /// The same with the drivers in other languages, for the trials that name one.
 pub(super) fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
-    Ok(Driver {
-        bindings: Some(Arc::new(driver::registry(drivers)?)),
-        ..native_driver()?
-    })
+    Ok(Driver { bindings: Some(Arc::new(driver::registry(drivers)?)), ..native_driver()? })
 }
 
 pub(super) fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
-    let version = environment
-        .engines
-        .first()
-        .map_or("", |engine| engine.version.as_str());
+    let version = environment.engines.first().map_or("", |engine| engine.version.as_str());
     tell!(
         "pragmark {}: SQLite {version}, scale {}, seed {}, {} trials or more{} unless variants drop out",
         plan.pragmark,
@@ -456,18 +433,11 @@ pub(super) fn counting(trials: usize) -> String {
 
 /// What the noise lets a run of the fewest rounds find.
 fn predicted(noise: &NoiseProbe, plan: &RunPlan) -> String {
-    let rounds = plan
-        .experiments
-        .iter()
-        .map(|planned| planned.stopping.rounds)
-        .min()
-        .unwrap_or(0);
+    let rounds = plan.experiments.iter().map(|planned| planned.stopping.rounds).min().unwrap_or(0);
     let found = |sd: Option<f64>| {
         sd.map(|sd| detectable_difference(sd, rounds as usize).exp_m1())
             .filter(|effect| effect.is_finite())
-            .map_or("an unknown difference".to_owned(), |effect| {
-                format!("{:.1} %", effect * 100.0)
-            })
+            .map_or("an unknown difference".to_owned(), |effect| format!("{:.1} %", effect * 100.0))
     };
     format!(
         "noise: {rounds} rounds will find differences of {} in computing and {} in syncing to the disk",

@@ -10,11 +10,7 @@ use crate::failure::{Exit, Failure};
 /// Writes the settings in the forms asked for.
 pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
     let analysis = of_run::analyse(&args.run)?;
-    let keys: Vec<&str> = analysis
-        .ladders
-        .iter()
-        .map(|one| one.experiment.as_str())
-        .collect();
+    let keys: Vec<&str> = analysis.ladders.iter().map(|one| one.experiment.as_str()).collect();
     if keys.is_empty() && analysis.tuning.is_some() {
         let folder = args.run.display();
         return Err(Failure::unusable(format!(

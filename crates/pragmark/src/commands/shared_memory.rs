@@ -66,9 +66,7 @@ mod tests {
         let run = lab::plan::plan(request.clone(), &catalogue);
         let pilots = shared_memory_pilots(&request, &run, &catalogue).unwrap();
         let modes = pilots.experiments[0].variants.iter();
-        let modes: Vec<_> = modes
-            .map(|variant| variant.settings["journal_mode"].clone())
-            .collect();
+        let modes: Vec<_> = modes.map(|variant| variant.settings["journal_mode"].clone()).collect();
         assert_eq!(modes, [Level::from("wal"), Level::from("delete")]);
     }
 }

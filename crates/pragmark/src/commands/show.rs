@@ -77,26 +77,18 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
 }
 
 fn describe_claim(claim: &Claim) -> String {
-    let bounds = claim
-        .forms()
-        .first()
-        .map(|form| format!("{} {}", form.key(), claim.bounds(*form)));
+    let bounds =
+        claim.forms().first().map(|form| format!("{} {}", form.key(), claim.bounds(*form)));
     let published = claim.published.map(|figure| format!("published {figure}"));
-    let expected = claim
-        .expected
-        .map(|it| format!("expected {} ({})", it.figure, it.origin));
+    let expected = claim.expected.map(|it| format!("expected {} ({})", it.figure, it.origin));
     let requires = claim.requires.iter().map(|it| format!("requires {it}"));
     let scales = claim.not_at.iter();
     let scales =
         scales.map(|(scale, lacks)| format!("not at the scale {scale} ({})", one_line(lacks)));
     let because = claim.bound_because.iter();
     let because = because.map(|why| format!("\n      bound: {}", one_line(why)));
-    let facts: Vec<String> = [bounds, published, expected]
-        .into_iter()
-        .flatten()
-        .chain(requires)
-        .chain(scales)
-        .collect();
+    let facts: Vec<String> =
+        [bounds, published, expected].into_iter().flatten().chain(requires).chain(scales).collect();
     format!(
         "\nclaim {}: {}\n      {}{}",
         one_line(&claim.id),

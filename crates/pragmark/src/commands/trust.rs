@@ -19,10 +19,7 @@ pub fn note(plan: &RunPlan, environment: &EnvironmentFile) {
 /// A run goes on without its note; this says what follows.
 fn warn(noted: Result<(), Failure>) {
     if let Err(failure) = noted {
-        tell!(
-            "warning: {}; to resume this run again, use --trust",
-            failure.words()
-        );
+        tell!("warning: {}; to resume this run again, use --trust", failure.words());
     }
 }
 
@@ -83,11 +80,7 @@ fn libraries(plan: &RunPlan, engines: &[EngineRecord]) -> BTreeSet<String> {
     let recorded = engines.iter().map(|engine| engine.name.clone());
     let loaded = |name: String| engine_to_load(engines, &name).unwrap_or(name);
     let extensions = plan.settings().flat_map(bench::extension);
-    named
-        .chain(recorded)
-        .map(loaded)
-        .chain(extensions)
-        .collect()
+    named.chain(recorded).map(loaded).chain(extensions).collect()
 }
 
 fn own_runs() -> Result<OwnRuns, Failure> {
@@ -121,12 +114,7 @@ mod tests {
             path: Some("/tmp/mine.so".into()),
             ..EngineRecord::default()
         };
-        let expected = [
-            "/tmp/mine.so",
-            "/tmp/unlisted.so",
-            "/tmp/words.so",
-            "default",
-        ];
+        let expected = ["/tmp/mine.so", "/tmp/unlisted.so", "/tmp/words.so", "default"];
         let all: Vec<String> = libraries(&plan, &[engine]).into_iter().collect();
         assert_eq!(all, expected);
     }

@@ -82,8 +82,7 @@ impl Progress {
             _ => format!(", {} to go", humanly(self.to_go_s())),
         };
         let (done, missing) = (self.done, self.missing);
-        self.task
-            .step_line(&format!("  [{done}/{missing}] {what}{to_go}"));
+        self.task.step_line(&format!("  [{done}/{missing}] {what}{to_go}"));
         self.show(String::new());
     }
 

@@ -50,11 +50,7 @@ impl Task {
             set_template(bar, TEMPLATES[0]);
             bar.enable_steady_tick(TICK);
         }
-        Task {
-            bar,
-            begin: Instant::now(),
-            last_line: Cell::new(None),
-        }
+        Task { bar, begin: Instant::now(), last_line: Cell::new(None) }
     }
 
     /// Prints how far the task is, unless a bar shows it or the last such line was printed just before.

@@ -23,18 +23,13 @@ pub struct Progress {
 impl Progress {
     /// A bar where `bar` is true, a line now and then otherwise.
     pub fn new(bar: bool) -> Progress {
-        Progress {
-            task: Task::new(bar),
-            experiment: String::new(),
-            problems: HashSet::new(),
-        }
+        Progress { task: Task::new(bar), experiment: String::new(), problems: HashSet::new() }
     }
 
     fn trial_begins(&mut self, round: u32, variant: &str, left_s: Option<f64>) {
         let message = beginning(&self.experiment, round, variant);
         let to_go = left_s.map(|left_s| format!(", {} to go", humanly(left_s)));
-        self.task
-            .now_and_then(&format!("  {message}{}", to_go.unwrap_or_default()));
+        self.task.now_and_then(&format!("  {message}{}", to_go.unwrap_or_default()));
         self.task.update(message, left_s);
     }
 
@@ -73,12 +68,7 @@ fn beginning(experiment: &str, round: u32, variant: &str) -> String {
 impl Observer for Progress {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::ExperimentBegins {
-                planned,
-                number,
-                of,
-                purpose,
-            } => {
+            Event::ExperimentBegins { planned, number, of, purpose } => {
                 self.experiment = planned.key.clone();
                 let question = match purpose {
                     Purpose::Search => "the search for the fastest settings",
@@ -91,18 +81,14 @@ impl Observer for Progress {
                 let line = format!("[{number}/{of}] {}: {question}", self.experiment);
                 self.task.step_line(&line);
             }
-            Event::TrialBegins {
-                round,
-                variant,
-                left_s,
-                ..
-            } => self.trial_begins(round, variant, left_s),
+            Event::TrialBegins { round, variant, left_s, .. } => {
+                self.trial_begins(round, variant, left_s)
+            }
             Event::Phase(_) => {}
             Event::Forecast(forecast) => self.task.line(&forecast_line(&forecast)),
             Event::TrialEnded(record) => self.trial_ended(record),
             Event::ExperimentEnds { planned, reason } => {
-                self.task
-                    .step_line(&format!("  {} ended: {reason}", planned.key));
+                self.task.step_line(&format!("  {} ended: {reason}", planned.key));
             }
         }
     }
@@ -135,13 +121,8 @@ mod tests {
 
     #[test]
     fn noise_that_is_too_large_for_the_time_is_a_warning() {
-        let line = |rounds, detectable| {
-            forecast_line(&Forecast {
-                noise: 0.04,
-                rounds,
-                detectable,
-            })
-        };
+        let line =
+            |rounds, detectable| forecast_line(&Forecast { noise: 0.04, rounds, detectable });
         assert_eq!(
             line(7, 0.08),
             "  trials differ by 4.0 %: the 7 rounds after the search will find gains of 8.0 %"

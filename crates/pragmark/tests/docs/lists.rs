@@ -39,14 +39,8 @@ fn row(cells: &[&str]) -> String {
 fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
     let head = row(&["name", "values", "default", "meaning"]) + "| --- | --- | --- | --- |\n";
     let lines = all.map(|it| {
-        let unit = it
-            .unit
-            .as_ref()
-            .map_or_else(String::new, |unit| format!(" ({unit})"));
-        let default = it
-            .default
-            .as_ref()
-            .map_or_else(String::new, ToString::to_string);
+        let unit = it.unit.as_ref().map_or_else(String::new, |unit| format!(" ({unit})"));
+        let default = it.default.as_ref().map_or_else(String::new, ToString::to_string);
         let values = format!("{}{unit}", it.accepts);
         row(&[&format!("`{}`", it.name), &values, &default, &it.about])
     });
@@ -61,18 +55,10 @@ fn catalogue() -> Catalogue {
 fn the_list_of_workloads_is_that_of_the_program() {
     let mut text = format!("# Workloads\n\nEvery workload with its parameters, {INTRODUCTION}");
     for workload in bench::catalogue().workloads {
-        let _ = write!(
-            text,
-            "\n## {}\n\n{}\n",
-            workload.name,
-            cell(&workload.about)
-        );
+        let _ = write!(text, "\n## {}\n\n{}\n", workload.name, cell(&workload.about));
         if !workload.phases.is_empty() {
-            let _ = write!(
-                text,
-                "\nPhases that are timed apart: {}.\n",
-                workload.phases.join(", ")
-            );
+            let _ =
+                write!(text, "\nPhases that are timed apart: {}.\n", workload.phases.join(", "));
         }
         if !workload.parameters.is_empty() {
             let _ = write!(text, "\n{}", parameters(workload.parameters.iter()));
@@ -122,9 +108,7 @@ fn help(command: &[&str]) -> String {
         .unwrap();
     assert!(output.status.success(), "{command:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .map(|line| line.trim_end().to_owned() + "\n")
-        .collect()
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 /// The names in the list of commands of a help text.
@@ -132,13 +116,8 @@ fn commands_of(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.take_while(|line| line.starts_with("  "));
     let is_name = |line: &&str| !line.starts_with("   ");
-    let names = lines
-        .filter(is_name)
-        .filter_map(|line| line.split_whitespace().next());
-    names
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect()
+    let names = lines.filter(is_name).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
 #[test]
@@ -153,11 +132,7 @@ fn the_list_of_commands_is_the_help_of_the_program() {
         let _ = write!(text, "\n## {name}\n\n```text\n{}\n```\n", own.trim_end());
         for inner in commands_of(&own) {
             let help = help(&[&name, &inner]);
-            let _ = write!(
-                text,
-                "\n### {name} {inner}\n\n```text\n{}\n```\n",
-                help.trim_end()
-            );
+            let _ = write!(text, "\n### {name} {inner}\n\n```text\n{}\n```\n", help.trim_end());
         }
     }
     check("commands.md", &text);
@@ -165,9 +140,7 @@ fn the_list_of_commands_is_the_help_of_the_program() {
 
 /// What a value of the schema is, in words.
 fn kind(node: &Value) -> String {
-    let referred = node["$ref"]
-        .as_str()
-        .and_then(|path| path.rsplit('/').next());
+    let referred = node["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     match (referred, type_of(node)) {
         (Some(name), _) => name.to_owned(),
         (None, Some("array")) => format!("list of {}", kind(&node["items"])),
@@ -186,10 +159,7 @@ fn type_of(node: &Value) -> Option<&str> {
 
 fn alternative(node: &Value) -> Option<String> {
     let alternatives = node["anyOf"].as_array()?;
-    alternatives
-        .iter()
-        .find(|it| it["type"] != "null")
-        .map(kind)
+    alternatives.iter().find(|it| it["type"] != "null").map(kind)
 }
 
 fn keys(node: &Value) -> String {

@@ -11,11 +11,8 @@ fn root() -> PathBuf {
 
 /// All documents with their text.
 fn documents() -> Vec<(PathBuf, String)> {
-    let mut paths = vec![
-        root().join("README.md"),
-        root().join("CONTRIBUTING.md"),
-        root().join("CHANGELOG.md"),
-    ];
+    let mut paths =
+        vec![root().join("README.md"), root().join("CONTRIBUTING.md"), root().join("CHANGELOG.md")];
     let others = ["SECURITY.md", "fuzz/README.md", "packaging/README.md"];
     paths.extend(others.map(|name| root().join(name)));
     for folder in ["docs", "docs/lists"] {
@@ -25,34 +22,22 @@ fn documents() -> Vec<(PathBuf, String)> {
                 .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
         );
     }
-    paths
-        .into_iter()
-        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
-        .collect()
+    paths.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
 /// The parts of a text between `open` and `close`.
 fn between<'a>(text: &'a str, open: &str, close: char) -> Vec<&'a str> {
-    text.split(open)
-        .skip(1)
-        .filter_map(|rest| rest.split(close).next())
-        .collect()
+    text.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect()
 }
 
 /// Whether a document has a heading with this anchor.
 fn has_heading(document: &Path, name: &str) -> bool {
     let text = std::fs::read_to_string(document).unwrap();
-    text.lines()
-        .filter(|line| line.starts_with('#'))
-        .any(|line| {
-            let words = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = words
-                .chars()
-                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-            kept.map(|c| if c == ' ' { '-' } else { c })
-                .collect::<String>()
-                == name
-        })
+    text.lines().filter(|line| line.starts_with('#')).any(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>() == name
+    })
 }
 
 #[test]
@@ -73,15 +58,9 @@ fn every_file_that_a_document_names_exists() {
             );
         }
         for path in between(&text, "`", '`') {
-            let in_repository = [
-                "crates/",
-                "docs/",
-                "experiments/",
-                "benchmarks/",
-                "drivers/",
-            ]
-            .iter()
-            .any(|start| path.starts_with(start));
+            let in_repository = ["crates/", "docs/", "experiments/", "benchmarks/", "drivers/"]
+                .iter()
+                .any(|start| path.starts_with(start));
             if in_repository && !path.contains(['*', ' ']) {
                 assert!(root().join(path).exists(), "{}: {path}", document.display());
             }
@@ -120,9 +99,7 @@ fn every_document_that_the_program_names_exists() {
 #[test]
 fn every_command_line_in_the_readme_is_one_that_the_program_takes() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let lines = readme
-        .lines()
-        .filter_map(|line| line.strip_prefix("pragmark "));
+    let lines = readme.lines().filter_map(|line| line.strip_prefix("pragmark "));
     for line in lines {
         let command = line.split('#').next().unwrap();
         let words: Vec<&str> = command.split_whitespace().collect();
@@ -194,14 +171,9 @@ fn check_experiment(folder: &Path, text: &str) {
 #[test]
 fn the_exit_codes_of_the_readme_are_those_of_the_help() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let help = Command::new(env!("CARGO_BIN_EXE_pragmark"))
-        .arg("--help")
-        .output()
-        .unwrap();
-    let help: String = String::from_utf8_lossy(&help.stdout)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let help = Command::new(env!("CARGO_BIN_EXE_pragmark")).arg("--help").output().unwrap();
+    let help: String =
+        String::from_utf8_lossy(&help.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let rows = readme
         .lines()
         .skip_while(|line| !line.starts_with("| code"))
@@ -210,10 +182,7 @@ fn the_exit_codes_of_the_readme_are_those_of_the_help() {
     let mut codes = 0;
     for row in rows {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        assert!(
-            help.contains(&format!("{} {}", cells[1], cells[2])),
-            "{row}"
-        );
+        assert!(help.contains(&format!("{} {}", cells[1], cells[2])), "{row}");
         codes += 1;
     }
     assert_eq!(codes, 7);
@@ -226,10 +195,7 @@ fn the_glossary_defines_each_word_once_in_one_sentence() {
     for row in text.lines().filter(|line| line.starts_with("| **")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let meaning = cells[2];
-        assert!(
-            meaning.ends_with('.') && !meaning.contains(". "),
-            "one sentence: {row}"
-        );
+        assert!(meaning.ends_with('.') && !meaning.contains(". "), "one sentence: {row}");
         words.push(cells[1]);
     }
     let count = words.len();
@@ -244,11 +210,7 @@ fn the_charts_of_the_articles_are_those_of_the_tables() {
         return;
     }
     let draw = root().join("docs/charts/draw");
-    let drawn = Command::new("python3")
-        .arg(draw)
-        .arg("--check")
-        .output()
-        .unwrap();
+    let drawn = Command::new("python3").arg(draw).arg("--check").output().unwrap();
     let problems = String::from_utf8_lossy(&drawn.stderr);
     assert!(drawn.status.success(), "{problems}");
 }
@@ -256,10 +218,8 @@ fn the_charts_of_the_articles_are_those_of_the_tables() {
 #[test]
 fn the_documentation_site_has_every_document_and_nothing_else() {
     let summary = std::fs::read_to_string(root().join("docs/book/SUMMARY.md")).unwrap();
-    let pages: Vec<PathBuf> = between(&summary, "](", ')')
-        .into_iter()
-        .map(|page| root().join(page))
-        .collect();
+    let pages: Vec<PathBuf> =
+        between(&summary, "](", ')').into_iter().map(|page| root().join(page)).collect();
     for page in &pages {
         assert!(page.is_file(), "{} does not exist", page.display());
     }
@@ -273,9 +233,6 @@ fn documents_link_the_glossary() {
     let without_its_words = ["glossary.md", "columns.md", "SECURITY.md"];
     for (document, text) in documents() {
         let name = document.file_name().unwrap().to_string_lossy();
-        assert!(
-            without_its_words.contains(&&*name) || text.contains("glossary.md"),
-            "{name}"
-        );
+        assert!(without_its_words.contains(&&*name) || text.contains("glossary.md"), "{name}");
     }
 }

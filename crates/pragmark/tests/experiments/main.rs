@@ -16,10 +16,8 @@ use lab::seed::Seed;
 fn experiments() -> Vec<(String, Experiment)> {
     let catalogue = drivers::catalogue(None).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
         .into_iter()
@@ -27,10 +25,7 @@ fn experiments() -> Vec<(String, Experiment)> {
             let text = std::fs::read_to_string(&path).unwrap();
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             let experiment = parse(&path.to_string_lossy(), &text, &catalogue);
-            (
-                name,
-                experiment.unwrap_or_else(|problems| panic!("{problems}")),
-            )
+            (name, experiment.unwrap_or_else(|problems| panic!("{problems}")))
         })
         .collect()
 }
@@ -90,10 +85,7 @@ fn no_note_says_that_something_is_not_measured() {
 fn every_scale_is_given_where_one_is() {
     for (name, experiment) in experiments() {
         let given = experiment.scale.len();
-        assert!(
-            given == 0 || given == 3,
-            "{name} gives {given} of the three scales"
-        );
+        assert!(given == 0 || given == 3, "{name} gives {given} of the three scales");
     }
 }
 
@@ -115,9 +107,7 @@ fn assert_checked(family: &str, numbers: RangeInclusive<u32>) {
     for number in numbers {
         let id = format!("{family}-{number:02}");
         // A claim of several predicates has a part for each: ins-12-order, ins-12-equal.
-        let checked = seen
-            .iter()
-            .any(|claim| *claim == id || claim.starts_with(&format!("{id}-")));
+        let checked = seen.iter().any(|claim| *claim == id || claim.starts_with(&format!("{id}-")));
         assert!(checked, "no experiment checks {id}");
     }
 }
@@ -181,21 +171,11 @@ const SETTINGS_ROWS: [(&str, usize); 12] = [
 fn every_published_row_of_the_settings_tables_is_an_variant() {
     let experiments = experiments();
     for (id, rows) in SETTINGS_ROWS {
-        let (_, experiment) = experiments
-            .iter()
-            .find(|(name, _)| name == id)
-            .unwrap_or_else(|| panic!("no {id}"));
-        let variants = variants(
-            experiment,
-            Scale::Default,
-            &drivers::catalogue(None).unwrap(),
-        );
+        let (_, experiment) =
+            experiments.iter().find(|(name, _)| name == id).unwrap_or_else(|| panic!("no {id}"));
+        let variants = variants(experiment, Scale::Default, &drivers::catalogue(None).unwrap());
         assert_eq!(variants.len(), rows, "{id}");
-        assert!(
-            variants
-                .iter()
-                .all(|variant| variant.settings["rows"] == 10_000.into())
-        );
+        assert!(variants.iter().all(|variant| variant.settings["rows"] == 10_000.into()));
     }
     let extra = 2 + 1 + 1;
     let published: usize = SETTINGS_ROWS.iter().map(|(_, rows)| rows).sum();
@@ -205,14 +185,8 @@ fn every_published_row_of_the_settings_tables_is_an_variant() {
 #[test]
 fn the_full_grid_has_several_hundred_variants_and_the_reduced_one_sixteen() {
     for (name, experiment) in experiments() {
-        let count = || {
-            variants(
-                &experiment,
-                Scale::Quick,
-                &drivers::catalogue(None).unwrap(),
-            )
-            .len()
-        };
+        let count =
+            || variants(&experiment, Scale::Quick, &drivers::catalogue(None).unwrap()).len();
         match name.as_str() {
             "permutation-insert-once" => assert_eq!(count(), 2 * 2 * 3 * 3 * 3 * 4),
             "permutation-insert-twice" => assert_eq!(count(), 2 * 3 * 2 * 4 * 3),

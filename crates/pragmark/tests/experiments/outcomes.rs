@@ -20,10 +20,8 @@ fn rounds(variants: usize) -> u32 {
 }
 
 /// Where made-up trials ran, and on what.
-const DIRECTORIES: [(&str, DeviceKind); 2] = [
-    ("/solid", DeviceKind::Solid),
-    ("/rotating", DeviceKind::Rotating),
-];
+const DIRECTORIES: [(&str, DeviceKind); 2] =
+    [("/solid", DeviceKind::Solid), ("/rotating", DeviceKind::Rotating)];
 
 /// The figure of a trial: by kind of device, variant and metric.
 pub type World<'w> = &'w dyn Fn(DeviceKind, usize, &str) -> f64;
@@ -57,10 +55,7 @@ impl Stage {
             experiments: vec![one],
             directories: directories.map(|(path, _)| PathBuf::from(path)).collect(),
         };
-        Stage {
-            plan: plan(request, catalogue),
-            environment: environment(claim),
-        }
+        Stage { plan: plan(request, catalogue), environment: environment(claim) }
     }
 
     /// The planned experiment on the first device.
@@ -102,10 +97,8 @@ fn environment(claim: &Claim) -> EnvironmentFile {
 fn trials(planned: &PlannedExperiment, device: DeviceKind, world: World<'_>) -> Vec<TrialRecord> {
     let variants = 1..planned.variants.len();
     let others = variants.map(|variant| (variant, Role::Variant));
-    let all: Vec<(usize, Role)> = [(0, Role::Baseline), (0, Role::AaCheck)]
-        .into_iter()
-        .chain(others)
-        .collect();
+    let all: Vec<(usize, Role)> =
+        [(0, Role::Baseline), (0, Role::AaCheck)].into_iter().chain(others).collect();
     let places = (0..rounds(planned.variants.len())).flat_map(|round| {
         let places = all.iter().zip(0..);
         places.map(move |(&(variant, role), position)| ((round, 0, position), variant, role))
@@ -140,10 +133,7 @@ fn trial(
         role,
         started: String::new(),
         wall_s: 0.1,
-        covariates: Covariates {
-            fsync_p50_ns: Some(1_000_000),
-            ..Covariates::default()
-        },
+        covariates: Covariates { fsync_p50_ns: Some(1_000_000), ..Covariates::default() },
         outcome: Outcome::Measured(Box::new(Measured {
             metrics: metrics.collect(),
             ..Measured::default()

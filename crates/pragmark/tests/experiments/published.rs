@@ -5,11 +5,7 @@ use lab::claims::{Bounds, Claim, Form};
 
 /// What is added to a figure before it is compared: a spread is a ratio less one.
 fn offset(form: Form<'_>) -> f64 {
-    if matches!(form, Form::Spread(_)) {
-        1.0
-    } else {
-        0.0
-    }
+    if matches!(form, Form::Spread(_)) { 1.0 } else { 0.0 }
 }
 
 /// The factor between a figure and the nearest bound.

@@ -34,10 +34,7 @@ fn verdicts(experiment: &Experiment, claim: &Claim, catalogue: &Catalogue) -> Ve
         });
         assert_ne!(judged.verdict, Verdict::NotApplicable, "{judged:?}");
         seen.push(judged.verdict);
-        if [Verdict::Confirmed, Verdict::Refuted]
-            .iter()
-            .all(|it| seen.contains(it))
-        {
+        if [Verdict::Confirmed, Verdict::Refuted].iter().all(|it| seen.contains(it)) {
             break;
         }
     }
@@ -52,8 +49,7 @@ fn figures(claim: &Claim) -> Vec<f64> {
     }
     let bounds = claim.bounds(form);
     let near = [bounds.low, bounds.high].into_iter().flatten();
-    near.flat_map(|bound| [bound, bound + 1.0, (bound - 1.0).max(0.0), 2.0 * bound])
-        .collect()
+    near.flat_map(|bound| [bound, bound + 1.0, (bound - 1.0).max(0.0), 2.0 * bound]).collect()
 }
 
 /// To which power each variant has the factor.
@@ -89,9 +85,7 @@ fn groups(experiment: &Experiment, claim: &Claim) -> Vec<(Settings, f64)> {
         Form::Ordering(listed) | Form::Spread(listed) => ranked(listed.levels(experiment)),
         Form::Argmax(extreme) | Form::Argmin(extreme) => {
             let candidates = extreme.levels().into_iter();
-            candidates
-                .map(|levels| (overlaid(&extreme.at, &levels), 1.0))
-                .collect()
+            candidates.map(|levels| (overlaid(&extreme.at, &levels), 1.0)).collect()
         }
         Form::Best(best) => vec![(best.hold.clone(), 1.0)],
         Form::Value(_) | Form::Devices(_) | Form::SameOrder(_) => Vec::new(),
@@ -112,10 +106,8 @@ fn outcomes_of_trials_confirm_and_refute_every_claim() {
             let seen = verdicts(&experiment, claim, &catalogue);
             for verdict in [Verdict::Confirmed, Verdict::Refuted] {
                 if !seen.contains(&verdict) {
-                    wrong.push(format!(
-                        "{name}: no outcome makes {} {verdict}: {seen:?}",
-                        claim.id
-                    ));
+                    wrong
+                        .push(format!("{name}: no outcome makes {} {verdict}: {seen:?}", claim.id));
                 }
             }
         }

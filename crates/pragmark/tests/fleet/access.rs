@@ -41,16 +41,12 @@ fn openssl(directory: &Path, arguments: &str) -> bool {
 fn certificates(directory: &Path) -> bool {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
     let own = "-subj /CN=lab -addext subjectAltName=IP:127.0.0.1";
-    openssl(
-        directory,
-        &format!("req -x509 {key} -subj /CN=authority -keyout ca.key -out ca.crt"),
-    ) && openssl(
-        directory,
-        &format!("req -new {key} {own} -keyout server.key -out server.csr"),
-    ) && openssl(
-        directory,
-        "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -copy_extensions copyall -days 2 -out server.crt",
-    )
+    openssl(directory, &format!("req -x509 {key} -subj /CN=authority -keyout ca.key -out ca.crt"))
+        && openssl(directory, &format!("req -new {key} {own} -keyout server.key -out server.csr"))
+        && openssl(
+            directory,
+            "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -copy_extensions copyall -days 2 -out server.crt",
+        )
 }
 
 #[test]
@@ -75,10 +71,7 @@ fn tls_with_an_authority_of_its_own_is_used_and_checked() {
     };
     let (code, said) = status(&[]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(
-        said.contains("certificate") && said.contains("--ca"),
-        "{said}"
-    );
+    assert!(said.contains("certificate") && said.contains("--ca"), "{said}");
     let (code, said) = status(&["--ca", "none.crt"]);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("cannot read none.crt"), "{said}");
@@ -90,10 +83,7 @@ fn tls_with_an_authority_of_its_own_is_used_and_checked() {
 fn an_nkey_lets_in_and_another_does_not() {
     let Some(world) = world() else { return };
     let key = KeyPair::new_user();
-    let users = format!(
-        "authorization {{ users: [ {{ nkey: {} }} ] }}",
-        key.public_key()
-    );
+    let users = format!("authorization {{ users: [ {{ nkey: {} }} ] }}", key.public_key());
     let mut world = world.configured(&users);
     world.experiment(3, 5);
     world.start_server();
@@ -112,11 +102,8 @@ fn an_nkey_lets_in_and_another_does_not() {
 fn credentials_of_an_account_let_in() {
     let Some(world) = world() else { return };
     let system = KeyPair::new_account();
-    let (operator, account, user) = (
-        KeyPair::new_operator(),
-        KeyPair::new_account(),
-        KeyPair::new_user(),
-    );
+    let (operator, account, user) =
+        (KeyPair::new_operator(), KeyPair::new_account(), KeyPair::new_user());
     let unlimited = json!({
         "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1,
         "leaf": -1, "mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1
@@ -182,9 +169,7 @@ fn a_password_is_in_no_record_page_log_or_list_of_processes() {
     let agent = start("a.log", &agent);
     let arguments = world.run_arguments(&address, &["--per", "any", "--out", "fleet"]);
     let mut coordinator = start("run.log", &arguments);
-    world.until("the run begins", || {
-        !world.trials("fleet/groups/all-machines").is_empty()
-    });
+    world.until("the run begins", || !world.trials("fleet/groups/all-machines").is_empty());
     for process in [&agent, &coordinator] {
         let line = fs::read_to_string(format!("/proc/{}/cmdline", process.id())).unwrap();
         assert!(line.contains("--nats-user") && !line.contains(PASSWORD));
@@ -200,13 +185,8 @@ fn no_file_holds(world: &World, secret: &str, except: &[&str]) {
     assert!(files.len() > 20, "{files:?}");
     for file in files {
         let bytes = fs::read(&file).unwrap_or_default();
-        let holds = bytes
-            .windows(secret.len())
-            .any(|it| it == secret.as_bytes());
-        assert!(
-            !holds || except.iter().any(|it| file.ends_with(it)),
-            "{file:?}"
-        );
+        let holds = bytes.windows(secret.len()).any(|it| it == secret.as_bytes());
+        assert!(!holds || except.iter().any(|it| file.ends_with(it)), "{file:?}");
     }
 }
 

@@ -33,11 +33,7 @@ impl Kills {
     /// For a run of so many blocks.
     fn during(blocks: u32) -> Kills {
         let (agents, others) = if blocks < 1_000 { (1, 1) } else { (10, 5) };
-        Kills {
-            agents: [agents; 3],
-            server: others,
-            coordinator: others,
-        }
+        Kills { agents: [agents; 3], server: others, coordinator: others }
     }
 
     fn total(&self) -> u32 {
@@ -82,10 +78,7 @@ fn begin(world: &World) -> Processes {
     let more = ["--per", "any", "--agents", "3", "--out", "fleet"];
     let coordinator = world.start("run.log", &world.run_arguments(&address, &more));
     world.until("the run begins", || !world.trials(FOLDER).is_empty());
-    Processes {
-        agents,
-        coordinator,
-    }
+    Processes { agents, coordinator }
 }
 
 /// Kills one after the other at equal distances of the run, and starts each again.
@@ -129,13 +122,8 @@ fn is_as_if_one_machine_had_measured(world: &World, blocks: u32) {
 
 /// The next thing to kill, in turn: an agent by its index, 3 for the server, 4 for the coordinator.
 fn next_victim(step: u32, kills: &mut Kills) -> usize {
-    let mut left = [
-        kills.agents[0],
-        kills.agents[1],
-        kills.agents[2],
-        kills.server,
-        kills.coordinator,
-    ];
+    let mut left =
+        [kills.agents[0], kills.agents[1], kills.agents[2], kills.server, kills.coordinator];
     let first = (step as usize * 2) % left.len();
     let order = (0..left.len()).map(|it| (first + it) % left.len());
     let victim = order.into_iter().find(|it| left[*it] > 0).unwrap();
@@ -148,11 +136,7 @@ fn next_victim(step: u32, kills: &mut Kills) -> usize {
 fn wait_for_trials(world: &World, wanted: usize, coordinator: &mut Running) {
     let begin = Instant::now();
     while world.trials(FOLDER).len() < wanted {
-        assert!(
-            begin.elapsed() < Duration::from_secs(120),
-            "{}",
-            world.log("run.log")
-        );
+        assert!(begin.elapsed() < Duration::from_secs(120), "{}", world.log("run.log"));
         assert!(
             coordinator.runs() || world.trials(FOLDER).len() >= wanted,
             "{}",
@@ -176,18 +160,12 @@ fn a_run_of_which_only_the_server_knows_is_adopted() {
     let before: Vec<String> = world.trials(FOLDER).iter().map(essence).collect();
     let run = world.run_name();
     let run = run.as_str();
-    let adopt = [
-        "run", "--fleet", &address, "--adopt", run, "--out", "adopted",
-    ];
+    let adopt = ["run", "--fleet", &address, "--adopt", run, "--out", "adopted"];
     let ended = world.pragmark(&adopt);
     assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
     let after = world.trials("adopted/groups/all-machines");
     let after = each_once(&after, 36);
-    assert_eq!(
-        after[..before.len()],
-        before,
-        "what was measured before is kept"
-    );
+    assert_eq!(after[..before.len()], before, "what was measured before is kept");
 }
 
 #[test]
@@ -202,9 +180,7 @@ fn an_agent_that_comes_back_late_is_recognised_and_its_block_counted_once() {
     world.until("the slow agent works", || !world.trials(FOLDER).is_empty());
     slow.signal(Signal::STOP);
     let _quick = world.agent("quick", &[]);
-    world.until("the quick agent joins", || {
-        world.log("quick.log").contains("rounds-waits")
-    });
+    world.until("the quick agent joins", || world.log("quick.log").contains("rounds-waits"));
     world.until("the rest", || world.trials(FOLDER).len() >= 15);
     slow.signal(Signal::CONT);
     assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));

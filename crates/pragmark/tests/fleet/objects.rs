@@ -110,11 +110,7 @@ fn sql_of_a_run_loads_no_code_and_reaches_no_other_file() {
     world.start_server();
     let _agent = foreign_agent(&world, &[]);
     for (sql, code, why) in [
-        (
-            "SELECT load_extension('x')",
-            1,
-            "not authorized to use function",
-        ),
+        ("SELECT load_extension('x')", 1, "not authorized to use function"),
         (&attach, 2, "reach files that are no copies"),
     ] {
         sql_experiment(&world, &format!("sql = \"{sql}\""));
@@ -193,18 +189,12 @@ fn a_library_is_loaded_only_where_code_is_accepted() {
 fn files_that_do_not_fit_into_the_cache_are_refused_and_purged_runs_leave_none() {
     let Some(mut world) = world() else { return };
     database(&world, "own.db");
-    sql_experiment(
-        &world,
-        r#"database = "own.db", sql = "SELECT count(*) FROM t""#,
-    );
+    sql_experiment(&world, r#"database = "own.db", sql = "SELECT count(*) FROM t""#);
     world.start_server();
     let _agent = foreign_agent(&world, &["--cache-limit", "1K"]);
     let (code, said) = run(&world, &[]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(
-        said.contains("the cache of this agent may have 1024"),
-        "{said}"
-    );
+    assert!(said.contains("the cache of this agent may have 1024"), "{said}");
     assert_eq!(kept(&world), Vec::<PathBuf>::new());
 
     let server = world.connected("test");
@@ -252,8 +242,7 @@ fn settings_that_no_workload_knows_open_no_file_of_the_agent() {
         world.until(name, || {
             let log = world.log("far.log");
             let refused = format!("takes no part in {name}: ");
-            log.lines()
-                .any(|it| it.contains(&refused) && it.contains(why))
+            log.lines().any(|it| it.contains(&refused) && it.contains(why))
         });
     }
 }
@@ -302,15 +291,8 @@ fn a_content_that_is_not_what_its_digest_says_is_refused_at_once() {
     let name = URL_SAFE.encode(&object.sha256);
     publish(&world, "$O.PRAGMARK_OBJECTS.C.forged", b"bbbbbbbbbb");
     let information = information.to_string();
-    publish(
-        &world,
-        &format!("$O.PRAGMARK_OBJECTS.M.{name}"),
-        information.as_bytes(),
-    );
+    publish(&world, &format!("$O.PRAGMARK_OBJECTS.M.{name}"), information.as_bytes());
     let fetched = world.path().join("fetched");
-    let error = server
-        .get_object(&object, &fetched)
-        .unwrap_err()
-        .to_string();
+    let error = server.get_object(&object, &fetched).unwrap_err().to_string();
     assert!(error.contains("another content"), "{error}");
 }

@@ -18,16 +18,9 @@ fn a_server_that_is_not_there_or_lets_nobody_in_is_named() {
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3));
     assert!(said.contains("no NATS server answers at"), "{said}");
-    let (code, said) = run(
-        &world,
-        "nats://me:secret@127.0.0.1:4222",
-        &["--out", "fleet"],
-    );
+    let (code, said) = run(&world, "nats://me:secret@127.0.0.1:4222", &["--out", "fleet"]);
     assert_eq!(code, Some(2));
-    assert!(
-        said.contains("contains a password") && !said.contains("secret"),
-        "{said}"
-    );
+    assert!(said.contains("contains a password") && !said.contains("secret"), "{said}");
     assert!(!world.path().join("fleet").exists());
 
     let users = "authorization { users: [ { user: lab, password: hush } ] }";
@@ -36,11 +29,8 @@ fn a_server_that_is_not_there_or_lets_nobody_in_is_named() {
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3));
     assert!(said.contains("rejects these credentials"), "{said}");
-    let (code, said) = run(
-        &world,
-        &address,
-        &["--per", "any", "--out", "fleet", "--nats-user", "lab"],
-    );
+    let (code, said) =
+        run(&world, &address, &["--per", "any", "--out", "fleet", "--nats-user", "lab"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("PRAGMARK_NATS_PASSWORD"), "{said}");
     let status = world
@@ -76,10 +66,7 @@ fn a_server_with_too_little_storage_says_so_before_the_run_begins() {
     let address = world.address();
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(
-        said.contains("cannot store an object") && said.contains("max_file_store"),
-        "{said}"
-    );
+    assert!(said.contains("cannot store an object") && said.contains("max_file_store"), "{said}");
     assert!(!world.path().join("fleet").exists());
 }
 
@@ -101,9 +88,7 @@ fn an_agent_with_a_full_disk_leaves_its_blocks_to_others() {
     let address = world.address();
     let more = ["--per", "any", "--out", "fleet"];
     let mut coordinator = world.start("run.log", &world.run_arguments(&address, &more));
-    world.until("the agent is in trouble", || {
-        world.log("full.log").contains("the disk is full")
-    });
+    world.until("the agent is in trouble", || world.log("full.log").contains("the disk is full"));
     let _other = world.agent("other", &alike);
     assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));
     let trials = world.trials("fleet/groups/all-machines");
@@ -121,9 +106,7 @@ struct Mounted<'a>(&'a std::path::Path);
 impl Mounted<'_> {
     fn tmpfs(path: &std::path::Path) -> Option<Mounted<'_>> {
         let mut mount = std::process::Command::new("mount");
-        let mount = mount
-            .args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"])
-            .arg(path);
+        let mount = mount.args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(path);
         let mounted = mount.output().is_ok_and(|it| it.status.success());
         mounted.then_some(Mounted(path))
     }
@@ -183,10 +166,7 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
         let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "5s"]);
         cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(code, Some(3), "{said}");
-        let both = format!(
-            "old: it is pragmark 0.0.9, and this is {}",
-            env!("CARGO_PKG_VERSION")
-        );
+        let both = format!("old: it is pragmark 0.0.9, and this is {}", env!("CARGO_PKG_VERSION"));
         assert!(said.contains(&both), "{said}");
     });
 }
@@ -201,10 +181,7 @@ fn labels_that_match_nobody_are_answered_with_those_that_there_are() {
     let more = ["--on", "site=attic", "--out", "fleet", "--wait", "4s"];
     let (code, said) = run(&world, &address, &more);
     assert_eq!(code, Some(3));
-    assert!(
-        said.contains("0 of the 1 agents") && said.contains("site=lab"),
-        "{said}"
-    );
+    assert!(said.contains("0 of the 1 agents") && said.contains("site=lab"), "{said}");
     let (code, said) = run(&world, &address, &["--on", "site", "--out", "fleet"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("no condition"), "{said}");
@@ -220,10 +197,7 @@ fn a_group_whose_agents_all_refuse_says_why() {
     let address = world.address();
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3));
-    assert!(
-        said.contains("sends the code waiting, and nobody whom this agent trusts"),
-        "{said}"
-    );
+    assert!(said.contains("sends the code waiting, and nobody whom this agent trusts"), "{said}");
 }
 
 #[test]
@@ -236,30 +210,15 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
     world.experiment(3, 5);
     world.start_server();
     let address = world.address();
-    let agent = [
-        "agent",
-        &address,
-        "--name",
-        "rack-7",
-        "--accept-code",
-        "--nats-user",
-        "rack-7",
-    ];
+    let agent = ["agent", &address, "--name", "rack-7", "--accept-code", "--nats-user", "rack-7"];
     let mut agent = world.command(&agent);
     let log = std::fs::File::create(world.path().join("agent.log")).unwrap();
     let _agent = world.started(agent.env("PRAGMARK_NATS_PASSWORD", "hush").stderr(log));
-    let arguments = world.run_arguments(
-        &address,
-        &["--per", "any", "--out", "fleet", "--nats-user", "lab"],
-    );
+    let arguments =
+        world.run_arguments(&address, &["--per", "any", "--out", "fleet", "--nats-user", "lab"]);
     let mut run = world.command(&arguments);
     let ended = run.env("PRAGMARK_NATS_PASSWORD", "hush").output().unwrap();
-    let said = format!(
-        "{}{}{}",
-        words(&ended),
-        world.log("agent.log"),
-        world.log("server.log")
-    );
+    let said = format!("{}{}{}", words(&ended), world.log("agent.log"), world.log("server.log"));
     assert_eq!(ended.status.code(), Some(0), "{said}");
     assert_eq!(world.trials("fleet/groups/all-machines").len() % 3, 0);
     let sent = world.path().join("cache/agents/rack-7/objects");
@@ -270,10 +229,7 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
 
 /// The library that gives programs another time; none where it is not installed.
 fn faketime() -> Option<PathBuf> {
-    let folders = std::fs::read_dir("/usr/lib")
-        .into_iter()
-        .flatten()
-        .flatten();
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let mut libraries = folders.map(|it| it.path().join("faketime/libfaketimeMT.so.1"));
     let found = libraries.find(|it| it.is_file());
     if found.is_none() {

@@ -77,10 +77,7 @@ fn blocks(agents: usize) -> Option<Blocks> {
     let each_s = began.elapsed().as_secs_f64() / f64::from(blocks - 1);
     assert_eq!(run.exit_code(), 0, "{}", world.log("run.log"));
     let trials_s = seconds_of(&world.trials(folder)[3..all]) / f64::from(blocks - 1);
-    Some(Blocks {
-        each_s,
-        between_s: each_s - trials_s,
-    })
+    Some(Blocks { each_s, between_s: each_s - trials_s })
 }
 
 /// The seconds of these trials together.

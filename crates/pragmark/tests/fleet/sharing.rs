@@ -17,17 +17,11 @@ fn agents_share_the_blocks_and_the_record_is_that_of_one_machine() {
     let ended = world.pragmark(&world.run_arguments(&address, &more));
     assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
     let trials = world.trials("fleet/groups/all-machines");
-    let agents: std::collections::BTreeSet<String> = trials
-        .iter()
-        .map(|trial| trial["agent"].to_string())
-        .collect();
+    let agents: std::collections::BTreeSet<String> =
+        trials.iter().map(|trial| trial["agent"].to_string()).collect();
     assert_eq!(agents.len(), 2, "both took part: {agents:?}");
     for block in trials.chunk_by(|one, other| one["round"] == other["round"]) {
-        assert!(
-            block
-                .iter()
-                .all(|trial| trial["agent"] == block[0]["agent"])
-        );
+        assert!(block.iter().all(|trial| trial["agent"] == block[0]["agent"]));
     }
 
     world.run_locally();
@@ -49,12 +43,8 @@ fn every_class_has_a_full_answer_and_the_page_compares_them() {
     let Some(mut world) = world() else { return };
     world.experiment(4, 5);
     world.start_server();
-    let _agents = [
-        ("a", "class=fast"),
-        ("b", "class=slow"),
-        ("c", "class=slow"),
-    ]
-    .map(|(name, label)| world.agent(name, &["--label", label]));
+    let _agents = [("a", "class=fast"), ("b", "class=slow"), ("c", "class=slow")]
+        .map(|(name, label)| world.agent(name, &["--label", label]));
     let address = world.address();
     let more = ["--per", "class", "--agents", "3", "--out", "fleet"];
     let ended = world.pragmark(&world.run_arguments(&address, &more));
@@ -64,23 +54,11 @@ fn every_class_has_a_full_answer_and_the_page_compares_them() {
         assert!(trials.len() >= 4 * 3, "{group}");
     }
     let said = words(&world.pragmark(&["report", "fleet", "--format", "markdown"]));
-    for part in [
-        "fast",
-        "slow",
-        "all classes",
-        "The machines",
-        "Ratio by class",
-    ] {
-        assert!(
-            said.to_lowercase().contains(&part.to_lowercase()),
-            "{part}: {said}"
-        );
+    for part in ["fast", "slow", "all classes", "The machines", "Ratio by class"] {
+        assert!(said.to_lowercase().contains(&part.to_lowercase()), "{part}: {said}");
     }
     let status = words(&world.pragmark(&["fleet", "status", &address]));
-    assert!(
-        status.contains("Agents: 3") && status.contains("ended"),
-        "{status}"
-    );
+    assert!(status.contains("Agents: 3") && status.contains("ended"), "{status}");
     let offers = format!("engines for {}-linux-gnu: default", std::env::consts::ARCH);
     assert!(status.contains(&offers), "{status}");
     assert!(status.contains("waiting"), "{status}");
@@ -93,11 +71,7 @@ fn status_has_rates_and_the_time_to_go_as_long_as_a_coordinator_is_there() {
     world.start_server();
     // As an older version has made it.
     let agents = r#"{"name":"PRAGMARK_AGENTS","subjects":["pragmark.agents.>"],"max_msgs_per_subject":1,"max_age":30000000000,"duplicate_window":30000000000}"#;
-    publish(
-        &world,
-        "$JS.API.STREAM.CREATE.PRAGMARK_AGENTS",
-        agents.as_bytes(),
-    );
+    publish(&world, "$JS.API.STREAM.CREATE.PRAGMARK_AGENTS", agents.as_bytes());
     let _agents = ["a", "b"].map(|name| world.agent(name, &[]));
     let address = world.address();
     let more = ["--per", "any", "--agents", "2", "--out", "fleet"];
@@ -109,9 +83,7 @@ fn status_has_rates_and_the_time_to_go_as_long_as_a_coordinator_is_there() {
         parts.iter().all(|part| said.contains(part))
     });
     run.kill();
-    world.until("nobody records outcomes", || {
-        status().contains("no coordinator is present")
-    });
+    world.until("nobody records outcomes", || status().contains("no coordinator is present"));
 }
 
 #[test]

@@ -44,12 +44,7 @@ fn a_trace_is_replayed_on_an_agent_that_does_not_have_it() {
     fs::write(world.path().join("app.py"), APPLICATION).unwrap();
     let record = ["record", "--out", "app.trace", "--", "python3", "app.py"];
     let recorded = world.pragmark(&record);
-    assert_eq!(
-        recorded.status.code(),
-        Some(0),
-        "{}",
-        crate::world::words(&recorded)
-    );
+    assert_eq!(recorded.status.code(), Some(0), "{}", crate::world::words(&recorded));
     experiment(&world, ("replay", "txns_per_s"), r#"trace = "app.trace""#);
     world.start_server();
     is_measured_elsewhere(&world, "app.trace");
@@ -60,10 +55,7 @@ fn documents_are_indexed_on_an_agent_that_does_not_have_them() {
     let Some(mut world) = world() else { return };
     let path = world.path().join("own.csv");
     let lines = (0..500).map(|it| format!("title {it},the text of document {it}\n"));
-    let text: String = ["title,body\n".to_owned()]
-        .into_iter()
-        .chain(lines)
-        .collect();
+    let text: String = ["title,body\n".to_owned()].into_iter().chain(lines).collect();
     fs::write(&path, text).unwrap();
     let base = format!("rows = 500, text_file = \"{}\"", path.display());
     experiment(&world, ("fts-insert", "rows_per_s"), &base);

@@ -28,20 +28,16 @@ fn a_class_whose_agents_refuse_is_named_and_can_be_measured_later() {
     assert_eq!(ended.status.code(), Some(3), "{said}");
     assert!(said.contains("not every group has an answer"), "{said}");
     let page = fs::read_to_string(world.path().join("fleet/report.html")).unwrap();
-    for part in [
-        "not measured in full",
-        "slow: the run has not ended",
-        "nobody whom this agent trusts",
-    ] {
+    for part in
+        ["not measured in full", "slow: the run has not ended", "nobody whom this agent trusts"]
+    {
         assert!(page.contains(part), "{part}");
     }
     assert!(!status(&world).contains("ended\n"), "it can go on");
 
     slow.kill();
     let _slow = world.agent("b", &[&lacks[..], &["--accept-code"]].concat());
-    world.until("it accepts", || {
-        world.log("b.log").contains("takes part in")
-    });
+    world.until("it accepts", || world.log("b.log").contains("takes part in"));
     let resumed = world.pragmark(&["run", "--resume", "fleet"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", words(&resumed));
     assert!(!words(&resumed).contains("not measured in full"));
@@ -85,9 +81,7 @@ fn a_run_that_is_recorded_is_neither_purged_nor_adopted_unasked() {
     world.until("the run begins", || !world.trials(FOLDER).is_empty());
     let name = world.run_name();
     let purge = ["fleet", "purge", &address, &name];
-    let adopt = [
-        "run", "--fleet", &address, "--adopt", &name, "--out", "other",
-    ];
+    let adopt = ["run", "--fleet", &address, "--adopt", &name, "--out", "other"];
     for refused in [world.pragmark(&purge), world.pragmark(&adopt)] {
         let said = words(&refused);
         assert_eq!(refused.status.code(), Some(3), "{said}");
@@ -117,27 +111,18 @@ fn a_second_agent_of_a_name_is_refused() {
     let Some(mut world) = world() else { return };
     world.start_server();
     let _first = world.agent("a", &[]);
-    world.until("the first is there", || {
-        status(&world).contains("Agents: 1")
-    });
+    world.until("the first is there", || status(&world).contains("Agents: 1"));
     let address = world.address();
     let second = ["agent", &address, "--name", "a", "--dir", "data-a"];
     let here = world.pragmark(&second);
     assert_eq!(here.status.code(), Some(3), "{}", words(&here));
-    assert!(
-        words(&here).contains("runs on this machine"),
-        "{}",
-        words(&here)
-    );
+    assert!(words(&here).contains("runs on this machine"), "{}", words(&here));
     let mut elsewhere = world.command(&second);
     let elsewhere = elsewhere.env("PRAGMARK_CACHE", world.path().join("cache-2"));
     let elsewhere = elsewhere.output().unwrap();
     assert_eq!(elsewhere.status.code(), Some(3), "{}", words(&elsewhere));
     let said = words(&elsewhere);
-    assert!(
-        said.contains("another agent with the name a is present"),
-        "{said}"
-    );
+    assert!(said.contains("another agent with the name a is present"), "{said}");
 }
 
 #[test]
@@ -175,8 +160,6 @@ fn a_resumed_run_without_agents_says_so() {
     agent.kill();
     let _resumed = world.start("again.log", &["run", "--resume", "fleet"]);
     world.until("it says so", || {
-        world
-            .log("again.log")
-            .contains("no agent is present; waiting for one")
+        world.log("again.log").contains("no agent is present; waiting for one")
     });
 }

@@ -146,11 +146,5 @@ fn messages_are_repeated_whole() {
     }
     let twice: Vec<bool> = messages.iter().map(|(_, twice)| *twice).collect();
     assert_eq!(twice, [false, true, false]);
-    assert_eq!(
-        messages
-            .into_iter()
-            .flat_map(|it| it.0)
-            .collect::<Vec<u8>>(),
-        text
-    );
+    assert_eq!(messages.into_iter().flat_map(|it| it.0).collect::<Vec<u8>>(), text);
 }

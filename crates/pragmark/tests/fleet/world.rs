@@ -192,11 +192,7 @@ impl World {
         let folder = self.path().join(directory).join(name);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("driver.sh"), DRIVER).unwrap();
-        fs::write(
-            folder.join("driver.toml"),
-            MANIFEST.replace("waiting", name),
-        )
-        .unwrap();
+        fs::write(folder.join("driver.toml"), MANIFEST.replace("waiting", name)).unwrap();
     }
 
     /// Where everything is.
@@ -236,11 +232,7 @@ impl World {
         let begin = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             let runs = server.try_wait().unwrap().is_none();
-            assert!(
-                runs && begin.elapsed() < LIMIT,
-                "{}",
-                self.log("server.log")
-            );
+            assert!(runs && begin.elapsed() < LIMIT, "{}", self.log("server.log"));
             std::thread::sleep(Duration::from_millis(20));
         }
         self.server = Some(server);
@@ -301,16 +293,9 @@ published = 2.0
 
     /// Starts the program; what it prints goes to a file of this name.
     pub fn start(&self, log: &str, arguments: &[&str]) -> Running {
-        let file = fs::File::options()
-            .create(true)
-            .append(true)
-            .open(self.path().join(log))
-            .unwrap();
-        let child = self
-            .command(arguments)
-            .stdout(file.try_clone().unwrap())
-            .stderr(file)
-            .spawn();
+        let file =
+            fs::File::options().create(true).append(true).open(self.path().join(log)).unwrap();
+        let child = self.command(arguments).stdout(file.try_clone().unwrap()).stderr(file).spawn();
         Running(child.unwrap())
     }
 
@@ -380,9 +365,7 @@ published = 2.0
         let text = text.unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let lines = whole.lines().skip(1);
-        lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The same experiment on this machine alone, in the folder `local`.
@@ -413,11 +396,7 @@ published = 2.0
     pub fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let begin = Instant::now();
         while !holds() {
-            assert!(
-                begin.elapsed() < LIMIT,
-                "never: {what}\n{}",
-                self.log("run.log")
-            );
+            assert!(begin.elapsed() < LIMIT, "never: {what}\n{}", self.log("run.log"));
             std::thread::sleep(Duration::from_millis(30));
         }
     }
@@ -428,11 +407,7 @@ published = 2.0
 pub fn each_once(trials: &[Value], least: usize) -> Vec<String> {
     let mut essences: Vec<String> = trials.iter().map(essence).collect();
     let different: BTreeSet<&String> = essences.iter().collect();
-    assert_eq!(
-        different.len(),
-        essences.len(),
-        "counted twice: {essences:?}"
-    );
+    assert_eq!(different.len(), essences.len(), "counted twice: {essences:?}");
     assert!(essences.len() >= least, "lost: {essences:?}");
     essences.truncate(least);
     essences
@@ -441,15 +416,7 @@ pub fn each_once(trials: &[Value], least: usize) -> Vec<String> {
 /// A trial without what differs from one machine and moment to the next.
 pub fn essence(trial: &Value) -> String {
     let of = |name: &str| trial[name].to_string();
-    let parts = [
-        "purpose",
-        "experiment",
-        "round",
-        "block",
-        "position",
-        "variant",
-        "role",
-    ];
+    let parts = ["purpose", "experiment", "round", "block", "position", "variant", "role"];
     let place: Vec<String> = parts.iter().map(|name| of(name)).collect();
     let metrics = &trial["outcome"]["measured"]["metrics"]["steps_per_s"];
     format!("{} {metrics}", place.join(" "))
@@ -463,31 +430,18 @@ pub fn estimates(world: &World, folder: &str) -> Vec<Vec<String>> {
 
 /// A table without the columns that say where and how long.
 fn without_place(table: &str) -> Vec<Vec<String>> {
-    let mut lines = table
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
+    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let heading = lines.next().unwrap_or_default();
     let is_kept = |name: &str| !["run", "directory", "wall_s"].contains(&name);
-    let keep: Vec<usize> = (0..heading.len())
-        .filter(|it| is_kept(heading[*it]))
-        .collect();
+    let keep: Vec<usize> = (0..heading.len()).filter(|it| is_kept(heading[*it])).collect();
     assert!(heading.len() > 5, "{table}");
     lines
-        .map(|line| {
-            keep.iter()
-                .filter_map(|it| line.get(*it))
-                .map(|it| (*it).to_owned())
-                .collect()
-        })
+        .map(|line| keep.iter().filter_map(|it| line.get(*it)).map(|it| (*it).to_owned()).collect())
         .collect()
 }
 
 /// What a process printed, in words.
 pub fn words(output: &Output) -> String {
     let (out, err) = (&output.stdout, &output.stderr);
-    format!(
-        "{}{}",
-        String::from_utf8_lossy(out),
-        String::from_utf8_lossy(err)
-    )
+    format!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(err))
 }

@@ -17,9 +17,7 @@ const KILLS: u32 = 25;
 fn killed_at_any_moment_and_resumed_nothing_is_lost_or_repeated() {
     let laboratory = Laboratory::new();
     let whole = Instant::now();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "whole"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "whole"]).exits(0);
     let step = whole.elapsed() / (KILLS - 3);
     for number in 0..KILLS {
         let run = format!("run-{number}");
@@ -37,31 +35,20 @@ fn killed_at_any_moment_and_resumed_nothing_is_lost_or_repeated() {
                 "kill {number}: what was measured must stay as it was"
             );
             assert!(after.len() >= SMALL_TRIALS, "kill {number}");
-            assert_eq!(
-                places(&after).len(),
-                after.len(),
-                "kill {number}: a trial was repeated"
-            );
+            assert_eq!(places(&after).len(), after.len(), "kill {number}: a trial was repeated");
         } else {
             assert!(before.is_empty());
             laboratory.pragmark(&["run", "--resume", &run]).exits(3);
         }
     }
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "last"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "last"]).exits(0);
     assert_eq!(laboratory.left_over(), Vec::<std::path::PathBuf>::new());
 }
 
 fn places(trials: &[Value]) -> HashSet<String> {
     trials
         .iter()
-        .map(|trial| {
-            format!(
-                "{} {} {}",
-                trial["round"], trial["block"], trial["position"]
-            )
-        })
+        .map(|trial| format!("{} {} {}", trial["round"], trial["block"], trial["position"]))
         .collect()
 }
 
@@ -82,9 +69,8 @@ fn ctrl_c_cleans_up_keeps_and_reports_what_was_measured_and_says_how_to_resume()
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
-    let answer = crate::laboratory::Answer(output)
-        .exits(130)
-        .complains(&["pragmark run --resume run"]);
+    let answer =
+        crate::laboratory::Answer(output).exits(130).complains(&["pragmark run --resume run"]);
     answer.says(&["run/report.html"]);
 
     assert!(laboratory.left_over().is_empty());
@@ -96,10 +82,7 @@ fn ctrl_c_cleans_up_keeps_and_reports_what_was_measured_and_says_how_to_resume()
 #[test]
 fn a_killed_run_leaves_no_process_behind() {
     let laboratory = Laboratory::new();
-    laboratory.write(
-        "slow.toml",
-        &slow().replace("stop_after_ms = 400", "stop_after_ms = 60_000"),
-    );
+    laboratory.write("slow.toml", &slow().replace("stop_after_ms = 400", "stop_after_ms = 60_000"));
     let mut child = laboratory.start(&["run", "slow.toml", "--out", "run"]);
     wait_until(|| !laboratory.processes().is_empty());
     child.kill().unwrap();
@@ -129,14 +112,8 @@ fn a_variant_that_fails_does_not_stop_the_others() {
     let laboratory = Laboratory::new();
     let limit = i64::MAX;
     let text = SMALL
-        .replace(
-            "rows_per_statement = [1, 5, 10]",
-            &format!("mmap_size = [0, 1048576, {limit}]"),
-        )
-        .replace(
-            "baseline = { rows_per_statement = 1 }",
-            "baseline = { mmap_size = 0 }",
-        );
+        .replace("rows_per_statement = [1, 5, 10]", &format!("mmap_size = [0, 1048576, {limit}]"))
+        .replace("baseline = { rows_per_statement = 1 }", "baseline = { mmap_size = 0 }");
     let text = &text[..text.find("[[claims]]").unwrap()];
     laboratory.write("failing.toml", text);
     laboratory
@@ -144,23 +121,11 @@ fn a_variant_that_fails_does_not_stop_the_others() {
         .exits(1)
         .says(&["mmap_size", "failed"]);
     let trials = laboratory.trials("run");
-    let why: Vec<&str> = trials
-        .iter()
-        .filter_map(|trial| trial["outcome"]["failed"]["why"].as_str())
-        .collect();
-    assert_eq!(
-        why.len(),
-        2,
-        "a variant is given up after its second failure"
-    );
+    let why: Vec<&str> =
+        trials.iter().filter_map(|trial| trial["outcome"]["failed"]["why"].as_str()).collect();
+    assert_eq!(why.len(), 2, "a variant is given up after its second failure");
     assert!(why[0].contains("mmap_size"), "{}", why[0]);
-    assert!(
-        trials
-            .iter()
-            .filter(|trial| !trial["outcome"]["measured"].is_null())
-            .count()
-            >= 9
-    );
+    assert!(trials.iter().filter(|trial| !trial["outcome"]["measured"].is_null()).count() >= 9);
 }
 
 #[test]
@@ -175,10 +140,7 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
     let big = SMALL
         .replace("rows_per_statement = [1, 5, 10]", "rows = [100, 1_000_000]")
         .replace("rows = 2_000, ", "");
-    let big = big.replace(
-        "baseline = { rows_per_statement = 1 }",
-        "baseline = { rows = 100 }",
-    );
+    let big = big.replace("baseline = { rows_per_statement = 1 }", "baseline = { rows = 100 }");
     laboratory.write("big.toml", &big[..big.find("[[claims]]").unwrap()]);
     laboratory
         .pragmark(&["run", "big.toml", "--out", "run", "--dir", "disk"])
@@ -186,18 +148,11 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
         .says(&["full"]);
     let trials = laboratory.trials("run");
     let failed = trials.iter().filter(|trial| {
-        trial["outcome"]["failed"]["why"]
-            .as_str()
-            .is_some_and(|why| why.contains("full"))
+        trial["outcome"]["failed"]["why"].as_str().is_some_and(|why| why.contains("full"))
     });
     assert_eq!(failed.count(), 2);
-    let measured = trials
-        .iter()
-        .filter(|trial| !trial["outcome"]["measured"].is_null());
-    assert!(
-        measured.count() >= 7,
-        "baseline and A/A check in three rounds, and a counting trial"
-    );
+    let measured = trials.iter().filter(|trial| !trial["outcome"]["measured"].is_null());
+    assert!(measured.count() >= 7, "baseline and A/A check in three rounds, and a counting trial");
     assert_eq!(std::fs::read_dir(&small_disk).unwrap().count(), 0);
 }
 

@@ -67,18 +67,12 @@ fn a_missing_driver_is_skipped_with_what_to_install_and_one_that_prints_junk_fai
 {
     let laboratory = Laboratory::new();
     laboratory.write("small.toml", SMALL);
-    scripts(
-        &laboratory,
-        "echo 'Traceback of a script'; echo 'no module' >&2",
-    );
+    scripts(&laboratory, "echo 'Traceback of a script'; echo 'no module' >&2");
     laboratory.pragmark(&ARGUMENTS).exits(1);
     for outcome in outcomes(&laboratory, "go-modernc") {
         let why = outcome["skipped"]["why"].as_str().unwrap();
         if !why.contains("count") {
-            assert!(
-                why.contains("no-such-language") && why.contains("install a shell"),
-                "{why}"
-            );
+            assert!(why.contains("no-such-language") && why.contains("install a shell"), "{why}");
         }
     }
     let failed: Vec<_> = outcomes(&laboratory, "python-sqlite3")
@@ -97,10 +91,7 @@ fn a_missing_driver_is_skipped_with_what_to_install_and_one_that_prints_junk_fai
 fn a_run_of_which_every_trial_is_skipped_says_why_and_is_no_success() {
     let laboratory = Laboratory::new();
     let other = SMALL
-        .replace(
-            "[\"native\", \"python-sqlite3\", \"go-modernc\"]",
-            "[\"go-modernc\"]",
-        )
+        .replace("[\"native\", \"python-sqlite3\", \"go-modernc\"]", "[\"go-modernc\"]")
         .replace("{ driver = \"native\" }", "{ driver = \"go-modernc\" }");
     laboratory.write("small.toml", &other);
     scripts(&laboratory, "");
@@ -116,12 +107,10 @@ fn a_driver_that_dies_without_a_word_on_standard_output_fails_with_its_last_word
     laboratory.write("small.toml", SMALL);
     scripts(&laboratory, "echo 'no module named apsw' >&2; exit 3");
     laboratory.pragmark(&ARGUMENTS).exits(1);
-    let told = outcomes(&laboratory, "python-sqlite3")
-        .iter()
-        .any(|outcome| {
-            let why = outcome["failed"]["why"].as_str().unwrap_or_default();
-            why.contains("no module named apsw") && why.contains("exit code 3")
-        });
+    let told = outcomes(&laboratory, "python-sqlite3").iter().any(|outcome| {
+        let why = outcome["failed"]["why"].as_str().unwrap_or_default();
+        why.contains("no module named apsw") && why.contains("exit code 3")
+    });
     assert!(told);
 }
 
@@ -134,12 +123,10 @@ fn a_driver_that_did_not_apply_a_setting_fails() {
         r#"cat >/dev/null; echo '{"outcome":{"measured":{"metrics":{"seconds":1.0},"engine":{"version":"3","source_id":"x"},"connections":[{"connection":"main","pragmas":{"journal_mode":"delete","synchronous":"1"}}]}}}'"#,
     );
     laboratory.pragmark(&ARGUMENTS).exits(1);
-    let told = outcomes(&laboratory, "python-sqlite3")
-        .iter()
-        .any(|outcome| {
-            let why = outcome["failed"]["why"].as_str().unwrap_or_default();
-            why.contains("journal_mode is delete")
-        });
+    let told = outcomes(&laboratory, "python-sqlite3").iter().any(|outcome| {
+        let why = outcome["failed"]["why"].as_str().unwrap_or_default();
+        why.contains("journal_mode is delete")
+    });
     assert!(told);
 }
 
@@ -184,17 +171,11 @@ fn a_driver_of_one_s_own_is_listed_as_ready_and_measured_by_its_manifest_alone()
     let with_mine = |arguments: &[&str]| laboratory.pragmark_with_variables(&mine, arguments);
     let run = ["run", "small.toml", "--out", "run"];
 
-    laboratory
-        .pragmark(&run)
-        .exits(2)
-        .complains(&["one of native", "shell-made-up"]);
-    with_mine(&["driver", "list"]).exits(0).says(&[
-        "shell-made-up: Shell 1.0, includes SQLite 3.40.1",
-        "python-apsw: not ready",
-    ]);
-    with_mine(&["list", "--pragmas"])
+    laboratory.pragmark(&run).exits(2).complains(&["one of native", "shell-made-up"]);
+    with_mine(&["driver", "list"])
         .exits(0)
-        .says(&["shell-made-up"]);
+        .says(&["shell-made-up: Shell 1.0, includes SQLite 3.40.1", "python-apsw: not ready"]);
+    with_mine(&["list", "--pragmas"]).exits(0).says(&["shell-made-up"]);
     with_mine(&run).exits(0).says(&["shell-made-up"]);
     let measured = outcomes(&laboratory, "shell-made-up")
         .iter()
@@ -205,17 +186,13 @@ fn a_driver_of_one_s_own_is_listed_as_ready_and_measured_by_its_manifest_alone()
 
     // A directory for one run only does the same.
     std::fs::remove_dir_all(laboratory.path().join("run")).unwrap();
-    laboratory
-        .pragmark(&[&run[..], &["--drivers", "mine"]].concat())
-        .exits(0);
+    laboratory.pragmark(&[&run[..], &["--drivers", "mine"]].concat()).exits(0);
     assert!(!outcomes(&laboratory, "shell-made-up").is_empty());
 }
 
 /// Whether this machine has a Python whose sqlite3 loads the library that is put in front of it.
 fn has_python() -> bool {
-    let found = std::process::Command::new("python3")
-        .args(["-c", "import sqlite3"])
-        .output();
+    let found = std::process::Command::new("python3").args(["-c", "import sqlite3"]).output();
     cfg!(target_os = "linux") && found.is_ok_and(|output| output.status.success())
 }
 
@@ -228,19 +205,14 @@ fn python_does_the_same_work_with_the_engine_under_test_and_its_cost_is_told() {
     let laboratory = Laboratory::new();
     let python = SMALL.replace(", \"go-modernc\"", "");
     laboratory.write("small.toml", &python);
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0)
-        .says(&[
-            "What a call through each binding costs",
-            "sqlite3",
-            "point-read",
-        ]);
+    laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0).says(&[
+        "What a call through each binding costs",
+        "sqlite3",
+        "point-read",
+    ]);
     let measured = |driver: &str| {
         let outcomes = outcomes(&laboratory, driver);
-        let first = outcomes
-            .iter()
-            .find(|outcome| !outcome["measured"].is_null());
+        let first = outcomes.iter().find(|outcome| !outcome["measured"].is_null());
         first.unwrap()["measured"].clone()
     };
     let (native, python) = (measured("native"), measured("python-sqlite3"));
@@ -252,10 +224,7 @@ fn python_does_the_same_work_with_the_engine_under_test_and_its_cost_is_told() {
     assert_eq!(native["binding"]["defaults"]["busy_timeout"], "0");
     // Rounds differ in their data; within a round every binding must have made and found the same.
     let trials = laboratory.trials("run");
-    for trial in trials
-        .iter()
-        .filter(|trial| !trial["outcome"]["measured"].is_null())
-    {
+    for trial in trials.iter().filter(|trial| !trial["outcome"]["measured"].is_null()) {
         let same_round = trials.iter().filter(|other| {
             other["round"] == trial["round"] && !other["outcome"]["measured"].is_null()
         });
@@ -266,15 +235,9 @@ fn python_does_the_same_work_with_the_engine_under_test_and_its_cost_is_told() {
             );
         }
     }
-    let markdown = laboratory
-        .pragmark(&["report", "run", "--format", "markdown"])
-        .exits(0);
+    let markdown = laboratory.pragmark(&["report", "run", "--format", "markdown"]).exits(0);
     markdown.says(&["| binding | SQLite |", "`busy_timeout`"]);
-    assert!(
-        laboratory
-            .read("run/report.html")
-            .contains("What a call through each binding costs")
-    );
+    assert!(laboratory.read("run/report.html").contains("What a call through each binding costs"));
 }
 
 /// Runs the driver for ActiveRecord by itself, with the gems of a directory where one is given; none
@@ -301,10 +264,8 @@ fn active_record(arguments: &[&str], gems: Option<&Path>, input: &str) -> Option
 fn outcome(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stdout);
     let words = String::from_utf8_lossy(&output.stderr);
-    let last: Option<Value> = said
-        .lines()
-        .next_back()
-        .and_then(|line| serde_json::from_str(line).ok());
+    let last: Option<Value> =
+        said.lines().next_back().and_then(|line| serde_json::from_str(line).ok());
     last.unwrap_or_else(|| panic!("no outcome: {said}{words}"))["outcome"].clone()
 }
 
@@ -322,10 +283,8 @@ end
 fn an_active_record_that_tunes_sqlite_by_itself_is_not_measured() {
     let laboratory = Laboratory::new();
     let gems = laboratory.path().join("gems");
-    let (specifications, library) = (
-        gems.join("specifications"),
-        gems.join("gems/activerecord-7.1.0/lib"),
-    );
+    let (specifications, library) =
+        (gems.join("specifications"), gems.join("gems/activerecord-7.1.0/lib"));
     std::fs::create_dir_all(&specifications).unwrap();
     std::fs::create_dir_all(&library).unwrap();
     std::fs::write(specifications.join("activerecord-7.1.0.gemspec"), NEWER).unwrap();
@@ -388,14 +347,11 @@ fn a_workload_that_a_driver_lacks_is_refused_before_anything_is_measured() {
 fn drivers_are_listed_with_what_is_missing_and_unknown_names_are_refused() {
     let laboratory = Laboratory::new();
     scripts(&laboratory, "");
-    laboratory
-        .pragmark(&["driver", "list", "--drivers", "drivers"])
-        .exits(0)
-        .says(&[
-            "go-modernc: not ready",
-            "no-such-language",
-            "install a shell",
-        ]);
+    laboratory.pragmark(&["driver", "list", "--drivers", "drivers"]).exits(0).says(&[
+        "go-modernc: not ready",
+        "no-such-language",
+        "install a shell",
+    ]);
     laboratory
         .pragmark_with_variables(&[("PRAGMARK_DRIVERS", "nowhere")], &["list"])
         .exits(3)

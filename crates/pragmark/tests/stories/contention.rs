@@ -20,36 +20,22 @@ stopping = { rounds = 2, max_rounds = 2 }
 
 /// A crew that works for longer than any test waits, of processes in every variant.
 fn endless() -> String {
-    CREW.replace(
-        "stop_after_ms = 100",
-        "stop_after_ms = 100_000, workers = \"processes\"",
-    )
-    .replace(
-        "workers = [\"threads\", \"processes\"]",
-        "read_rows = [10, 100]",
-    )
-    .replace(
-        "baseline = { workers = \"processes\" }",
-        "baseline = { read_rows = 10 }",
-    )
+    CREW.replace("stop_after_ms = 100", "stop_after_ms = 100_000, workers = \"processes\"")
+        .replace("workers = [\"threads\", \"processes\"]", "read_rows = [10, 100]")
+        .replace("baseline = { workers = \"processes\" }", "baseline = { read_rows = 10 }")
 }
 
 #[test]
 fn workers_can_be_processes_and_every_operation_is_there_once() {
     let laboratory = Laboratory::new();
     laboratory.write("crew.toml", CREW);
-    laboratory
-        .pragmark(&["run", "crew.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark(&["run", "crew.toml", "--out", "run"]).exits(0);
     let trials = laboratory.trials("run");
     assert!(trials.len() >= 6);
     for trial in &trials {
         // A trial is measured only where its log holds what was acknowledged, once.
         let measured = &trial["outcome"]["measured"];
-        assert!(
-            measured["metrics"]["txns_per_s"].as_f64().unwrap() > 0.0,
-            "{trial}"
-        );
+        assert!(measured["metrics"]["txns_per_s"].as_f64().unwrap() > 0.0, "{trial}");
         let names: Vec<&str> = measured["connections"]
             .as_array()
             .unwrap()
@@ -93,15 +79,12 @@ exact = true
 fn the_trap_of_the_deferred_upgrade_is_a_measured_result() {
     let laboratory = Laboratory::new();
     laboratory.write("trap.toml", TRAP);
-    laboratory
-        .pragmark(&["run", "trap.toml", "--out", "run"])
-        .exits(0)
-        .says(&[
-            "2 confirmed",
-            "transaction=concurrent",
-            "skipped",
-            "lacks BEGIN CONCURRENT",
-        ]);
+    laboratory.pragmark(&["run", "trap.toml", "--out", "run"]).exits(0).says(&[
+        "2 confirmed",
+        "transaction=concurrent",
+        "skipped",
+        "lacks BEGIN CONCURRENT",
+    ]);
 }
 
 #[test]
@@ -158,9 +141,7 @@ stopping = { rounds = 2, max_rounds = 2 }
 fn a_soft_limit_of_open_files_is_raised_to_what_is_needed() {
     let laboratory = Laboratory::new();
     laboratory.write("securities.toml", SECURITIES);
-    laboratory
-        .pragmark_with_limit("-Sn 100", &["run", "securities.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark_with_limit("-Sn 100", &["run", "securities.toml", "--out", "run"]).exits(0);
     for trial in laboratory.trials("run") {
         let metrics = &trial["outcome"]["measured"]["metrics"];
         assert_eq!(metrics["files_per_database"], 3.0, "{trial}");
@@ -190,10 +171,7 @@ fn too_few_open_files_are_told_with_limit_need_and_command_before_anything_is_me
 fn a_disk_too_small_for_the_databases_is_told_before_anything_is_measured() {
     let laboratory = Laboratory::new();
     let many = SECURITIES
-        .replace(
-            "databases = 100",
-            "databases = 1_000_000, history = 1_000_000",
-        )
+        .replace("databases = 100", "databases = 1_000_000, history = 1_000_000")
         .replace("stop_after_ms = 30", "connections = \"each-time\"");
     laboratory.write("securities.toml", &many);
     laboratory

@@ -27,10 +27,11 @@ fn crashes_are_measured_and_witnesses_written() {
         ])
         .exits(0)
         .says(&["journal_mode=delete", "journal_mode=wal", "✘", "reorder"]);
-    laboratory
-        .pragmark(&["report", "crashes", "--format", "markdown"])
-        .exits(0)
-        .says(&["| ✘ ", "may corrupt", "delete-off-normal-reorder"]);
+    laboratory.pragmark(&["report", "crashes", "--format", "markdown"]).exits(0).says(&[
+        "| ✘ ",
+        "may corrupt",
+        "delete-off-normal-reorder",
+    ]);
     let models = models_of(&laboratory, "crashes");
     assert_eq!(models.len(), 4, "two settings under two models");
     let witness = "crashes/artifacts/crash/0-0-0/delete-off-normal-reorder";
@@ -42,23 +43,14 @@ fn crashes_are_measured_and_witnesses_written() {
 fn models_of(laboratory: &Laboratory, run: &str) -> Vec<serde_json::Value> {
     let trials = laboratory.trials(run).into_iter();
     let safety = trials.map(|trial| trial["outcome"]["measured"]["safety"].clone());
-    safety
-        .flat_map(|models| models.as_array().unwrap().clone())
-        .collect()
+    safety.flat_map(|models| models.as_array().unwrap().clone()).collect()
 }
 
 #[test]
 fn crashes_that_were_stopped_go_on_and_the_same_seed_gives_the_same_counts() {
     let laboratory = Laboratory::new();
     let crash = |out: &str| {
-        let quick = [
-            "crash",
-            "--quick",
-            "--journal-mode",
-            "wal",
-            "--images",
-            "100",
-        ];
+        let quick = ["crash", "--quick", "--journal-mode", "wal", "--images", "100"];
         let more = ["--seed", "7", "--out", out];
         laboratory.pragmark(&[&quick[..], &more].concat()).exits(0);
     };
@@ -67,15 +59,9 @@ fn crashes_that_were_stopped_go_on_and_the_same_seed_gives_the_same_counts() {
     let record = laboratory.read("cut/outcomes.jsonl");
     let two: Vec<&str> = record.lines().take(3).collect();
     laboratory.write("cut/outcomes.jsonl", &(two.join("\n") + "\n{\"purp"));
-    laboratory
-        .pragmark(&["run", "--resume", "cut"])
-        .exits(0)
-        .says(&["What can a crash destroy?"]);
+    laboratory.pragmark(&["run", "--resume", "cut"]).exits(0).says(&["What can a crash destroy?"]);
     assert_eq!(laboratory.trials("cut").len(), 4);
-    assert_eq!(
-        models_of(&laboratory, "cut"),
-        models_of(&laboratory, "whole")
-    );
+    assert_eq!(models_of(&laboratory, "cut"), models_of(&laboratory, "whole"));
 }
 
 /// What an application never does is not held against its settings: it is told where the harm is done.
@@ -111,10 +97,7 @@ fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause
         INSERT INTO t SELECT randomblob(3000) FROM (VALUES (1), (2), (3), (4), (5), (6));\n\
         DELETE FROM t WHERE rowid > 1;\nINSERT INTO t VALUES (1);\n";
     laboratory.write("daily.sql", rows);
-    laboratory.write(
-        "vacuum.sql",
-        &format!("{rows}VACUUM;\nINSERT INTO t VALUES (2);\n"),
-    );
+    laboratory.write("vacuum.sql", &format!("{rows}VACUUM;\nINSERT INTO t VALUES (2);\n"));
     let daily = crash(&["--script", "daily.sql"]).stdout();
     assert!(!daily.contains("less safe than documented: "), "{daily}");
     crash(&["--script", "vacuum.sql"]).says(&["less safe than documented: "]);
@@ -138,18 +121,14 @@ variants = [{ journal_mode = "wal", synchronous = "off" }]
 "#,
     );
     let quickly = ["--model", "kill", "--images", "50", "--out", "mine"];
-    laboratory
-        .pragmark(&[&["crash", "mine.toml"], &quickly[..]].concat())
-        .exits(0);
+    laboratory.pragmark(&[&["crash", "mine.toml"], &quickly[..]].concat()).exits(0);
     let trials = laboratory.trials("mine");
-    let variants: Vec<&str> = trials
+    let variants: Vec<&str> =
+        trials.iter().map(|trial| trial["variant"].as_str().unwrap()).collect();
+    for (variant, levels) in variants
         .iter()
-        .map(|trial| trial["variant"].as_str().unwrap())
-        .collect();
-    for (variant, levels) in variants.iter().zip([
-        "journal_mode=delete synchronous=full",
-        "journal_mode=wal synchronous=off",
-    ]) {
+        .zip(["journal_mode=delete synchronous=full", "journal_mode=wal synchronous=off"])
+    {
         assert!(variant.ends_with(levels), "{variants:?}");
     }
     assert_eq!(variants.len(), 2);
@@ -157,10 +136,7 @@ variants = [{ journal_mode = "wal", synchronous = "off" }]
         .pragmark(&["crash", "mine.toml", "--journal-mode", "wal"])
         .exits(2)
         .complains(&["--journal-mode", "cannot be used with"]);
-    laboratory
-        .pragmark(&["crash", "mein.toml"])
-        .exits(3)
-        .complains(&["mein.toml"]);
+    laboratory.pragmark(&["crash", "mein.toml"]).exits(3).complains(&["mein.toml"]);
 }
 
 #[test]
@@ -189,10 +165,7 @@ fn without_powersafe_overwrite_sqlite_protects_what_lies_beside_a_write() {
             "| `psow=true` | – not measured | – not measured | ◕ ",
             "| `psow=false` | – not measured | ● nothing<br>",
         ]);
-    laboratory
-        .pragmark(&["crash", "--psow", "2"])
-        .exits(2)
-        .complains(&["must be 0 or 1"]);
+    laboratory.pragmark(&["crash", "--psow", "2"]).exits(2).complains(&["must be 0 or 1"]);
 }
 
 /// An experiment whose trials are crashes, with a witness.
@@ -214,32 +187,19 @@ stopping = { rounds = 2, max_rounds = 2 }
 fn the_command_beside_a_tier_makes_its_witness_again() {
     let laboratory = Laboratory::new();
     laboratory.write("crashes.toml", CRASHES);
-    laboratory
-        .pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"])
-        .exits(0);
-    let analysis = laboratory
-        .pragmark(&["export", "run", "--format", "json"])
-        .exits(0)
-        .stdout();
+    laboratory.pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"]).exits(0);
+    let analysis = laboratory.pragmark(&["export", "run", "--format", "json"]).exits(0).stdout();
     let analysis: serde_json::Value = serde_json::from_str(&analysis).unwrap();
-    let models = analysis["experiments"][0]["variants"]
-        .as_array()
-        .unwrap()
-        .iter();
+    let models = analysis["experiments"][0]["variants"].as_array().unwrap().iter();
     let models = models.flat_map(|variant| variant["safety"]["models"].as_array().unwrap());
     let with_witness: Vec<_> = models.filter(|model| model["again"].is_string()).collect();
     let names: Vec<_> = with_witness.iter().map(|model| &model["model"]).collect();
     assert!(names.len() >= 4, "{names:?}");
     for (number, model) in with_witness.into_iter().enumerate() {
         let out = format!("witness-{number}");
-        let again = model["again"]
-            .as_str()
-            .unwrap()
-            .replace("--out witness", "");
+        let again = model["again"].as_str().unwrap().replace("--out witness", "");
         let words: Vec<&str> = again.split_whitespace().skip(1).collect();
-        laboratory
-            .pragmark(&[&words[..], &["--out", &out]].concat())
-            .exits(0);
+        laboratory.pragmark(&[&words[..], &["--out", &out]].concat()).exits(0);
         let again_found = &models_of(&laboratory, &out)[0];
         assert_eq!(again_found["ordinary"], model["ordinary"], "{again}");
         let witnesses = laboratory.path().join(&out).join("artifacts/crash/0-0-0");
@@ -250,10 +210,7 @@ fn the_command_beside_a_tier_makes_its_witness_again() {
 /// Runs the scripts of all witnesses, where there is a shell.
 fn convinces_a_stock_shell(witnesses: &std::path::Path) {
     let places: Vec<_> = std::fs::read_dir(witnesses).unwrap().flatten().collect();
-    assert!(
-        !places.is_empty(),
-        "one of ordinary commits or of each occasion"
-    );
+    assert!(!places.is_empty(), "one of ordinary commits or of each occasion");
     if !testing::has_sqlite_shell() {
         return;
     }
@@ -269,9 +226,8 @@ fn convinces_a_stock_shell(witnesses: &std::path::Path) {
 fn a_race_between_connections_is_a_tier_of_its_own_and_its_schedule_plays_again() {
     let laboratory = Laboratory::new();
     engine(&laboratory, Some("checkpoint-log-restarted"));
-    let text = CRASHES
-        .replace("schedules = 1", "schedules = 100")
-        .replace("images = 300", "images = 20");
+    let text =
+        CRASHES.replace("schedules = 1", "schedules = 100").replace("images = 300", "images = 20");
     laboratory.write("crashes.toml", &text);
     laboratory
         .pragmark(&[
@@ -286,19 +242,15 @@ fn a_race_between_connections_is_a_tier_of_its_own_and_its_schedule_plays_again(
         ])
         .exits(0)
         .says(&["corrupts without a crash"]);
-    let markdown = laboratory
-        .pragmark(&["report", "run", "--format", "markdown"])
-        .exits(0)
-        .stdout();
+    let markdown =
+        laboratory.pragmark(&["report", "run", "--format", "markdown"]).exits(0).stdout();
     let again = markdown
         .split("pragmark crash --schedule ")
         .nth(1)
         .and_then(|rest| rest.split(" --engine").next())
         .unwrap_or_else(|| panic!("no schedule in:\n{markdown}"));
     let replay = |engine: &str| {
-        laboratory
-            .pragmark(&["crash", "--schedule", again, "--engine", engine])
-            .exits(0)
+        laboratory.pragmark(&["crash", "--schedule", again, "--engine", engine]).exits(0)
     };
     replay("./checkpoint-log-restarted.so").says(&["WRONG", "things went wrong"]);
     replay("default").says(&["nothing went wrong"]);
@@ -309,13 +261,9 @@ fn without_persist(laboratory: &Laboratory) -> PathBuf {
     let path = engine(laboratory, None);
     let mut bytes = std::fs::read(&path).unwrap();
     let name = b"\0persist\0";
-    let places: Vec<usize> = (0..bytes.len() - name.len())
-        .filter(|place| bytes[*place..].starts_with(name))
-        .collect();
-    assert!(
-        !places.is_empty(),
-        "the names of the journal modes are not found"
-    );
+    let places: Vec<usize> =
+        (0..bytes.len() - name.len()).filter(|place| bytes[*place..].starts_with(name)).collect();
+    assert!(!places.is_empty(), "the names of the journal modes are not found");
     for place in places {
         bytes[place + 1] = b'?';
     }
@@ -350,29 +298,18 @@ fn settings_that_the_engine_refuses_are_named() {
     ]);
     // Among others it is reported beside the table.
     crash("truncate,persist", "some").exits(0);
-    laboratory
-        .pragmark(&["report", "some", "--format", "markdown"])
-        .exits(0)
-        .says(&[
-            "8 measured, 8 skipped",
-            "not measured: ",
-            "did not take effect",
-        ]);
+    laboratory.pragmark(&["report", "some", "--format", "markdown"]).exits(0).says(&[
+        "8 measured, 8 skipped",
+        "not measured: ",
+        "did not take effect",
+    ]);
 }
 
 #[test]
 fn a_matrix_fits_into_the_columns_of_a_pipe_with_every_model() {
     let laboratory = Laboratory::new();
     let answer = laboratory
-        .pragmark(&[
-            "crash",
-            "--journal-mode",
-            "delete",
-            "--synchronous",
-            "full",
-            "--images",
-            "50",
-        ])
+        .pragmark(&["crash", "--journal-mode", "delete", "--synchronous", "full", "--images", "50"])
         .exits(0);
     for line in answer.stdout().lines() {
         assert!(line.chars().count() <= 100, "{line}");
@@ -392,18 +329,12 @@ fn mistakes_are_named_and_nothing_is_written() {
         .pragmark(&["crash", "--script", "bad.sql", "--out", "crashes"])
         .exits(2)
         .complains(&["bad.sql:2:", "INSRT"]);
-    laboratory
-        .pragmark(&["crash", "--journal-mode", "wall"])
-        .exits(2)
-        .complains(&["wall", "wal"]);
+    laboratory.pragmark(&["crash", "--journal-mode", "wall"]).exits(2).complains(&["wall", "wal"]);
     laboratory
         .pragmark(&["crash", "--model", "gentle"])
         .exits(2)
         .complains(&["gentle", "ext4-ordered"]);
-    laboratory.write(
-        "unfinished.sql",
-        "CREATE TABLE t(x);\nINSERT INTO t VALUES ('a);\n",
-    );
+    laboratory.write("unfinished.sql", "CREATE TABLE t(x);\nINSERT INTO t VALUES ('a);\n");
     laboratory
         .pragmark(&["crash", "--script", "unfinished.sql", "--out", "crashes"])
         .exits(2)
@@ -421,10 +352,7 @@ fn mistakes_are_named_and_nothing_is_written() {
         .pragmark(&["crash", "--script", "/dev/zero", "--out", "crashes"])
         .exits(2)
         .complains(&["/dev/zero", "not a regular file"]);
-    laboratory
-        .pragmark(&["crash", "--page-size", "1000"])
-        .exits(2)
-        .complains(&["power of two"]);
+    laboratory.pragmark(&["crash", "--page-size", "1000"]).exits(2).complains(&["power of two"]);
     laboratory
         .pragmark(&["crash", "--engine", "bad.sql", "--out", "crashes"])
         .exits(3)
@@ -433,8 +361,5 @@ fn mistakes_are_named_and_nothing_is_written() {
     let left = std::fs::read_dir(laboratory.path()).unwrap();
     let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
-    assert_eq!(
-        left,
-        ["bad.sql", "nothing.sql", "small.toml", "unfinished.sql"]
-    );
+    assert_eq!(left, ["bad.sql", "nothing.sql", "small.toml", "unfinished.sql"]);
 }

@@ -44,15 +44,12 @@ fn the_report_shows_effects_and_prints_settings_to_paste() {
         assert!(page.contains(part), "{part}");
     }
 
-    laboratory
-        .pragmark(&["settings", "run", "--for", "python"])
-        .exits(0)
-        .says(&[
-            "# crossed: What do page size",
-            "#   PRAGMA page_size = 4096;",
-            "connection = sqlite3.connect(\"app.db\", timeout=0.25)",
-            "connection.execute(\"PRAGMA synchronous = full\")",
-        ]);
+    laboratory.pragmark(&["settings", "run", "--for", "python"]).exits(0).says(&[
+        "# crossed: What do page size",
+        "#   PRAGMA page_size = 4096;",
+        "connection = sqlite3.connect(\"app.db\", timeout=0.25)",
+        "connection.execute(\"PRAGMA synchronous = full\")",
+    ]);
     let all = laboratory.pragmark(&["settings", "run"]).exits(0);
     all.says(&["## sqlite3 shell", "## Ruby, Rails", "## Rust, sqlx"]);
 }
@@ -61,10 +58,7 @@ fn the_report_shows_effects_and_prints_settings_to_paste() {
 fn the_rows_of_the_baseline_are_no_recommendation() {
     let laboratory = measured();
     let text = laboratory.pragmark(&["settings", "run"]).exits(0).stdout();
-    assert!(
-        text.contains("rows=400") && !text.contains("rows=200"),
-        "{text}"
-    );
+    assert!(text.contains("rows=400") && !text.contains("rows=200"), "{text}");
     assert!(!text.contains("PRAGMA rows"), "{text}");
 }
 
@@ -85,9 +79,7 @@ fn a_misspelt_binding_or_experiment_is_named_with_the_nearest() {
 #[test]
 fn a_run_without_settings_of_sqlite_has_none_to_print() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
     laboratory
         .pragmark(&["settings", "run"])
         .exits(3)
@@ -98,8 +90,9 @@ fn a_run_without_settings_of_sqlite_has_none_to_print() {
 fn a_condition_that_is_no_factor_is_named_with_the_nearest() {
     let laboratory = Laboratory::new();
     laboratory.write("crossed.toml", &CROSSED.replace("[\"rows\"]", "[\"row\"]"));
-    laboratory
-        .pragmark(&["run", "crossed.toml"])
-        .exits(2)
-        .complains(&["crossed.toml:7:", "`row` is not a factor", "`rows`"]);
+    laboratory.pragmark(&["run", "crossed.toml"]).exits(2).complains(&[
+        "crossed.toml:7:",
+        "`row` is not a factor",
+        "`rows`",
+    ]);
 }

@@ -32,10 +32,7 @@ impl Yard {
         yard.0.write("engines.toml", ENGINES);
         let library = yard.built_in();
         std::fs::create_dir_all(yard.path("crate/sqlite3")).unwrap();
-        yard.0.write(
-            "crate/sqlite3/sqlite3.h",
-            "#define SQLITE_VERSION \"3.54.1\"\n",
-        );
+        yard.0.write("crate/sqlite3/sqlite3.h", "#define SQLITE_VERSION \"3.54.1\"\n");
         yard.0.write("crate/sqlite3/sqlite3.c", "int x;\n");
         let manifest = yard.path("crate/Cargo.toml");
         let answer = format!(
@@ -45,10 +42,7 @@ impl Yard {
         yard.0.write("answer.json", &answer);
         yard.script(
             "cargo",
-            &format!(
-                "[ $1 = fetch ] || cat {}",
-                yard.path("answer.json").display()
-            ),
+            &format!("[ $1 = fetch ] || cat {}", yard.path("answer.json").display()),
         );
         yard.script(
             "cc",
@@ -107,18 +101,18 @@ cp {} "$out""#,
 #[test]
 fn an_engine_is_built_once_listed_shown_and_removed() {
     let yard = Yard::new();
-    yard.pragmark(&["engine", "show", "3.54.1"])
-        .exits(0)
-        .says(&["not built yet", "libsqlite3-sys 0.39.1", "-O2"]);
+    yard.pragmark(&["engine", "show", "3.54.1"]).exits(0).says(&[
+        "not built yet",
+        "libsqlite3-sys 0.39.1",
+        "-O2",
+    ]);
     let built = yard.pragmark(&["engine", "build", "3.54.1"]).exits(0);
     let line = built.stdout();
     let path = line.trim().strip_prefix("3.54.1\t").unwrap().to_owned();
     assert!(std::path::Path::new(&path).is_file(), "{path}");
     assert!(built.stderr().contains("built in"), "{}", built.stderr());
 
-    let again = yard
-        .pragmark(&["engine", "build", "3.54.1+default"])
-        .exits(0);
+    let again = yard.pragmark(&["engine", "build", "3.54.1+default"]).exits(0);
     assert_eq!(again.stdout(), line);
     assert_eq!((again.stderr().as_str(), yard.compiled()), ("", 1));
 
@@ -129,46 +123,32 @@ fn an_engine_is_built_once_listed_shown_and_removed() {
         "3.35.4",
         "recommended",
     ]);
-    let json = yard
-        .pragmark(&["engine", "list", "--json"])
-        .exits(0)
-        .stdout();
+    let json = yard.pragmark(&["engine", "list", "--json"]).exits(0).stdout();
     let json: Value = serde_json::from_str(&json).unwrap();
     let kept = json["at_hand"].as_array().unwrap().last().unwrap();
     assert_eq!(kept["path"], path.as_str());
     assert_eq!(kept["provenance"]["sha256"].as_str().unwrap().len(), 64);
 
-    yard.pragmark(&["engine", "show", "3.54.1"])
-        .exits(0)
-        .says(&[
-            "source id: 2026-",
-            &path,
-            "a compiler 1.0",
-            "-DSQLITE_ENABLE_FTS5",
-        ]);
-    yard.pragmark(&["engine", "remove", "3.54.1"])
-        .exits(0)
-        .says(&["removed"]);
+    yard.pragmark(&["engine", "show", "3.54.1"]).exits(0).says(&[
+        "source id: 2026-",
+        &path,
+        "a compiler 1.0",
+        "-DSQLITE_ENABLE_FTS5",
+    ]);
+    yard.pragmark(&["engine", "remove", "3.54.1"]).exits(0).says(&["removed"]);
     assert!(!std::path::Path::new(&path).exists());
-    yard.pragmark(&["engine", "remove", "3.54.1"])
-        .exits(2)
-        .complains(&["3.54.1", "engine list"]);
+    yard.pragmark(&["engine", "remove", "3.54.1"]).exits(2).complains(&["3.54.1", "engine list"]);
 }
 
 #[test]
 fn engines_are_a_factor_and_those_that_cannot_be_had_are_skipped_with_the_reason() {
     let yard = Yard::new();
-    let run = yard
-        .pragmark(&["run", "engines.toml", "--out", "run"])
-        .exits(0);
+    let run = yard.pragmark(&["run", "engines.toml", "--out", "run"]).exits(0);
     run.complains(&["3.54.1+lto", "no linking today", "elsewhere", "are skipped"]);
     let trials = yard.0.trials("run");
     let of = |variant: &str| -> Vec<&Value> {
         let variant = format!("engine={variant}");
-        trials
-            .iter()
-            .filter(|trial| trial["variant"] == variant)
-            .collect()
+        trials.iter().filter(|trial| trial["variant"] == variant).collect()
     };
     for variant in ["default", "3.54.1"] {
         assert!(of(variant).len() >= 3, "{variant}");
@@ -176,32 +156,17 @@ fn engines_are_a_factor_and_those_that_cannot_be_had_are_skipped_with_the_reason
             assert_eq!(trial["outcome"]["measured"]["engine"]["version"], "3.54.1");
         }
     }
-    for (variant, why) in [
-        ("3.54.1+lto", "no linking today"),
-        ("elsewhere", "no engine"),
-    ] {
-        let skipped = of(variant)[0]["outcome"]["skipped"]["why"]
-            .as_str()
-            .unwrap();
+    for (variant, why) in [("3.54.1+lto", "no linking today"), ("elsewhere", "no engine")] {
+        let skipped = of(variant)[0]["outcome"]["skipped"]["why"].as_str().unwrap();
         assert!(skipped.contains(why), "{skipped}");
     }
     let environment: Value = serde_json::from_str(&yard.0.read("run/environment.json")).unwrap();
     let engines = environment["engines"].as_array().unwrap();
-    let named = |name: &str| {
-        engines
-            .iter()
-            .find(|engine| engine["name"] == name)
-            .unwrap()
-    };
+    let named = |name: &str| engines.iter().find(|engine| engine["name"] == name).unwrap();
     assert_eq!(engines.len(), 4);
     let built = named("3.54.1");
     assert_eq!(built["provenance"]["compiler"], "a compiler 1.0");
-    assert!(
-        named("3.54.1+lto")["problem"]
-            .as_str()
-            .unwrap()
-            .contains("flto")
-    );
+    assert!(named("3.54.1+lto")["problem"].as_str().unwrap().contains("flto"));
     let page = yard.0.read("run/report.html");
     let hash = built["provenance"]["sha256"].as_str().unwrap();
     assert!(page.contains(hash) && page.contains("not usable"));
@@ -226,27 +191,22 @@ fn misspelt_engines_are_told_with_the_nearest_before_anything_is_begun() {
     let yard = Yard::new();
     for (name, parts) in [
         ("3.46.1", &["3.46.1", "did you mean `3.46.0`"][..]),
-        (
-            "3.46.0+recomended",
-            &["recomended", "did you mean `recommended`"],
-        ),
+        ("3.46.0+recomended", &["recomended", "did you mean `recommended`"]),
         ("system+lto", &["system", "already compiled"]),
     ] {
         yard.pragmark(&["run", "small.toml", "--engine", name, "--out", "run"])
             .exits(2)
             .complains(parts);
-        yard.pragmark(&["engine", "build", name])
-            .exits(2)
-            .complains(parts);
+        yard.pragmark(&["engine", "build", name]).exits(2).complains(parts);
     }
     let misspelt = ENGINES.replace("elsewhere", "3.46.1");
     yard.0.write("misspelt.toml", &misspelt);
-    yard.pragmark(&["run", "misspelt.toml", "--out", "run"])
-        .exits(2)
-        .complains(&["misspelt.toml", "3.46.1", "3.46.0"]);
-    yard.pragmark(&["engine", "build", "system"])
-        .exits(2)
-        .complains(&["system"]);
+    yard.pragmark(&["run", "misspelt.toml", "--out", "run"]).exits(2).complains(&[
+        "misspelt.toml",
+        "3.46.1",
+        "3.46.0",
+    ]);
+    yard.pragmark(&["engine", "build", "system"]).exits(2).complains(&["system"]);
     yard.pragmark(&["run", "small.toml", "--engine", "elsewhere", "--out", "run"])
         .exits(3)
         .complains(&["elsewhere", "engine list"]);
@@ -280,11 +240,8 @@ fn a_library_is_added_under_a_name_and_one_that_is_not_sqlite_is_not() {
         .exits(0)
         .says(&["SQLite 3.54.1", "--engine mine"]);
     std::fs::remove_file(yard.path("built-in.so")).unwrap();
-    yard.pragmark(&["run", "small.toml", "--engine", "mine", "--out", "run"])
-        .exits(0);
-    yard.pragmark(&["engine", "list"])
-        .exits(0)
-        .says(&["mine: SQLite 3.54.1, added "]);
+    yard.pragmark(&["run", "small.toml", "--engine", "mine", "--out", "run"]).exits(0);
+    yard.pragmark(&["engine", "list"]).exits(0).says(&["mine: SQLite 3.54.1, added "]);
     yard.pragmark(&["engine", "add", "small.toml", "--name", "mine"])
         .exits(2)
         .complains(&["already been added", "engine remove mine"]);
@@ -293,9 +250,7 @@ fn a_library_is_added_under_a_name_and_one_that_is_not_sqlite_is_not() {
 #[test]
 fn an_engine_that_was_changed_is_not_used() {
     let yard = Yard::new();
-    let built = yard
-        .pragmark(&["engine", "add", "built-in.so", "--name", "mine"])
-        .exits(0);
+    let built = yard.pragmark(&["engine", "add", "built-in.so", "--name", "mine"]).exits(0);
     let text = built.stdout();
     let path = text.lines().next().unwrap().rsplit(", ").next().unwrap();
     let mut bytes = std::fs::read(path).unwrap();
@@ -304,7 +259,5 @@ fn an_engine_that_was_changed_is_not_used() {
     yard.pragmark(&["run", "small.toml", "--engine", "mine", "--out", "run"])
         .exits(3)
         .complains(&["mine", "damaged", "SHA-256"]);
-    yard.pragmark(&["engine", "list"])
-        .exits(0)
-        .says(&["mine: not usable"]);
+    yard.pragmark(&["engine", "list"]).exits(0).says(&["mine: not usable"]);
 }

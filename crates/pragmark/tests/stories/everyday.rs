@@ -5,9 +5,7 @@ use crate::laboratory::{Laboratory, SMALL_TRIALS};
 #[test]
 fn an_experiment_is_run_and_reported() {
     let laboratory = Laboratory::new();
-    let answer = laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
+    let answer = laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
     let answer = answer.says(&[
         "How many rows should one INSERT carry?",
         "small-1",
@@ -15,12 +13,7 @@ fn an_experiment_is_run_and_reported() {
         "run/report.html",
     ]);
     let trials = format!("{SMALL_TRIALS} trials or more");
-    answer.complains(&[
-        "record: run",
-        &trials,
-        "(3 in the counting pass)",
-        "[1/1] small:",
-    ]);
+    answer.complains(&["record: run", &trials, "(3 in the counting pass)", "[1/1] small:"]);
 
     assert!(laboratory.trials("run").len() >= SMALL_TRIALS);
     let page = laboratory.read("run/report.html");
@@ -46,15 +39,10 @@ fn a_run_in_the_background_of_a_script_is_stopped_by_the_signal_of_ctrl_c() {
 #[test]
 fn every_trial_records_engine_and_pragmas_read_back() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
     for trial in laboratory.trials("run") {
         let measured = &trial["outcome"]["measured"];
-        assert!(
-            measured["engine"]["source_id"].as_str().unwrap().len() > 20,
-            "{trial}"
-        );
+        assert!(measured["engine"]["source_id"].as_str().unwrap().len() > 20, "{trial}");
         assert_eq!(measured["connections"][0]["pragmas"]["synchronous"], "off");
         assert!(measured["metrics"]["rows_per_s"].as_f64().unwrap() > 0.0);
     }
@@ -77,30 +65,17 @@ fn the_systems_library_is_measured_in_place_of_the_built_in_one() {
     let laboratory = Laboratory::new();
     let answer = laboratory.pragmark(&["run", "small.toml", "--out", "run", "--engine", "system"]);
     if answer.code() == 3 {
-        testing::skip(format_args!(
-            "this machine has no SQLite library: {}",
-            answer.stderr()
-        ));
+        testing::skip(format_args!("this machine has no SQLite library: {}", answer.stderr()));
         return;
     }
     let answer = answer.exits(0);
     let environment: serde_json::Value =
         serde_json::from_str(&laboratory.read("run/environment.json")).unwrap();
     let engine = &environment["engines"][0];
-    assert!(
-        engine["path"].as_str().unwrap().contains("sqlite3"),
-        "{engine}"
-    );
-    assert!(
-        answer
-            .stdout()
-            .contains(engine["version"].as_str().unwrap())
-    );
+    assert!(engine["path"].as_str().unwrap().contains("sqlite3"), "{engine}");
+    assert!(answer.stdout().contains(engine["version"].as_str().unwrap()));
     for trial in laboratory.trials("run") {
-        assert_eq!(
-            trial["outcome"]["measured"]["engine"]["source_id"],
-            engine["source_id"]
-        );
+        assert_eq!(trial["outcome"]["measured"]["engine"]["source_id"], engine["source_id"]);
     }
 }
 
@@ -108,9 +83,7 @@ fn the_systems_library_is_measured_in_place_of_the_built_in_one() {
 fn the_same_seed_gives_the_same_order() {
     let laboratory = Laboratory::new();
     let order = |out: &str| -> Vec<String> {
-        laboratory
-            .pragmark(&["run", "small.toml", "--out", out, "--seed", "7"])
-            .exits(0);
+        laboratory.pragmark(&["run", "small.toml", "--out", out, "--seed", "7"]).exits(0);
         laboratory
             .trials(out)
             .iter()
@@ -125,20 +98,13 @@ fn the_same_seed_gives_the_same_order() {
 #[test]
 fn reports_and_exports_are_made_again_from_the_record() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
-    laboratory
-        .pragmark(&["report", "run"])
-        .exits(0)
-        .says(&["small-1"]);
+    laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
+    laboratory.pragmark(&["report", "run"]).exits(0).says(&["small-1"]);
     laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0)
         .says(&["| ", "small-1"]);
-    laboratory
-        .pragmark(&["report", "run", "--format", "html", "--out", "page.html"])
-        .exits(0);
+    laboratory.pragmark(&["report", "run", "--format", "html", "--out", "page.html"]).exits(0);
     assert!(laboratory.read("page.html").contains("</html>"));
 
     let rows = laboratory.pragmark(&["export", "run"]).exits(0).stdout();
@@ -147,19 +113,10 @@ fn reports_and_exports_are_made_again_from_the_record() {
         .pragmark(&["export", "run", "--format", "variants-csv"])
         .exits(0)
         .says(&["rows_per_statement=5"]);
-    laboratory
-        .pragmark(&["export", "run", "--format", "claims-csv"])
-        .exits(0)
-        .says(&["small-1"]);
-    let json = laboratory
-        .pragmark(&["export", "run", "--format", "json"])
-        .exits(0)
-        .stdout();
+    laboratory.pragmark(&["export", "run", "--format", "claims-csv"]).exits(0).says(&["small-1"]);
+    let json = laboratory.pragmark(&["export", "run", "--format", "json"]).exits(0).stdout();
     let analysis: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(
-        analysis["experiments"][0]["claims"][0]["verdict"],
-        "confirmed"
-    );
+    assert_eq!(analysis["experiments"][0]["claims"][0]["verdict"], "confirmed");
 }
 
 /// Twenty variants beside the baseline; what is compared is a size, so that the choice is no matter of speed.
@@ -186,13 +143,10 @@ fn what_is_chosen_from_many_variants_is_measured_again_and_resumed() {
         .pragmark(&["run", "many.toml", "--out", "run", "--probe", "0"])
         .exits(0)
         .says(&["21 trials in confirmation runs"]);
-    laboratory
-        .pragmark(&["report", "run", "--format", "markdown"])
-        .exits(0)
-        .says(&[
-            "chosen out of 20 variants",
-            "(7 rounds), because the rounds that choose the best of many overrate it",
-        ]);
+    laboratory.pragmark(&["report", "run", "--format", "markdown"]).exits(0).says(&[
+        "chosen out of 20 variants",
+        "(7 rounds), because the rounds that choose the best of many overrate it",
+    ]);
     let confirmed = || laboratory.trials_for("confirmation", "run").len();
     // Baseline, A/A check and the best variant in each of seven rounds.
     assert_eq!(confirmed(), 7 * 3);
@@ -216,24 +170,10 @@ fn two_directories_are_measured_apart() {
     std::fs::create_dir(laboratory.path().join("ssd")).unwrap();
     std::fs::create_dir(laboratory.path().join("hdd")).unwrap();
     laboratory
-        .pragmark(&[
-            "run",
-            "small.toml",
-            "--out",
-            "run",
-            "--dir",
-            "ssd",
-            "--dir",
-            "hdd",
-        ])
+        .pragmark(&["run", "small.toml", "--out", "run", "--dir", "ssd", "--dir", "hdd"])
         .exits(0);
     let trials = laboratory.trials("run");
-    let of = |key: &str| {
-        trials
-            .iter()
-            .filter(|trial| trial["experiment"] == key)
-            .count()
-    };
+    let of = |key: &str| trials.iter().filter(|trial| trial["experiment"] == key).count();
     assert!(of("small@1") >= SMALL_TRIALS && of("small@2") >= SMALL_TRIALS);
 }
 
@@ -256,33 +196,23 @@ fn what_comes_with_pragmark_is_listed_and_shown() {
         "wal",
         "mmap_size",
     ]);
-    laboratory
-        .pragmark(&["list", "--metrics"])
-        .exits(0)
-        .says(&["rows_per_s"]);
-    laboratory
-        .pragmark(&["show", "index-timing"])
-        .exits(0)
-        .says(&["ins-31", "index=before", "(baseline)", "at least 2"]);
-    laboratory
-        .pragmark(&["show", "--schema"])
-        .exits(0)
-        .says(&["\"$schema\""]);
+    laboratory.pragmark(&["list", "--metrics"]).exits(0).says(&["rows_per_s"]);
+    laboratory.pragmark(&["show", "index-timing"]).exits(0).says(&[
+        "ins-31",
+        "index=before",
+        "(baseline)",
+        "at least 2",
+    ]);
+    laboratory.pragmark(&["show", "--schema"]).exits(0).says(&["\"$schema\""]);
 }
 
 #[test]
 fn completions_and_the_manual_page_come_from_the_same_definitions() {
     let laboratory = Laboratory::new();
     for shell in ["bash", "zsh", "fish"] {
-        laboratory
-            .pragmark(&["completions", shell])
-            .exits(0)
-            .says(&["pragmark", "COMPLETE"]);
+        laboratory.pragmark(&["completions", shell]).exits(0).says(&["pragmark", "COMPLETE"]);
     }
-    laboratory
-        .pragmark(&["man"])
-        .exits(0)
-        .says(&[".TH", "PRAGMARK RUN", "resume", "Exit codes"]);
+    laboratory.pragmark(&["man"]).exits(0).says(&[".TH", "PRAGMARK RUN", "resume", "Exit codes"]);
 }
 
 #[test]
@@ -299,26 +229,18 @@ fn a_reader_that_stops_reading_is_no_failure() {
 
 #[test]
 fn no_sqlite_is_linked_into_the_program() {
-    let symbols = match std::process::Command::new("nm")
-        .arg(env!("CARGO_BIN_EXE_pragmark"))
-        .output()
-    {
-        Ok(output) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).into_owned()
-        }
-        _ => {
-            testing::skip("this test needs nm");
-            return;
-        }
-    };
-    assert!(
-        symbols.contains("main"),
-        "the program has symbols to look at"
-    );
-    let linked: Vec<&str> = symbols
-        .lines()
-        .filter(|line| line.contains(" sqlite3_"))
-        .collect();
+    let symbols =
+        match std::process::Command::new("nm").arg(env!("CARGO_BIN_EXE_pragmark")).output() {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            }
+            _ => {
+                testing::skip("this test needs nm");
+                return;
+            }
+        };
+    assert!(symbols.contains("main"), "the program has symbols to look at");
+    let linked: Vec<&str> = symbols.lines().filter(|line| line.contains(" sqlite3_")).collect();
     assert!(linked.is_empty(), "{linked:?}");
 }
 
@@ -394,9 +316,8 @@ fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_eve
         }
     }
     assert!(proved > 2 * 3 * 8 * 3 * 3, "{proved}");
-    let claims = laboratory
-        .pragmark(&["export", "run", "--format", "claims-csv", "--wide"])
-        .exits(0);
+    let claims =
+        laboratory.pragmark(&["export", "run", "--format", "claims-csv", "--wide"]).exits(0);
     claims.says(&[
         "permutation@1",
         "permutation@2",

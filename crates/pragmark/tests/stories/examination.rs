@@ -31,18 +31,8 @@ pub fn state(folder: &Path) -> Vec<(String, Vec<u8>, [i64; 5])> {
         .map(|entry| {
             let path = entry.unwrap().path();
             let it = path.metadata().unwrap();
-            let times = [
-                it.mtime(),
-                it.mtime_nsec(),
-                it.ctime(),
-                it.ctime_nsec(),
-                it.ino() as i64,
-            ];
-            (
-                path.display().to_string(),
-                std::fs::read(&path).unwrap(),
-                times,
-            )
+            let times = [it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec(), it.ino() as i64];
+            (path.display().to_string(), std::fs::read(&path).unwrap(), times)
         })
         .collect();
     files.sort();
@@ -54,20 +44,9 @@ fn a_database_in_use_is_examined_and_neither_it_nor_its_wal_changes() {
     let laboratory = Laboratory::new();
     let connection = shop(&laboratory);
     let before = state(laboratory.path());
-    assert!(
-        before
-            .iter()
-            .any(|(name, bytes, _)| name.ends_with("-wal") && !bytes.is_empty())
-    );
+    assert!(before.iter().any(|(name, bytes, _)| name.ends_with("-wal") && !bytes.is_empty()));
     laboratory
-        .pragmark(&[
-            "doctor",
-            "--db",
-            "app.db",
-            "--quick-check",
-            "--engine",
-            "default",
-        ])
+        .pragmark(&["doctor", "--db", "app.db", "--quick-check", "--engine", "default"])
         .exits(0)
         .says(&[
             "WAL mode, 2 tables, 2 indexes",
@@ -94,9 +73,7 @@ fn the_copy_that_a_killed_examination_left_is_removed_by_the_next() {
     std::fs::create_dir(&left).unwrap();
     std::fs::write(left.join("owner.lock"), "").unwrap();
     std::fs::write(left.join("copy.db"), [0; 4096]).unwrap();
-    laboratory
-        .pragmark(&["doctor", "--db", "app.db", "--engine", "default"])
-        .exits(0);
+    laboratory.pragmark(&["doctor", "--db", "app.db", "--engine", "default"]).exits(0);
     assert!(!left.exists());
 }
 
@@ -108,23 +85,11 @@ fn the_findings_are_data_with_json_and_the_defaults_of_a_binding_replace_those_o
     let laboratory = Laboratory::new();
     shop(&laboratory).close().unwrap();
     let answer = laboratory
-        .pragmark(&[
-            "doctor",
-            "--db",
-            "app.db",
-            "--json",
-            "--through",
-            "python-sqlite3",
-        ])
+        .pragmark(&["doctor", "--db", "app.db", "--json", "--through", "python-sqlite3"])
         .exits(0);
     let all: serde_json::Value = serde_json::from_str(&answer.stdout()).unwrap();
     assert_eq!(all["application"]["settings"]["busy_timeout"], "5000");
-    assert!(
-        all["application"]["name"]
-            .as_str()
-            .unwrap()
-            .starts_with("Python")
-    );
+    assert!(all["application"]["name"].as_str().unwrap().starts_with("Python"));
     let findings = all["database"]["findings"].as_array().unwrap();
     let has = |subject: &str| findings.iter().any(|finding| finding["subject"] == subject);
     assert!(has("foreign_keys") && !has("busy_timeout"), "{all:#}");
@@ -134,10 +99,7 @@ fn the_findings_are_data_with_json_and_the_defaults_of_a_binding_replace_those_o
 fn what_is_no_database_is_refused_with_the_reason() {
     let laboratory = Laboratory::new();
     laboratory.write("empty.db", "");
-    laboratory.write(
-        "text.db",
-        "This is no database, but a text that is longer than a header.",
-    );
+    laboratory.write("text.db", "This is no database, but a text that is longer than a header.");
     shop(&laboratory).close().unwrap();
     let mut damaged = std::fs::read(laboratory.path().join("app.db")).unwrap();
     damaged[100..4_000].fill(0xff);
@@ -146,16 +108,10 @@ fn what_is_no_database_is_refused_with_the_reason() {
     for (file, why) in [
         ("empty.db", "the file is empty"),
         ("text.db", "not an SQLite database, or it is encrypted"),
-        (
-            "damaged.db",
-            "cannot read damaged.db: database disk image is malformed",
-        ),
+        ("damaged.db", "cannot read damaged.db: database disk image is malformed"),
         ("nowhere.db", "No such file"),
     ] {
-        laboratory
-            .pragmark(&["doctor", "--db", file])
-            .exits(3)
-            .complains(&[why]);
+        laboratory.pragmark(&["doctor", "--db", file]).exits(3).complains(&[why]);
     }
     laboratory
         .pragmark(&["doctor", "--db", "app.db", "--through", "perl"])
@@ -168,26 +124,18 @@ fn what_is_no_database_is_refused_with_the_reason() {
 fn a_database_in_use_is_anonymized_for_sharing_and_does_not_change() {
     let laboratory = Laboratory::new();
     let connection = shop(&laboratory);
-    connection
-        .execute("INSERT INTO users VALUES (2, 'ada@example.com')")
-        .unwrap();
+    connection.execute("INSERT INTO users VALUES (2, 'ada@example.com')").unwrap();
     let before = state(laboratory.path());
     let out = ["anonymize", "app.db", "--out", "shared.db"];
-    laboratory.pragmark(&out).exits(0).says(&[
-        "shared.db: 2 tables, 3 rows",
-        "users: 2 rows, replaced 2 in name",
-    ]);
-    let shared = std::fs::read(laboratory.path().join("shared.db")).unwrap();
-    assert!(!shared.windows(3).any(|it| it == b"ada"));
     laboratory
         .pragmark(&out)
-        .exits(3)
-        .complains(&["shared.db", "the file exists"]);
+        .exits(0)
+        .says(&["shared.db: 2 tables, 3 rows", "users: 2 rows, replaced 2 in name"]);
+    let shared = std::fs::read(laboratory.path().join("shared.db")).unwrap();
+    assert!(!shared.windows(3).any(|it| it == b"ada"));
+    laboratory.pragmark(&out).exits(3).complains(&["shared.db", "the file exists"]);
     std::fs::remove_file(laboratory.path().join("shared.db")).unwrap();
     let keep = [&out[..], &["--keep", "users.nam"]].concat();
-    laboratory
-        .pragmark(&keep)
-        .exits(3)
-        .complains(&["no column users.nam", "users.name"]);
+    laboratory.pragmark(&keep).exits(3).complains(&["no column users.nam", "users.name"]);
     assert_eq!(state(laboratory.path()), before);
 }

@@ -8,10 +8,8 @@ use crate::laboratory::{Answer, Laboratory};
 fn without_a_command_a_quick_start_is_printed_and_every_line_of_it_is_a_valid_command() {
     let laboratory = Laboratory::new();
     let start = laboratory.pragmark(&[]).exits(0).stdout();
-    let lines: Vec<&str> = start
-        .lines()
-        .filter_map(|line| line.strip_prefix("  pragmark "))
-        .collect();
+    let lines: Vec<&str> =
+        start.lines().filter_map(|line| line.strip_prefix("  pragmark ")).collect();
     assert!(lines.len() >= 8, "{start}");
     for line in lines {
         let command = line.split("  ").next().unwrap();
@@ -37,10 +35,7 @@ fn a_new_experiment_is_checked_and_run_as_it_is_and_overwrites_nothing() {
     laboratory
         .pragmark(&["show", "my-question.toml"])
         .exits(0)
-        .says(&[
-            "Which settings make our transactions fastest?",
-            "my-question-1",
-        ]);
+        .says(&["Which settings make our transactions fastest?", "my-question-1"]);
     laboratory
         .pragmark(&["run", "--quick", "my-question.toml", "--out", "run"])
         .exits(0)
@@ -61,9 +56,7 @@ fn with_runs(names: &[&str]) -> Laboratory {
     let laboratory = Laboratory::new();
     for name in names {
         let out = format!("pragmark-runs/{name}");
-        laboratory
-            .pragmark(&["run", "small.toml", "--out", &out])
-            .exits(0);
+        laboratory.pragmark(&["run", "small.toml", "--out", &out]).exits(0);
     }
     laboratory
 }
@@ -99,10 +92,7 @@ fn runs_are_listed_the_latest_first_with_question_answer_age_and_size() {
     assert!(report.contains(&beginning), "{answer}\n{report}");
 
     laboratory.write("pragmark-runs/b/run.json", "{}");
-    laboratory
-        .pragmark(&["runs"])
-        .exits(0)
-        .says(&["cannot be read"]);
+    laboratory.pragmark(&["runs"]).exits(0).says(&["cannot be read"]);
 }
 
 fn folders(laboratory: &Laboratory) -> Vec<String> {
@@ -125,18 +115,14 @@ fn old_runs_are_removed_and_nothing_else() {
     };
     prune(&[]).exits(2).complains(&["--keep", "--older-than"]);
     prune(&["--keep", "1"]).exits(2).complains(&["--yes"]);
-    prune(&["--yes", "."])
-        .exits(2)
-        .complains(&["--keep", "--older-than"]);
-    prune(&["--older-than", "3", "--yes"])
-        .exits(2)
-        .complains(&["needs a unit, such as 30d"]);
-    prune(&["--older-than", "10d", "--keep", "9"])
-        .exits(0)
-        .says(&["nothing to remove"]);
-    prune(&["--older-than", "10d", "--dry-run"])
-        .exits(0)
-        .says(&["runs/old ", "runs/older ", "3 runs"]);
+    prune(&["--yes", "."]).exits(2).complains(&["--keep", "--older-than"]);
+    prune(&["--older-than", "3", "--yes"]).exits(2).complains(&["needs a unit, such as 30d"]);
+    prune(&["--older-than", "10d", "--keep", "9"]).exits(0).says(&["nothing to remove"]);
+    prune(&["--older-than", "10d", "--dry-run"]).exits(0).says(&[
+        "runs/old ",
+        "runs/older ",
+        "3 runs",
+    ]);
     assert_eq!(folders(&laboratory), ["new", "old", "older", "precious"]);
     prune(&["--keep", "2", "--yes"])
         .exits(0)
@@ -159,10 +145,7 @@ fn a_run_in_use_is_not_removed_nor_anything_that_a_link_names() {
     let record = laboratory.path().join("pragmark-runs/a/outcomes.jsonl");
     let record = std::fs::File::open(record).unwrap();
     record.lock().unwrap();
-    laboratory
-        .pragmark(&["runs", "prune", "--keep", "0", "--yes"])
-        .exits(3)
-        .complains(&["in use"]);
+    laboratory.pragmark(&["runs", "prune", "--keep", "0", "--yes"]).exits(3).complains(&["in use"]);
     assert_eq!(folders(&laboratory), ["a"]);
     assert_eq!(laboratory.read("precious"), "mine");
 }
@@ -178,32 +161,17 @@ fn the_page_of_the_latest_run_is_opened() {
     std::fs::set_permissions(bin.join("xdg-open"), executable).unwrap();
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let opened = laboratory.path().join("opened");
-    let variables = [
-        ("PATH", path.as_str()),
-        ("OPENED", opened.to_str().unwrap()),
-    ];
+    let variables = [("PATH", path.as_str()), ("OPENED", opened.to_str().unwrap())];
     let open = |arguments: &[&str]| laboratory.pragmark_with_variables(&variables, arguments);
     // The page is made again from the record.
     std::fs::remove_file(laboratory.path().join("pragmark-runs/a/report.html")).unwrap();
-    open(&["open"])
-        .exits(0)
-        .says(&["pragmark-runs/a/report.html"]);
+    open(&["open"]).exits(0).says(&["pragmark-runs/a/report.html"]);
     open(&["open", "pragmark-runs/b"]).exits(0);
     let pages = laboratory.read("opened");
     let pages: Vec<&str> = pages.lines().collect();
-    assert!(
-        pages[0].ends_with("pragmark-runs/a/report.html"),
-        "{pages:?}"
-    );
-    assert!(
-        pages[1].ends_with("pragmark-runs/b/report.html"),
-        "{pages:?}"
-    );
-    assert!(
-        std::fs::read_to_string(pages[0])
-            .unwrap()
-            .contains("</html>")
-    );
+    assert!(pages[0].ends_with("pragmark-runs/a/report.html"), "{pages:?}");
+    assert!(pages[1].ends_with("pragmark-runs/b/report.html"), "{pages:?}");
+    assert!(std::fs::read_to_string(pages[0]).unwrap().contains("</html>"));
 
     let nothing = [("PATH", "/nonexistent")];
     laboratory
@@ -217,19 +185,13 @@ fn completions_are_installed_where_the_shell_looks_for_them() {
     let laboratory = Laboratory::new();
     let config = laboratory.path().join("config");
     let install = |shell: &str, arguments: &[&str]| {
-        let variables = [
-            ("SHELL", shell),
-            ("XDG_CONFIG_HOME", config.to_str().unwrap()),
-        ];
+        let variables = [("SHELL", shell), ("XDG_CONFIG_HOME", config.to_str().unwrap())];
         laboratory.pragmark_with_variables(&variables, &[&["completions"], arguments].concat())
     };
     install("/bin/bash", &["--install"])
         .exits(0)
         .says(&["data/bash-completion/completions/pragmark"]);
-    let printed = laboratory
-        .pragmark(&["completions", "bash"])
-        .exits(0)
-        .stdout();
+    let printed = laboratory.pragmark(&["completions", "bash"]).exits(0).stdout();
     let installed = laboratory.read("data/bash-completion/completions/pragmark");
     assert_eq!(installed, printed);
     install("/bin/bash", &["fish", "--install"]).exits(0);
@@ -238,9 +200,7 @@ fn completions_are_installed_where_the_shell_looks_for_them() {
         .exits(0)
         .says(&["fpath=(", "data/zsh/site-functions"]);
     laboratory.read("data/zsh/site-functions/_pragmark");
-    install("/bin/none", &["--install"])
-        .exits(2)
-        .complains(&["SHELL"]);
+    install("/bin/none", &["--install"]).exits(2).complains(&["SHELL"]);
     install("/bin/bash", &["elvish", "--install"])
         .exits(2)
         .complains(&["pragmark completions elvish"]);

@@ -9,37 +9,27 @@ const PAGE: &str = include_str!("../../../../docs/start.md");
 #[test]
 fn every_command_of_the_first_page_works_in_its_order() {
     let laboratory = Laboratory::new();
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_pragmark"))
-        .parent()
-        .unwrap();
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_pragmark")).parent().unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut printed = Vec::new();
     for block in PAGE.split("```sh\n").skip(1) {
         let script = block.split("```").next().unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-ec", script]).current_dir(laboratory.path());
-        shell
-            .env("PATH", &path)
-            .env("PRAGMARK_CACHE", laboratory.path().join("cache"));
+        shell.env("PATH", &path).env("PRAGMARK_CACHE", laboratory.path().join("cache"));
         printed.push(answer_of(&mut shell).exits(0).stdout());
     }
     let [_, query, index, write, pasted, runs] = &printed[..] else {
         panic!("another number of steps: {printed:?}");
     };
     assert!(query.contains("SCAN people"), "{query}");
-    assert!(
-        index.contains("indexed.db") && index.contains("USING INDEX"),
-        "{index}"
-    );
+    assert!(index.contains("indexed.db") && index.contains("USING INDEX"), "{index}");
     assert!(write.contains("journal_mode=wal"), "{write}");
     assert!(
         // What is recommended depends on the figures; the ladder is printed in any case.
         pasted.contains("execute") || pasted.contains("To lose no acknowledged transaction"),
         "{pasted}"
     );
-    assert!(
-        runs.contains("./query") && runs.contains("./write"),
-        "{runs}"
-    );
+    assert!(runs.contains("./query") && runs.contains("./write"), "{runs}");
     assert!(laboratory.left_over().is_empty());
 }

@@ -55,13 +55,8 @@ fn ones_own_text_is_searched_and_an_unknown_tokenizer_skipped_by_name() {
         .iter()
         .filter_map(|trial| trial["outcome"]["measured"]["metrics"]["results.own"].as_f64())
         .collect();
-    assert!(
-        results.contains(&1.0) && results.contains(&3.0),
-        "{results:?}"
-    );
-    let skipped = trials
-        .iter()
-        .filter_map(|trial| trial["outcome"]["skipped"]["why"].as_str());
+    assert!(results.contains(&1.0) && results.contains(&3.0), "{results:?}");
+    let skipped = trials.iter().filter_map(|trial| trial["outcome"]["skipped"]["why"].as_str());
     assert!(skipped.clone().count() > 0);
     for why in skipped {
         assert!(why.contains("no-such-tokenizer"), "{why}");
@@ -75,23 +70,11 @@ fn queries_are_drawn_from_ones_own_text_and_published_claims_are_not_judged() {
     let letter = |n: usize| format!("Rechnung {n}x,Bestellung{} fehlt seit Kündigung\n", n / 3);
     let letters: String = (0..120).map(letter).collect();
     laboratory.write("briefe.csv", &format!("Betreff,Inhalt\n{letters}"));
-    let run = [
-        "run",
-        "fts-queries",
-        "--quick",
-        "--text",
-        "briefe.csv",
-        "--probe",
-        "0",
-    ];
+    let run = ["run", "fts-queries", "--quick", "--text", "briefe.csv", "--probe", "0"];
     laboratory
         .pragmark(&[&run[..], &["--out", "run"]].concat())
         .exits(0)
-        .complains(&[
-            "The queries are drawn from the documents",
-            "Classes without queries",
-            "cjk",
-        ])
+        .complains(&["The queries are drawn from the documents", "Classes without queries", "cjk"])
         .complains(&["The published claims (10) are about other documents and are not judged"]);
     let page = laboratory.read("run/report.html");
     assert!(page.contains("are not judged") && !page.contains("fts-30"));
@@ -108,20 +91,10 @@ fn queries_are_drawn_from_ones_own_text_and_published_claims_are_not_judged() {
 #[test]
 fn ones_own_queries_run_on_ones_own_text() {
     let laboratory = Laboratory::new();
-    laboratory.write(
-        "own.toml",
-        &OWN.replace("queries = \"own\", query = \"connect\", ", ""),
-    );
+    laboratory.write("own.toml", &OWN.replace("queries = \"own\", query = \"connect\", ", ""));
     laboratory.write("mails.csv", TEXT);
     laboratory.write("queries.txt", "# mine\nconnect\nsubject LIKE %t%\n");
-    let own = [
-        "--text",
-        "mails.csv",
-        "--queries",
-        "queries.txt",
-        "--out",
-        "run",
-    ];
+    let own = ["--text", "mails.csv", "--queries", "queries.txt", "--out", "run"];
     laboratory
         .pragmark(&[&["run", "own.toml"][..], &own].concat())
         .exits(0)
@@ -157,21 +130,11 @@ fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
             columns,
         ])
     };
-    run("mails.csv", "title")
-        .exits(3)
-        .complains(&["mails.csv", "`title`", "id, subject, body"]);
-    run("latin.csv", "body")
-        .exits(3)
-        .complains(&["latin.csv, row 2", "UTF-8"]);
-    run("mails.csv", "body,body")
-        .exits(3)
-        .complains(&["mails.csv", "`body`", "--columns"]);
-    run("empty.jsonl", "body")
-        .exits(3)
-        .complains(&["empty.jsonl"]);
-    run("missing.csv", "body")
-        .exits(3)
-        .complains(&["missing.csv"]);
+    run("mails.csv", "title").exits(3).complains(&["mails.csv", "`title`", "id, subject, body"]);
+    run("latin.csv", "body").exits(3).complains(&["latin.csv, row 2", "UTF-8"]);
+    run("mails.csv", "body,body").exits(3).complains(&["mails.csv", "`body`", "--columns"]);
+    run("empty.jsonl", "body").exits(3).complains(&["empty.jsonl"]);
+    run("missing.csv", "body").exits(3).complains(&["missing.csv"]);
     laboratory
         .pragmark(&["run", "small.toml", "--text", "mails.csv", "--out", "run"])
         .exits(2)
@@ -191,10 +154,7 @@ fn a_run_asks_for_no_more_documents_than_there_are_and_says_how_many_it_uses() {
     let scales = "scale = { quick = { rows = 2 }, paper = { rows = 500_000_000 } }\nfactors =";
     laboratory.write("own.toml", &OWN.replace("factors =", scales));
     laboratory.write("mails.csv", TEXT);
-    for (scale, used) in [
-        ("quick", "the first 2 of 3 documents"),
-        ("paper", "all 3 documents"),
-    ] {
+    for (scale, used) in [("quick", "the first 2 of 3 documents"), ("paper", "all 3 documents")] {
         let own = ["run", "own.toml", "--text", "mails.csv", "--yes"];
         let told = format!("own uses {used} at the scale {scale}");
         laboratory
@@ -257,9 +217,7 @@ fn a_tokenizer_from_an_extension_finds_words_of_chinese_that_have_no_spaces() {
     laboratory.write("own.toml", experiment.split("[[claims]]").next().unwrap());
     laboratory.write("notes.csv", "body\n我爱数据库\n数字\ndata\n");
     let own = ["run", "own.toml", "--text", "notes.csv", "--out", "run"];
-    laboratory
-        .pragmark(&[&own[..], &["--columns", "body"]].concat())
-        .exits(0);
+    laboratory.pragmark(&[&own[..], &["--columns", "body"]].concat()).exits(0);
     let found = |tokenizer: &str| -> Vec<f64> {
         (laboratory.trials("run").iter())
             .filter(|trial| trial["variant"] == format!("tokenizer={tokenizer}"))

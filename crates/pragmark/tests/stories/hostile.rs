@@ -45,9 +45,7 @@ fn assert_inactive(text: &str) {
 fn text_of_a_file_is_text_in_every_output() {
     let laboratory = Laboratory::new();
     laboratory.write("hostile.toml", HOSTILE);
-    let run = laboratory
-        .pragmark(&["run", "hostile.toml", "--out", "run"])
-        .exits(0);
+    let run = laboratory.pragmark(&["run", "hostile.toml", "--out", "run"]).exits(0);
     let shown = laboratory.pragmark(&["show", "hostile.toml"]).exits(0);
     for answer in [&run, &shown] {
         assert_inactive(&answer.stdout());
@@ -68,15 +66,9 @@ fn text_of_a_file_is_text_in_every_output() {
         let answer = laboratory.pragmark(arguments).exits(0);
         assert_inactive(&answer.stdout());
     }
-    laboratory
-        .pragmark(&["export", "run", "--format", "claims-csv"])
-        .says(&["'+c", "'=cmd"]);
+    laboratory.pragmark(&["export", "run", "--format", "claims-csv"]).says(&["'+c", "'=cmd"]);
     let python = laboratory.pragmark(&["settings", "run", "--for", "python"]);
-    let mut lines = python
-        .stdout()
-        .lines()
-        .map(str::to_owned)
-        .collect::<Vec<_>>();
+    let mut lines = python.stdout().lines().map(str::to_owned).collect::<Vec<_>>();
     lines.retain(|line| line.contains("os.system"));
     assert!(!lines.is_empty() && lines.iter().all(|line| line.starts_with("# ")));
 }
@@ -85,10 +77,7 @@ fn text_of_a_file_is_text_in_every_output() {
 fn what_is_no_file_or_too_large_is_refused_at_once_with_the_limit() {
     let laboratory = Laboratory::new();
     let refused = |file: &str, parts: &[&str]| {
-        laboratory
-            .pragmark(&["show", file])
-            .exits(2)
-            .complains(parts);
+        laboratory.pragmark(&["show", file]).exits(2).complains(parts);
     };
     refused("/dev/zero", &["/dev/zero", "not a regular file"]);
     let pipe = laboratory.path().join("pipe.toml");
@@ -101,22 +90,14 @@ fn what_is_no_file_or_too_large_is_refused_at_once_with_the_limit() {
     let design =
         "design = { kind = \"factorial\", baseline = { rows = 1, rows_per_statement = 1 } }";
     let levels = |most: usize| format!("{:?}", (1..=most).collect::<Vec<_>>());
-    let factors = format!(
-        "factors = {{ rows = {}, rows_per_statement = {} }}",
-        levels(500),
-        levels(400)
-    );
+    let factors =
+        format!("factors = {{ rows = {}, rows_per_statement = {} }}", levels(500), levels(400));
     let head = "id = \"x\"\nquestion = \"?\"\nworkload = \"bulk-insert\"";
     laboratory.write("many.toml", &format!("{head}\n{factors}\n{design}\n"));
     refused("many.toml", &["200000 variants", "at most 10000"]);
-    laboratory.write(
-        "rows.toml",
-        &SMALL.replace("rows = 2_000", "rows = 9_000_000_000_000_000_000"),
-    );
-    refused(
-        "rows.toml",
-        &["`rows` cannot be 9000000000000000000", "to 1000000000000"],
-    );
+    laboratory
+        .write("rows.toml", &SMALL.replace("rows = 2_000", "rows = 9_000_000_000_000_000_000"));
+    refused("rows.toml", &["`rows` cannot be 9000000000000000000", "to 1000000000000"]);
 }
 
 /// A run that somebody with another cache directory began.
@@ -124,9 +105,7 @@ fn run_of_another() -> Laboratory {
     let laboratory = Laboratory::new();
     let cache = laboratory.path().join("cache of another");
     let cache = [("PRAGMARK_CACHE", cache.to_str().unwrap())];
-    laboratory
-        .pragmark_with_variables(&cache, &["run", "small.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark_with_variables(&cache, &["run", "small.toml", "--out", "run"]).exits(0);
     laboratory
 }
 
@@ -149,19 +128,12 @@ fn a_run_of_another_names_what_it_would_load_and_is_resumed_when_trusted() {
         "--trust",
     ]);
     laboratory.write("run/run.json", &plan);
-    resume(&laboratory, &[])
-        .exits(2)
-        .complains(&["loads: default"]);
+    resume(&laboratory, &[]).exits(2).complains(&["loads: default"]);
     resume(&laboratory, &["--trust"]).exits(0);
     // From then on it is known, until its plan is changed.
     resume(&laboratory, &[]).exits(0);
-    laboratory.write(
-        "run/run.json",
-        &plan.replace("\"quick\": false", "\"quick\": true"),
-    );
-    resume(&laboratory, &[])
-        .exits(2)
-        .complains(&["its plan was changed"]);
+    laboratory.write("run/run.json", &plan.replace("\"quick\": false", "\"quick\": true"));
+    resume(&laboratory, &[]).exits(2).complains(&["its plan was changed"]);
     laboratory
         .pragmark(&["run", "small.toml", "--trust"])
         .exits(2)
@@ -183,9 +155,7 @@ fn a_page_that_is_a_link_is_replaced_and_what_it_leads_to_left_alone() {
 #[test]
 fn a_record_that_is_damaged_or_foreign_is_refused_without_a_hint_at_itself() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
     let record = laboratory.read("run/outcomes.jsonl");
     let last = record.lines().last().unwrap();
     let lines = record.lines().count();
@@ -213,7 +183,5 @@ fn a_record_that_is_damaged_or_foreign_is_refused_without_a_hint_at_itself() {
     let older = plan.replace(&version, "\"pragmark\": \"0.0.1\"");
     assert_ne!(plan, older);
     laboratory.write("run/run.json", &older);
-    resume(&laboratory, &["--trust"])
-        .exits(3)
-        .complains(&["begun by pragmark 0.0.1"]);
+    resume(&laboratory, &["--trust"]).exits(3).complains(&["begun by pragmark 0.0.1"]);
 }

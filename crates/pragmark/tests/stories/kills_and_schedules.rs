@@ -9,16 +9,13 @@ use crate::laboratory::{Laboratory, wait_until};
 #[test]
 fn killed_writers_lose_nothing_that_was_acknowledged_and_leave_nothing_behind() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["crash", "--kill", "48", "--seed", "3"])
-        .exits(0)
-        .says(&[
-            "journal_mode=delete",
-            "journal_mode=truncate",
-            "journal_mode=persist",
-            "journal_mode=wal",
-            "no violation",
-        ]);
+    laboratory.pragmark(&["crash", "--kill", "48", "--seed", "3"]).exits(0).says(&[
+        "journal_mode=delete",
+        "journal_mode=truncate",
+        "journal_mode=persist",
+        "journal_mode=wal",
+        "no violation",
+    ]);
     assert!(laboratory.left_over().is_empty());
 }
 
@@ -62,11 +59,7 @@ fn a_writer_that_acknowledges_what_it_did_not_write_is_found_out() {
         assert!(finding.damage.is_loss(), "{}", finding.damage);
         assert!(finding.kept.as_ref().unwrap().starts_with(&kept));
     }
-    assert!(
-        outcomes[0].verdict().starts_with("loses recent commits"),
-        "{}",
-        outcomes[0].verdict()
-    );
+    assert!(outcomes[0].verdict().starts_with("loses recent commits"), "{}", outcomes[0].verdict());
 }
 
 #[test]
@@ -87,13 +80,7 @@ fn kills_stop_at_ctrl_c_with_what_there_is_and_nothing_left_behind() {
 fn schedules_are_explored_and_played_again() {
     let laboratory = Laboratory::new();
     laboratory
-        .pragmark(&[
-            "crash",
-            "--schedules",
-            "20",
-            "--journal-mode",
-            "wal,persist",
-        ])
+        .pragmark(&["crash", "--schedules", "20", "--journal-mode", "wal,persist"])
         .exits(0)
         .says(&[
             "checkpoint-and-restart/wal",
@@ -127,27 +114,19 @@ fn what_came_of_accidents_is_data_as_well() {
     assert_eq!(ordinary["measured"]["images"], 3);
     let schedules = json(&["crash", "--schedules", "5", "--journal-mode", "wal"]);
     let played = &schedules["safety"]["schedules"]["played"];
-    assert_eq!(
-        (&played["wrong"], &played["first"]),
-        (&0.into(), &serde_json::Value::Null)
-    );
+    assert_eq!((&played["wrong"], &played["first"]), (&0.into(), &serde_json::Value::Null));
     let first = &schedules["tables"][0]["rows"][0];
     assert_eq!((&first[3], &first[4]), (&"5".into(), &"0".into()));
     laboratory
         .pragmark(&["crash", "--schedules", "5", "--format", "markdown"])
         .exits(0)
-        .says(&[
-            "writer-and-writer/delete",
-            "no violation in 5 schedules of more",
-        ]);
+        .says(&["writer-and-writer/delete", "no violation in 5 schedules of more"]);
     laboratory
         .pragmark(&["crash", "--kill", "4", "--format", "markdown"])
         .exits(0)
         .says(&["`journal_mode=persist` | no violation | 1 |"]);
     laboratory
-        .pragmark(&[
-            "crash", "--kill", "4", "--engine", "default", "--engine", "system",
-        ])
+        .pragmark(&["crash", "--kill", "4", "--engine", "default", "--engine", "system"])
         .exits(2)
         .complains(&["one engine at a time"]);
 }
@@ -157,9 +136,6 @@ fn an_engine_that_is_none_is_named() {
     let laboratory = Laboratory::new();
     for accident in [["--kill", "1"], ["--schedules", "1"]] {
         let arguments = [&["crash", "--engine", "absent.so"][..], &accident].concat();
-        laboratory
-            .pragmark(&arguments)
-            .exits(3)
-            .complains(&["absent.so"]);
+        laboratory.pragmark(&arguments).exits(3).complains(&["absent.so"]);
     }
 }

@@ -10,13 +10,8 @@ use crate::laboratory::Laboratory;
 /// What the program knows of settings that a label names (`journal_mode=wal synchronous=full`).
 fn known(label: &str) -> &'static Findings {
     let named = label.split(' ').filter_map(|it| it.split_once('='));
-    let settings: Settings = named
-        .map(|(name, level)| (name.to_owned(), level.into()))
-        .collect();
-    let set = TierSet {
-        engine: "default".to_owned(),
-        settings,
-    };
+    let settings: Settings = named.map(|(name, level)| (name.to_owned(), level.into())).collect();
+    let set = TierSet { engine: "default".to_owned(), settings };
     let engine = bench::describe_engine("default").unwrap();
     let key = built_in().key(&set, &engine).unwrap();
     built_in().find(&key).expect("a known tier")
@@ -45,9 +40,7 @@ fn fresh_images_show_nothing_worse_than_the_tiers_of_the_program() {
         "normal",
     ];
     let sample = ["--images", "1500", "--seed", "99", "--out", "fresh"];
-    laboratory
-        .pragmark(&[&crash[..], &sample].concat())
-        .exits(0);
+    laboratory.pragmark(&[&crash[..], &sample].concat()).exits(0);
     let trials = laboratory.trials("fresh");
     assert_eq!(trials.len(), 6);
     for trial in trials {

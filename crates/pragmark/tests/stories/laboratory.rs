@@ -43,10 +43,7 @@ pub const SMALL_TRIALS: usize = 15;
 impl Laboratory {
     /// With the small experiment as `small.toml`.
     pub fn new() -> Laboratory {
-        let laboratory = Laboratory {
-            directory: tempfile::tempdir().unwrap(),
-            tiers: false,
-        };
+        let laboratory = Laboratory { directory: tempfile::tempdir().unwrap(), tiers: false };
         laboratory.write("small.toml", SMALL);
         laboratory
     }
@@ -58,10 +55,7 @@ impl Laboratory {
 
     /// With safety tiers from here on.
     pub fn and_tiers(self) -> Laboratory {
-        Laboratory {
-            tiers: true,
-            ..self
-        }
+        Laboratory { tiers: true, ..self }
     }
 
     pub fn path(&self) -> &Path {
@@ -117,11 +111,7 @@ impl Laboratory {
 
     /// Starts pragmark and leaves it running.
     pub fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -168,22 +158,17 @@ impl Laboratory {
     pub fn processes(&self) -> Vec<String> {
         let needle = self.path().join("pragmark-work");
         let needle = needle.to_string_lossy().into_owned();
-        let processes = std::fs::read_dir("/proc")
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.path());
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         processes
             .filter(|process| {
-                let descriptors = std::fs::read_dir(process.join("fd"))
-                    .into_iter()
-                    .flatten()
-                    .flatten();
-                descriptors
-                    .filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok())
-                    .any(|target| {
+                let descriptors =
+                    std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+                descriptors.filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok()).any(
+                    |target| {
                         target.to_string_lossy().starts_with(&needle)
                             && target.to_string_lossy().contains("test.db")
-                    })
+                    },
+                )
             })
             .map(|process| process.display().to_string())
             .collect()
@@ -191,12 +176,8 @@ impl Laboratory {
 
     /// Temporary directories of trials that are still there.
     pub fn left_over(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        entries
-            .filter(|path| path.to_string_lossy().contains("pragmark-work"))
-            .collect()
+        let entries = std::fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.to_string_lossy().contains("pragmark-work")).collect()
     }
 }
 
@@ -247,11 +228,7 @@ impl Answer {
     #[track_caller]
     pub fn complains(self, parts: &[&str]) -> Answer {
         for part in parts {
-            assert!(
-                self.stderr().contains(part),
-                "`{part}` is not in:\n{}",
-                self.stderr()
-            );
+            assert!(self.stderr().contains(part), "`{part}` is not in:\n{}", self.stderr());
         }
         self
     }
@@ -260,11 +237,7 @@ impl Answer {
     #[track_caller]
     pub fn says(self, parts: &[&str]) -> Answer {
         for part in parts {
-            assert!(
-                self.stdout().contains(part),
-                "`{part}` is not in:\n{}",
-                self.stdout()
-            );
+            assert!(self.stdout().contains(part), "`{part}` is not in:\n{}", self.stdout());
         }
         self
     }

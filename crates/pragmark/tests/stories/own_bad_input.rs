@@ -28,27 +28,8 @@ fn shop(rows: u32) -> (Laboratory, Connection) {
 
 /// What is done with a database of the user's, each with few trials.
 const COMMANDS: [&[&str]; 3] = [
-    &[
-        "measure",
-        "mine.sql",
-        "--rounds",
-        "2",
-        "--set",
-        "transactions=5",
-        "--out",
-        "run",
-    ],
-    &[
-        "crash",
-        "--script",
-        "mine.sql",
-        "--journal-mode",
-        "wal",
-        "--images",
-        "20",
-        "--out",
-        "run",
-    ],
+    &["measure", "mine.sql", "--rounds", "2", "--set", "transactions=5", "--out", "run"],
+    &["crash", "--script", "mine.sql", "--journal-mode", "wal", "--images", "20", "--out", "run"],
     &["doctor"],
 ];
 
@@ -72,11 +53,7 @@ fn databases_that_are_empty_encrypted_or_missing_are_refused() {
     laboratory.write("shop/empty.db", "");
     laboratory.write("shop/encrypted.db", &"no header of a database ".repeat(400));
     refused(&laboratory, "shop/empty.db", "the file is empty");
-    refused(
-        &laboratory,
-        "shop/encrypted.db",
-        "not an SQLite database, or it is encrypted",
-    );
+    refused(&laboratory, "shop/encrypted.db", "not an SQLite database, or it is encrypted");
     refused(&laboratory, "shop/absent.db", "shop/absent.db");
 }
 
@@ -143,14 +120,7 @@ fn on_a_full_disk_the_reason_is_given_and_nothing_is_left() {
 #[test]
 fn a_database_that_changes_during_a_run_is_warned_of() {
     let (laboratory, connection) = shop(1_000);
-    let measure = [
-        "measure",
-        "mine.sql",
-        "--db",
-        "shop/app.db",
-        "--rounds",
-        "5",
-    ];
+    let measure = ["measure", "mine.sql", "--db", "shop/app.db", "--rounds", "5"];
     let run = laboratory.start(&[&measure[..], &["--seconds", "0.5", "--out", "run"]].concat());
     wait_until(|| {
         let record = std::fs::read_to_string(laboratory.path().join("run/outcomes.jsonl"));
@@ -162,18 +132,9 @@ fn a_database_that_changes_during_a_run_is_warned_of() {
     let answer = Answer(run.wait_with_output().unwrap()).exits(0);
     let said = answer.stderr();
     assert!(said.contains("app.db was changed during the run"), "{said}");
-    let still = laboratory.pragmark(
-        &[
-            &COMMANDS[0][..6],
-            &["--db", "shop/app.db", "--out", "again"],
-        ]
-        .concat(),
-    );
-    assert!(
-        !still.stderr().contains("was changed"),
-        "{}",
-        still.stderr()
-    );
+    let still = laboratory
+        .pragmark(&[&COMMANDS[0][..6], &["--db", "shop/app.db", "--out", "again"]].concat());
+    assert!(!still.stderr().contains("was changed"), "{}", still.stderr());
     connection.close().unwrap();
 }
 
@@ -198,9 +159,7 @@ fn a_script_that_changed_since_the_run_began_is_named_when_it_goes_on() {
     let unchanged = laboratory.pragmark(&resume).exits(0);
     assert!(!unchanged.stderr().contains("was changed"));
     laboratory.write("mine.sql", "SELECT 1;\n");
-    laboratory
-        .pragmark(&resume)
-        .complains(&["mine.sql was changed after the run began"]);
+    laboratory.pragmark(&resume).complains(&["mine.sql was changed after the run began"]);
 }
 
 #[test]
@@ -221,15 +180,11 @@ fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
         "transactions=5",
     ];
     let one = [&measure[..], &["--vary", "journal_mode=wal"]].concat();
-    laboratory
-        .pragmark(&one)
-        .exits(2)
-        .complains(&["names one value", "--set journal_mode=wal"]);
+    laboratory.pragmark(&one).exits(2).complains(&["names one value", "--set journal_mode=wal"]);
     laboratory.pragmark(&measure).exits(0);
-    for command in [
-        &["export", "run", "--format", "json"][..],
-        &["report", "run", "--format", "html"],
-    ] {
+    for command in
+        [&["export", "run", "--format", "json"][..], &["report", "run", "--format", "html"]]
+    {
         let over = [command, &["--out", "shop/app.db"]].concat();
         laboratory
             .pragmark(&over)
@@ -254,27 +209,15 @@ fn statements_that_reach_files_which_are_no_copies_are_refused() {
     for (options, words) in [
         (&["attach.sql"][..], "attach.sql:2: ATTACH and VACUUM INTO"),
         (&["-c", &copy], "sql:1: ATTACH and VACUUM INTO"),
+        (&["-c", "SELECT 1", "--setup", "attach.sql"], "attach.sql:2: ATTACH and VACUUM INTO"),
         (
-            &["-c", "SELECT 1", "--setup", "attach.sql"],
-            "attach.sql:2: ATTACH and VACUUM INTO",
-        ),
-        (
-            &[
-                "-c",
-                "SELECT 1",
-                "--set",
-                &format!("schema_change={attach}"),
-            ],
+            &["-c", "SELECT 1", "--set", &format!("schema_change={attach}")],
             "schema_change:1: ATTACH and VACUUM INTO",
         ),
     ] {
         let measure = [&["measure", "--db", "shop/app.db", "--out", "run"], options].concat();
         laboratory.pragmark(&measure).exits(2).complains(&[words]);
-        assert_eq!(
-            state(&laboratory.path().join("shop")),
-            before,
-            "{options:?}"
-        );
+        assert_eq!(state(&laboratory.path().join("shop")), before, "{options:?}");
         assert!(laboratory.left_over().is_empty(), "{options:?}");
     }
 }

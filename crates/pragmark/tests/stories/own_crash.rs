@@ -30,14 +30,7 @@ fn shop() -> (Laboratory, Connection) {
 
 fn crash<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let settings = ["--journal-mode", "wal", "--synchronous", "normal,full"];
-    let few = [
-        "--locking-mode",
-        "normal",
-        "--images",
-        "200",
-        "--out",
-        "crashes",
-    ];
+    let few = ["--locking-mode", "normal", "--images", "200", "--out", "crashes"];
     [&["crash"], more, &settings, &few].concat()
 }
 
@@ -45,14 +38,7 @@ fn crash<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn the_first_transactions_are_crashed_on_a_copy_and_the_database_in_use_stays_as_it_is() {
     let (laboratory, connection) = shop();
     let before = state(&laboratory.path().join("shop"));
-    let own = [
-        "--script",
-        "mine.sql",
-        "--db",
-        "shop/app.db",
-        "--transactions",
-        "12",
-    ];
+    let own = ["--script", "mine.sql", "--db", "shop/app.db", "--transactions", "12"];
     laboratory.pragmark(&crash(&own)).exits(0).says(&[
         "transactions: the first 12; statements: 12 of 20",
         "shop/app.db",
@@ -62,22 +48,12 @@ fn the_first_transactions_are_crashed_on_a_copy_and_the_database_in_use_stays_as
     assert_eq!(state(&laboratory.path().join("shop")), before);
     let losses = laboratory.trials("crashes").into_iter().map(|trial| {
         let models = &trial["outcome"]["measured"]["safety"];
-        let torn = models
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|it| it["model"] == "torn");
+        let torn = models.as_array().unwrap().iter().find(|it| it["model"] == "torn");
         torn.unwrap()["ordinary"].to_string()
     });
     let losses: Vec<String> = losses.collect();
-    assert!(
-        losses.iter().any(|it| it.contains("\"losing\":0")),
-        "{losses:?}"
-    );
-    assert!(
-        losses.iter().all(|it| it.contains("\"corrupt\":0")),
-        "{losses:?}"
-    );
+    assert!(losses.iter().any(|it| it.contains("\"losing\":0")), "{losses:?}");
+    assert!(losses.iter().all(|it| it.contains("\"corrupt\":0")), "{losses:?}");
     assert!(laboratory.left_over().is_empty());
     connection.close().unwrap();
 }
@@ -91,28 +67,14 @@ fn scripts_with_meta_commands_and_weights_are_crashed_with_the_values_that_they_
         "\\set id random(1, 2000)\nBEGIN;\nUPDATE item SET v = 'paid' WHERE id = :id;\nEND;\n",
     );
     laboratory.write("read.sql", "SELECT v FROM item WHERE id = :id;\n");
-    let own = |script| {
-        [
-            "--script",
-            script,
-            "--db",
-            "shop/app.db",
-            "--transactions",
-            "12",
-        ]
-    };
+    let own = |script| ["--script", script, "--db", "shop/app.db", "--transactions", "12"];
     let answer = laboratory.pragmark(&crash(&own("read.sql@3, pay.sql")));
-    answer
-        .exits(0)
-        .says(&["transactions: all 12; statements: 36 of 36", "shop/app.db"]);
+    answer.exits(0).says(&["transactions: all 12; statements: 36 of 36", "shop/app.db"]);
     assert_eq!(state(&laboratory.path().join("shop")), before);
     std::fs::remove_dir_all(laboratory.path().join("crashes")).unwrap();
     laboratory.write("wrong.sql", "SELECT 1;\n\\sett id 1\n");
     laboratory.write("refused.sql", "\\set v 1\nUPDATE itme SET v = :v;\n");
-    for (script, words) in [
-        ("wrong.sql", "wrong.sql:2"),
-        ("refused.sql", "no such table: itme"),
-    ] {
+    for (script, words) in [("wrong.sql", "wrong.sql:2"), ("refused.sql", "no such table: itme")] {
         let answer = laboratory.pragmark(&crash(&own(script)));
         answer.exits(2).complains(&[words]);
     }
@@ -125,26 +87,16 @@ fn scripts_with_meta_commands_and_weights_are_crashed_with_the_values_that_they_
 #[test]
 fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
     let (laboratory, connection) = shop();
-    laboratory.write(
-        "bad.sql",
-        "UPDATE item SET v = 1;\nUPDATE itme SET v = 2;\n",
-    );
+    laboratory.write("bad.sql", "UPDATE item SET v = 1;\nUPDATE itme SET v = 2;\n");
     laboratory.write(
         "other.sql",
         "\\set id 1\nATTACH 'other.db' AS o;\nCREATE TABLE o.t AS SELECT :id;\n",
     );
     laboratory.write("copy.sql", "\\set id 1\nVACUUM INTO'copied.db';\n");
     laboratory.write("empty.db", "");
-    laboratory.write(
-        "text.db",
-        "This is no database, but a text of some length.\n",
-    );
+    laboratory.write("text.db", "This is no database, but a text of some length.\n");
     for (options, code, words) in [
-        (
-            &["--script", "bad.sql", "--db", "shop/app.db"][..],
-            2,
-            "bad.sql:2: no such table: itme",
-        ),
+        (&["--script", "bad.sql", "--db", "shop/app.db"][..], 2, "bad.sql:2: no such table: itme"),
         (
             &["--script", "other.sql", "--db", "shop/app.db"],
             2,
@@ -155,27 +107,15 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
             2,
             "copy.sql:2: ATTACH and VACUUM INTO reach files that are no copies",
         ),
-        (
-            &["--script", "mine.sql", "--db", "empty.db"],
-            3,
-            "the file is empty",
-        ),
+        (&["--script", "mine.sql", "--db", "empty.db"], 3, "the file is empty"),
         (
             &["--script", "mine.sql", "--db", "text.db"],
             3,
             "not an SQLite database, or it is encrypted",
         ),
-        (
-            &["--script", "mine.sql", "--db", "absent.db"],
-            3,
-            "absent.db",
-        ),
+        (&["--script", "mine.sql", "--db", "absent.db"], 3, "absent.db"),
         (&["--script", "absent.sql"], 3, "absent.sql"),
-        (
-            &["--db", "shop/app.db"],
-            2,
-            "--db requires --script or --trace",
-        ),
+        (&["--db", "shop/app.db"], 2, "--db requires --script or --trace"),
         (
             &["--script", "mine.sql", "--transactions", "5"],
             2,
@@ -183,15 +123,9 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
         ),
         (&["--trace", "mine.sql"], 3, "mine.sql is not a trace"),
     ] {
-        laboratory
-            .pragmark(&crash(options))
-            .exits(code)
-            .complains(&[words]);
+        laboratory.pragmark(&crash(options)).exits(code).complains(&[words]);
         for made in ["crashes", "other.db", "copied.db"] {
-            assert!(
-                !laboratory.path().join(made).exists(),
-                "{made}: {options:?}"
-            );
+            assert!(!laboratory.path().join(made).exists(), "{made}: {options:?}");
         }
     }
     assert!(laboratory.left_over().is_empty());
@@ -202,28 +136,13 @@ fn what_cannot_be_crashed_is_named_and_nothing_is_written() {
 fn a_script_that_changes_a_setting_or_leaves_a_transaction_open_is_told_at_once() {
     let laboratory = Laboratory::new();
     let off = "CREATE TABLE t(x);\nPRAGMA synchronous = OFF;\nINSERT INTO t VALUES (1);\n";
-    laboratory.write(
-        "off.sql",
-        &format!("{off}BEGIN;\nINSERT INTO t VALUES (2);\n"),
-    );
-    let answer = laboratory
-        .pragmark(&crash(&["--script", "off.sql"]))
-        .exits(0);
+    laboratory.write("off.sql", &format!("{off}BEGIN;\nINSERT INTO t VALUES (2);\n"));
+    let answer = laboratory.pragmark(&crash(&["--script", "off.sql"])).exits(0);
     let said = answer.stderr();
-    assert!(
-        said.contains("off.sql: from line 3 on, main.db has settings of its own"),
-        "{said}"
-    );
-    assert!(
-        said.contains("the transaction that begins at line 4 is never committed"),
-        "{said}"
-    );
+    assert!(said.contains("off.sql: from line 3 on, main.db has settings of its own"), "{said}");
+    assert!(said.contains("the transaction that begins at line 4 is never committed"), "{said}");
     let answer = answer.says(&["wal/off/normal instead of", "never committed"]);
-    assert!(
-        !answer.stdout().contains("less safe than documented:"),
-        "{}",
-        answer.stdout()
-    );
+    assert!(!answer.stdout().contains("less safe than documented:"), "{}", answer.stdout());
 }
 
 /// Two connections that write in turn, and a database that is attached.
@@ -270,18 +189,9 @@ fn the_transactions_of_an_application_are_crashed_with_the_settings_of_the_varia
         models.filter(|model| model["assumed"] == true)
     });
     for model in ordinary {
-        assert!(
-            model["ordinary"].to_string().contains("\"corrupt\":0"),
-            "{model}"
-        );
+        assert!(model["ordinary"].to_string().contains("\"corrupt\":0"), "{model}");
     }
-    let page = laboratory
-        .pragmark(&["report", "crashes", "--format", "markdown"])
-        .exits(0);
+    let page = laboratory.pragmark(&["report", "crashes", "--format", "markdown"]).exits(0);
     let page = page.says(&["delete/full/normal instead of wal/full/normal for "]);
-    assert!(
-        !page.stdout().contains("less safe than documented: "),
-        "{}",
-        page.stdout()
-    );
+    assert!(!page.stdout().contains("less safe than documented: "), "{}", page.stdout());
 }

@@ -4,10 +4,11 @@ use crate::laboratory::Laboratory;
 
 /// Writes a new driver and its experiment, made small.
 fn new_driver(laboratory: &Laboratory, name: &str, language: &str) {
-    laboratory
-        .pragmark(&["new", "driver", name, "--language", language])
-        .exits(0)
-        .says(&[name, "pragmark run", "--drivers"]);
+    laboratory.pragmark(&["new", "driver", name, "--language", language]).exits(0).says(&[
+        name,
+        "pragmark run",
+        "--drivers",
+    ]);
     let file = format!("{name}.toml");
     let text = laboratory.read(&file);
     let small = text.replace("orders = 300", "orders = 20")
@@ -39,25 +40,19 @@ fn a_new_driver_in_python_is_measured_at_once_and_its_metric_is_one_like_any_oth
     new_driver(&laboratory, "shop", "python");
     let with_shop =
         |arguments: &[&str]| laboratory.pragmark(&[arguments, &["--drivers", "shop"]].concat());
-    with_shop(&["list", "--workloads", "--metrics"])
-        .exits(0)
-        .says(&[
-            "orders: a whole number from 1 (orders); default 300",
-            "number of orders",
-            "orders_per_s",
-            "orders stored per second",
-        ]);
-    with_shop(&["show", "shop.toml"])
-        .exits(0)
-        .says(&["workload shop, compared by orders_per_s"]);
-    with_shop(&["run", "shop.toml", "--out", "run"])
-        .exits(0)
-        .says(&[
-            "Orders per second, higher is better",
-            "ops/s",
-            "journal_mode=wal",
-            "power cut",
-        ]);
+    with_shop(&["list", "--workloads", "--metrics"]).exits(0).says(&[
+        "orders: a whole number from 1 (orders); default 300",
+        "number of orders",
+        "orders_per_s",
+        "orders stored per second",
+    ]);
+    with_shop(&["show", "shop.toml"]).exits(0).says(&["workload shop, compared by orders_per_s"]);
+    with_shop(&["run", "shop.toml", "--out", "run"]).exits(0).says(&[
+        "Orders per second, higher is better",
+        "ops/s",
+        "journal_mode=wal",
+        "power cut",
+    ]);
     for trial in laboratory.trials("run") {
         let measured = &trial["outcome"]["measured"];
         if trial["purpose"] == "rounds" {
@@ -90,14 +85,7 @@ fn a_new_driver_in_ruby_is_measured_at_once() {
     let laboratory = Laboratory::new();
     new_driver(&laboratory, "ruby-shop", "ruby");
     laboratory
-        .pragmark(&[
-            "run",
-            "ruby-shop.toml",
-            "--out",
-            "run",
-            "--drivers",
-            "ruby-shop",
-        ])
+        .pragmark(&["run", "ruby-shop.toml", "--out", "run", "--drivers", "ruby-shop"])
         .exits(0)
         .says(&["Orders per second, higher is better"]);
 }
@@ -118,9 +106,7 @@ fn a_variant_with_another_result_or_an_unknown_metric_fails() {
     );
     assert_ne!(other, program);
     laboratory.write("shop/work.py", &other);
-    run("other")
-        .exits(1)
-        .says(&["the result differs from the baseline's"]);
+    run("other").exits(1).says(&["the result differs from the baseline's"]);
 
     let misspelt = program.replace(r#""seconds": seconds"#, r#""second": seconds"#);
     assert_ne!(misspelt, program);
@@ -140,26 +126,10 @@ fn mistakes_in_manifest_and_experiment_are_named_with_file_and_line() {
     let show = || laboratory.pragmark(&["show", "shop.toml", "--drivers", "shop"]);
     let experiment = laboratory.read("shop.toml");
     for (old, new, complaint) in [
-        (
-            "orders = 20",
-            "ordres = 20",
-            "shop.toml:6: `ordres` is neither a parameter of `shop`",
-        ),
-        (
-            "orders = 20",
-            "orders = 0",
-            "`orders` cannot be 0; it takes a whole number from 1",
-        ),
-        (
-            "\"orders_per_s\"",
-            "\"order_per_s\"",
-            "did you mean `orders_per_s`?",
-        ),
-        (
-            "orders = 20",
-            "open_mutex = \"no\"",
-            "`open_mutex` is neither a parameter of `shop`",
-        ),
+        ("orders = 20", "ordres = 20", "shop.toml:6: `ordres` is neither a parameter of `shop`"),
+        ("orders = 20", "orders = 0", "`orders` cannot be 0; it takes a whole number from 1"),
+        ("\"orders_per_s\"", "\"order_per_s\"", "did you mean `orders_per_s`?"),
+        ("orders = 20", "open_mutex = \"no\"", "`open_mutex` is neither a parameter of `shop`"),
         ("driver = \"shop\", ", "", "the drivers that have it: shop"),
     ] {
         assert!(experiment.contains(old), "{old}");
@@ -171,10 +141,9 @@ fn mistakes_in_manifest_and_experiment_are_named_with_file_and_line() {
     let manifest = laboratory.read("shop/driver.toml");
     let wrong = manifest.replace("min     = 1", "min     = 1000");
     laboratory.write("shop/driver.toml", &wrong);
-    show().exits(3).complains(&[
-        "shop/driver.toml: line 17",
-        "the default of `orders` cannot be 300",
-    ]);
+    show()
+        .exits(3)
+        .complains(&["shop/driver.toml: line 17", "the default of `orders` cannot be 300"]);
 }
 
 #[test]
@@ -185,10 +154,6 @@ fn a_new_driver_overwrites_nothing_and_has_a_known_language() {
     };
     new("small", "go").exits(3).complains(&["small.toml"]);
     assert!(!laboratory.path().join("small").exists());
-    new("shop", "perl")
-        .exits(2)
-        .complains(&["the languages are python, ruby, node, go, java"]);
-    new("My Shop", "python")
-        .exits(2)
-        .complains(&["cannot be the name of a driver"]);
+    new("shop", "perl").exits(2).complains(&["the languages are python, ruby, node, go, java"]);
+    new("My Shop", "python").exits(2).complains(&["cannot be the name of a driver"]);
 }

@@ -26,12 +26,7 @@ fn shop() -> Laboratory {
 const SHORT: [&str; 6] = ["--rounds", "2", "--set", "transactions=200", "--out", "run"];
 
 fn measure<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    ["measure"]
-        .iter()
-        .chain(more)
-        .chain(&SHORT)
-        .copied()
-        .collect()
+    ["measure"].iter().chain(more).chain(&SHORT).copied().collect()
 }
 
 #[test]
@@ -72,13 +67,9 @@ stopping = { rounds = 2, max_rounds = 2 }
     let cut = lines[..lines.len() - 2].join("\n") + "\n";
     laboratory.write("run/outcomes.jsonl", &cut);
     std::fs::create_dir(laboratory.path().join("elsewhere")).unwrap();
-    laboratory
-        .pragmark_in("elsewhere", &["run", "--resume", "../run"])
-        .exits(0);
+    laboratory.pragmark_in("elsewhere", &["run", "--resume", "../run"]).exits(0);
     let trials = laboratory.trials("run");
-    let measured = trials
-        .iter()
-        .filter(|it| !it["outcome"]["measured"].is_null());
+    let measured = trials.iter().filter(|it| !it["outcome"]["measured"].is_null());
     assert_eq!((measured.count(), trials.len()), (before, before));
 }
 
@@ -86,32 +77,14 @@ stopping = { rounds = 2, max_rounds = 2 }
 fn statements_are_measured_with_several_settings_and_the_database_stays_as_it_is() {
     let laboratory = shop();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
-    let vary = [
-        "--db",
-        "app.db",
-        "queries.sql",
-        "--vary",
-        "cache_size=-2000,-64000",
-    ];
+    let vary = ["--db", "app.db", "queries.sql", "--vary", "cache_size=-2000,-64000"];
     let answer = laboratory.pragmark(&measure(&vary)).exits(0);
-    answer.says(&[
-        "find_user",
-        "same_age",
-        "cache_size",
-        "SCAN users",
-        "They are equal",
-    ]);
+    answer.says(&["find_user", "same_age", "cache_size", "SCAN users", "They are equal"]);
     for trial in laboratory.trials("run") {
         let measured = &trial["outcome"]["measured"];
-        assert_eq!(
-            measured["metrics"]["rows_per_call.find_user"], 1.0,
-            "{trial}"
-        );
+        assert_eq!(measured["metrics"]["rows_per_call.find_user"], 1.0, "{trial}");
     }
-    assert_eq!(
-        std::fs::read(laboratory.path().join("app.db")).unwrap(),
-        before
-    );
+    assert_eq!(std::fs::read(laboratory.path().join("app.db")).unwrap(), before);
     assert!(laboratory.left_over().is_empty());
 }
 
@@ -131,24 +104,14 @@ fn a_run_that_was_made_on_the_command_line_is_repeated_from_its_folder() {
     assert_eq!(first["seed"], again["seed"]);
     assert_eq!(first["experiments"], again["experiments"]);
     assert_ne!(first["id"], again["id"]);
-    assert_eq!(
-        laboratory.trials("run").len(),
-        laboratory.trials("again").len()
-    );
+    assert_eq!(laboratory.trials("run").len(), laboratory.trials("again").len());
 }
 
 #[test]
 fn a_setting_that_changes_an_answer_fails() {
     let laboratory = shop();
     let sql = "SELECT name FROM users LIMIT 1";
-    let vary = [
-        "--db",
-        "app.db",
-        "-c",
-        sql,
-        "--vary",
-        "reverse_unordered_selects=false,true",
-    ];
+    let vary = ["--db", "app.db", "-c", sql, "--vary", "reverse_unordered_selects=false,true"];
     let answer = laboratory.pragmark(&measure(&vary)).exits(1);
     answer.says(&["differs from the baseline's"]);
 }
@@ -168,14 +131,8 @@ fn the_same_is_written_as_an_experiment_that_runs() {
         "--write",
         "my.toml",
     ];
-    laboratory
-        .pragmark(&write)
-        .exits(0)
-        .complains(&["`pragmark run my.toml` measures it"]);
-    laboratory
-        .pragmark(&write)
-        .exits(3)
-        .complains(&["my.toml exists"]);
+    laboratory.pragmark(&write).exits(0).complains(&["`pragmark run my.toml` measures it"]);
+    laboratory.pragmark(&write).exits(3).complains(&["my.toml exists"]);
     laboratory
         .pragmark(&["run", "my.toml", "--probe", "0", "--out", "run"])
         .exits(0)
@@ -188,50 +145,16 @@ fn mistakes_are_named_before_anything_is_measured() {
     laboratory.write("bad.sql", "SELECT 1;\n\\sett x 1\n");
     laboratory.write("empty.db", "");
     for (arguments, code, words) in [
-        (
-            &["--db", "app.db", "bad.sql"][..],
-            2,
-            "bad.sql:2: unknown meta command \\sett",
-        ),
-        (
-            &[
-                "--db",
-                "app.db",
-                "-c",
-                "SELECT 1",
-                "--vary",
-                "jurnal_mode=wal,off",
-            ],
-            2,
-            "journal_mode",
-        ),
-        (
-            &["--db", "app.db", "-c", "SELECT 1", "--vary", "cache_size"],
-            2,
-            "lacks values",
-        ),
+        (&["--db", "app.db", "bad.sql"][..], 2, "bad.sql:2: unknown meta command \\sett"),
+        (&["--db", "app.db", "-c", "SELECT 1", "--vary", "jurnal_mode=wal,off"], 2, "journal_mode"),
+        (&["--db", "app.db", "-c", "SELECT 1", "--vary", "cache_size"], 2, "lacks values"),
         (&["--db", "app.db"], 2, "nothing to measure"),
         (&["--db", "no.db", "-c", "SELECT 1"], 3, "cannot read no.db"),
-        (
-            &["--db", "empty.db", "-c", "SELECT 1"],
-            3,
-            "the file is empty",
-        ),
-        (
-            &["--db", "app.db", "-c", "SELEC 1"],
-            2,
-            "sql:1: near \"SELEC\": syntax error",
-        ),
-        (
-            &["--db", "app.db", "-c", "SELECT :nothing"],
-            2,
-            "the parameter :nothing has no value",
-        ),
+        (&["--db", "empty.db", "-c", "SELECT 1"], 3, "the file is empty"),
+        (&["--db", "app.db", "-c", "SELEC 1"], 2, "sql:1: near \"SELEC\": syntax error"),
+        (&["--db", "app.db", "-c", "SELECT :nothing"], 2, "the parameter :nothing has no value"),
     ] {
-        laboratory
-            .pragmark(&measure(arguments))
-            .exits(code)
-            .complains(&[words]);
+        laboratory.pragmark(&measure(arguments)).exits(code).complains(&[words]);
         let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
     }
 }
@@ -258,14 +181,9 @@ fn a_tier_is_that_of_the_settings_in_force_or_it_is_said_why_there_is_none() {
     laboratory.write("plain.sql", "UPDATE users SET age = 1 WHERE id = :id;\n");
     let vary = ["--vary", "synchronous=normal,full"];
     let delete = tiers(&laboratory, &[&["plain.sql"], &vary[..]].concat());
-    assert!(
-        delete.contains("\"corrupt\":") && !delete.contains("why"),
-        "{delete}"
-    );
-    laboratory.write(
-        "off.sql",
-        "PRAGMA synchronous = OFF;\nUPDATE users SET age = 1 WHERE id = 5;\n",
-    );
+    assert!(delete.contains("\"corrupt\":") && !delete.contains("why"), "{delete}");
+    laboratory
+        .write("off.sql", "PRAGMA synchronous = OFF;\nUPDATE users SET age = 1 WHERE id = 5;\n");
     let modes = ["--vary", "journal_mode=delete,wal"];
     let off = tiers(&laboratory, &[&["off.sql"], &modes[..]].concat());
     assert!(off.contains("sets synchronous"), "{off}");
@@ -297,34 +215,15 @@ fn a_tier_is_that_of_the_settings_in_force_or_it_is_said_why_there_is_none() {
 #[test]
 fn transactions_over_a_latency_limit_are_counted_and_tries_limited() {
     let laboratory = shop();
-    let options = [
-        "--db",
-        "app.db",
-        "queries.sql",
-        "-L",
-        "1us",
-        "--max-tries",
-        "3",
-    ];
+    let options = ["--db", "app.db", "queries.sql", "-L", "1us", "--max-tries", "3"];
     let over = "Transactions over the latency limit";
-    laboratory
-        .pragmark(&measure(&options))
-        .exits(0)
-        .says(&[over]);
+    laboratory.pragmark(&measure(&options)).exits(0).says(&[over]);
     for trial in laboratory.trials("run") {
         let measured = &trial["outcome"]["measured"];
         let percent = measured["metrics"]["over_limit_percent"].as_f64().unwrap();
         assert!((1.0..=100.0).contains(&percent), "{trial}");
     }
-    let written = [
-        "measure",
-        "--db",
-        "app.db",
-        "queries.sql",
-        "--max-tries",
-        "3",
-        "--write",
-    ];
+    let written = ["measure", "--db", "app.db", "queries.sql", "--max-tries", "3", "--write"];
     let toml = laboratory.pragmark(&written).exits(0).stdout();
     assert!(toml.contains("max_retries = 2"), "{toml}");
 }

@@ -40,9 +40,7 @@ fn no_trial_panics_on_any_value_that_its_parameters_accept() {
 /// Half of the parameters with a value that they accept, most often one at an end of their range.
 fn any(parameters: &[Parameter], random: &mut SplitMix64) -> Settings {
     let of_workload = parameters.iter().filter(|it| it.scope == Scope::Workload);
-    let chosen = of_workload
-        .filter(|_| random.below(2) == 0)
-        .collect::<Vec<_>>();
+    let chosen = of_workload.filter(|_| random.below(2) == 0).collect::<Vec<_>>();
     let level = |parameter: &Parameter| (parameter.name.clone(), value(&parameter.accepts, random));
     chosen.into_iter().map(level).collect()
 }
@@ -53,14 +51,10 @@ fn value(accepts: &Accepts, random: &mut SplitMix64) -> Level {
         Accepts::Bool => (random.below(2) == 0).into(),
         Accepts::Int { min, max } => {
             let near = min.saturating_add(random.below(300) as i64).min(*max);
-            [*min, *max, near, max / 2][random.below(4) as usize]
-                .max(*min)
-                .into()
+            [*min, *max, near, max / 2][random.below(4) as usize].max(*min).into()
         }
         Accepts::PowerOfTwo { min, max } => [*min, *max][random.below(2) as usize].into(),
-        Accepts::Choice(names) => names[random.below(names.len() as u64) as usize]
-            .as_str()
-            .into(),
+        Accepts::Choice(names) => names[random.below(names.len() as u64) as usize].as_str().into(),
         Accepts::Text => TEXTS[random.below(TEXTS.len() as u64) as usize].into(),
     }
 }
@@ -83,9 +77,7 @@ fn tried_once(workload: &str, settings: &Settings) -> String {
         "engine": "default", "directory": directory.path(), "seed": 1, "counting": false
     });
     let mut input = trial.stdin.take().unwrap();
-    input
-        .write_all(specification.to_string().as_bytes())
-        .unwrap();
+    input.write_all(specification.to_string().as_bytes()).unwrap();
     drop(input);
     end_of(&mut trial);
     std::fs::read_to_string(errors).unwrap()

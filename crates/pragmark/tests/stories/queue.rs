@@ -71,9 +71,7 @@ fn no_server(laboratory: &Laboratory) -> bool {
     laboratory.write("probe.toml", &endless().replace("1_000_000", "1"));
     let answer = laboratory.pragmark(&["run", "probe.toml", "--out", "probe"]);
     let trials = laboratory.trials("probe");
-    let why = trials
-        .iter()
-        .find_map(|trial| trial["outcome"]["skipped"]["why"].as_str());
+    let why = trials.iter().find_map(|trial| trial["outcome"]["skipped"]["why"].as_str());
     if let Some(why) = why {
         eprintln!("not tested: {why}");
         assert!(why.contains("install") || why.contains("root"), "{why}");
@@ -136,10 +134,11 @@ fn every_target_is_measured_verified_and_told_by_what_survives() {
     let laboratory = open_laboratory();
     let skips = no_server(&laboratory);
     laboratory.write("targets.toml", QUEUE);
-    let answer = laboratory
-        .pragmark(&["run", "targets.toml", "--out", "run"])
-        .exits(0)
-        .says(&["1 confirmed", "1 not applicable", "outlives the process"]);
+    let answer = laboratory.pragmark(&["run", "targets.toml", "--out", "run"]).exits(0).says(&[
+        "1 confirmed",
+        "1 not applicable",
+        "outlives the process",
+    ]);
     for trial in laboratory.trials("run") {
         let postgres = trial["variant"].as_str().unwrap().contains("postgres");
         if postgres && skips {
@@ -274,10 +273,7 @@ fn making_file_systems_is_refused_clearly_or_they_are_there_and_go() {
     if answer.code() == 3 && !laboratory.path().join("run").exists() {
         let said = answer.stderr();
         eprintln!("not tested: {said}");
-        assert!(
-            said.contains("only root") || said.contains("mount failed"),
-            "{said}"
-        );
+        assert!(said.contains("only root") || said.contains("mount failed"), "{said}");
     } else {
         let trials = laboratory.trials("run");
         assert!(!trials.is_empty());

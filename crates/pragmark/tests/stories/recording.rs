@@ -40,31 +40,17 @@ fn a_python_program_is_recorded_and_its_work_shown() {
         .pragmark(&RECORD)
         .exits(0)
         .complains(&["app.trace: 102 statements, 1 connection, 1 process"]);
-    laboratory
-        .pragmark(&["trace", "app.trace"])
-        .exits(0)
-        .says(&[
-            "102 statements",
-            "50 of 51 commits were writes in autocommit, each soon after another one",
-            "SELECT name FROM item WHERE id = ? ran 50 times",
-            "SQLITE_CONSTRAINT",
-            "shop.db",
-            "journal_mode",
-        ]);
-    let page = [
-        "trace",
-        "app.trace",
-        "--format",
-        "html",
-        "--out",
-        "app.html",
-    ];
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&[
+        "102 statements",
+        "50 of 51 commits were writes in autocommit, each soon after another one",
+        "SELECT name FROM item WHERE id = ? ran 50 times",
+        "SQLITE_CONSTRAINT",
+        "shop.db",
+        "journal_mode",
+    ]);
+    let page = ["trace", "app.trace", "--format", "html", "--out", "app.html"];
     laboratory.pragmark(&page).exits(0);
-    assert!(
-        laboratory
-            .read("app.html")
-            .contains("INSERT INTO item(name) VALUES (?)")
-    );
+    assert!(laboratory.read("app.html").contains("INSERT INTO item(name) VALUES (?)"));
     assert!(!laboratory.path().join("app.trace.recording").exists());
 }
 
@@ -75,9 +61,7 @@ fn a_database_is_copied_where_the_kernel_has_no_statx() {
         return;
     };
     let without = "strace -f -o /dev/null -e trace=statx -e inject=statx:error=ENOSYS";
-    let can = Command::new("sh")
-        .args(["-c", &format!("{without} true")])
-        .output();
+    let can = Command::new("sh").args(["-c", &format!("{without} true")]).output();
     if !can.is_ok_and(|output| output.status.success()) {
         return testing::skip("this test needs strace(1) and the right to trace a child");
     }
@@ -85,14 +69,7 @@ fn a_database_is_copied_where_the_kernel_has_no_statx() {
     let command = ["record", "--out", "app.trace", "--", "sh", "-c", &script];
     laboratory.pragmark(&command).exits(0);
     laboratory
-        .pragmark(&[
-            "measure",
-            "--trace",
-            "app.trace",
-            "--rounds",
-            "2",
-            "--no-tiers",
-        ])
+        .pragmark(&["measure", "--trace", "app.trace", "--rounds", "2", "--no-tiers"])
         .exits(0);
 }
 
@@ -104,21 +81,10 @@ fn the_exit_code_is_that_of_the_program() {
     let fails: Vec<_> = RECORD.iter().copied().chain(["7"]).collect();
     laboratory.pragmark(&fails).exits(7);
     laboratory.pragmark(&["trace", "app.trace"]).exits(0);
-    laboratory
-        .pragmark(&RECORD)
-        .exits(3)
-        .complains(&["app.trace exists", "--out"]);
+    laboratory.pragmark(&RECORD).exits(3).complains(&["app.trace exists", "--out"]);
     let missing = ["record", "--", "no-such-program"];
-    laboratory
-        .pragmark(&missing)
-        .exits(3)
-        .complains(&["no-such-program"]);
-    assert!(
-        !laboratory
-            .path()
-            .join("no-such-program.trace.recording")
-            .exists()
-    );
+    laboratory.pragmark(&missing).exits(3).complains(&["no-such-program"]);
+    assert!(!laboratory.path().join("no-such-program.trace.recording").exists());
 }
 
 #[test]
@@ -139,15 +105,9 @@ fn the_shell_of_sqlite_is_recorded() {
 #[test]
 fn a_program_without_sqlite_leaves_no_trace() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["record", "--", "true"])
-        .exits(3)
-        .complains(&["nothing was recorded"]);
+    laboratory.pragmark(&["record", "--", "true"]).exits(3).complains(&["nothing was recorded"]);
     let fails = ["record", "--", "false"];
-    laboratory
-        .pragmark(&fails)
-        .exits(1)
-        .complains(&["nothing was recorded"]);
+    laboratory.pragmark(&fails).exits(1).complains(&["nothing was recorded"]);
     for left in ["true.trace", "true.trace.recording", "false.trace"] {
         assert!(!laboratory.path().join(left).exists(), "{left}");
     }
@@ -190,10 +150,7 @@ fn ctrl_c_ends_the_program_and_its_recording_is_sealed() {
     let (child, group) = started(&laboratory);
     kill_process_group(group, Signal::INT).unwrap();
     assert_eq!(code_of(child).code(), Some(130));
-    laboratory
-        .pragmark(&["trace", "app.trace"])
-        .exits(0)
-        .says(&["21 statements"]);
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&["21 statements"]);
 }
 
 /// Notes its signals, ends at the second interruption or two seconds after the first, and says how often it got one.
@@ -281,10 +238,7 @@ fn a_recording_that_goes_on_is_neither_sealed_nor_recorded_over() {
         .complains(&[&format!("process {process} is still recording it")]);
     kill_process(group, Signal::TERM).unwrap();
     assert_eq!(code_of(child).code(), Some(143));
-    laboratory
-        .pragmark(&["trace", "app.trace"])
-        .exits(0)
-        .says(&["21 statements"]);
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&["21 statements"]);
 }
 
 #[test]
@@ -307,10 +261,7 @@ fn after_a_kill_the_recording_can_be_sealed() {
     let (child, group) = started(&laboratory);
     kill_process_group(group, Signal::KILL).unwrap();
     assert_eq!(code_of(child).signal(), Some(9));
-    laboratory
-        .pragmark(&RECORD)
-        .exits(3)
-        .complains(&["interrupted", "--seal app.trace.recording"]);
+    laboratory.pragmark(&RECORD).exits(3).complains(&["interrupted", "--seal app.trace.recording"]);
     laboratory
         .pragmark(&["trace", "app.trace"])
         .exits(3)
@@ -319,10 +270,7 @@ fn after_a_kill_the_recording_can_be_sealed() {
         .pragmark(&["record", "--seal", "app.trace.recording"])
         .exits(0)
         .complains(&["app.trace: 21 statements"]);
-    laboratory
-        .pragmark(&["trace", "app.trace"])
-        .exits(0)
-        .says(&["ended without saying so"]);
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&["ended without saying so"]);
 }
 
 /// As on a full disk: no file may become larger than so many blocks of 512 bytes.
@@ -333,25 +281,13 @@ fn where_files_cannot_grow_the_program_goes_on_and_what_was_recorded_is_kept() {
         return;
     };
     for (limit, code, words) in [
-        (
-            "-f 512",
-            0,
-            "the disk was full, so the end of the recording is missing",
-        ),
+        ("-f 512", 0, "the disk was full, so the end of the recording is missing"),
         ("-f 128", 3, "nothing was recorded: the disk was full"),
     ] {
         let answer = laboratory.pragmark_with_limit(limit, &RECORD).exits(3);
-        answer
-            .says(&["done"])
-            .complains(&["File too large", "the recording is kept"]);
+        answer.says(&["done"]).complains(&["File too large", "the recording is kept"]);
         assert!(!laboratory.path().join("app.trace").exists());
-        let seal = [
-            "record",
-            "--seal",
-            "app.trace.recording",
-            "--out",
-            "kept.trace",
-        ];
+        let seal = ["record", "--seal", "app.trace.recording", "--out", "kept.trace"];
         laboratory.pragmark(&seal).exits(code).complains(&[words]);
         assert!(!laboratory.path().join("app.trace.recording").exists());
         let _ = std::fs::remove_file(laboratory.path().join("kept.trace"));
@@ -375,15 +311,7 @@ sqlite3.connect("b.db").execute("SELECT 2")
         return;
     };
     let object = laboratory.path().join("app.trace.recording/recorder.so");
-    let record = [
-        "record",
-        "--extension",
-        "--out",
-        "app.trace",
-        "--",
-        python,
-        "app.py",
-    ];
+    let record = ["record", "--extension", "--out", "app.trace", "--", python, "app.py"];
     let variables = [("RECORDER", object.to_str().unwrap())];
     let answer = laboratory.pragmark_with_variables(&variables, &record);
     answer.exits(0).complains(&[
@@ -400,10 +328,7 @@ fn what_is_no_whole_trace_is_named() {
     };
     laboratory.pragmark(&RECORD).exits(0);
     let refused = |name: &str, parts: &[&str]| {
-        laboratory
-            .pragmark(&["trace", name])
-            .exits(3)
-            .complains(parts);
+        laboratory.pragmark(&["trace", name]).exits(3).complains(parts);
     };
     refused("missing.trace", &["missing.trace"]);
     laboratory.write("text.trace", "not a database at all");
@@ -419,8 +344,5 @@ fn what_is_no_whole_trace_is_named() {
     let mut newer = whole.clone();
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(laboratory.path().join("newer.trace"), newer).unwrap();
-    refused(
-        "newer.trace",
-        &["trace format 99", "the version of pragmark"],
-    );
+    refused("newer.trace", &["trace format 99", "the version of pragmark"]);
 }

@@ -60,16 +60,8 @@ fn recorded(program: &str, options: &[&str]) -> Option<Laboratory> {
 
 /// Replays the trace with few rounds.
 fn replay<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let measure = [
-        "measure",
-        "--trace",
-        "app.trace",
-        "--rounds",
-        "2",
-        "--out",
-        "run",
-        "--no-tiers",
-    ];
+    let measure =
+        ["measure", "--trace", "app.trace", "--rounds", "2", "--out", "run", "--no-tiers"];
     measure.iter().chain(more).copied().collect()
 }
 
@@ -89,12 +81,7 @@ fn each_process_of_an_application_is_a_process_of_the_replay() {
     let Some(laboratory) = recorded(APPLICATION, &[]) else {
         return;
     };
-    let varied = [
-        "--set",
-        "workers=processes",
-        "--vary",
-        "journal_mode=wal,delete",
-    ];
+    let varied = ["--set", "workers=processes", "--vary", "journal_mode=wal,delete"];
     let answer = laboratory.pragmark(&replay(&varied));
     answer.exits(0).says(&["Replay", "9 equal"]);
     let trials = laboratory.trials("run");
@@ -182,15 +169,7 @@ fn a_database_that_was_there_is_replayed_from_its_snapshot_and_never_changed() {
         return;
     };
     std::fs::remove_file(laboratory.path().join("app.trace")).unwrap();
-    let again = [
-        "record",
-        "--out",
-        "app.trace",
-        "--",
-        "python3",
-        "app.py",
-        "before",
-    ];
+    let again = ["record", "--out", "app.trace", "--", "python3", "app.py", "before"];
     laboratory.pragmark(&again).exits(0);
     let before = state(&laboratory.path().join("app.db"));
     laboratory.pragmark(&replay(&[])).exits(0);
@@ -255,10 +234,7 @@ fn what_cannot_be_replayed_is_said_before_anything_is_measured() {
         return;
     };
     let refused = |laboratory: &Laboratory, words: &str| {
-        laboratory
-            .pragmark(&replay(&[]))
-            .exits(3)
-            .complains(&[words]);
+        laboratory.pragmark(&replay(&[])).exits(3).complains(&[words]);
         assert!(!laboratory.path().join("run").exists());
     };
     refused(&redacted, "it is redacted");
@@ -272,21 +248,15 @@ fn what_cannot_be_replayed_is_said_before_anything_is_measured() {
     let change = "import sqlite3\nc = sqlite3.connect('app.trace')\nc.execute(\"UPDATE snapshot SET state = 'failed', result = 11\")\nc.commit()\nc.execute('PRAGMA user_version = 1')\n";
     let (snapshot, version) = change.split_at(change.find("c.execute('PRAGMA").unwrap());
     let python = |program: &str| {
-        let status = Command::new("python3")
-            .args(["-c", program])
-            .current_dir(laboratory.path())
-            .status();
+        let status =
+            Command::new("python3").args(["-c", program]).current_dir(laboratory.path()).status();
         assert!(status.unwrap().success());
     };
     python(snapshot);
     refused(&laboratory, "it has no snapshot of");
-    python(&format!(
-        "import sqlite3\nc = sqlite3.connect('app.trace')\n{version}"
-    ));
+    python(&format!("import sqlite3\nc = sqlite3.connect('app.trace')\n{version}"));
     refused(&laboratory, "has trace format 1");
-    laboratory
-        .pragmark(&replay(&["--mode", "free", "--speed", "2"]))
-        .exits(3);
+    laboratory.pragmark(&replay(&["--mode", "free", "--speed", "2"])).exits(3);
 }
 
 #[test]
@@ -294,21 +264,10 @@ fn a_replay_is_written_as_an_experiment_that_runs() {
     let Some(laboratory) = recorded(APPLICATION, &[]) else {
         return;
     };
-    let write = [
-        "--vary",
-        "synchronous=normal,off",
-        "--speed",
-        "4",
-        "--write",
-        "my.toml",
-    ];
+    let write = ["--vary", "synchronous=normal,off", "--speed", "4", "--write", "my.toml"];
     laboratory.pragmark(&replay(&write)).exits(0);
     let text = laboratory.read("my.toml");
-    for words in [
-        "workload = \"replay\"",
-        "mode = \"paced\"",
-        "speed_percent = 400",
-    ] {
+    for words in ["workload = \"replay\"", "mode = \"paced\"", "speed_percent = 400"] {
         assert!(text.contains(words), "{text}");
     }
     laboratory

@@ -96,11 +96,7 @@ fn tiers_of_another_engine_are_measured_once_in_full_or_not_at_all() {
     let resumed = laboratory.pragmark(&["run", "--resume", "first"]);
     resumed.exits(0);
     assert_eq!(measured("first"), 1);
-    assert_eq!(
-        safety("first"),
-        found,
-        "measured again, with the same result"
-    );
+    assert_eq!(safety("first"), found, "measured again, with the same result");
 }
 
 #[test]
@@ -132,26 +128,15 @@ baseline = { synchronous = "full", locking_mode = "normal" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#,
     );
-    let terminal = laboratory
-        .pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"])
-        .exits(0);
+    let terminal =
+        laboratory.pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"]).exits(0);
     // How quickly crashes are tried compares nothing.
     assert!(!terminal.stdout().contains("to the baseline"));
-    terminal.says(&[
-        "Of 4 variants, within what SQLite assumes of hardware",
-        "storage model",
-    ]);
+    terminal.says(&["Of 4 variants, within what SQLite assumes of hardware", "storage model"]);
     assert!(laboratory.trials_for("tier", "run").is_empty());
-    let markdown = laboratory
-        .pragmark(&["report", "run", "--format", "markdown"])
-        .exits(0);
+    let markdown = laboratory.pragmark(&["report", "run", "--format", "markdown"]).exits(0);
     // And it recommends nothing.
-    for praise in [
-        "to the baseline",
-        "times** as",
-        "Settings to use",
-        "What each setting does",
-    ] {
+    for praise in ["to the baseline", "times** as", "Settings to use", "What each setting does"] {
         assert!(!markdown.stdout().contains(praise), "{praise}");
     }
     markdown.says(&[

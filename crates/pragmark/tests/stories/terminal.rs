@@ -9,10 +9,7 @@ use crate::laboratory::Laboratory;
 
 #[test]
 fn a_slip_of_two_letters_suggests_the_command() {
-    Laboratory::new()
-        .pragmark(&["rnu"])
-        .exits(2)
-        .complains(&["rnu", "'run'"]);
+    Laboratory::new().pragmark(&["rnu"]).exits(2).complains(&["rnu", "'run'"]);
 }
 
 #[test]
@@ -51,27 +48,21 @@ fn ctrl_c_ends_the_noise_probe() {
 fn a_log_gets_a_line_of_progress_every_ten_seconds_at_most() {
     let laboratory = Laboratory::new();
     let begin = Instant::now();
-    let answer = laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
+    let answer = laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
     let most = 1 + begin.elapsed().as_secs() / 10;
     let errors = answer.stderr();
     let is_progress =
         |line: &&str| line.contains("small:") || line.contains("round") || line.contains("ended");
     let progress: Vec<&str> = errors.lines().filter(is_progress).collect();
-    assert!(
-        (1..=most as usize).contains(&progress.len()),
-        "{progress:#?}"
-    );
+    assert!((1..=most as usize).contains(&progress.len()), "{progress:#?}");
 }
 
 #[test]
 fn a_problem_of_every_round_is_printed_once() {
     let laboratory = Laboratory::new();
-    let impossible = laboratory.read("small.toml").replace(
-        "rows_per_statement = [1, 5, 10]",
-        "rows_per_statement = [1, 5, 10, 32767]",
-    );
+    let impossible = laboratory
+        .read("small.toml")
+        .replace("rows_per_statement = [1, 5, 10]", "rows_per_statement = [1, 5, 10, 32767]");
     laboratory.write("impossible.toml", &impossible);
     let answer = laboratory.pragmark(&["run", "impossible.toml", "--out", "run"]);
     let errors = answer.stderr();
@@ -82,9 +73,7 @@ fn a_problem_of_every_round_is_printed_once() {
 #[test]
 fn colours_follow_the_conventions() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "run"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "run"]).exits(0);
     for (variables, coloured) in [
         (&[][..], false),
         (&[("CLICOLOR_FORCE", "1")], true),
@@ -92,26 +81,17 @@ fn colours_follow_the_conventions() {
         (&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
     ] {
         let answer = laboratory.pragmark_with_variables(variables, &["report", "run"]);
-        assert_eq!(
-            answer.stdout().contains('\u{1b}'),
-            coloured,
-            "{variables:?}"
-        );
+        assert_eq!(answer.stdout().contains('\u{1b}'), coloured, "{variables:?}");
     }
     let on_terminal = |variables: &str| {
-        let command = format!(
-            "{variables} '{}' report run",
-            env!("CARGO_BIN_EXE_pragmark")
-        );
+        let command = format!("{variables} '{}' report run", env!("CARGO_BIN_EXE_pragmark"));
         let output = Command::new("script")
             .args(["-qec", &command, "/dev/null"])
             .current_dir(laboratory.path())
             .env_remove("CI")
             .stdin(Stdio::null())
             .output();
-        output
-            .ok()
-            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        output.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
     };
     for (variables, coloured) in [
         ("NO_COLOR= TERM=xterm", true),
@@ -130,9 +110,7 @@ fn colours_follow_the_conventions() {
 #[test]
 fn bash_completes_experiments_bindings_engines_and_runs() {
     let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["run", "small.toml", "--out", "pragmark-runs/first"])
-        .exits(0);
+    laboratory.pragmark(&["run", "small.toml", "--out", "pragmark-runs/first"]).exits(0);
     let program = env!("CARGO_BIN_EXE_pragmark");
     let bin = program.trim_end_matches("pragmark");
     let script = format!(

@@ -37,11 +37,7 @@ fn recorded() -> Option<Laboratory> {
 fn every_lesson_names_its_experiment() {
     let Some(laboratory) = recorded() else { return };
     let answer = laboratory.pragmark(&["trace", "app.trace"]).exits(0);
-    let text = answer
-        .stdout()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let text = answer.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "SQLite would use an index on customer(email) instead",
         "searches texts with a wildcard at the beginning",
@@ -59,11 +55,7 @@ fn every_lesson_names_its_experiment() {
         "SEARCH buy USING INDEX buy_customer (customer=?)",
         "SCAN customer",
     ] {
-        assert!(
-            text.contains(part),
-            "`{part}` is not in:\n{}",
-            answer.stdout()
-        );
+        assert!(text.contains(part), "`{part}` is not in:\n{}", answer.stdout());
     }
     // A constraint may need the index on the column of a foreign key.
     assert!(!text.contains("buy_customer (buy)"), "{text}");
@@ -95,14 +87,8 @@ fn a_connection_for_each_request_is_the_lesson_and_not_what_follows_from_it() {
     let words = answer.stdout();
     let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
     let (lesson, table) = text.split_once("Statements statement").unwrap();
-    assert!(
-        lesson.contains("31 of 31 connections executed fewer than 20 statements"),
-        "{lesson}"
-    );
-    assert!(
-        lesson.contains("pragmark run databases-open-close"),
-        "{lesson}"
-    );
+    assert!(lesson.contains("31 of 31 connections executed fewer than 20 statements"), "{lesson}");
+    assert!(lesson.contains("pragmark run databases-open-close"), "{lesson}");
     for wrong in ["prepared again", "in autocommit"] {
         assert!(!lesson.contains(wrong), "{lesson}");
     }
@@ -123,14 +109,11 @@ fn plans_come_from_the_snapshot_and_later_changes() {
     );
     let record = ["record", "--out", "later.trace", "--", "python3", "app.py"];
     laboratory.pragmark(&record).exits(0);
-    laboratory
-        .pragmark(&["trace", "later.trace"])
-        .exits(0)
-        .says(&[
-            "SCAN customer",
-            "SEARCH customer USING COVERING INDEX by",
-            "1 statement without a plan: no such function: twice",
-        ]);
+    laboratory.pragmark(&["trace", "later.trace"]).exits(0).says(&[
+        "SCAN customer",
+        "SEARCH customer USING COVERING INDEX by",
+        "1 statement without a plan: no such function: twice",
+    ]);
 }
 
 #[test]
@@ -151,28 +134,13 @@ fn a_trace_is_cut_redacted_and_merged() {
     trace(&["redact", "app.trace", "--out", "safe"])
         .exits(0)
         .complains(&["safe: 2,220 statements"]);
-    trace(&["safe"])
-        .exits(0)
-        .says(&["Texts and blobs are hashed", "2,000"]);
-    trace(&["redact", "app.trace", "--out", "safe"])
-        .exits(3)
-        .complains(&["safe exists", "--out"]);
+    trace(&["safe"]).exits(0).says(&["Texts and blobs are hashed", "2,000"]);
+    trace(&["redact", "app.trace", "--out", "safe"]).exits(3).complains(&["safe exists", "--out"]);
     trace(&["cut", "app.trace", "--out", "all"])
         .exits(2)
         .complains(&["--from, --to or --connection"]);
-    let impossible = [
-        "cut",
-        "app.trace",
-        "--from",
-        "2s",
-        "--to",
-        "1s",
-        "--out",
-        "none",
-    ];
-    trace(&impossible)
-        .exits(2)
-        .complains(&["--from must be earlier"]);
+    let impossible = ["cut", "app.trace", "--from", "2s", "--to", "1s", "--out", "none"];
+    trace(&impossible).exits(2).complains(&["--from must be earlier"]);
     assert!(!laboratory.path().join("none").exists());
 }
 
@@ -191,15 +159,7 @@ fn the_name_of_a_file_says_how_a_trace_is_exported() {
         .pragmark(&["trace", "export", "app.trace", "--out", "app.txt"])
         .exits(2)
         .complains(&["--format"]);
-    let named = [
-        "trace",
-        "export",
-        "app.trace",
-        "--format",
-        "jsonl",
-        "--out",
-        "app.txt",
-    ];
+    let named = ["trace", "export", "app.trace", "--format", "jsonl", "--out", "app.txt"];
     laboratory.pragmark(&named).exits(0);
     assert_eq!(laboratory.read("app.txt"), lines);
     laboratory
@@ -270,14 +230,11 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
         "--out",
         "run",
     ];
-    laboratory.pragmark(&measure).exits(0).says(&[
-        "SEARCH customer USING INTEGER PRIMARY KEY",
-        "4 trials, all measured",
-    ]);
     laboratory
-        .pragmark(&to_script)
-        .exits(3)
-        .complains(&["work.sql exists"]);
+        .pragmark(&measure)
+        .exits(0)
+        .says(&["SEARCH customer USING INTEGER PRIMARY KEY", "4 trials, all measured"]);
+    laboratory.pragmark(&to_script).exits(3).complains(&["work.sql exists"]);
 }
 
 #[test]
@@ -286,27 +243,11 @@ fn no_script_is_written_for_what_is_not_in_the_trace() {
     laboratory.write("app.py", WORK);
     let record = ["record", "--out", "work.trace", "--", "python3", "app.py"];
     laboratory.pragmark(&record).exits(0);
-    let other = [
-        "trace",
-        "to-script",
-        "work.trace",
-        "--database",
-        "x.db",
-        "--out",
-        "x.sql",
-    ];
-    laboratory
-        .pragmark(&other)
-        .exits(3)
-        .complains(&["no statements for a database x.db"]);
-    laboratory
-        .pragmark(&["trace", "redact", "work.trace", "--out", "safe.trace"])
-        .exits(0);
+    let other = ["trace", "to-script", "work.trace", "--database", "x.db", "--out", "x.sql"];
+    laboratory.pragmark(&other).exits(3).complains(&["no statements for a database x.db"]);
+    laboratory.pragmark(&["trace", "redact", "work.trace", "--out", "safe.trace"]).exits(0);
     let safe = ["trace", "to-script", "safe.trace", "--out", "x.sql"];
-    laboratory
-        .pragmark(&safe)
-        .exits(3)
-        .complains(&["no snapshot of", "shop.db"]);
+    laboratory.pragmark(&safe).exits(3).complains(&["no snapshot of", "shop.db"]);
     for left in ["x.sql", "x.db", "x.db.unfinished"] {
         assert!(!laboratory.path().join(left).exists(), "{left}");
     }

@@ -29,9 +29,7 @@ fn tune(laboratory: &Laboratory, out: &str, time_limit: &str, more: &[&str]) -> 
     let options = ["--may-lose", "recent", "--seconds", "50ms"];
     let command = ["tune", "work.sql", "--db", "app.db", "--out", out];
     let limit = ["--time-limit", time_limit];
-    laboratory
-        .pragmark(&[&command[..], &options, &limit, more].concat())
-        .exits(0)
+    laboratory.pragmark(&[&command[..], &options, &limit, more].concat()).exits(0)
 }
 
 /// That no trial used settings that a crash of the machine could corrupt the database with.
@@ -76,10 +74,7 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes
         .says(&["The earlier search recommended"])
         .complains(&["improved another metric than p99_us, so its trials do not count"]);
     let plan: Value = serde_json::from_str(&laboratory.read("next/run.json")).unwrap();
-    assert_eq!(
-        plan["experiments"][0]["tuning"]["earlier_trials"],
-        Value::Null
-    );
+    assert_eq!(plan["experiments"][0]["tuning"]["earlier_trials"], Value::Null);
 }
 
 #[test]
@@ -113,10 +108,7 @@ fn mistakes_are_named_before_anything_is_measured() {
     let laboratory = bank();
     laboratory.write("empty.db", "");
     for (arguments, why) in [
-        (
-            &["--current", "secure_delete=on"][..],
-            "this setting is not varied",
-        ),
+        (&["--current", "secure_delete=on"][..], "this setting is not varied"),
         (&["--current", "synchronous"], "lacks a value"),
         (&["--limit", "speed <= 1.05"], "no metric"),
         (&["--goal", "cpu"], "the same work in every trial"),

@@ -38,11 +38,7 @@ pub struct Cuts<'l> {
 impl<'l> Cuts<'l> {
     /// Those of a disk that held this when the log began.
     pub fn new(before: Content, log: &'l [Operation]) -> Cuts<'l> {
-        Cuts {
-            log,
-            durable: before,
-            flushed: 0,
-        }
+        Cuts { log, durable: before, flushed: 0 }
     }
 
     /// What is left after a cut that comes after so many operations, no earlier than the cut before.
@@ -91,10 +87,8 @@ mod tests {
 
     #[test]
     fn what_was_flushed_stays_and_the_rest_may_go() {
-        let write = |offset, fill: u8| Operation::Write {
-            offset,
-            bytes: vec![fill; SECTOR].into(),
-        };
+        let write =
+            |offset, fill: u8| Operation::Write { offset, bytes: vec![fill; SECTOR].into() };
         let log = [write(0, 1), Operation::Flush, write(0, 2), write(512, 3)];
         let mut random = Seed(1).generator();
         let mut seen = Vec::new();

@@ -112,11 +112,7 @@ impl Device {
         let files = Files(Arc::clone(&disks));
         let options = [MountOption::FSName("pragmark-disks".to_owned())];
         let session = fuser::spawn_mount2(files, directory, &options)?;
-        Ok(Device {
-            directory: directory.to_owned(),
-            disks,
-            _session: session,
-        })
+        Ok(Device { directory: directory.to_owned(), disks, _session: session })
     }
 
     fn disks(&self) -> MutexGuard<'_, Disks> {
@@ -208,9 +204,7 @@ impl Files {
 
 impl Filesystem for Files {
     fn lookup(&mut self, _: &Request<'_>, _parent: u64, name: &OsStr, reply: ReplyEntry) {
-        let number = name
-            .to_str()
-            .and_then(|name| self.disks().numbers.get(name).copied());
+        let number = name.to_str().and_then(|name| self.disks().numbers.get(name).copied());
         match number.and_then(|number| self.attributes(number)) {
             Some(attributes) => reply.entry(&REMEMBERED, &attributes, 0),
             None => reply.error(NO_ENTRY),
@@ -242,8 +236,7 @@ impl Filesystem for Files {
         let offset = offset.unsigned_abs();
         let bytes = self.disks().disks.get(&number).map(|disk| {
             let left = disk.size.saturating_sub(offset);
-            disk.content
-                .read(offset, u64::from(size).min(left) as usize)
+            disk.content.read(offset, u64::from(size).min(left) as usize)
         });
         match bytes {
             Some(bytes) => reply.data(&bytes),

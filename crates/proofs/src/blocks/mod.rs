@@ -24,12 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The models that are compared with real file systems.
-pub const COMPARED: [Model; 4] = [
-    Model::Ordered,
-    Model::Ext4Ordered,
-    Model::Reorder,
-    Model::Torn,
-];
+pub const COMPARED: [Model; 4] = [Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
 
 /// Crash images of each model.
 const MODEL_IMAGES: usize = 8_000;
@@ -75,9 +70,7 @@ pub fn workload(settings: &CrashSettings) -> Script {
     };
     let rows = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)";
     sql("BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT");
-    sql(&format!(
-        "{rows} INSERT INTO t SELECT i, printf('%0200d', i) FROM n"
-    ));
+    sql(&format!("{rows} INSERT INTO t SELECT i, printf('%0200d', i) FROM n"));
     for id in 1..8 {
         sql(&format!("UPDATE t SET v = 'short {id}' WHERE id = {id}"));
     }
@@ -93,9 +86,7 @@ pub fn workload(settings: &CrashSettings) -> Script {
         if is_wal {
             sql("PRAGMA wal_checkpoint(RESTART)");
         }
-        sql(&format!(
-            "{rows} INSERT INTO t SELECT i + 1000 * {turn}, printf('%0150d', i) FROM n"
-        ));
+        sql(&format!("{rows} INSERT INTO t SELECT i + 1000 * {turn}, printf('%0150d', i) FROM n"));
         for id in 30..34 {
             sql(&format!("UPDATE t SET v = 'again {turn}' WHERE id = {id}"));
         }
@@ -126,11 +117,7 @@ pub fn cut_power(
     let recorded = record(&library, &device, system, settings, mount.path())?;
     let is_flush = |operation: &&Operation| **operation == Operation::Flush;
     let flushes = recorded.log.iter().filter(is_flush).count();
-    let mut left = Left {
-        writes: recorded.log.len() - flushes,
-        flushes,
-        ..Left::default()
-    };
+    let mut left = Left { writes: recorded.log.len() - flushes, flushes, ..Left::default() };
     let mut random = seed.generator();
     let mut power = Cuts::new(recorded.before.clone(), &recorded.log);
     for number in 0..cuts {
@@ -164,10 +151,7 @@ fn record(
     let before = device.begin_log(DISK);
     let mounted = Mounted::first(system, &disk, mount)?;
     let mut connection = open(library, mount, settings)?;
-    let mut commits = vec![Commit {
-        position: 0,
-        content: Content::empty(),
-    }];
+    let mut commits = vec![Commit { position: 0, content: Content::empty() }];
     for (number, act) in workload(settings).acts.iter().enumerate() {
         match act {
             Act::Sql { sql, .. } => connection.execute(sql)?,
@@ -187,11 +171,7 @@ fn record(
     }
     connection.close()?;
     mounted.end()?;
-    Ok(Recorded {
-        before,
-        log: device.take_log(DISK),
-        commits,
-    })
+    Ok(Recorded { before, log: device.take_log(DISK), commits })
 }
 
 /// Opens the database as the crash laboratory does.

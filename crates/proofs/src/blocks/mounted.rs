@@ -109,9 +109,7 @@ pub(super) fn sync(mount: &Path) -> Result<(), Box<dyn Error>> {
 
 fn run(command: &mut Command) -> Result<(), Box<dyn Error>> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot start {program}: {error}"))?;
+    let output = command.output().map_err(|error| format!("cannot start {program}: {error}"))?;
     match output.status.success() {
         true => Ok(()),
         false => {

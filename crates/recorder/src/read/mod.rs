@@ -72,10 +72,7 @@ impl Recording {
     /// When the file cannot be read, or is no recording of this version and architecture.
     pub fn open(path: &Path) -> Result<Recording, ReadError> {
         let path = path.to_owned();
-        let read = |source| ReadError::Read {
-            path: path.clone(),
-            source,
-        };
+        let read = |source| ReadError::Read { path: path.clone(), source };
         let file = File::open(&path).map_err(read)?;
         let length = file.metadata().map_err(read)?.len();
         let mut header = vec![0; layout::SNAPSHOT_TABLE];
@@ -83,12 +80,7 @@ impl Recording {
             return Err(ReadError::NotARecording(path));
         }
         file.read_exact_at(&mut header, 0).map_err(read)?;
-        let recording = Recording {
-            file,
-            path,
-            length,
-            header,
-        };
+        let recording = Recording { file, path, length, header };
         recording.check()?;
         Ok(recording)
     }
@@ -102,10 +94,7 @@ impl Recording {
         }
         match self.u32(at::VERSION) {
             layout::VERSION => Ok(()),
-            found => Err(ReadError::Version {
-                path: self.path.clone(),
-                found,
-            }),
+            found => Err(ReadError::Version { path: self.path.clone(), found }),
         }
     }
 
@@ -183,10 +172,7 @@ impl Recording {
 
     /// Reads the chunk at an offset; `buffer` then has its records.
     fn read_chunk(&self, offset: u64, buffer: &mut Vec<u8>) -> Result<Content, ReadError> {
-        let read = |source| ReadError::Read {
-            path: self.path.clone(),
-            source,
-        };
+        let read = |source| ReadError::Read { path: self.path.clone(), source };
         let mut bytes = [0; layout::CHUNK_HEADER];
         self.file.read_exact_at(&mut bytes, offset).map_err(read)?;
         if bytes.iter().all(|byte| *byte == 0) {
@@ -243,12 +229,7 @@ impl ChunkHeader {
     }
 
     fn chunk<'a>(&self, records: &'a [u8]) -> Chunk<'a> {
-        Chunk {
-            process: self.process,
-            connection: self.connection,
-            time: self.time,
-            records,
-        }
+        Chunk { process: self.process, connection: self.connection, time: self.time, records }
     }
 }
 

@@ -187,11 +187,7 @@ impl<'a> Records<'a> {
     pub(super) fn new(chunk: &Chunk<'a>) -> Records<'a> {
         Records {
             input: Input::new(chunk.records),
-            at: Where {
-                process: chunk.process,
-                connection: chunk.connection,
-                time: chunk.time,
-            },
+            at: Where { process: chunk.process, connection: chunk.connection, time: chunk.time },
         }
     }
 
@@ -233,14 +229,8 @@ impl<'a> Records<'a> {
                 self.pass_time(input)?;
                 Record::Close
             }
-            kind::NOTE => Record::Note {
-                code: input.number()?,
-                words: input.bytes()?,
-            },
-            kind::SETTING => Record::Setting {
-                name: input.bytes()?,
-                value: input.bytes()?,
-            },
+            kind::NOTE => Record::Note { code: input.number()?, words: input.bytes()? },
+            kind::SETTING => Record::Setting { name: input.bytes()?, value: input.bytes()? },
             kind::SNAPSHOT => Record::Snapshot {
                 state: input.byte()?,
                 number: input.number()?,
@@ -330,11 +320,7 @@ fn begin<'a>(input: &mut Input<'a>, place: usize) -> Option<Record<'a>> {
         place,
         text,
         prepared: flags & flag::BEGIN_PREPARED != 0,
-        values: if has_values {
-            Values::take(input)?
-        } else {
-            Values::default()
-        },
+        values: if has_values { Values::take(input)? } else { Values::default() },
     })
 }
 

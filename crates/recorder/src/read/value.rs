@@ -93,9 +93,5 @@ fn take<'a>(input: &mut Input<'a>) -> Option<Value<'a>> {
 }
 
 fn hashed(input: &mut Input<'_>) -> Option<Hashed> {
-    Some(Hashed {
-        length: input.number()?,
-        hash: input.eight()?,
-        order: input.array()?,
-    })
+    Some(Hashed { length: input.number()?, hash: input.eight()?, order: input.array()? })
 }

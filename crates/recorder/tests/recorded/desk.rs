@@ -47,8 +47,7 @@ impl Desk {
     /// Whether the recording has this word anywhere.
     pub fn raw_contains(&self, word: &str) -> bool {
         let raw = std::fs::read(self.folder.raw()).unwrap();
-        raw.windows(word.len())
-            .any(|window| window == word.as_bytes())
+        raw.windows(word.len()).any(|window| window == word.as_bytes())
     }
 
     pub fn recorded(&self) -> Recorded {

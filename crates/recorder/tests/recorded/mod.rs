@@ -70,24 +70,14 @@ impl Recorded {
         let mut records = chunk.records();
         for (at, record) in records.by_ref() {
             match record {
-                Record::Begin {
-                    place,
-                    text: of,
-                    values,
-                    ..
-                } => {
+                Record::Begin { place, text: of, values, .. } => {
                     let sql = match of {
                         Text::Known(id) => texts[&(at.process, id)].clone(),
                         Text::Inline(sql) => text(sql),
                     };
-                    self.open
-                        .insert((at.connection, place), self.statements.len());
+                    self.open.insert((at.connection, place), self.statements.len());
                     let values: Vec<String> = values.iter().map(described).collect();
-                    self.statements.push(Statement {
-                        sql,
-                        values: values.join(", "),
-                        ended: None,
-                    });
+                    self.statements.push(Statement { sql, values: values.join(", "), ended: None });
                 }
                 Record::End { place, ended } => {
                     let index = self.open.remove(&(at.connection, place)).unwrap();
@@ -101,12 +91,7 @@ impl Recorded {
                     self.files.push(text(file));
                     self.shares.extend(shares.map(|by| (at.connection, by)));
                 }
-                Record::Snapshot {
-                    state,
-                    number,
-                    file,
-                    ..
-                } => {
+                Record::Snapshot { state, number, file, .. } => {
                     self.snapshots.push((state, number));
                     self.snapshot_files.push(text(file));
                 }
@@ -114,12 +99,9 @@ impl Recorded {
                 Record::Note { code, .. } => self.notes.push(code),
                 Record::Process { .. } => self.processes += 1,
                 Record::Exit => self.exits += 1,
-                Record::Library {
-                    exact,
-                    results,
-                    chains,
-                    ..
-                } => self.libraries.push((exact, results, chains)),
+                Record::Library { exact, results, chains, .. } => {
+                    self.libraries.push((exact, results, chains))
+                }
                 Record::Text { .. } | Record::Close => {}
             }
         }
@@ -127,24 +109,17 @@ impl Recorded {
     }
 
     fn of<'a>(&'a self, sql: &str) -> impl Iterator<Item = &'a Statement> {
-        self.statements
-            .iter()
-            .filter(move |statement| statement.sql == sql)
+        self.statements.iter().filter(move |statement| statement.sql == sql)
     }
 
     /// The values of each execution of a statement.
     pub fn values_of(&self, sql: &str) -> Vec<&str> {
-        self.of(sql)
-            .map(|statement| statement.values.as_str())
-            .collect()
+        self.of(sql).map(|statement| statement.values.as_str()).collect()
     }
 
     /// The rows of all executions of a statement.
     pub fn rows_of(&self, sql: &str) -> u64 {
-        self.of(sql)
-            .filter_map(|statement| statement.ended)
-            .map(|ended| ended.rows)
-            .sum()
+        self.of(sql).filter_map(|statement| statement.ended).map(|ended| ended.rows).sum()
     }
 
     /// The result of the first execution of a statement.

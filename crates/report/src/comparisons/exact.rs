@@ -14,31 +14,18 @@ use crate::words::metric_heading;
 /// How much of a statement a table quotes, in characters.
 const QUOTED: usize = 70;
 /// Counters of the whole work that the summary names if they changed.
-const IN_SUMMARY: [&str; 7] = [
-    "vm_steps",
-    "reads",
-    "syncs",
-    "pages_written",
-    "bytes_written",
-    "cache_misses",
-    "db_bytes",
-];
+const IN_SUMMARY: [&str; 7] =
+    ["vm_steps", "reads", "syncs", "pages_written", "bytes_written", "cache_misses", "db_bytes"];
 /// How many statements are named in a sentence.
 const NAMED: usize = 5;
 
 /// What changed from the base to each other side.
 pub fn exact(comparisons: &[Comparison]) -> Document {
-    let mut document = Document {
-        title: "What changed, by counters".to_owned(),
-        ..Document::default()
-    };
+    let mut document =
+        Document { title: "What changed, by counters".to_owned(), ..Document::default() };
     let several = comparisons.len() > 1;
-    document
-        .about
-        .extend(comparisons.first().map(|it| side("base", &it.base)));
-    document
-        .about
-        .extend(comparisons.iter().map(|it| side("new", &it.new)));
+    document.about.extend(comparisons.first().map(|it| side("base", &it.base)));
+    document.about.extend(comparisons.iter().map(|it| side("new", &it.new)));
     document.about.push(
         "Counters, plans and answers are the same on every machine; no time is measured.".into(),
     );
@@ -60,34 +47,20 @@ fn side(what: &str, facts: &SideFacts) -> Sentence {
     let start = Sentence::from(format!("{what}: ")).and_code(name.unwrap_or(&facts.name));
     match (&facts.problem, facts.version.as_str()) {
         (Some(problem), _) => start.words(format!(" ({problem})")),
-        (None, version) => start.words(format!(
-            " (SQLite {version}, {} repetitions)",
-            facts.repetitions
-        )),
+        (None, version) => {
+            start.words(format!(" (SQLite {version}, {} repetitions)", facts.repetitions))
+        }
     }
 }
 
 fn sections(comparison: &Comparison) -> Vec<Section> {
     let chapter = Section::chapter;
-    let highlights = Section::new(
-        "changes",
-        Kind::Highlights,
-        "What changed",
-        summary(comparison),
-    );
+    let highlights = Section::new("changes", Kind::Highlights, "What changed", summary(comparison));
     let chapters = [
-        chapter(
-            "statements",
-            "Statements that changed",
-            statements(comparison),
-        ),
+        chapter("statements", "Statements that changed", statements(comparison)),
         chapter("plans", "Query plans that changed", plans(comparison)),
         chapter("totals", "The whole work", totals(comparison)),
-        chapter(
-            "not-compared",
-            "What is not compared",
-            not_compared(comparison),
-        ),
+        chapter("not-compared", "What is not compared", not_compared(comparison)),
     ];
     let chapters = chapters.into_iter().flatten();
     std::iter::once(highlights).chain(chapters).collect()
@@ -99,12 +72,7 @@ fn summary(comparison: &Comparison) -> Vec<Block> {
         return vec![Block::paragraph(text)];
     }
     let items = [
-        weighed(
-            comparison,
-            Weight::Answer,
-            "answered differently",
-            Tone::Bad,
-        ),
+        weighed(comparison, Weight::Answer, "answered differently", Tone::Bad),
         weighed(
             comparison,
             Weight::Scan,
@@ -127,18 +95,14 @@ fn summary(comparison: &Comparison) -> Vec<Block> {
         ),
         whole(comparison),
     ];
-    Block::list(items.into_iter().flatten())
-        .into_iter()
-        .collect()
+    Block::list(items.into_iter().flatten()).into_iter().collect()
 }
 
 /// How many statements have this weight, and the first of them.
 fn weighed(comparison: &Comparison, weight: Weight, words: &str, tone: Tone) -> Option<Item> {
     let all = comparison.statements.iter();
-    let mut names: Vec<&str> = all
-        .filter(|it| it.weight() == weight)
-        .map(|it| it.name.as_str())
-        .collect();
+    let mut names: Vec<&str> =
+        all.filter(|it| it.weight() == weight).map(|it| it.name.as_str()).collect();
     if weight == Weight::Less {
         names.reverse();
     }
@@ -151,19 +115,13 @@ fn weighed(comparison: &Comparison, weight: Weight, words: &str, tone: Tone) -> 
     if weight != Weight::Same && number > 0 {
         text = text.words(": ");
         for (index, name) in names.iter().take(NAMED).enumerate() {
-            text = text
-                .words(if index > 0 { ", " } else { "" })
-                .and_code(*name);
+            text = text.words(if index > 0 { ", " } else { "" }).and_code(*name);
         }
         if number > NAMED {
             text = text.words(format!(" and {} others", count(number - NAMED)));
         }
     }
-    (number > 0).then(|| Item {
-        sign: Some(sign(weight)),
-        tone,
-        ..Item::new(text.words("."))
-    })
+    (number > 0).then(|| Item { sign: Some(sign(weight)), tone, ..Item::new(text.words(".")) })
 }
 
 fn sign(weight: Weight) -> &'static str {
@@ -180,9 +138,7 @@ fn sign(weight: Weight) -> &'static str {
 fn whole(comparison: &Comparison) -> Option<Item> {
     let changed = IN_SUMMARY.iter().filter_map(|metric| {
         let it = comparison.total(metric)?;
-        let ratio = it
-            .ratio()
-            .filter(|ratio| *ratio != 1.0 && ratio.is_finite())?;
+        let ratio = it.ratio().filter(|ratio| *ratio != 1.0 && ratio.is_finite())?;
         let name = format!("{} ", metric_heading(metric));
         Some(Sentence::from(name).figure(figures::times(ratio)))
     });
@@ -198,14 +154,8 @@ fn statements(comparison: &Comparison) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let counters = [
-        "executions",
-        "vm_steps",
-        "scan_steps",
-        "sorts",
-        "auto_index_rows",
-        "rows_per_call",
-    ];
+    let counters =
+        ["executions", "vm_steps", "scan_steps", "sorts", "auto_index_rows", "rows_per_call"];
     let counters = counters.map(|metric| Column {
         about: Some(metric.to_owned()),
         ..Column::right(metric_heading(metric))
@@ -259,14 +209,7 @@ fn change(it: &Statement) -> Cell {
     };
     let rewritten = it.new_sql.as_ref().map_or("", |_| "the text changed, too");
     Cell::new(words)
-        .signed(
-            if it.weight() == Weight::Same {
-                "?"
-            } else {
-                sign(it.weight())
-            },
-            tone,
-        )
+        .signed(if it.weight() == Weight::Same { "?" } else { sign(it.weight()) }, tone)
         .with_below(rewritten)
 }
 
@@ -283,11 +226,8 @@ fn plans(comparison: &Comparison) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let columns = [
-        Column::left("statement"),
-        Column::left("base").prose(),
-        Column::left("new").prose(),
-    ];
+    let columns =
+        [Column::left("statement"), Column::left("base").prose(), Column::left("new").prose()];
     let mut blocks = vec![Block::table(Table::new("query plans", columns, rows))];
     if comparison.base.version != comparison.new.version {
         blocks.push(Block::small(
@@ -346,21 +286,16 @@ fn not_compared(comparison: &Comparison) -> Vec<Block> {
             " has counters that differ between repetitions of one side, so they are no verdict.";
         Item::doubt(None, Sentence::code(&it.name).words(words))
     });
-    let answers = comparison
-        .statements
-        .iter()
-        .filter_map(|it| match &it.answer {
-            AnswerChange::NotCompared { why } => {
-                let words = format!(": answers are not compared, because {why}.");
-                Some(Item::new(Sentence::code(&it.name).words(words)))
-            }
-            _ => None,
-        });
+    let answers = comparison.statements.iter().filter_map(|it| match &it.answer {
+        AnswerChange::NotCompared { why } => {
+            let words = format!(": answers are not compared, because {why}.");
+            Some(Item::new(Sentence::code(&it.name).words(words)))
+        }
+        _ => None,
+    });
     let items = only(&comparison.only_base, "the base").into_iter();
     let items = items.chain(only(&comparison.only_new, "the new side"));
-    Block::list(items.chain(inexact).chain(answers))
-        .into_iter()
-        .collect()
+    Block::list(items.chain(inexact).chain(answers)).into_iter().collect()
 }
 
 /// The beginning of a statement, without line breaks.

@@ -30,11 +30,7 @@ pub(super) fn both(it: Option<&Figure>) -> Cell {
         Some(ratio) if base == new => format!("{new} ({})", times(ratio)),
         _ => format!("{base} → {new}"),
     };
-    Cell {
-        tone: mark(it.change).1,
-        value: it.new.exact(),
-        ..Cell::number(Some(text))
-    }
+    Cell { tone: mark(it.change).1, value: it.new.exact(), ..Cell::number(Some(text)) }
 }
 
 /// The new value divided by that of the base, or why there is no verdict.
@@ -48,10 +44,7 @@ pub(super) fn ratio(it: &Figure) -> Cell {
         (_, Some(0.0)) => "none left".to_owned(),
         _ => "new".to_owned(),
     };
-    Cell {
-        value: it.ratio(),
-        ..Cell::new(text).signed(sign, tone)
-    }
+    Cell { value: it.ratio(), ..Cell::new(text).signed(sign, tone) }
 }
 
 /// A ratio of exact counters that is not 1, however near to it: `×1.25`, `0.2 % more`.

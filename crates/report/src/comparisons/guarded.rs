@@ -28,10 +28,7 @@ pub fn guarded(gate: &Gate, comparison: &Comparison) -> Document {
 }
 
 fn blocks(gate: &Gate) -> Vec<Block> {
-    let failed = gate
-        .checks
-        .iter()
-        .filter(|check| check.status != Status::Passed);
+    let failed = gate.checks.iter().filter(|check| check.status != Status::Passed);
     let list = Block::list(failed.map(item));
     let columns = [
         Column::left("check"),
@@ -55,11 +52,7 @@ fn item(check: &Check) -> Item {
         }
         None => subject(check).words(format!(": {}", happened(check))),
     };
-    Item {
-        sign: Some(sign),
-        tone,
-        ..Item::new(text.words("."))
-    }
+    Item { sign: Some(sign), tone, ..Item::new(text.words(".")) }
 }
 
 fn row(check: &Check) -> Row {

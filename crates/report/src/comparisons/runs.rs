@@ -21,18 +21,11 @@ pub fn runs(
     settle: &[String],
     unreadable: &[(String, String)],
 ) -> Document {
-    let mut document = Document {
-        title: "Runs compared".to_owned(),
-        ..Document::default()
-    };
+    let mut document = Document { title: "Runs compared".to_owned(), ..Document::default() };
     let base = comparisons.first().map(|it| it.base.as_str());
-    document
-        .about
-        .extend(base.map(|id| Sentence::from("base: ").and_code(id)));
+    document.about.extend(base.map(|id| Sentence::from("base: ").and_code(id)));
     for (number, comparison) in comparisons.iter().enumerate() {
-        document
-            .about
-            .push(Sentence::from("new: ").and_code(&comparison.new));
+        document.about.push(Sentence::from("new: ").and_code(&comparison.new));
         let several = comparisons.len() > 1;
         for mut section in sections(comparison, number) {
             section.qualifier = several.then(|| comparison.new.clone());
@@ -57,22 +50,12 @@ fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
             "What differs in the circumstances",
             circumstances(comparison),
         ),
-        Section::new(
-            &anchor("changes"),
-            Kind::Highlights,
-            "What changed",
-            summary(comparison),
-        ),
+        Section::new(&anchor("changes"), Kind::Highlights, "What changed", summary(comparison)),
     ];
     for (index, experiment) in comparison.experiments.iter().enumerate() {
         let anchor = format!("{}-{}", anchor("experiment"), index + 1);
         let blocks = experiment_blocks(experiment);
-        sections.push(Section::new(
-            &anchor,
-            Kind::Chapter,
-            &experiment.key,
-            blocks,
-        ));
+        sections.push(Section::new(&anchor, Kind::Chapter, &experiment.key, blocks));
     }
     let only = |names: &[String], run: &str| {
         let item = |name: &String| Item::new(format!("only in {run}: {name}"));
@@ -81,12 +64,7 @@ fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
     let items = only(&comparison.only_base, "the base").into_iter();
     let list = Block::list(items.chain(only(&comparison.only_new, "the new run")));
     sections.extend(list.map(|list| {
-        Section::new(
-            &anchor("rest"),
-            Kind::Chapter,
-            "What is not compared",
-            vec![list],
-        )
+        Section::new(&anchor("rest"), Kind::Chapter, "What is not compared", vec![list])
     }));
     sections
 }
@@ -95,10 +73,7 @@ fn summary(comparison: &RunComparison) -> Vec<Block> {
     let mut items = Vec::new();
     for experiment in &comparison.experiments {
         for it in &experiment.variants {
-            items.extend(
-                it.change
-                    .and_then(|change| change_item(experiment, it, change)),
-            );
+            items.extend(it.change.and_then(|change| change_item(experiment, it, change)));
             items.extend(statement_items(experiment, it));
         }
     }
@@ -156,9 +131,7 @@ fn change_item(
         RatioVerdict::NotDetectable => return None,
     };
     let start = Sentence::from(format!("{}: ", experiment.key)).and_code(&it.label);
-    let text = start.words(format!(
-        " is {words} compared with the baseline than in the base: "
-    ));
+    let text = start.words(format!(" is {words} compared with the baseline than in the base: "));
     Some(Item {
         sign: Some(sign),
         tone,
@@ -180,12 +153,7 @@ fn statement_items(experiment: &ExperimentComparison, it: &VariantComparison) ->
             _ => "has another plan".to_owned(),
         };
         let start = Sentence::from(format!("{}: ", experiment.key)).and_code(&it.label);
-        Item::new(
-            start
-                .words(": ")
-                .and_code(&statement.name)
-                .words(format!(" {words}.")),
-        )
+        Item::new(start.words(": ").and_code(&statement.name).words(format!(" {words}.")))
     };
     it.exact.statements.iter().filter(grave).map(item).collect()
 }
@@ -233,11 +201,7 @@ fn circumstances(comparison: &RunComparison) -> Vec<Block> {
 }
 
 fn differences(all: &[Difference]) -> Block {
-    let columns = [
-        Column::left("what"),
-        Column::left("base").prose(),
-        Column::left("new").prose(),
-    ];
+    let columns = [Column::left("what"), Column::left("base").prose(), Column::left("new").prose()];
     let row = |it: &Difference| {
         Row::new([&it.what, &it.base, &it.new].map(|text| Cell::new(text.as_str())))
     };
@@ -258,10 +222,7 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
         Column::left("ratio to the baseline, new / base"),
         Column::left("verdict").prose(),
     ];
-    let rows = experiment
-        .variants
-        .iter()
-        .map(|it| variant_row(&experiment.metric, it));
+    let rows = experiment.variants.iter().map(|it| variant_row(&experiment.metric, it));
     blocks.push(Block::table(Table::new("variants", columns, rows)));
     if let Some(table) = counters(experiment) {
         blocks.push(Block::small("Counters that differ:"));
@@ -275,18 +236,11 @@ fn variant_row(metric: &str, it: &VariantComparison) -> Row {
         Cell::figure(summary.map(|it| it.median), |value| figure(value, metric))
     };
     let (change, verdict) = match it.change {
-        Some(change) => (
-            Cell::number(Some(ratio(change.ratio, change.interval))),
-            verdict(change),
-        ),
-        None if it.baseline => (
-            Cell::number(None),
-            Cell::new("baseline").signed("◆", Tone::Baseline),
-        ),
-        None => (
-            Cell::number(None),
-            Cell::new(why_not(it)).signed("–", Tone::Missing),
-        ),
+        Some(change) => (Cell::number(Some(ratio(change.ratio, change.interval))), verdict(change)),
+        None if it.baseline => {
+            (Cell::number(None), Cell::new("baseline").signed("◆", Tone::Baseline))
+        }
+        None => (Cell::number(None), Cell::new(why_not(it)).signed("–", Tone::Missing)),
     };
     Row::new([
         Cell::code(&it.label),
@@ -379,10 +333,7 @@ fn settling(commands: &[String]) -> Option<Section> {
         Block::paragraph(
             "Only measuring both sides in turns, in one run on one machine, says which is faster:",
         ),
-        Block::Code(Code {
-            language: "sh",
-            text: commands.join("\n"),
-        }),
+        Block::Code(Code { language: "sh", text: commands.join("\n") }),
     ];
     (!commands.is_empty())
         .then(|| Section::new("settle", Kind::Chapter, "What would settle it", blocks))

@@ -23,22 +23,13 @@ pub struct Chart {
 impl Chart {
     /// A chart that its caption explains.
     pub fn new(caption: impl Into<Sentence>, plot: Plot) -> Chart {
-        Chart {
-            caption: caption.into(),
-            remark: None,
-            plot,
-            figures: None,
-            notes: Vec::new(),
-        }
+        Chart { caption: caption.into(), remark: None, plot, figures: None, notes: Vec::new() }
     }
 
     /// The chart with a remark on how to read it.
     #[must_use]
     pub fn with_remark(self, remark: &str) -> Chart {
-        Chart {
-            remark: Some(remark.to_owned()),
-            ..self
-        }
+        Chart { remark: Some(remark.to_owned()), ..self }
     }
 }
 

@@ -262,10 +262,7 @@ impl Block {
 
     /// What is folded away, and printed.
     pub fn fold(title: impl Into<String>, blocks: Vec<Block>) -> Block {
-        Block::Fold(Fold {
-            printed: true,
-            ..Fold::new(title, blocks)
-        })
+        Block::Fold(Fold { printed: true, ..Fold::new(title, blocks) })
     }
 
     /// What is folded away, and of no use on paper.
@@ -289,23 +286,14 @@ impl Block {
 impl Fold {
     /// Folded, and not printed.
     pub fn new(title: impl Into<String>, blocks: Vec<Block>) -> Fold {
-        Fold {
-            anchor: None,
-            title: title.into(),
-            open: false,
-            printed: false,
-            blocks,
-        }
+        Fold { anchor: None, title: title.into(), open: false, printed: false, blocks }
     }
 }
 
 impl Item {
     /// An item of text alone.
     pub fn new(text: impl Into<Sentence>) -> Item {
-        Item {
-            text: text.into(),
-            ..Item::default()
-        }
+        Item { text: text.into(), ..Item::default() }
     }
 
     /// An item that weakens a conclusion: a word for it, and why.

@@ -105,46 +105,31 @@ impl Table {
 impl Column {
     /// A column of text.
     pub fn left(heading: impl Into<Sentence>) -> Column {
-        Column {
-            heading: heading.into(),
-            ..Column::default()
-        }
+        Column { heading: heading.into(), ..Column::default() }
     }
 
     /// A column of figures.
     pub fn right(heading: impl Into<Sentence>) -> Column {
-        Column {
-            right: true,
-            ..Column::left(heading)
-        }
+        Column { right: true, ..Column::left(heading) }
     }
 
     /// The column, left out of brief forms.
     #[must_use]
     pub fn full_only(self) -> Column {
-        Column {
-            full_only: true,
-            ..self
-        }
+        Column { full_only: true, ..self }
     }
 
     /// The column, of prose.
     #[must_use]
     pub fn prose(self) -> Column {
-        Column {
-            prose: true,
-            ..self
-        }
+        Column { prose: true, ..self }
     }
 }
 
 impl Cell {
     /// A cell of text.
     pub fn new(text: impl Into<Sentence>) -> Cell {
-        Cell {
-            text: text.into(),
-            ..Cell::default()
-        }
+        Cell { text: text.into(), ..Cell::default() }
     }
 
     /// A cell with a name.
@@ -154,10 +139,7 @@ impl Cell {
 
     /// A figure as `show` writes it, by which the column is sorted; a dash where there is none.
     pub fn figure(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
-        Cell {
-            value,
-            ..Cell::number(value.map(show))
-        }
+        Cell { value, ..Cell::number(value.map(show)) }
     }
 
     /// A figure as text; a dash where there is none.
@@ -168,11 +150,7 @@ impl Cell {
     /// The cell with a sign.
     #[must_use]
     pub fn signed(self, sign: &'static str, tone: Tone) -> Cell {
-        Cell {
-            sign: Some(sign),
-            tone,
-            ..self
-        }
+        Cell { sign: Some(sign), tone, ..self }
     }
 
     /// The cell with a smaller line below its text.
@@ -189,10 +167,7 @@ impl Cell {
 impl Row {
     /// A row of these cells.
     pub fn new(cells: impl IntoIterator<Item = Cell>) -> Row {
-        Row {
-            cells: cells.into_iter().collect(),
-            ..Row::default()
-        }
+        Row { cells: cells.into_iter().collect(), ..Row::default() }
     }
 
     /// A row of a first cell and others.

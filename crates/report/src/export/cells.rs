@@ -27,10 +27,7 @@ impl Columns {
 /// A number: the shortest form that reads back as the same; empty where there is none or it is
 /// not finite.
 pub(super) fn number(value: Option<f64>) -> String {
-    value
-        .filter(|value| value.is_finite())
-        .map(|value| value.to_string())
-        .unwrap_or_default()
+    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }
 
 const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
@@ -58,9 +55,7 @@ mod tests {
 
     #[test]
     fn text_is_no_formula_and_numbers_stay_numbers() {
-        for formula in [
-            "=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r\n-1", "＝1",
-        ] {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r\n-1", "＝1"] {
             assert_eq!(text(formula), format!("'{}", one_line(formula)));
             assert_eq!(plain(&text(formula)), one_line(formula));
         }

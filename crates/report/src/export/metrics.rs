@@ -12,17 +12,7 @@ pub(super) const FIGURES: [&str; 7] = ["median", "min", "max", "sd", "p95", "p99
 const FORM: Form = Form {
     name: "metrics",
     header: "experiment,variant,role,metric,median,min,max,sd,p95,p99,n",
-    narrow: &[
-        "experiment",
-        "variant",
-        "role",
-        "metric",
-        "median",
-        "sd",
-        "p95",
-        "p99",
-        "n",
-    ],
+    narrow: &["experiment", "variant", "role", "metric", "median", "sd", "p95", "p99", "n"],
 };
 
 /// Every metric of every variant of a run as CSV, in its base unit: median, smallest and largest figure,
@@ -44,12 +34,8 @@ fn metrics_of<'a>(
     variant: &'a VariantAnalysis,
 ) -> impl Iterator<Item = Vec<String>> {
     variant.summaries.iter().map(|(metric, summary)| {
-        let head = [
-            text(&experiment.key),
-            text(&variant.label),
-            role(variant).to_owned(),
-            text(metric),
-        ];
+        let head =
+            [text(&experiment.key), text(&variant.label), role(variant).to_owned(), text(metric)];
         head.into_iter().chain(figures(Some(summary))).collect()
     })
 }

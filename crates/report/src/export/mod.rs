@@ -73,9 +73,7 @@ fn table(form: &Form, columns: Columns, rows: impl Iterator<Item = Vec<String>>)
         let row = wanted.iter().map(|place| &row[*place]);
         writer.write_record(row).map_err(&failed)?;
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| failed(error.into_error().into()))?;
+    let bytes = writer.into_inner().map_err(|error| failed(error.into_error().into()))?;
     // Every cell came from a `String`, and CSV adds ASCII only.
     Ok(String::from_utf8(bytes).expect("text stays text"))
 }

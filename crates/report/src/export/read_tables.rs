@@ -84,10 +84,7 @@ impl RunOfTables {
     /// # Errors
     /// A cell is not what its column says.
     pub fn add(&mut self, (table, cells): &TableRow) -> Result<(), String> {
-        let row = Row {
-            table: *table,
-            cells,
-        };
+        let row = Row { table: *table, cells };
         match *table {
             RUN => {
                 self.id = row.text("run")?;
@@ -153,11 +150,8 @@ impl RunOfTables {
         let metrics: Vec<(String, String)> = metrics.collect();
         let mut run = RunDigest::of_trials(&self.id, &metrics, self.trials)?;
         run.plan.created = self.created;
-        let workloads: BTreeMap<String, String> = self
-            .experiments
-            .into_iter()
-            .map(|(key, [_, workload])| (key, workload))
-            .collect();
+        let workloads: BTreeMap<String, String> =
+            self.experiments.into_iter().map(|(key, [_, workload])| (key, workload)).collect();
         for experiment in &mut run.experiments {
             let workload = workloads.get(&experiment.key);
             experiment.workload = workload.cloned().unwrap_or_default();

@@ -13,13 +13,8 @@ use super::cells::plain;
 use super::trials;
 
 /// All roles.
-const ROLES: [Role; 5] = [
-    Role::Baseline,
-    Role::AaCheck,
-    Role::Variant,
-    Role::UpperBound,
-    Role::Counting,
-];
+const ROLES: [Role; 5] =
+    [Role::Baseline, Role::AaCheck, Role::Variant, Role::UpperBound, Role::Counting];
 
 /// The run in a table of trials, narrow or wide, as [`super::TrialsCsv`] writes it. `name` stands for its id. It has figures
 /// alone: no machine, engines, settings or statements.
@@ -32,10 +27,7 @@ pub fn run_of_trials_csv(name: &str, text: &str) -> Result<RunDigest, String> {
     let (mut metrics, mut trials) = (Vec::new(), Vec::new());
     for (place, row) in (0..).zip(reader.records()) {
         let cells = row.map_err(|error| error.to_string())?;
-        let row = Row {
-            head: &head,
-            cells: &cells,
-        };
+        let row = Row { head: &head, cells: &cells };
         let trial = row.trial(place)?;
         let metric = plain(row.cell("metric")?).to_owned();
         if !metrics.iter().any(|(key, _)| *key == trial.experiment) {
@@ -87,8 +79,7 @@ impl<'a> Row<'a> {
         let Some(text) = self.optional(column) else {
             return Ok(without);
         };
-        text.parse()
-            .map_err(|_| format!("`{text}` in the column `{column}` is no number"))
+        text.parse().map_err(|_| format!("`{text}` in the column `{column}` is no number"))
     }
 
     /// The trial; `place` is its position where the table has none.
@@ -113,10 +104,7 @@ impl<'a> Row<'a> {
     fn outcome(&self) -> Result<Outcome, String> {
         let why = plain(self.optional("problem").unwrap_or_default());
         outcome(self.cell("outcome")?, why, || {
-            Ok(Measured {
-                metrics: self.metrics()?,
-                ..Measured::default()
-            })
+            Ok(Measured { metrics: self.metrics()?, ..Measured::default() })
         })
     }
 

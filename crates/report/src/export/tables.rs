@@ -72,10 +72,7 @@ pub const TABLES: [TableForm; 7] = [
             ("complete", Boolean),
         ],
     },
-    TableForm {
-        name: "environment",
-        columns: &[("run", Text), ("name", Text), ("value", Text)],
-    },
+    TableForm { name: "environment", columns: &[("run", Text), ("name", Text), ("value", Text)] },
     TableForm {
         name: "experiment",
         columns: &[
@@ -111,12 +108,7 @@ pub const TABLES: [TableForm; 7] = [
     },
     TableForm {
         name: "figure",
-        columns: &[
-            ("run", Text),
-            ("trial", Integer),
-            ("metric", Text),
-            ("value", Real),
-        ],
+        columns: &[("run", Text), ("trial", Integer), ("metric", Text), ("value", Real)],
     },
     TableForm {
         name: "estimate",
@@ -218,12 +210,7 @@ pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow>
         _ => None,
     };
     let figures = figures.into_iter().flatten().map(|(metric, value)| {
-        let row = vec![
-            run.into(),
-            integer(number),
-            metric.into(),
-            Datum::Real(*value),
-        ];
+        let row = vec![run.into(), integer(number), metric.into(), Datum::Real(*value)];
         (FIGURE, row)
     });
     std::iter::once((TRIAL, trial)).chain(figures).collect()

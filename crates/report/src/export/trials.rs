@@ -31,17 +31,8 @@ const HEAD: [&str; 14] = [
 ];
 
 /// Those of them that the narrow table has.
-const NARROW: [&str; 9] = [
-    "experiment",
-    "purpose",
-    "round",
-    "variant",
-    "role",
-    "outcome",
-    "problem",
-    "metric",
-    "figure",
-];
+const NARROW: [&str; 9] =
+    ["experiment", "purpose", "round", "variant", "role", "outcome", "problem", "metric", "figure"];
 
 /// Writes trials as CSV: what a trial was, how it ended, and its figure in the metric of its experiment.
 /// The wide table also has one column for each metric of [`METRICS`], and a last column `more` with every
@@ -75,12 +66,7 @@ impl<W: Write> TrialsCsv<W> {
     pub fn write(&mut self, record: &TrialRecord) -> Result<()> {
         self.head()?;
         let row = self.row(record);
-        self.cells(
-            self.columns
-                .iter()
-                .map(|place| row[*place].as_str())
-                .collect(),
-        )
+        self.cells(self.columns.iter().map(|place| row[*place].as_str()).collect())
     }
 
     /// Writes what is still held back and gives the writer back. An export without trials has its
@@ -91,9 +77,7 @@ impl<W: Write> TrialsCsv<W> {
     pub fn finish(mut self) -> Result<W> {
         self.head()?;
         let failed = Error::csv("trials");
-        self.writer
-            .into_inner()
-            .map_err(|error| failed(error.into_error().into()))
+        self.writer.into_inner().map_err(|error| failed(error.into_error().into()))
     }
 
     fn head(&mut self) -> Result<()> {
@@ -106,9 +90,7 @@ impl<W: Write> TrialsCsv<W> {
     }
 
     fn cells(&mut self, cells: Vec<&str>) -> Result<()> {
-        self.writer
-            .write_record(cells)
-            .map_err(Error::csv("trials"))
+        self.writer.write_record(cells).map_err(Error::csv("trials"))
     }
 
     /// Every cell of a trial.
@@ -134,10 +116,7 @@ impl<W: Write> TrialsCsv<W> {
             number(figures.get(metric)),
         ];
         let known = METRICS.iter().map(|known| number(figures.get(known.name)));
-        head.into_iter()
-            .chain(known)
-            .chain([figures.more()])
-            .collect()
+        head.into_iter().chain(known).chain([figures.more()]).collect()
     }
 }
 
@@ -167,9 +146,7 @@ impl Figures<'_> {
         let known = |name: &str| METRICS.iter().any(|metric| metric.name == name);
         let figures = self.0.into_iter().flat_map(|measured| &measured.metrics);
         let more = figures.filter(|(name, _)| !known(name));
-        let more: Vec<String> = more
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let more: Vec<String> = more.map(|(name, value)| format!("{name}={value}")).collect();
         text(&more.join(";"))
     }
 }

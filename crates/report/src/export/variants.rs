@@ -129,9 +129,7 @@ fn tier_columns(variant: &VariantAnalysis) -> Vec<String> {
     let uncrashed = uncrashed.map_or(String::new(), |it| text(&it.schedule));
     let problem = text(tier.and_then(Tier::why_not).unwrap_or_default());
     let losses = Accident::ALL.into_iter().flat_map(losses);
-    losses
-        .chain([text(&rare.join("; ")), uncrashed, problem])
-        .collect()
+    losses.chain([text(&rare.join("; ")), uncrashed, problem]).collect()
 }
 
 /// What an accident takes, as the record of a run names it, and its counts.

@@ -28,16 +28,9 @@ pub(super) fn decimals(centre: f64, interval: Interval) -> usize {
         _ => 2 - magnitude(centre),
     };
     let of_centre = 1 - magnitude(centre);
-    let of_low = if interval.low > 0.0 {
-        -magnitude(interval.low)
-    } else {
-        0
-    };
+    let of_low = if interval.low > 0.0 { -magnitude(interval.low) } else { 0 };
     let most = MOST.max(2 - magnitude(centre));
-    let decimals = of_width
-        .max(of_centre)
-        .max(of_low.min(of_centre + 1))
-        .clamp(0, most);
+    let decimals = of_width.max(of_centre).max(of_low.min(of_centre + 1)).clamp(0, most);
     decimals.max(telling_from_one(centre, interval)) as usize
 }
 
@@ -67,11 +60,7 @@ pub(super) fn rounded(value: f64) -> f64 {
     }
     let digits = DIGITS - 1 - value.abs().log10().floor() as i32;
     let power = 10f64.powi(digits.abs());
-    if digits >= 0 {
-        (value * power).round() / power
-    } else {
-        (value / power).round() * power
-    }
+    if digits >= 0 { (value * power).round() / power } else { (value / power).round() * power }
 }
 
 /// At most four significant digits, without zeros at the end: bounds are stated, not measured.
@@ -89,12 +78,8 @@ pub(super) fn trimmed(value: f64) -> String {
 }
 
 pub(super) fn grouped(number: &str) -> String {
-    let (whole, fraction) = number
-        .split_once('.')
-        .map_or((number, None), |(w, f)| (w, Some(f)));
-    let (sign, digits) = whole
-        .strip_prefix('-')
-        .map_or(("", whole), |digits| ("-", digits));
+    let (whole, fraction) = number.split_once('.').map_or((number, None), |(w, f)| (w, Some(f)));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
     let mut text = String::from(sign);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

@@ -37,10 +37,7 @@ pub(crate) fn tick(value: f64, metric: &str) -> String {
         return trimmed(value);
     };
     let (divisor, suffix) = scale(value, unit);
-    let suffix = suffix
-        .trim_end_matches("rows/s")
-        .trim_end_matches("ops/s")
-        .trim_end();
+    let suffix = suffix.trim_end_matches("rows/s").trim_end_matches("ops/s").trim_end();
     join(&trimmed(value / divisor), suffix)
 }
 
@@ -55,15 +52,8 @@ pub fn range(range: Interval, metric: &str) -> String {
         return format!("{}–{}", significant(range.low), significant(range.high));
     };
     let (divisor, suffix) = scale(range.high, unit);
-    let (low, high) = (
-        scaled(range.low / divisor, unit),
-        scaled(range.high / divisor, unit),
-    );
-    if low == high {
-        join(&high, suffix)
-    } else {
-        join(&format!("{low}–{high}"), suffix)
-    }
+    let (low, high) = (scaled(range.low / divisor, unit), scaled(range.high / divisor, unit));
+    if low == high { join(&high, suffix) } else { join(&format!("{low}–{high}"), suffix) }
 }
 
 /// The interval of a figure of a metric: `[12.9, 13.4] B/row`; open ends are written as `∞`.
@@ -81,9 +71,7 @@ pub(crate) fn figure_with_interval(value: f64, interval: Interval, metric: &str)
 /// Some figures and the ends of an interval in the unit that suits the largest of them, and the unit.
 fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static str) {
     let unit = metric::find(metric).map(|metric| metric.unit);
-    let all = [interval.high, interval.low]
-        .into_iter()
-        .chain(before.iter().copied());
+    let all = [interval.high, interval.low].into_iter().chain(before.iter().copied());
     let largest = all.filter(|it| it.is_finite()).reduce(f64::max);
     let (divisor, suffix) = match (unit, largest) {
         (Some(unit), Some(largest)) => scale(largest, unit),
@@ -103,11 +91,7 @@ fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static s
 /// A ratio with its interval: `×2.1 [1.9, 2.3]`. As many decimals are shown as the interval
 /// supports.
 pub fn ratio(centre: f64, interval: Interval) -> String {
-    format!(
-        "{} {}",
-        ratio_alone(centre, interval),
-        interval_of_ratio(centre, interval)
-    )
+    format!("{} {}", ratio_alone(centre, interval), interval_of_ratio(centre, interval))
 }
 
 /// The ratio without its interval, to the precision that the interval supports.
@@ -133,16 +117,8 @@ fn digits_of_ratio(value: f64, decimals: usize) -> String {
 fn within_sense(centre: f64, interval: Interval) -> Interval {
     const FAR: f64 = 100.0;
     Interval {
-        low: if interval.low * FAR < centre {
-            0.0
-        } else {
-            interval.low
-        },
-        high: if interval.high > FAR * centre {
-            f64::INFINITY
-        } else {
-            interval.high
-        },
+        low: if interval.low * FAR < centre { 0.0 } else { interval.low },
+        high: if interval.high > FAR * centre { f64::INFINITY } else { interval.high },
     }
 }
 
@@ -211,16 +187,10 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
     const SECONDS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
     const MICROSECONDS: [(f64, &str); 3] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
     const NANOSECONDS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-    const BYTES: [(f64, &str); 4] = [
-        (1_073_741_824.0, "GiB"),
-        (1_048_576.0, "MiB"),
-        (1024.0, "KiB"),
-        (1.0, "B"),
-    ];
+    const BYTES: [(f64, &str); 4] =
+        [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
     let pick = |steps: &[(f64, &'static str)]| {
-        let fits = steps
-            .iter()
-            .find(|(step, _)| rounded(value.abs() / step) >= 1.0);
+        let fits = steps.iter().find(|(step, _)| rounded(value.abs() / step) >= 1.0);
         *fits.or(steps.last()).unwrap_or(&(1.0, ""))
     };
     let rate = |names: [&'static str; 4]| {
@@ -252,11 +222,7 @@ fn scaled(value: f64, unit: Unit) -> String {
 }
 
 fn join(number: &str, suffix: &str) -> String {
-    if suffix.is_empty() {
-        number.to_owned()
-    } else {
-        format!("{number} {suffix}")
-    }
+    if suffix.is_empty() { number.to_owned() } else { format!("{number} {suffix}") }
 }
 
 #[cfg(test)]
@@ -290,14 +256,8 @@ mod tests {
 
     #[test]
     fn a_range_has_one_unit_and_equal_ends_are_one_figure() {
-        assert_eq!(
-            range(between(2.31e6, 2.58e6), "rows_per_s"),
-            "2.31–2.58 M rows/s"
-        );
-        assert_eq!(
-            range(between(900_000.0, 1.2e6), "rows_per_s"),
-            "0.900–1.20 M rows/s"
-        );
+        assert_eq!(range(between(2.31e6, 2.58e6), "rows_per_s"), "2.31–2.58 M rows/s");
+        assert_eq!(range(between(900_000.0, 1.2e6), "rows_per_s"), "0.900–1.20 M rows/s");
         assert_eq!(range(between(4096.0, 4096.0), "db_bytes"), "4 KiB");
     }
 

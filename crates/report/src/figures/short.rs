@@ -77,10 +77,7 @@ mod tests {
         assert_eq!(stated(13.25, "bytes_per_row"), "13.25 B/row");
         assert_eq!(stated(2e6, "rows_per_s"), "2 M rows/s");
         assert_eq!(stated(0.5, "of_no_catalogue"), "0.5");
-        assert_eq!(
-            stated_range(12.5, 13.9, "bytes_per_row"),
-            "12.5 to 13.9 B/row"
-        );
+        assert_eq!(stated_range(12.5, 13.9, "bytes_per_row"), "12.5 to 13.9 B/row");
         assert_eq!(stated_range(5e5, 2e6, "rows_per_s"), "0.5 to 2 M rows/s");
         assert_eq!(level(4096.0), "4096");
         assert_eq!(level(300_000.0), "300 k");

@@ -73,19 +73,14 @@ pub(super) fn of_map(map: &Map) -> Table {
     let factors = [&map.row_factor, &map.column_factor].into_iter().flatten();
     let names: Vec<&str> = factors.map(String::as_str).collect();
     let cell = |cell: &MapCell| {
-        let reason = cell
-            .reason
-            .map_or(String::new(), |number| format!(" ({number})"));
+        let reason = cell.reason.map_or(String::new(), |number| format!(" ({number})"));
         Cell::new(format!("{}{reason}", cell.text)).with_below(cell.below.as_str())
     };
     let row = |row: &MapRow| {
         let name = Cell::new(Sentence::code(&row.name));
         Row::new([name].into_iter().chain(row.cells.iter().map(cell)))
     };
-    let columns = map
-        .columns
-        .iter()
-        .map(|it| Column::left(Sentence::code(it)));
+    let columns = map.columns.iter().map(|it| Column::left(Sentence::code(it)));
     let first = Column::left(names.join(" \\ "));
     Table {
         columns: led(first, columns).collect(),
@@ -111,10 +106,7 @@ mod tests {
         });
         let expected = [0, 1, 2, 3, 4, 5, 6, 7, 15, 21, 22, 23];
         assert_eq!(rows.collect::<Vec<_>>(), expected);
-        assert_eq!(
-            (&lines[8], &lines[10]),
-            (&Line::LeftOut(7), &Line::LeftOut(5))
-        );
+        assert_eq!((&lines[8], &lines[10]), (&Line::LeftOut(7), &Line::LeftOut(5)));
     }
 
     #[test]

@@ -149,17 +149,12 @@ impl Chosen {
         chosen.file.sort_by_key(|pragma| rank(&OF_THE_FILE, pragma));
         // The locking mode before the journal mode: only so does WAL with exclusive locks do
         // without shared memory. The journal mode before the rest, some of which depends on it.
-        chosen
-            .connection
-            .sort_by_key(|pragma| rank(&["locking_mode", "journal_mode"], pragma));
+        chosen.connection.sort_by_key(|pragma| rank(&["locking_mode", "journal_mode"], pragma));
         Ok(chosen)
     }
 
     fn add(&mut self, name: &str, level: &Level) -> Result<(), BadValue> {
-        let pragma = Pragma {
-            name: name.to_owned(),
-            value: value(name, level)?,
-        };
+        let pragma = Pragma { name: name.to_owned(), value: value(name, level)? };
         match OF_THE_FILE.contains(&name) {
             true => self.file.push(pragma),
             false => self.connection.push(pragma),
@@ -175,9 +170,7 @@ impl Chosen {
     /// Every PRAGMA in the order in which it is to be applied to a new database, with its value.
     pub fn pragmas(&self) -> Vec<(String, String)> {
         let pair = |pragma: &Pragma| (pragma.name.clone(), pragma.value.clone());
-        let timeout = self
-            .busy_timeout_ms
-            .map(|ms| (BUSY_TIMEOUT.to_owned(), ms.to_string()));
+        let timeout = self.busy_timeout_ms.map(|ms| (BUSY_TIMEOUT.to_owned(), ms.to_string()));
         let pragmas = self.file.iter().chain(&self.connection).map(pair);
         timeout.into_iter().chain(pragmas).collect()
     }
@@ -239,10 +232,7 @@ fn value(name: &str, level: &Level) -> Result<String, BadValue> {
     };
     match is_plain_value(&text) && is_plain_name(name) {
         true => Ok(text),
-        false => Err(BadValue {
-            name: name.to_owned(),
-            value: level.to_string(),
-        }),
+        false => Err(BadValue { name: name.to_owned(), value: level.to_string() }),
     }
 }
 

@@ -10,13 +10,8 @@ use lab::text::one_line;
 /// - Rails evaluates `<%= … %>` in `database.yml`;
 /// - Python takes `coding: NAME` in one of the first two lines for the encoding of the file, and some
 ///   encodings turn other characters into line breaks.
-const ACTED_ON: [(&str, &str); 5] = [
-    ("\\", "/"),
-    ("??/", "?? /"),
-    ("<%", "< %"),
-    ("coding:", "coding :"),
-    ("coding=", "coding ="),
-];
+const ACTED_ON: [(&str, &str); 5] =
+    [("\\", "/"), ("??/", "?? /"), ("<%", "< %"), ("coding:", "coding :"), ("coding=", "coding =")];
 
 /// One line of comment behind `mark`, with its line feed; nothing in the text ends it or is acted on.
 pub fn comment(mark: &str, text: &str) -> String {

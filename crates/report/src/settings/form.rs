@@ -52,13 +52,8 @@ pub(super) fn text(binding: Binding, chosen: &Chosen) -> String {
     let pragmas = chosen.connection.iter();
     let (by_key, others): (Vec<&Pragma>, Vec<&Pragma>) =
         pragmas.partition(|it| has_key(binding, it));
-    let form = Form {
-        binding,
-        chosen,
-        parameters: parameters(binding, chosen, &by_key),
-        by_key,
-        others,
-    };
+    let form =
+        Form { binding, chosen, parameters: parameters(binding, chosen, &by_key), by_key, others };
     form.render().expect("a string takes any text")
 }
 

@@ -164,9 +164,7 @@ pub fn once(chosen: &Chosen) -> Option<String> {
         all.collect()
     };
     let is_encoding = |pragma: &Pragma| pragma.name == "encoding";
-    let (encoding, shape) = chosen
-        .file
-        .split_at(chosen.file.partition_point(is_encoding));
+    let (encoding, shape) = chosen.file.split_at(chosen.file.partition_point(is_encoding));
     let table = match encoding {
         [] => "",
         _ => "CREATE TABLE sets_the_encoding(x);\nDROP TABLE sets_the_encoding;\n",

@@ -41,11 +41,7 @@ fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
         return Vec::new();
     }
     match experiment.engine_differences.as_slice() {
-        [] if experiment
-            .variants
-            .iter()
-            .any(|it| !it.class().is_measured()) =>
-        {
+        [] if experiment.variants.iter().any(|it| !it.class().is_measured()) => {
             vec![Item::new(
                 "No difference between engines was found; some settings were not measured.",
             )]
@@ -57,18 +53,13 @@ fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
 
 fn difference(difference: &EngineDifference) -> Item {
     let found = difference.found.iter();
-    let found: Vec<String> = found
-        .map(|(engine, model)| format!("{engine}: {}", model_words(model)))
-        .collect();
-    Item::new(
-        Sentence::from("Engines differ with ")
-            .and_code(&difference.settings)
-            .words(format!(
-                " under {}: {}.",
-                difference.model,
-                found.join("; ")
-            )),
-    )
+    let found: Vec<String> =
+        found.map(|(engine, model)| format!("{engine}: {}", model_words(model))).collect();
+    Item::new(Sentence::from("Engines differ with ").and_code(&difference.settings).words(format!(
+        " under {}: {}.",
+        difference.model,
+        found.join("; ")
+    )))
 }
 
 /// A row for every variant whose processes were killed.
@@ -85,18 +76,12 @@ fn kills(subject: &Subject<'_>) -> [Block; 2] {
             Cell::number(number.map(|number| count(*number as u64)))
         };
         let result = Cell::new(kill_result(variant));
-        Row::new(
-            [subject.names.cell(index), result]
-                .into_iter()
-                .chain(COUNTS.iter().map(counted)),
-        )
+        Row::new([subject.names.cell(index), result].into_iter().chain(COUNTS.iter().map(counted)))
     };
     let columns = COUNTS.iter().map(|(_, heading)| Column::right(*heading));
     let table = Table::new(
         "Processes killed while they write",
-        [Column::left("variant"), Column::left("result").prose()]
-            .into_iter()
-            .chain(columns),
+        [Column::left("variant"), Column::left("result").prose()].into_iter().chain(columns),
         subject.experiment.variants.iter().enumerate().map(row),
     );
     let how = "Unfinished: kills that left a journal or log to recover. Checked: databases that were opened and compared; the others were passed to the next process first. A killed process leaves its writes to the system, so this says nothing about power failures.";
@@ -114,10 +99,9 @@ fn kill_result(variant: &VariantAnalysis) -> String {
     match (&variant.problem, corrupt, losing) {
         (Some(problem), ..) => problem.clone(),
         (None, 0, 0) => "no violation".to_owned(),
-        (None, 0, _) => format!(
-            "{} databases without acknowledged transactions{witness}",
-            count(losing)
-        ),
+        (None, 0, _) => {
+            format!("{} databases without acknowledged transactions{witness}", count(losing))
+        }
         (None, some, 0) => format!("{} damaged databases{witness}", count(some)),
         (None, some, _) => format!("{} damaged databases, {losing_words}{witness}", count(some)),
     }
@@ -135,12 +119,7 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
     let safeties = safeties.filter_map(|it| it.safety.as_ref());
     let (mut all, mut wrongs, mut repeat) = (0, 0, None);
     for schedules in safeties.filter_map(|safety| safety.schedules.as_ref()) {
-        if let Schedules::Played {
-            played,
-            wrong,
-            first,
-        } = schedules
-        {
+        if let Schedules::Played { played, wrong, first } = schedules {
             all += played;
             wrongs += wrong;
             repeat = repeat.or(first.as_ref().map(|first| &first.again));
@@ -152,10 +131,7 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
         summary = summary.words(" To see one call by call: ").and_code(again);
     }
     let scenarios = Block::list(rows.filter_map(scenario));
-    scenarios
-        .into_iter()
-        .chain([Block::paragraph(summary)])
-        .collect()
+    scenarios.into_iter().chain([Block::paragraph(summary)]).collect()
 }
 
 /// The files that show damage, the first by name.

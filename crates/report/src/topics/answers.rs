@@ -98,11 +98,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
             .words(".");
     }
     if all_better + same + lost + unknown == 0 {
-        let all = if worse == 1 {
-            "the other variant"
-        } else {
-            "every other variant"
-        };
+        let all = if worse == 1 { "the other variant" } else { "every other variant" };
         return Sentence::from("Nothing beats the baseline ")
             .and(baseline)
             .words(format!(": {all} is worse."));
@@ -113,16 +109,12 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
         (breaking, "better, but outside the constraints"),
         (worse, "worse"),
         (same, "without a detectable difference"),
-        (
-            lost,
-            "different only before the correction for the number of comparisons",
-        ),
+        (lost, "different only before the correction for the number of comparisons"),
         (unknown, "not compared"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts
-        .map(|(count, what)| format!("{} {what}", figures::count(count)))
-        .collect();
+    let parts: Vec<String> =
+        parts.map(|(count, what)| format!("{} {what}", figures::count(count))).collect();
     Sentence::from("No variant is chosen before the baseline ")
         .and(baseline)
         .words(format!(". Of the others: {}.", parts.join(", ")))
@@ -158,9 +150,7 @@ fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
     let variants = subject.experiment.variants.len();
     let words = |class: &Class| match class.uncrashed {
         true => UNCRASHED.to_owned(),
-        false => Accident::ALL
-            .map(|accident| loss_short(class.loss(accident)))
-            .join(" / "),
+        false => Accident::ALL.map(|accident| loss_short(class.loss(accident))).join(" / "),
     };
     // What crashes would have lost is not said of those that need none to be corrupt.
     let alike = grouped(classes.iter().map(|(class, n)| (words(class), *n)));
@@ -208,13 +198,7 @@ fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
     let safety = safety_detail(finding);
     let faster = finding.faster.as_ref().map(|it| faster(subject, it));
     let choice = (finding.chosen_from >= MANY).then(|| explained(&choice(finding)));
-    let all = [
-        tied(subject, finding),
-        passed_over(subject, finding),
-        choice,
-        safety,
-        faster,
-    ];
+    let all = [tied(subject, finding), passed_over(subject, finding), choice, safety, faster];
     all.into_iter().flatten().collect()
 }
 
@@ -248,11 +232,7 @@ pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
     // Whole minutes: it is a guess by the time of few rounds.
     let minutes = (limit_s / 60.0).ceil();
     Sentence::from(" The time limit left time for ")
-        .words(plural(
-            subject.experiment.rounds as usize,
-            "round",
-            "rounds",
-        ))
+        .words(plural(subject.experiment.rounds as usize, "round", "rounds"))
         .words("; by the time that they took, ")
         .and_code(format!("--time-limit {minutes}m"))
         .words(" is long enough.")
@@ -330,9 +310,7 @@ fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let tier = faster.tier.as_ref().map(tier_words);
     let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
     let tier = tier.unwrap_or_else(|| "what a crash takes was not measured".to_owned());
-    better_still(subject, faster)
-        .words("; ")
-        .and(explained(&format!("{tier}.")))
+    better_still(subject, faster).words("; ").and(explained(&format!("{tier}.")))
 }
 
 /// What weakens one experiment, a short word and a sentence each.
@@ -415,11 +393,7 @@ mod tests {
         let experiment = |workload: &str, dropped_blocks| ExperimentAnalysis {
             workload: workload.to_owned(),
             dropped_blocks,
-            disturbances: Disturbances {
-                disturbed: 5,
-                blocks: 7,
-                ..Disturbances::default()
-            },
+            disturbances: Disturbances { disturbed: 5, blocks: 7, ..Disturbances::default() },
             ..ExperimentAnalysis::default()
         };
         let (badge, why) = disturbed(&experiment("bulk-insert", 0)).unwrap();

@@ -55,11 +55,7 @@ fn costs(bindings: &Bindings, cell: fn(Option<Cost>) -> Cell) -> Table {
     let parts = parts.map(|part| Column::right(Sentence::code(part)));
     let rows = bindings.rows.iter().map(|row| {
         let cells = [Cell::new(row.name.as_str()), Cell::new(row.sqlite.as_str())];
-        Row::new(
-            cells
-                .into_iter()
-                .chain(row.costs.iter().map(|cost| cell(*cost))),
-        )
+        Row::new(cells.into_iter().chain(row.costs.iter().map(|cost| cell(*cost))))
     });
     let first = [Column::left("binding"), Column::left("SQLite").full_only()];
     Table {
@@ -78,10 +74,7 @@ fn defaults(bindings: &Bindings) -> Block {
         "Bindings differ in the defaults of {}: the page and the Markdown report list them.",
         names.join(", ")
     );
-    let columns = bindings
-        .rows
-        .iter()
-        .map(|row| Column::left(row.name.as_str()));
+    let columns = bindings.rows.iter().map(|row| Column::left(row.name.as_str()));
     let row = |(name, values): &(String, Vec<Option<String>>)| {
         let cells = values.iter().map(|value| Cell::number(value.clone()));
         Row::led(Cell::code(name), cells)
@@ -154,15 +147,9 @@ fn natively(native: &BindingCosts, cost: Cost, part: &str) -> Sentence {
     if !native.levels.is_empty() {
         sentence = sentence.words(", with ").and_code(label(&native.levels));
     }
-    sentence = sentence
-        .words(": natively ")
-        .figure(nanoseconds(cost.median))
-        .words(" a row");
+    sentence = sentence.words(": natively ").figure(nanoseconds(cost.median)).words(" a row");
     match cost.by_levels {
-        Some(change) => (sentence
-            .words(format!(" ({BY_LEVELS} "))
-            .figure(more(change)))
-        .words(")"),
+        Some(change) => (sentence.words(format!(" ({BY_LEVELS} ")).figure(more(change))).words(")"),
         None => sentence,
     }
 }
@@ -179,9 +166,7 @@ fn cell(cost: Option<Cost>) -> Cell {
     let Some(cost) = cost else {
         return Cell::number(None);
     };
-    let by_levels = cost
-        .by_levels
-        .map(|change| format!("{BY_LEVELS} {}", difference(change)));
+    let by_levels = cost.by_levels.map(|change| format!("{BY_LEVELS} {}", difference(change)));
     let over = cost.over.map(difference).or(by_levels);
     Cell {
         value: Some(cost.over.map_or(0.0, |over| over.centre)),
@@ -225,10 +210,7 @@ mod tests {
     use lab::level::{Level, Settings};
 
     fn over((centre, low, high): (f64, f64, f64)) -> Over {
-        Over {
-            centre,
-            interval: Interval { low, high },
-        }
+        Over { centre, interval: Interval { low, high } }
     }
 
     fn row(
@@ -244,11 +226,7 @@ mod tests {
             levels: Settings::new(),
             native: Some(0),
             sqlite: "3.54.1".to_owned(),
-            costs: vec![Some(Cost {
-                median,
-                over: calls.map(over),
-                by_levels: None,
-            })],
+            costs: vec![Some(Cost { median, over: calls.map(over), by_levels: None })],
         }
     }
 
@@ -276,11 +254,7 @@ mod tests {
     }
 
     fn natively_tuned() -> Cost {
-        Cost {
-            median: 420.0,
-            over: None,
-            by_levels: Some(over((-30.0, -40.0, -20.0))),
-        }
+        Cost { median: 420.0, over: None, by_levels: Some(over((-30.0, -40.0, -20.0))) }
     }
 
     /// Two builds: the tuned one saves 30 ns natively, and more in what Ruby adds.
@@ -329,10 +303,7 @@ mod tests {
     fn a_native_row_of_another_build_costs_no_call() {
         let tuned = cell(Some(natively_tuned()));
         assert_eq!(tuned.text.plain(), "420 ns");
-        assert_eq!(
-            tuned.below[0].plain(),
-            "by its levels −30.0 ns [−40.0 ns, −20.0 ns]"
-        );
+        assert_eq!(tuned.below[0].plain(), "by its levels −30.0 ns [−40.0 ns, −20.0 ns]");
         assert_eq!(tuned.value, Some(0.0));
         let mut alone = builds();
         alone.rows.truncate(2);
@@ -344,11 +315,7 @@ mod tests {
 
     #[test]
     fn a_difference_that_is_not_found_is_marked_and_a_missing_one_is_a_dash() {
-        let costs: Vec<Cell> = bindings()
-            .rows
-            .iter()
-            .map(|row| cell(row.costs[0]))
-            .collect();
+        let costs: Vec<Cell> = bindings().rows.iter().map(|row| cell(row.costs[0])).collect();
         assert!(costs[0].below.is_empty());
         let below = |cost: &Cell| cost.below[0].plain();
         assert!(below(&costs[1]).starts_with("+56.5 µs [+56.0 µs"));

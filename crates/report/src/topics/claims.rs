@@ -20,10 +20,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         ]
     });
     let judged = judged.into_iter().flatten();
-    judged
-        .chain(fsync(subject))
-        .chain(checks(subject))
-        .collect()
+    judged.chain(fsync(subject)).chain(checks(subject)).collect()
 }
 
 fn table(claims: &[Judged]) -> Table {
@@ -45,9 +42,7 @@ fn fsync(subject: &Subject<'_>) -> Option<Block> {
     let fsync = experiment
         .fsync
         .filter(|_| claims.any(|judged| judged.claim.requires.contains(&Precondition::Fsync)))?;
-    Some(Block::small(format!(
-        "Median time of an fsync during this experiment: {fsync}."
-    )))
+    Some(Block::small(format!("Median time of an fsync during this experiment: {fsync}.")))
 }
 
 /// What every trial verified, which no figure of a measured trial can refute.
@@ -67,10 +62,7 @@ fn measured(judged: &Judged) -> Option<String> {
 
 fn item(judged: &Judged) -> Item {
     let (sign, tone) = verdict_mark(judged.verdict);
-    let head = format!(
-        "{} ({}): {}",
-        judged.verdict, judged.claim.id, judged.claim.says
-    );
+    let head = format!("{} ({}): {}", judged.verdict, judged.claim.id, judged.claim.says);
     let parts = [
         measured(judged).map(|it| format!("measured {it}")),
         Some(format!("confirmed if {}", figures::claim_bounds(judged))),
@@ -79,12 +71,7 @@ fn item(judged: &Judged) -> Item {
         why(judged),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    Item {
-        sign: Some(sign),
-        tone,
-        below: vec![parts.join("; ").into()],
-        ..Item::new(head)
-    }
+    Item { sign: Some(sign), tone, below: vec![parts.join("; ").into()], ..Item::new(head) }
 }
 
 /// The published figure, or the one that is expected.
@@ -98,20 +85,14 @@ fn compared_with(judged: &Judged) -> Option<String> {
 
 /// Why a claim does not apply or is not decided, and what it would have been.
 fn why(judged: &Judged) -> Option<String> {
-    let would_be = judged
-        .would_be
-        .map(|verdict| format!("; otherwise it would be {verdict}"));
+    let would_be = judged.would_be.map(|verdict| format!("; otherwise it would be {verdict}"));
     Some(judged.why.clone()? + &would_be.unwrap_or_default())
 }
 
 fn row(judged: &Judged) -> Row {
     let (sign, tone) = verdict_mark(judged.verdict);
     let verdict = Cell::new(judged.verdict.to_string()).signed(sign, tone);
-    let preliminary = if judged.preliminary {
-        "preliminary"
-    } else {
-        ""
-    };
+    let preliminary = if judged.preliminary { "preliminary" } else { "" };
     let id = format!("{} ({})", judged.claim.says, judged.claim.id);
     let why = why(judged).unwrap_or_default();
     let because = judged.claim.bound_because.as_deref().unwrap_or_default();
@@ -121,21 +102,14 @@ fn row(judged: &Judged) -> Row {
     let strip = strip(judged, tone);
     Row::new([
         verdict.with_below(preliminary),
-        Cell {
-            title: Some(judged.measure.clone()),
-            ..Cell::new(id)
-        }
-        .with_below(why),
+        Cell { title: Some(judged.measure.clone()), ..Cell::new(id) }.with_below(why),
         Cell {
             strong: true,
             title: interval.is_some().then(|| format!("interval at {level}")),
             ..Cell::number(figures::claim_figure(judged))
         }
         .with_below(interval.map_or_else(|| exact.unwrap_or_default().into(), Sentence::number)),
-        Cell {
-            strip,
-            ..Cell::default()
-        },
+        Cell { strip, ..Cell::default() },
         published_or_expected(judged),
         Cell::new(figures::claim_bounds(judged)).with_below(because),
     ])

@@ -109,9 +109,7 @@ fn is_promised(variant: &VariantAnalysis) -> bool {
 fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
     let variants = &subject.experiment.variants;
     let promised = || variants.iter().filter(|it| is_promised(it));
-    let safest = promised()
-        .map(VariantAnalysis::class)
-        .min_by_key(|it| it.order())?;
+    let safest = promised().map(VariantAnalysis::class).min_by_key(|it| it.order())?;
     let is_meant =
         |it: &&VariantAnalysis| (it.class() == safest && is_promised(it)) || is_current(it);
     let safest: Vec<&VariantAnalysis> = variants.iter().filter(is_meant).collect();
@@ -124,16 +122,10 @@ fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
         let levels = distinct(levels.map(Level::to_string));
         format!(" --vary {name}={}", levels.join(","))
     });
-    let command = format!(
-        "pragmark measure{}{} --combine",
-        workload(safest.first()?),
-        vary.concat()
-    );
+    let command =
+        format!("pragmark measure{}{} --combine", workload(safest.first()?), vary.concat());
     let words = "Crash tests measure no speed. How fast the current settings and those that lose least are:";
-    let command = Block::Code(Code {
-        language: "sh",
-        text: command,
-    });
+    let command = Block::Code(Code { language: "sh", text: command });
     (safest.len() > 1).then(|| [Block::paragraph(words), command])
 }
 
@@ -148,11 +140,7 @@ fn workload(variant: &VariantAnalysis) -> String {
         let level = variant.settings.get(name)?.as_text()?;
         (!level.is_empty()).then(|| word(level))
     };
-    let options = [
-        ("--trace ", text("trace")),
-        ("--db ", text("database")),
-        ("", text("script")),
-    ];
+    let options = [("--trace ", text("trace")), ("--db ", text("database")), ("", text("script"))];
     let given = options.into_iter();
     let given = given.filter(|(name, _)| *name != "--db " || text("trace").is_none());
     let given = given.filter_map(|(name, value)| Some(format!(" {name}{}", value?)));

@@ -54,10 +54,8 @@ fn chart(subject: &Subject<'_>, curve: &Curve) -> Block {
         true => by,
         false => Sentence::from(", a line for each ").and(by),
     };
-    let left_out: Vec<Sentence> = drawable(curve)
-        .skip(LINES)
-        .map(|it| it.label.as_str().into())
-        .collect();
+    let left_out: Vec<Sentence> =
+        drawable(curve).skip(LINES).map(|it| it.label.as_str().into()).collect();
     let note = (!left_out.is_empty()).then(|| {
         Sentence::from("Not drawn: ")
             .and(listed(left_out, LINES))
@@ -180,24 +178,10 @@ mod tests {
 
     #[test]
     fn the_length_at_which_bytes_cost_most_comes_with_both_costs_and_the_highest_rate() {
-        let series = Series {
-            label: String::new(),
-            points: Vec::new(),
-            bend: None,
-        };
-        let curve = Curve {
-            factor: "characters".to_owned(),
-            by: Vec::new(),
-            series: Vec::new(),
-        };
-        let cost = VolumeCost {
-            row: 2.1e-7,
-            unit: 1e-9,
-            r_squared: 0.997,
-        };
-        let sentence = volume_words(&curve, &series, &cost)
-            .plain()
-            .replace('\u{a0}', " ");
+        let series = Series { label: String::new(), points: Vec::new(), bend: None };
+        let curve = Curve { factor: "characters".to_owned(), by: Vec::new(), series: Vec::new() };
+        let cost = VolumeCost { row: 2.1e-7, unit: 1e-9, r_squared: 0.997 };
+        let sentence = volume_words(&curve, &series, &cost).plain().replace('\u{a0}', " ");
         assert_eq!(
             sentence,
             "From about 210 characters on, the bytes of a row cost more than the row itself: 210 ns a row and 100 ns per hundred characters, so at most 950 MiB/s however long the rows are (fitted model, R² 0.997)."

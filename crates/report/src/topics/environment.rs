@@ -21,14 +21,8 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     let machine = facts(machine(&environment.machine).into_iter().chain(noise));
     let volumes = volumes(&environment.machine.volumes);
     let mut engines = environment.engines.iter().flat_map(engine).peekable();
-    let heading = engines
-        .peek()
-        .map(|_| Block::Heading("SQLite libraries".to_owned()));
-    let blocks = [machine]
-        .into_iter()
-        .chain(volumes)
-        .chain(heading)
-        .chain(engines);
+    let heading = engines.peek().map(|_| Block::Heading("SQLite libraries".to_owned()));
+    let blocks = [machine].into_iter().chain(volumes).chain(heading).chain(engines);
     vec![Section::new(
         "environment",
         Kind::Folded,
@@ -39,11 +33,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 fn facts(facts: impl IntoIterator<Item = Fact>) -> Block {
     let facts = facts.into_iter();
-    Block::Facts(
-        facts
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
-    )
+    Block::Facts(facts.map(|(name, value)| (name.into(), value.into())).collect())
 }
 
 /// What is known of the machine; what could not be had is said to be unknown.
@@ -66,9 +56,7 @@ fn machine(environment: &Environment) -> Vec<Fact> {
         .collect();
     let cpu_limit = limit(limits.cpu_quota, |it| format!("{} CPUs", significant(it)));
     let memory_limit = limit(limits.memory_max_bytes, |bytes| size(Some(bytes)));
-    let average = load
-        .load_average
-        .map(|it| it.map(|load| format!("{load:.2}")));
+    let average = load.load_average.map(|it| it.map(|load| format!("{load:.2}")));
     let steal = load.steal_fraction.map_or_else(unknown, percent);
     let system = &environment.system;
     vec![
@@ -83,10 +71,7 @@ fn machine(environment: &Environment) -> Vec<Fact> {
         ("Memory", memory(environment)),
         ("CPU limit", cpu_limit),
         ("Memory limit", memory_limit),
-        (
-            "Load average",
-            average.map_or_else(unknown, |it| it.join(", ")),
-        ),
+        ("Load average", average.map_or_else(unknown, |it| it.join(", "))),
         ("Pressure, 10 s before the run", known(pressure)),
         ("CPU steal since boot", steal),
     ]
@@ -95,10 +80,8 @@ fn machine(environment: &Environment) -> Vec<Fact> {
 /// How far equal bursts of work differed ahead of the run.
 fn noise(probe: &NoiseProbe) -> Fact {
     let of = |name: &str, deviation: Option<f64>| Some(format!("{name} {}", percent(deviation?)));
-    let bursts: Vec<String> = [of("CPU", probe.cpu_sd), of("fsync", probe.fsync_sd)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let bursts: Vec<String> =
+        [of("CPU", probe.cpu_sd), of("fsync", probe.fsync_sd)].into_iter().flatten().collect();
     let bursts = match bursts.is_empty() {
         true => unknown(),
         false => format!("{} between equal bursts", bursts.join(", ")),
@@ -126,11 +109,7 @@ fn memory(environment: &Environment) -> String {
     let memory = &environment.memory;
     match (memory.total_bytes, memory.available_bytes) {
         (Some(_), Some(_)) => {
-            format!(
-                "{}, {} available",
-                size(memory.total_bytes),
-                size(memory.available_bytes)
-            )
+            format!("{}, {} available", size(memory.total_bytes), size(memory.available_bytes))
         }
         (total, _) => size(total),
     }
@@ -219,13 +198,7 @@ fn device(volume: &Volume) -> String {
         WriteCache::WriteThrough => "no volatile cache",
     });
     let fua = volume.fua.map(|fua| if fua { "FUA" } else { "no FUA" });
-    let named = [
-        volume.device.as_deref(),
-        volume.model.as_deref(),
-        rotational,
-        cache,
-        fua,
-    ];
+    let named = [volume.device.as_deref(), volume.model.as_deref(), rotational, cache, fua];
     known(named.into_iter().flatten().map(str::to_owned).collect())
 }
 
@@ -235,10 +208,7 @@ fn engine(engine: &EngineRecord) -> Vec<Block> {
     if let Some(problem) = &engine.problem {
         return vec![Block::Facts(vec![named(format!("not usable: {problem}"))])];
     }
-    let path = engine
-        .path
-        .as_ref()
-        .map(|path| format!(", {}", path.display()));
+    let path = engine.path.as_ref().map(|path| format!(", {}", path.display()));
     let version = format!("SQLite {}{}", engine.version, path.unwrap_or_default());
     let source = ("Source id".into(), Sentence::code(&engine.source_id));
     let provenance = engine.provenance.as_ref();
@@ -248,16 +218,11 @@ fn engine(engine: &EngineRecord) -> Vec<Block> {
     });
     let facts = [named(version), source].into_iter().chain(made);
     let options = engine.compile_options.iter().map(Sentence::code);
-    let arguments = provenance
-        .map(|it| it.arguments.join(" "))
-        .filter(|it| !it.is_empty());
+    let arguments = provenance.map(|it| it.arguments.join(" ")).filter(|it| !it.is_empty());
     let arguments = arguments.map(|it| Block::small(Sentence::code(it)));
     let entries = Block::Entries(options.collect());
     let blocks = [entries].into_iter().chain(arguments).collect();
-    let fold = Fold::new(
-        format!("{} compile options", engine.compile_options.len()),
-        blocks,
-    );
+    let fold = Fold::new(format!("{} compile options", engine.compile_options.len()), blocks);
     vec![Block::Facts(facts.collect()), Block::Fold(fold)]
 }
 

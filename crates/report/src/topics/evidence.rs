@@ -24,43 +24,26 @@ const ACCIDENTS: [&str; 2] = ["kill", "schedules"];
 const HOW: &str = "Counted in one further pass of each variant, which is not timed, so that counting never slows what is measured.";
 
 /// Kinds of files in the order of columns; a metric without a kind comes first.
-const KINDS: [&str; 6] = [
-    "",
-    "database",
-    "wal",
-    "journal",
-    "super_journal",
-    "temporary",
-];
+const KINDS: [&str; 6] = ["", "database", "wal", "journal", "super_journal", "temporary"];
 
 /// Tables, folded away; where they are the answer, as they are.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let classes = classes(subject.experiment);
     if ACCIDENTS.contains(&subject.experiment.workload.as_str()) {
-        let metrics: Vec<String> = every_metric(subject.experiment)
-            .into_iter()
-            .cloned()
-            .collect();
+        let metrics: Vec<String> = every_metric(subject.experiment).into_iter().cloned().collect();
         let table = Block::table(medians(subject, &metrics, "What happened"));
         let heading = Block::Heading("What happened".to_owned());
         return [heading, table].into_iter().chain(data(subject)).collect();
     }
     let metrics = other_metrics(subject, &classes).into_iter();
-    let by_class = classes
-        .iter()
-        .map(|(base, parts)| class_table(subject, base, parts));
-    let folds = metrics
-        .chain(by_class)
-        .chain(work(subject))
-        .chain(data(subject));
+    let by_class = classes.iter().map(|(base, parts)| class_table(subject, base, parts));
+    let folds = metrics.chain(by_class).chain(work(subject)).chain(data(subject));
     vec![Block::full(folds.collect())]
 }
 
 fn every_metric(experiment: &ExperimentAnalysis) -> BTreeSet<&String> {
     let variants = experiment.variants.iter();
-    variants
-        .flat_map(|variant| variant.summaries.keys())
-        .collect()
+    variants.flat_map(|variant| variant.summaries.keys()).collect()
 }
 
 /// The name of a metric without its part.
@@ -98,16 +81,12 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
     let variants = &subject.experiment.variants;
     let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
     let measured: Vec<usize> = measured.collect();
-    let columns = measured
-        .iter()
-        .map(|it| Column::right(subject.names.sentence(*it)));
+    let columns = measured.iter().map(|it| Column::right(subject.names.sentence(*it)));
     let row = |metric: &&String| {
         let part = metric.split_once('.').map_or("", |(_, part)| part);
         let cells = measured.iter().map(|variant| {
             let summary = variants[*variant].summaries.get(*metric);
-            Cell::figure(summary.map(|it| it.median), |value| {
-                figures::figure(value, metric)
-            })
+            Cell::figure(summary.map(|it| it.median), |value| figures::figure(value, metric))
         });
         Row::led(Cell::new(part), cells)
     };
@@ -115,11 +94,7 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
     let table = Table {
         sortable: true,
         dense: true,
-        ..Table::new(
-            title.clone(),
-            led(Column::left("class"), columns),
-            parts.iter().map(row),
-        )
+        ..Table::new(title.clone(), led(Column::left("class"), columns), parts.iter().map(row))
     };
     Block::unprinted(title, vec![Block::table(table)])
 }
@@ -153,17 +128,10 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
     let table = Table {
         sortable: true,
         dense: true,
-        ..Table::new(
-            "What the work did",
-            led(Column::left("variant"), headings),
-            rows,
-        )
+        ..Table::new("What the work did", led(Column::left("variant"), headings), rows)
     };
     let blocks = vec![Block::small(HOW), Block::table(table)];
-    Some(Block::unprinted(
-        "Why: what the work did".to_owned(),
-        blocks,
-    ))
+    Some(Block::unprinted("Why: what the work did".to_owned(), blocks))
 }
 
 /// The counts that say something: not zero everywhere, and not the same as the total.

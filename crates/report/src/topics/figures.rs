@@ -125,11 +125,7 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
         dot: summary.median,
         range: summary.range,
         interval: laid(variant, baseline),
-        mark: if variant.baseline {
-            Mark::Diamond
-        } else {
-            Mark::Circle
-        },
+        mark: if variant.baseline { Mark::Diamond } else { Mark::Circle },
     });
     let reason = problem(variant);
     let compared = compared(variant, standing);
@@ -228,15 +224,12 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     let (sign, tone) = mark(standing);
     let summary = variant.summaries.get(metric);
     let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
-    let ratio = estimate.filter(|_| !variant.baseline).map_or_else(
-        || standing_words(standing).into(),
-        |it| ratio_cell(it.centre, it.interval),
-    );
+    let ratio = estimate
+        .filter(|_| !variant.baseline)
+        .map_or_else(|| standing_words(standing).into(), |it| ratio_cell(it.centre, it.interval));
     let cells = [
         subject.names.cell(index),
-        Cell::figure(summary.map(|it| it.median), |it| {
-            figures::figure(it, metric)
-        }),
+        Cell::figure(summary.map(|it| it.median), |it| figures::figure(it, metric)),
         Cell {
             value: summary.map(|it| it.range.low),
             ..Cell::number(summary.map(|it| figures::range(it.range, metric)))
@@ -244,10 +237,7 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
         Cell::figure(Some(variant.trials.measured as f64), |_| {
             figures::count(variant.trials.measured)
         }),
-        Cell {
-            value: estimate.map(|it| it.centre),
-            ..Cell::new(ratio).signed(sign, tone)
-        },
+        Cell { value: estimate.map(|it| it.centre), ..Cell::new(ratio).signed(sign, tone) },
         Cell::figure(estimate.map(|it| it.detectable), figures::percent),
     ];
     let tier = variant.safety.as_ref().map(|safety| &safety.tier);
@@ -279,9 +269,7 @@ fn is_chosen(subject: &Subject<'_>, index: usize) -> bool {
 pub(super) fn ratio_cell(centre: f64, interval: Interval) -> Sentence {
     Sentence::number(figures::ratio_alone(centre, interval))
         .words(" ")
-        .and(Sentence::number(figures::interval_of_ratio(
-            centre, interval,
-        )))
+        .and(Sentence::number(figures::interval_of_ratio(centre, interval)))
 }
 
 /// Upper bounds stand below the variants, neither ranked nor compared.
@@ -468,10 +456,7 @@ mod tests {
     #[test]
     fn a_long_problem_keeps_its_beginning_and_its_end() {
         assert_eq!(clipped("no such engine"), "no such engine");
-        let long = format!(
-            "the compiler failed: cc {}undefined symbol",
-            "-O2 ".repeat(500)
-        );
+        let long = format!("the compiler failed: cc {}undefined symbol", "-O2 ".repeat(500));
         let clipped = clipped(&long);
         assert!(clipped.starts_with("the compiler failed: cc"), "{clipped}");
         assert!(clipped.ends_with("undefined symbol"), "{clipped}");

@@ -20,25 +20,14 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     if !experiments.is_empty() && experiments.iter().all(|it| it.tries_crashes()) {
         return Vec::new();
     }
-    let items: Vec<Item> = analysis
-        .findings
-        .iter()
-        .filter_map(|finding| item(analysis, finding))
-        .collect();
+    let items: Vec<Item> =
+        analysis.findings.iter().filter_map(|finding| item(analysis, finding)).collect();
     let blocks = match (items.is_empty(), without_findings(experiments)) {
         (true, None) => return Vec::new(),
         (true, Some(words)) => vec![Block::paragraph(words)],
-        (false, _) => vec![Block::List(List {
-            numbered: true,
-            items,
-        })],
+        (false, _) => vec![Block::List(List { numbered: true, items })],
     };
-    vec![Section::new(
-        "findings",
-        Kind::Highlights,
-        "What matters on this machine",
-        blocks,
-    )]
+    vec![Section::new("findings", Kind::Highlights, "What matters on this machine", blocks)]
 }
 
 /// What is said where nothing is found; nothing where no experiment has anything to compare.
@@ -82,12 +71,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
         )),
         badge: finding.preliminary.then(|| "preliminary".to_owned()),
         tone: crate::document::Tone::Doubt,
-        below: in_application
-            .map(Sentence::from)
-            .into_iter()
-            .chain(step)
-            .chain([link])
-            .collect(),
+        below: in_application.map(Sentence::from).into_iter().chain(step).chain([link]).collect(),
         ..Item::new(sentence(&subject, finding))
     })
 }
@@ -105,9 +89,9 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         // Nothing that can destroy a database is put as an instruction.
         // Other files or recordings are other work, and nothing that takes the place of the baseline's.
         _ if is_other_work(finding) => name().words(" does its own work "),
-        _ if can_corrupt(finding) => Sentence::from("Only what can corrupt is faster: ")
-            .and(name())
-            .words(", "),
+        _ if can_corrupt(finding) => {
+            Sentence::from("Only what can corrupt is faster: ").and(name()).words(", ")
+        }
         Some(answer) => instruction(answer),
         None => Sentence::from("Use ").and(name()).words(": "),
     }
@@ -126,17 +110,12 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         finding.survives.as_ref().map(|it| survival(it).into()),
         losses.first().map(|_| recall(subject, losses).into()),
     ];
-    risks
-        .into_iter()
-        .flatten()
-        .fold(sentence.words("."), Sentence::and)
+    risks.into_iter().flatten().fold(sentence.words("."), Sentence::and)
 }
 
 /// Whether the variant differs in what is executed, and not in how.
 fn is_other_work(finding: &Finding) -> bool {
-    ["scripts", "sql", "trace"]
-        .iter()
-        .any(|it| finding.levels.contains_key(*it))
+    ["scripts", "sql", "trace"].iter().any(|it| finding.levels.contains_key(*it))
 }
 
 /// What to do, up to what it brings.
@@ -178,11 +157,7 @@ fn lost(tiers: &TierChange) -> String {
         (own, baseline) if own == baseline => ", like the baseline".to_owned(),
         (_, baseline) => format!(" (baseline: {})", loss_short(baseline)),
     };
-    loses(
-        own,
-        |it| takes_anything(own, it) || takes_anything(baseline, it),
-        compared,
-    )
+    loses(own, |it| takes_anything(own, it) || takes_anything(baseline, it), compared)
 }
 
 /// Whether an accident takes anything, as far as that was measured.
@@ -220,15 +195,8 @@ fn loses(
 
 /// What an acknowledged change survives, where that differs from the baseline.
 fn survival(change: &SurvivalChange) -> String {
-    let more = if change.own > change.baseline {
-        "More"
-    } else {
-        "Less"
-    };
-    format!(
-        " {more} survives: {} (baseline: {}).",
-        change.own, change.baseline
-    )
+    let more = if change.own > change.baseline { "More" } else { "Less" };
+    format!(" {more} survives: {} (baseline: {}).", change.own, change.baseline)
 }
 
 /// What the variant finds less than the baseline.
@@ -238,9 +206,7 @@ fn recall(subject: &Subject<'_>, losses: &[RecallLoss]) -> String {
     let loss = |loss: &RecallLoss| {
         let of = |variant: usize| {
             let summary = variants[variant].summaries.get(&loss.metric);
-            summary.map_or("–".to_owned(), |it| {
-                figures::figure(it.median, &loss.metric)
-            })
+            summary.map_or("–".to_owned(), |it| figures::figure(it.median, &loss.metric))
         };
         let what = metric_heading(&loss.metric).to_lowercase();
         format!("{what} {} instead of {}", of(own), of(0))
@@ -258,9 +224,7 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
         (_, Some(survives)) => format!("What survives: {survives}"),
         _ => "What a crash takes was not measured".to_owned(),
     };
-    better_still(subject, faster)
-        .words(". ")
-        .and(explained(&format!("{lost}.")))
+    better_still(subject, faster).words(". ").and(explained(&format!("{lost}.")))
 }
 
 /// Which variant is better still than that of the finding, and how much better than the baseline.
@@ -273,9 +237,6 @@ pub(super) fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     Sentence::from(format!("Better still, {safety}: "))
         .and(named(faster.name.as_ref(), &faster.levels))
         .words(", ")
-        .figure(format!(
-            "{} times",
-            figures::times(faster.gain, faster.interval)
-        ))
+        .figure(format!("{} times", figures::times(faster.gain, faster.interval)))
         .words(format!(" {} the baseline", gain_words(subject.metric())))
 }

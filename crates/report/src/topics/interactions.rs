@@ -21,10 +21,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let overview = overview(effects, metric);
     let only = effects.pairs.len() == 1;
     let pairs = effects.pairs.iter().filter(|pair| only || pair.is_found());
-    let maps: Vec<Block> = overview
-        .into_iter()
-        .chain(pairs.map(|pair| map(pair, Of::subject(subject))))
-        .collect();
+    let maps: Vec<Block> =
+        overview.into_iter().chain(pairs.map(|pair| map(pair, Of::subject(subject)))).collect();
     let full = match maps.is_empty() {
         true => maps,
         false => vec![Block::fold("Interactions between settings", maps)],
@@ -87,11 +85,7 @@ fn overview(effects: &Effects, metric: &str) -> Option<Block> {
         ..Map::default()
     };
     let remark = "×1: they do together what each does alone; ▲ better, ▼ worse than that";
-    Some(chart(
-        "Two settings together: the strongest interaction of each pair",
-        remark,
-        map,
-    ))
+    Some(chart("Two settings together: the strongest interaction of each pair", remark, map))
 }
 
 fn chart(caption: &str, remark: &str, map: Map) -> Block {
@@ -105,11 +99,7 @@ fn strongest(pair: &PairEffect, metric: &str) -> MapCell {
     let strongest = found.max_by(|a, b| a.contrast.size().total_cmp(&b.contrast.size()));
     match strongest {
         Some(strongest) => MapCell {
-            below: strongest
-                .levels
-                .each_ref()
-                .map(Level::to_string)
-                .join(" + "),
+            below: strongest.levels.each_ref().map(Level::to_string).join(" + "),
             ..cell(&strongest.contrast, metric)
         },
         None => MapCell {
@@ -128,16 +118,9 @@ fn map(pair: &PairEffect, of: Of<'_>) -> Block {
         false => (1, 0),
     };
     let cell_of = |row_index: usize, row: &Level, column_index: usize, column: &Level| {
-        let levels = if rows == 0 {
-            [row, column]
-        } else {
-            [column, row]
-        };
+        let levels = if rows == 0 { [row, column] } else { [column, row] };
         match (row_index, column_index, pair.cell(levels)) {
-            (0, _, _) | (_, 0, _) => MapCell {
-                text: "×1".to_owned(),
-                ..MapCell::default()
-            },
+            (0, _, _) | (_, 0, _) => MapCell { text: "×1".to_owned(), ..MapCell::default() },
             (.., Some(found)) => cell(&found.contrast, of.metric),
             (.., None) => without("not measured"),
         }
@@ -181,9 +164,5 @@ fn cell(contrast: &Contrast, metric: &str) -> MapCell {
 }
 
 fn without(words: &str) -> MapCell {
-    MapCell {
-        tone: Tone::Missing,
-        text: words.to_owned(),
-        ..MapCell::default()
-    }
+    MapCell { tone: Tone::Missing, text: words.to_owned(), ..MapCell::default() }
 }

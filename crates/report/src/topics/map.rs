@@ -45,10 +45,7 @@ fn map(subject: &Subject<'_>) -> Option<Map> {
     let mut map = Map {
         row_factor: Some(row_factor.clone()),
         column_factor: Some(column_factor.clone()),
-        columns: columns
-            .iter()
-            .map(|it| of.level(column_factor, it).plain())
-            .collect(),
+        columns: columns.iter().map(|it| of.level(column_factor, it).plain()).collect(),
         ..Map::default()
     };
     for row in rows {
@@ -99,13 +96,7 @@ fn of_variant(
             (times, format!("{sign} {ratio}"))
         }
     };
-    MapCell {
-        tone,
-        times,
-        text,
-        below: figures::figure(summary.median, metric),
-        reason: None,
-    }
+    MapCell { tone, times, text, below: figures::figure(summary.median, metric), reason: None }
 }
 
 /// A word for a cell without a figure.

@@ -134,9 +134,7 @@ impl<'a> Subject<'a> {
 
     /// The median of a variant in that metric.
     fn median(&self, variant: usize) -> Option<String> {
-        let summary = self.experiment.variants[variant]
-            .summaries
-            .get(self.metric())?;
+        let summary = self.experiment.variants[variant].summaries.get(self.metric())?;
         Some(crate::figures::figure(summary.median, self.metric()))
     }
 }
@@ -164,9 +162,7 @@ pub fn report(analysis: &Analysis) -> Document {
 
 fn experiments(analysis: &Analysis) -> Vec<Section> {
     let indices = 0..analysis.experiments.len();
-    indices
-        .map(|index| experiment_section(analysis, index))
-        .collect()
+    indices.map(|index| experiment_section(analysis, index)).collect()
 }
 
 fn experiment_section(analysis: &Analysis, index: usize) -> Section {
@@ -185,10 +181,7 @@ fn experiment_section(analysis: &Analysis, index: usize) -> Section {
         title: Sentence::marked(&experiment.question),
         qualifier: run::directory_name(analysis, experiment),
         counts: verdict_counts(of),
-        blocks: OF_EXPERIMENT
-            .iter()
-            .flat_map(|topic| topic(&subject))
-            .collect(),
+        blocks: OF_EXPERIMENT.iter().flat_map(|topic| topic(&subject)).collect(),
     }
 }
 

@@ -12,15 +12,12 @@ use crate::words::{TOO_FEW_ROUNDS, capital, plural, tier_words};
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let safety = match experiment.tiered() {
-        Tiered::Alike(safety) => Some(format!(
-            "safety tier of every variant: {}",
-            tier_words(&safety.tier)
-        )),
+        Tiered::Alike(safety) => {
+            Some(format!("safety tier of every variant: {}", tier_words(&safety.tier)))
+        }
         _ => None,
     };
-    let stop = experiment
-        .stop
-        .map(|stop| format!("measuring ended because {stop}"));
+    let stop = experiment.stop.map(|stop| format!("measuring ended because {stop}"));
     let notes = [
         Some(rounds(experiment)),
         dropped(experiment),
@@ -32,10 +29,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         stop,
     ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
-    vec![Block::small(explained(&format!(
-        "{}.",
-        capital(&notes.join("; "))
-    )))]
+    vec![Block::small(explained(&format!("{}.", capital(&notes.join("; ")))))]
 }
 
 fn rounds(experiment: &ExperimentAnalysis) -> String {
@@ -66,10 +60,8 @@ fn machine(experiment: &ExperimentAnalysis) -> Option<String> {
         let (median, highest) = (percent(median * unit), percent(highest * unit));
         Some(format!("{what} {median} (up to {highest})"))
     };
-    let words = [
-        words("CPU pressure", found.cpu_pressure, 0.01),
-        words("CPU steal", found.steal, 1.0),
-    ];
+    let words =
+        [words("CPU pressure", found.cpu_pressure, 0.01), words("CPU steal", found.steal, 1.0)];
     let words: Vec<String> = words.into_iter().flatten().collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

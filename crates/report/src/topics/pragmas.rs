@@ -23,8 +23,7 @@ type Shared<'a> = BTreeMap<&'a str, Option<&'a str>>;
 fn run_wide(analysis: &Analysis) -> BTreeMap<&str, &str> {
     let shared = shared(analysis.experiments.iter().flat_map(connections));
     let same = shared.into_iter();
-    same.filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    same.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// The same as a part of what is known of the run.
@@ -32,19 +31,13 @@ pub(super) fn of_run(analysis: &Analysis) -> Block {
     let same = run_wide(analysis);
     let entries = same.iter().map(|(name, value)| entry(name, value));
     let (title, blocks) = match same.is_empty() {
-        true => (
-            "No PRAGMA has the same value on every connection of the run",
-            Vec::new(),
-        ),
+        true => ("No PRAGMA has the same value on every connection of the run", Vec::new()),
         false => (
             "PRAGMAs with the same value on every connection of the run",
             vec![Block::Entries(entries.collect())],
         ),
     };
-    Block::Fold(Fold {
-        anchor: Some(ANCHOR.to_owned()),
-        ..Fold::new(title, blocks)
-    })
+    Block::Fold(Fold { anchor: Some(ANCHOR.to_owned()), ..Fold::new(title, blocks) })
 }
 
 fn entry(name: &str, value: &str) -> Sentence {
@@ -56,9 +49,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let held = held(subject.experiment);
     if !held.is_empty() {
-        blocks.push(Block::small(
-            "Held in every variant unless a note says otherwise:",
-        ));
+        blocks.push(Block::small("Held in every variant unless a note says otherwise:"));
         blocks.push(Block::Entries(held));
     }
     let has_connections = connections(subject.experiment).next().is_some();
@@ -80,9 +71,7 @@ fn held(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
         let settings = baseline.settings.iter();
         settings.filter(|(name, _)| !baseline.levels.contains_key(*name))
     });
-    settings
-        .map(|(name, level)| entry(name, &level.to_string()))
-        .collect()
+    settings.map(|(name, level)| entry(name, &level.to_string())).collect()
 }
 
 fn read_back(subject: &Subject<'_>) -> Vec<Block> {
@@ -91,30 +80,21 @@ fn read_back(subject: &Subject<'_>) -> Vec<Block> {
         shared.into_iter().partition(|(_, value)| value.is_none());
     let differing: Vec<&str> = differing.into_iter().map(|(name, _)| name).collect();
     let run_wide = run_wide(subject.analysis);
-    let same_here = same
-        .into_iter()
-        .filter(|(name, _)| !run_wide.contains_key(name));
+    let same_here = same.into_iter().filter(|(name, _)| !run_wide.contains_key(name));
     let same_here = same_here.filter_map(|(name, value)| Some(entry(name, value?)));
     let same_here: Vec<Sentence> = same_here.collect();
     let mut blocks = match differing.is_empty() {
-        true => vec![Block::small(
-            "Every PRAGMA read back is the same in all variants.",
-        )],
+        true => vec![Block::small("Every PRAGMA read back is the same in all variants.")],
         false => vec![
             Block::small("PRAGMAs that differ, as SQLite answered them after the work:"),
             Block::table(table(subject, &differing)),
         ],
     };
     if !same_here.is_empty() {
-        blocks.push(Block::small(
-            "The same in all variants here, but not in every experiment:",
-        ));
+        blocks.push(Block::small("The same in all variants here, but not in every experiment:"));
         blocks.push(Block::Entries(same_here));
     }
-    let link = Piece::Link {
-        text: "the complete table".to_owned(),
-        to: ANCHOR.to_owned(),
-    };
+    let link = Piece::Link { text: "the complete table".to_owned(), to: ANCHOR.to_owned() };
     let others = Sentence::from("All others are the same on every connection of the run: ");
     blocks.push(Block::small(others.and(Sentence(vec![link])).words(".")));
     blocks
@@ -122,16 +102,10 @@ fn read_back(subject: &Subject<'_>) -> Vec<Block> {
 
 fn table(subject: &Subject<'_>, differing: &[&str]) -> Table {
     let columns = ["variant", "connection"].map(Column::left);
-    let pragmas = differing
-        .iter()
-        .map(|name| Column::left(Sentence::code(*name)));
+    let pragmas = differing.iter().map(|name| Column::left(Sentence::code(*name)));
     let variants = by_rank(subject.experiment).into_iter();
     let rows = variants.flat_map(|variant| rows(subject, variant, differing));
-    Table::new(
-        "PRAGMAs that differ",
-        columns.into_iter().chain(pragmas),
-        rows,
-    )
+    Table::new("PRAGMAs that differ", columns.into_iter().chain(pragmas), rows)
 }
 
 /// One row for all connections of a variant that agree in what differs.
@@ -147,20 +121,13 @@ fn rows(subject: &Subject<'_>, variant: usize, differing: &[&str]) -> Vec<Row> {
     }
     let row = |(connections, values): (String, Vec<Option<String>>)| {
         let first = [subject.names.cell(variant), Cell::new(connections)];
-        Row::new(
-            first
-                .into_iter()
-                .chain(values.into_iter().map(Cell::number)),
-        )
+        Row::new(first.into_iter().chain(values.into_iter().map(Cell::number)))
     };
     rows.into_iter().map(row).collect()
 }
 
 fn connections(experiment: &ExperimentAnalysis) -> impl Iterator<Item = &ReadBack> {
-    experiment
-        .variants
-        .iter()
-        .flat_map(|variant| &variant.connections)
+    experiment.variants.iter().flat_map(|variant| &variant.connections)
 }
 
 fn shared<'a>(connections: impl Iterator<Item = &'a ReadBack>) -> Shared<'a> {
@@ -176,6 +143,5 @@ fn shared<'a>(connections: impl Iterator<Item = &'a ReadBack>) -> Shared<'a> {
     }
     // A PRAGMA that some connection does not know differs there.
     let seen = seen.into_iter();
-    seen.map(|(name, (count, value))| (name, value.filter(|_| count == all)))
-        .collect()
+    seen.map(|(name, (count, value))| (name, value.filter(|_| count == all))).collect()
 }

@@ -28,12 +28,6 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         "repeat",
         Kind::Background,
         "To repeat this run",
-        vec![
-            Block::Code(Code {
-                language: "sh",
-                text: command.to_owned(),
-            }),
-            Block::small(planned),
-        ],
+        vec![Block::Code(Code { language: "sh", text: command.to_owned() }), Block::small(planned)],
     )]
 }

@@ -12,12 +12,8 @@ use crate::words::{metric_heading, plural};
 const WORKLOAD: &str = "replay";
 
 /// The figures of each variant.
-const METRICS: [&str; 4] = [
-    "coverage_percent",
-    "coverage_time_percent",
-    "agreement_percent",
-    "divergences",
-];
+const METRICS: [&str; 4] =
+    ["coverage_percent", "coverage_time_percent", "agreement_percent", "divergences"];
 
 /// Divergences that are named for each variant; the evidence has more.
 const NAMED: usize = 3;
@@ -30,10 +26,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if subject.experiment.workload != WORKLOAD || measured.is_empty() {
         return Vec::new();
     }
-    let mut blocks = vec![
-        Block::Heading("Replay".to_owned()),
-        Block::table(table(subject, &measured)),
-    ];
+    let mut blocks =
+        vec![Block::Heading("Replay".to_owned()), Block::table(table(subject, &measured))];
     blocks.extend(time(&variants[measured[0]]).map(Block::small));
     blocks.extend(Block::list(items(subject, &measured)));
     blocks

@@ -40,12 +40,8 @@ fn machine(environment: &Environment) -> String {
 /// How the run came about and how its trials ended.
 pub(super) fn about(analysis: &Analysis) -> Vec<Sentence> {
     let plan = &analysis.plan;
-    let about = format!(
-        " · {} scale · seed {} · {}",
-        plan.scale,
-        plan.seed.0,
-        minute(&plan.created)
-    );
+    let about =
+        format!(" · {} scale · seed {} · {}", plan.scale, plan.seed.0, minute(&plan.created));
     vec![
         Sentence::code(&plan.id).words(about),
         format!("{} · {}", trials(analysis), duration(analysis.trials_s)).into(),
@@ -72,9 +68,8 @@ fn trials(analysis: &Analysis) -> String {
         (counts.timed_out, "timed out"),
     ];
     let endings = endings.iter().filter(|(count, _)| *count > 0);
-    let endings: Vec<String> = endings
-        .map(|(n, how)| format!("{} {how}", figures::count(*n)))
-        .collect();
+    let endings: Vec<String> =
+        endings.map(|(n, how)| format!("{} {how}", figures::count(*n))).collect();
     let all = plural(counts.total(), "trial", "trials");
     let all = match endings.is_empty() {
         true => all,
@@ -90,18 +85,8 @@ fn trials(analysis: &Analysis) -> String {
             "trials",
             "of the search and of what its settings contribute",
         ),
-        (
-            &analysis.counting_trials,
-            "trial",
-            "trials",
-            "in the counting pass",
-        ),
-        (
-            &analysis.tier_trials,
-            "crash trial",
-            "crash trials",
-            "for safety tiers",
-        ),
+        (&analysis.counting_trials, "trial", "trials", "in the counting pass"),
+        (&analysis.tier_trials, "crash trial", "crash trials", "for safety tiers"),
         (
             &analysis.confirmation_trials,
             "trial",
@@ -113,12 +98,7 @@ fn trials(analysis: &Analysis) -> String {
     let later = later
         .map(|(counts, one, more, why)| format!("{} {why}", plural(counts.total(), one, more)));
     let known = analysis.plan.tiers.iter().flat_map(known_tiers);
-    [all]
-        .into_iter()
-        .chain(later)
-        .chain(known)
-        .collect::<Vec<_>>()
-        .join("; ")
+    [all].into_iter().chain(later).chain(known).collect::<Vec<_>>().join("; ")
 }
 
 /// How many safety tiers the run did not need to measure, by where they come from.
@@ -127,10 +107,8 @@ fn known_tiers(tiers: &TierPlan) -> Vec<String> {
         let known = tiers.known.iter().filter(|it| it.origin == origin).count();
         (known > 0).then(|| format!("{} {whence}", plural(known, "safety tier", "safety tiers")))
     };
-    let origins = [
-        from(Origin::Program, "supplied with pragmark"),
-        from(Origin::Cache, "from earlier runs"),
-    ];
+    let origins =
+        [from(Origin::Program, "supplied with pragmark"), from(Origin::Cache, "from earlier runs")];
     origins.into_iter().flatten().collect()
 }
 
@@ -157,10 +135,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     let engines = analysis.environment.engines.iter();
     let unsynced = engines.filter_map(|engine| {
         let why = engine.why_unsynced()?;
-        Some(format!(
-            "the engine {}: {why}, so a power cut can corrupt databases",
-            engine.name
-        ))
+        Some(format!("the engine {}: {why}, so a power cut can corrupt databases", engine.name))
     });
     let of_run = unfinished.into_iter().chain(quick);
     of_run.chain(unsynced).chain(machine).collect()
@@ -196,16 +171,9 @@ mod tests {
             },
             in_force: Default::default(),
             origin,
-            findings: Findings {
-                safety: Vec::new(),
-                schedules: None,
-            },
+            findings: Findings { safety: Vec::new(), schedules: None },
         };
-        let mut tiers = TierPlan {
-            names: Vec::new(),
-            sets: Vec::new(),
-            known: Vec::new(),
-        };
+        let mut tiers = TierPlan { names: Vec::new(), sets: Vec::new(), known: Vec::new() };
         assert!(known_tiers(&tiers).is_empty());
         tiers.known = vec![
             known("off", Origin::Program),
@@ -214,10 +182,7 @@ mod tests {
         ];
         assert_eq!(
             known_tiers(&tiers),
-            [
-                "2 safety tiers supplied with pragmark",
-                "1 safety tier from earlier runs"
-            ]
+            ["2 safety tiers supplied with pragmark", "1 safety tier from earlier runs"]
         );
     }
 

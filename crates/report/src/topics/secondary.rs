@@ -24,17 +24,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let table = has_table.then(|| Block::table(medians(subject, &metrics, "Secondary metrics")));
     let missing = missing.into_iter().map(explained);
     // Without any trial there is nothing to be missed.
-    let missing = joined(
-        missing.filter(|_| is_measured(experiment, &experiment.metric)),
-        ", ",
-    );
+    let missing = joined(missing.filter(|_| is_measured(experiment, &experiment.metric)), ", ");
     let missing = (!missing.is_empty()).then(|| {
-        Block::small(
-            missing
-                .words(": no trial has this metric")
-                .and(longer(subject))
-                .words("."),
-        )
+        Block::small(missing.words(": no trial has this metric").and(longer(subject)).words("."))
     });
     let heading = Block::Heading("Secondary metrics, medians".to_owned());
     let blocks: Vec<Block> = table.into_iter().chain(missing).collect();
@@ -71,9 +63,7 @@ fn is_measured(experiment: &ExperimentAnalysis, metric: &str) -> bool {
 fn is_in_bindings(experiment: &ExperimentAnalysis, metric: &str) -> bool {
     let parts = compared(experiment).map(|bindings| &bindings.parts);
     let part = metric.strip_prefix("ns_per_row.");
-    parts
-        .zip(part)
-        .is_some_and(|(parts, part)| parts.iter().any(|it| it == part))
+    parts.zip(part).is_some_and(|(parts, part)| parts.iter().any(|it| it == part))
 }
 
 /// Medians: a line for each measured variant, a column for each metric.
@@ -92,11 +82,7 @@ pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) ->
         let cells = metrics.iter().map(|metric| cell(variant, metric));
         Row::led(subject.names.cell(variant), cells)
     });
-    Table {
-        sortable: true,
-        dense: true,
-        ..Table::new(label, headed("variant", metrics), rows)
-    }
+    Table { sortable: true, dense: true, ..Table::new(label, headed("variant", metrics), rows) }
 }
 
 /// A first column, and one for each metric.

@@ -215,11 +215,7 @@ fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
         Err(problem) => return vec![sentence, Block::small(format!("{problem}."))],
     };
     let sql = sql(&chosen);
-    let brief = if sql.is_empty() {
-        Vec::new()
-    } else {
-        vec![code("sql", sql)]
-    };
+    let brief = if sql.is_empty() { Vec::new() } else { vec![code("sql", sql)] };
     let full = vec![Block::unprinted("Ready to paste", forms(&chosen))];
     vec![sentence, Block::Depth { brief, full }]
 }
@@ -263,16 +259,10 @@ fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sent
     };
     let name = names.sentence(advice.variant);
     let brings = match &advice.gain {
-        None => Sentence::from("keep ")
-            .and(name)
-            .words(", the baseline; nothing better was found"),
+        None => Sentence::from("keep ").and(name).words(", the baseline; nothing better was found"),
         Some(gain) => name.words(", ").and(gain_of(gain, experiment)),
     };
-    let preliminary = if advice.preliminary {
-        " (preliminary)"
-    } else {
-        ""
-    };
+    let preliminary = if advice.preliminary { " (preliminary)" } else { "" };
     let lost = match &advice.tier {
         Some(tier) => tier_words(tier),
         None => "no setting that decides what a crash takes differs from the baseline".to_owned(),
@@ -302,13 +292,11 @@ fn gain_of(gain: &Gain, experiment: &ExperimentAnalysis) -> Sentence {
         let ratio = figures::ratio(ratio, interval);
         return format!("no detectable difference from the baseline{rounds}, {ratio}").into();
     }
-    Sentence::default()
-        .figure(format!("{} times", figures::times(ratio, interval)))
-        .words(format!(
-            " {} the baseline{rounds}, {}",
-            gain_words(&experiment.metric),
-            figures::interval_of_ratio(ratio, interval)
-        ))
+    Sentence::default().figure(format!("{} times", figures::times(ratio, interval))).words(format!(
+        " {} the baseline{rounds}, {}",
+        gain_words(&experiment.metric),
+        figures::interval_of_ratio(ratio, interval)
+    ))
 }
 
 /// Why a rung has no advice.

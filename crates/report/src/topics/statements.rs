@@ -39,10 +39,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if baseline.statements.is_empty() || baseline.unmeasured() {
         return Vec::new();
     }
-    let mut blocks = vec![
-        Block::Heading("Statements".to_owned()),
-        Block::table(table(subject, baseline)),
-    ];
+    let mut blocks =
+        vec![Block::Heading("Statements".to_owned()), Block::table(table(subject, baseline))];
     blocks.extend(unsigned(subject));
     blocks.extend(scans(baseline));
     blocks.extend(answers(subject));
@@ -72,9 +70,7 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
             }
             let metric = format!("{metric}.{}", statement.name);
             let summary = variants[variant].summaries.get(&metric);
-            Cell::figure(summary.map(|it| it.median), |value| {
-                figures::figure(value, &metric)
-            })
+            Cell::figure(summary.map(|it| it.median), |value| figures::figure(value, &metric))
         };
         let name = match variant {
             0 => Cell::code(&statement.name).with_below(one_line(&statement.sql)),
@@ -86,15 +82,10 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
     let statements = baseline.statements.iter();
     let rows = statements.flat_map(|it| shown.iter().map(move |variant| (it, *variant)));
     let variant = several.then(|| Column::left("variant"));
-    let columns = variant
-        .into_iter()
-        .chain(metrics.iter().map(|metric| match *metric {
-            RATIO => Column::right(RATIO),
-            metric => Column {
-                about: Some(metric.to_owned()),
-                ..Column::right(heading(metric))
-            },
-        }));
+    let columns = variant.into_iter().chain(metrics.iter().map(|metric| match *metric {
+        RATIO => Column::right(RATIO),
+        metric => Column { about: Some(metric.to_owned()), ..Column::right(heading(metric)) },
+    }));
     Table {
         sortable: true,
         dense: true,
@@ -167,9 +158,7 @@ fn times(subject: &Subject<'_>, variant: usize) -> Sentence {
     let differing = subject.experiment.variants[variant].differing_statements();
     let statements = differing.iter().map(|(name, effect)| {
         let estimate = &effect.estimate;
-        Sentence::code(*name)
-            .words(" ")
-            .figure(figures::ratio(estimate.centre, estimate.interval))
+        Sentence::code(*name).words(" ").figure(figures::ratio(estimate.centre, estimate.interval))
     });
     Sentence::from("Time of single statements with ")
         .and(subject.names.sentence(variant))
@@ -220,9 +209,7 @@ fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
 /// Whether a metric is more than zero for some statement.
 fn has(variant: &VariantAnalysis, metric: &str) -> bool {
     variant.statements.iter().any(|statement| {
-        let summary = variant
-            .summaries
-            .get(&format!("{metric}.{}", statement.name));
+        let summary = variant.summaries.get(&format!("{metric}.{}", statement.name));
         summary.is_some_and(|summary| summary.median > 0.0)
     })
 }
@@ -262,9 +249,7 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
         for (plan, variants) in plans {
             let names = variants.iter().map(|it| subject.names.sentence(*it));
             let lead = Sentence::code(&statement.name).words(": ");
-            blocks.push(Block::small(
-                lead.and(listed(names.collect(), usize::MAX - 1)),
-            ));
+            blocks.push(Block::small(lead.and(listed(names.collect(), usize::MAX - 1))));
             blocks.push(code(plan));
         }
     }
@@ -296,10 +281,7 @@ fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usi
 }
 
 fn code(plan: &[String]) -> Block {
-    Block::Code(Code {
-        language: "text",
-        text: plan.join("\n"),
-    })
+    Block::Code(Code { language: "text", text: plan.join("\n") })
 }
 
 #[cfg(test)]

@@ -45,10 +45,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let full = full.chain(broken.clone());
     let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
     let heading = Block::Heading("Safety by storage model".to_owned());
-    let legend = Block::small(format!(
-        "Lost: {}; ! less safe than documented.",
-        tier_legend()
-    ));
+    let legend = Block::small(format!("Lost: {}; ! less safe than documented.", tier_legend()));
     let has_answer = crash_answer::current(subject.experiment).is_some();
     let has_many_engines = versions::engines(subject.experiment).len() > versions::FEW;
     let brief = match (has_many_engines, has_answer) {
@@ -66,10 +63,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         printed: true,
         ..Fold::new("Safety by storage model", full.collect())
     });
-    vec![Block::Depth {
-        brief: if tries_crashes { brief } else { Vec::new() },
-        full: vec![fold],
-    }]
+    vec![Block::Depth { brief: if tries_crashes { brief } else { Vec::new() }, full: vec![fold] }]
 }
 
 /// How much of the user's own workload was crashed, and with which settings; nothing for the built-in one.
@@ -230,20 +224,12 @@ fn damaged_of(counts: Counts) -> String {
 }
 
 fn unknown(why: impl Into<String>) -> Cell {
-    Cell {
-        title: Some(why.into()),
-        ..Cell::default()
-    }
-    .signed(loss_mark(None).0, Tone::Missing)
+    Cell { title: Some(why.into()), ..Cell::default() }.signed(loss_mark(None).0, Tone::Missing)
 }
 
 fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
     let (played, wrong, first) = match schedules {
-        Some(Schedules::Played {
-            played,
-            wrong,
-            first,
-        }) => (*played, *wrong, first),
+        Some(Schedules::Played { played, wrong, first }) => (*played, *wrong, first),
         Some(Schedules::NotMeasured { why }) => return unknown(format!("{NOT_MEASURED} ({why})")),
         None => return unknown(NOT_MEASURED),
     };
@@ -321,26 +307,15 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
     let rare = model.worse_occasions();
     let rare = rare.filter(|on| model.breaks_a_promise(Some(on.counts.loss())));
     let rare = rare.map(|on| {
-        let words = words(
-            occasion_words(on, model),
-            on.cause.as_ref(),
-            on.witness.as_ref(),
-        );
+        let words = words(occasion_words(on, model), on.cause.as_ref(), on.witness.as_ref());
         (words, on.again.as_deref())
     });
-    ordinary
-        .into_iter()
-        .chain(of_settings)
-        .chain(rare)
-        .collect()
+    ordinary.into_iter().chain(of_settings).chain(rare).collect()
 }
 
 /// A schedule that went wrong: nothing is documented to go wrong without a crash.
 fn wrong_schedule(safety: &Safety) -> Option<(String, Option<&str>)> {
-    let Some(Schedules::Played {
-        first: Some(first), ..
-    }) = &safety.schedules
-    else {
+    let Some(Schedules::Played { first: Some(first), .. }) = &safety.schedules else {
         return None;
     };
     let words = format!(
@@ -380,10 +355,9 @@ fn under(subject: &Subject<'_>, models: Vec<&str>, variants: &[usize]) -> Senten
     let under = Sentence::from("under ").and(listed(models.collect(), MODELS));
     match variants.len() {
         1 => under.words(" ").and(names),
-        many => under
-            .words(format!(" {} (", plural(many, "variant", "variants")))
-            .and(names)
-            .words(")"),
+        many => {
+            under.words(format!(" {} (", plural(many, "variant", "variants"))).and(names).words(")")
+        }
     }
 }
 

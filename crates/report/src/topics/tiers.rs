@@ -68,9 +68,7 @@ fn band(subject: &Subject<'_>, class: Class) -> Option<Band> {
     let experiment = subject.experiment;
     let variants = experiment.variants.iter().enumerate();
     let own = variants.filter(|(_, it)| it.class() == class && experiment.is_alternative(it));
-    let dots: Vec<BandDot> = own
-        .filter_map(|(index, it)| dot(subject, index, it))
-        .collect();
+    let dots: Vec<BandDot> = own.filter_map(|(index, it)| dot(subject, index, it)).collect();
     let mut all = experiment.best_at_tiers.iter();
     let best = all.find(|best| best.class == class);
     let (sign, tone) = class_mark(class);
@@ -95,11 +93,7 @@ fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option
     Some(BandDot {
         value,
         joined: best.any(|best| best.variant == index && best.pareto),
-        mark: if variant.baseline {
-            Mark::Diamond
-        } else {
-            Mark::Circle
-        },
+        mark: if variant.baseline { Mark::Diamond } else { Mark::Circle },
         words: format!(
             "{}{}: {}, {}",
             subject.names.plain(index),
@@ -120,10 +114,7 @@ fn table(subject: &Subject<'_>) -> Table {
         let ratio = estimate.map(|it| ratio_cell(it.centre, it.interval));
         let losses = Accident::ALL.map(|accident| class_cell(best.class, accident));
         let others = [
-            Cell {
-                strong: best.pareto,
-                ..subject.names.cell(best.variant)
-            },
+            Cell { strong: best.pareto, ..subject.names.cell(best.variant) },
             Cell::number(subject.median(best.variant)),
             Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into())).signed(sign, tone),
         ];
@@ -173,9 +164,7 @@ pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
             format!("{} of {images}", count(counts.damaged()))
         });
         let rare = tier.into_iter().flat_map(|tier| &tier.occasions);
-        let rare = rare
-            .filter(|rare| rare.accident == accident)
-            .map(rare_words);
+        let rare = rare.filter(|rare| rare.accident == accident).map(rare_words);
         let cell = Cell {
             title: losses.and_then(Losses::why_not).map(str::to_owned),
             ..class_cell(class, accident)
@@ -202,29 +191,19 @@ fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
             "a change of the journal mode",
             "change the journal mode once, with the application stopped, and while `synchronous` is FULL or EXTRA.",
         ),
-        (
-            "shrinking the database file",
-            "copy the database before VACUUM.",
-        ),
+        ("shrinking the database file", "copy the database before VACUUM."),
     ];
-    let safeties = experiment
-        .variants
-        .iter()
-        .filter_map(|it| it.safety.as_ref());
+    let safeties = experiment.variants.iter().filter_map(|it| it.safety.as_ref());
     let seen: Vec<&str> = safeties
         .flat_map(|safety| &safety.tier.occasions)
         .map(|rare| rare.occasion.as_str())
         .collect();
     let seen = |occasion: &str| seen.iter().any(|it| it.starts_with(occasion));
-    let given = PRECAUTIONS
-        .into_iter()
-        .filter(|(occasion, _)| seen(occasion));
+    let given = PRECAUTIONS.into_iter().filter(|(occasion, _)| seen(occasion));
     given
         .map(|(occasion, precaution)| {
-            Sentence::from(format!(
-                "A crash took more only on {occasion}, so against that: "
-            ))
-            .and(Sentence::marked(precaution))
+            Sentence::from(format!("A crash took more only on {occasion}, so against that: "))
+                .and(Sentence::marked(precaution))
         })
         .collect()
 }

@@ -80,10 +80,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 
 /// That nothing is known of damage without a crash, where no schedules of two connections were played.
 fn untried(experiment: &ExperimentAnalysis) -> &'static str {
-    let mut safety = experiment
-        .variants
-        .iter()
-        .filter_map(|it| it.safety.as_ref());
+    let mut safety = experiment.variants.iter().filter_map(|it| it.safety.as_ref());
     let is_played = |it: &Safety| matches!(it.schedules, Some(Schedules::Played { .. }));
     match safety.any(is_played) {
         true => "",
@@ -128,10 +125,7 @@ fn finding(experiment: &ExperimentAnalysis, engine: &str, settings: &Settings) -
     };
     let rare = safety.tier.occasions.iter();
     let rare = rare.map(|it| (it.accident, it.occasion.clone(), it.counts.loss()));
-    Finding::Measured {
-        class: safety.tier.class(),
-        rare: rare.collect(),
-    }
+    Finding::Measured { class: safety.tier.class(), rare: rare.collect() }
 }
 
 fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> String) -> Table {
@@ -141,10 +135,7 @@ fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> 
         let cells = alike.iter().map(|it| cell(&it.found[number]));
         Row::led(Cell::code(short(settings)), cells)
     };
-    Table {
-        dense: true,
-        ..Table::new(TITLE, columns, settings.iter().enumerate().map(row))
-    }
+    Table { dense: true, ..Table::new(TITLE, columns, settings.iter().enumerate().map(row)) }
 }
 
 /// The settings without their names, as `wal/full`; with them where they are others.
@@ -185,20 +176,14 @@ fn members(alike: &Alike<'_>) -> Sentence {
 
 fn cell(found: &Finding) -> Cell {
     match found {
-        Finding::Unknown(why) => Cell {
-            title: Some(why.clone()),
-            ..Cell::new(NOT_MEASURED)
-        },
+        Finding::Unknown(why) => Cell { title: Some(why.clone()), ..Cell::new(NOT_MEASURED) },
         Finding::Measured { class, rare } => {
             let (signs, tone) = class_mark(*class);
             let words = match class.uncrashed {
                 true => format!("{signs} {UNCRASHED}"),
                 false => format!("{signs} {}", loss_short(class.power)),
             };
-            let cell = Cell {
-                tone,
-                ..Cell::new(words)
-            };
+            let cell = Cell { tone, ..Cell::new(words) };
             let rare = rare.iter().map(|(_, occasion, loss)| {
                 format!("seen only on {occasion}: {}", loss_short(Some(*loss)))
             });

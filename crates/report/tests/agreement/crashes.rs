@@ -15,10 +15,7 @@ pub fn records(plan: &RunPlan, recipe: &RunRecipe) -> Vec<TrialRecord> {
     let seed = |label: &String| plan.seed.child("crash").child(label);
     let is_reached =
         |label: &String| recipe.tiers == Tiers::All || seed(label).nth(0).generator().below(3) > 0;
-    labels
-        .filter(is_reached)
-        .map(|label| record(seed(&label), label))
-        .collect()
+    labels.filter(is_reached).map(|label| record(seed(&label), label)).collect()
 }
 
 fn record(seed: Seed, label: String) -> TrialRecord {
@@ -63,8 +60,5 @@ fn outcome(seed: Seed) -> Outcome {
 }
 
 fn model(name: &str, accident: Accident, ordinary: Losses) -> ModelSafety {
-    ModelSafety {
-        ordinary,
-        ..ModelSafety::not_measured(name, accident, true, "")
-    }
+    ModelSafety { ordinary, ..ModelSafety::not_measured(name, accident, true, "") }
 }

@@ -133,10 +133,7 @@ fn figures_beyond_sense_are_noticed() {
         let effect = experiment.variants[same].effect.as_mut().unwrap();
         effect.estimate.detectable = 1e12;
     });
-    assert!(
-        faults.contains("a detectable difference beyond sense"),
-        "{faults}"
-    );
+    assert!(faults.contains("a detectable difference beyond sense"), "{faults}");
 }
 
 #[test]

@@ -46,10 +46,7 @@ pub fn plan(recipe: &RunRecipe) -> RunPlan {
         tiers: recipe.tiers != Tiers::Off,
         postgres_given: false,
         experiments: experiments.collect(),
-        directories: directories[..recipe.directories]
-            .iter()
-            .map(Into::into)
-            .collect(),
+        directories: directories[..recipe.directories].iter().map(Into::into).collect(),
     };
     planned(request, &catalogue())
 }
@@ -92,10 +89,7 @@ fn file(number: usize, recipe: &ExperimentRecipe) -> String {
     if recipe.has_condition && factors.iter().any(|(factor, _)| *factor == 0) {
         text += "conditions = [\"rows\"]\n";
     }
-    text += &format!(
-        "[design]\nbaseline = {{ {baseline} }}\n{}",
-        design(recipe, &factors)
-    );
+    text += &format!("[design]\nbaseline = {{ {baseline} }}\n{}", design(recipe, &factors));
     if recipe.design != Design::List {
         text += "[factors]\n";
         for (factor, levels) in &factors {
@@ -163,10 +157,7 @@ fn others(recipe: &ExperimentRecipe, baseline: &str) -> String {
 
 /// One workload, its parameters and two PRAGMAs that decide what a crash can destroy.
 fn catalogue() -> Catalogue {
-    let int = Accepts::Int {
-        min: 1,
-        max: 1_000_000,
-    };
+    let int = Accepts::Int { min: 1, max: 1_000_000 };
     let text = |names: &[&str]| Accepts::choice(names);
     let parameter = |name: &str, accepts: Accepts, default: Option<Level>, scope| Parameter {
         name: name.to_owned(),

@@ -18,10 +18,7 @@ pub struct Chapter<'a> {
 
 impl<'a> Reading<'a> {
     pub fn of(analysis: &'a Analysis) -> Reading<'a> {
-        Reading {
-            analysis,
-            document: report::report(analysis),
-        }
+        Reading { analysis, document: report::report(analysis) }
     }
 
     /// The sections of the experiments.
@@ -29,12 +26,7 @@ impl<'a> Reading<'a> {
         let sections = self.document.sections.iter();
         let sections = sections.filter(|it| it.kind == Kind::Chapter && it.anchor != "directories");
         let experiments = self.analysis.experiments.iter();
-        experiments
-            .zip(sections)
-            .map(|(experiment, section)| Chapter {
-                experiment,
-                section,
-            })
+        experiments.zip(sections).map(|(experiment, section)| Chapter { experiment, section })
     }
 
     /// The list of findings; none where there are none.
@@ -62,9 +54,7 @@ impl Chapter<'_> {
 
     /// The sentence that begins so; none where there is none.
     pub fn sentence(&self, beginning: &str) -> Option<String> {
-        self.sentences()
-            .into_iter()
-            .find(|it| it.starts_with(beginning))
+        self.sentences().into_iter().find(|it| it.starts_with(beginning))
     }
 
     /// The tables of this label, figures of charts among them.
@@ -91,8 +81,7 @@ impl Chapter<'_> {
     /// What its variants are called, by variant.
     pub fn names(&self) -> Vec<(usize, String)> {
         let rows = self.rows().into_iter();
-        rows.map(|(variant, row)| (variant, row.cells[0].text.plain()))
-            .collect()
+        rows.map(|(variant, row)| (variant, row.cells[0].text.plain())).collect()
     }
 
     /// The variants that a sentence names.
@@ -153,16 +142,9 @@ fn sentences(block: &Block) -> Vec<String> {
 }
 
 fn of_item(item: &Item) -> Vec<String> {
-    let lead = item
-        .lead
-        .iter()
-        .map(|(figure, interval)| format!("{figure} {interval}"));
+    let lead = item.lead.iter().map(|(figure, interval)| format!("{figure} {interval}"));
     let below = item.below.iter().map(|it| it.plain());
-    [item.text.plain()]
-        .into_iter()
-        .chain(lead)
-        .chain(below)
-        .collect()
+    [item.text.plain()].into_iter().chain(lead).chain(below).collect()
 }
 
 /// Every text of a block, cells and marks among them.
@@ -172,11 +154,7 @@ pub fn texts(block: &Block) -> Vec<String> {
         Block::Chart(chart) => marks(chart),
         _ => Vec::new(),
     };
-    sentences(block)
-        .into_iter()
-        .chain(cells)
-        .chain(marks)
-        .collect()
+    sentences(block).into_iter().chain(cells).chain(marks).collect()
 }
 
 fn cells(table: &Table) -> Vec<String> {
@@ -184,10 +162,7 @@ fn cells(table: &Table) -> Vec<String> {
     let cells = rows.flat_map(|row| &row.cells);
     let text = |cell: &Cell| {
         let below = cell.below.iter().map(|it| it.plain());
-        [cell.text.plain()]
-            .into_iter()
-            .chain(below)
-            .collect::<Vec<_>>()
+        [cell.text.plain()].into_iter().chain(below).collect::<Vec<_>>()
     };
     cells.flat_map(text).collect()
 }
@@ -196,14 +171,11 @@ fn marks(chart: &Chart) -> Vec<String> {
     match &chart.plot {
         Plot::Forest(forest) => {
             let rows = forest.rows.iter().chain(&forest.bounds);
-            rows.flat_map(|row| row.cells.iter().cloned().chain([row.words.clone()]))
-                .collect()
+            rows.flat_map(|row| row.cells.iter().cloned().chain([row.words.clone()])).collect()
         }
         Plot::Map(map) => {
             let cells = map.rows.iter().flat_map(|row| &row.cells);
-            cells
-                .flat_map(|cell| [cell.text.clone(), cell.below.clone()])
-                .collect()
+            cells.flat_map(|cell| [cell.text.clone(), cell.below.clone()]).collect()
         }
         Plot::Bars(bars) => bars.bars.iter().map(|bar| bar.text.clone()).collect(),
         Plot::Curve(_) | Plot::Course(_) | Plot::Bands(_) => Vec::new(),

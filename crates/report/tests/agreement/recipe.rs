@@ -90,30 +90,19 @@ pub fn runs() -> impl Strategy<Value = RunRecipe> {
         Just(Confirms::TheOpposite),
     ];
     let directories = prop_oneof![4 => Just(1_usize), 1 => Just(2)];
-    (
-        any::<u64>(),
-        vec(experiments(), 1..=3),
-        tiers,
-        confirms,
-        directories,
+    (any::<u64>(), vec(experiments(), 1..=3), tiers, confirms, directories).prop_map(
+        |(seed, experiments, tiers, confirms, directories)| RunRecipe {
+            seed,
+            experiments,
+            tiers,
+            confirms,
+            directories,
+        },
     )
-        .prop_map(
-            |(seed, experiments, tiers, confirms, directories)| RunRecipe {
-                seed,
-                experiments,
-                tiers,
-                confirms,
-                directories,
-            },
-        )
 }
 
 fn experiments() -> impl Strategy<Value = ExperimentRecipe> {
-    let design = prop_oneof![
-        Just(Design::OneAtATime),
-        Just(Design::Factorial),
-        Just(Design::List)
-    ];
+    let design = prop_oneof![Just(Design::OneAtATime), Just(Design::Factorial), Just(Design::List)];
     let metrics = prop::sample::select(vec![
         "rows_per_s",
         "seconds",
@@ -136,13 +125,7 @@ fn experiments() -> impl Strategy<Value = ExperimentRecipe> {
     (design, variants, rounds, figures, rest).prop_map(
         |(design, (levels, list), rounds, figures, (size, trouble, bound, flags))| {
             let (metric, noise, spread, interaction, aa_bias) = figures;
-            let [
-                has_condition,
-                has_words,
-                has_secondary,
-                says_durability,
-                interrupted,
-            ] = flags;
+            let [has_condition, has_words, has_secondary, says_durability, interrupted] = flags;
             ExperimentRecipe {
                 design,
                 levels,

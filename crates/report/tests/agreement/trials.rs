@@ -69,13 +69,9 @@ fn confirmation(plan: &RunPlan, recipe: &RunRecipe, first: &Analysis) -> Vec<Tri
     let trials = chosen.flat_map(|(planned, chosen)| {
         let own = recipe_of(recipe, plan, planned);
         let all = rounds(plan, planned, own, Purpose::Confirmation, strength);
-        let labels: Vec<String> = [0]
-            .iter()
-            .chain(&chosen)
-            .map(|it| planned.label(*it).to_owned())
-            .collect();
-        all.into_iter()
-            .filter(move |trial| labels.contains(&trial.variant))
+        let labels: Vec<String> =
+            [0].iter().chain(&chosen).map(|it| planned.label(*it).to_owned()).collect();
+        all.into_iter().filter(move |trial| labels.contains(&trial.variant))
     });
     trials.collect()
 }
@@ -90,13 +86,7 @@ fn rounds(
 ) -> Vec<TrialRecord> {
     let seed = plan.seed.child(&planned.key).child(&format!("{purpose:?}"));
     let others: Vec<usize> = (1..planned.variants.len() + planned.upper_bounds.len()).collect();
-    let machine = Machine {
-        plan,
-        planned,
-        recipe,
-        strength,
-        seed,
-    };
+    let machine = Machine { plan, planned, recipe, strength, seed };
     let mut trials = Vec::new();
     for number in 0..recipe.rounds {
         for (block, order) in (0..).zip(round(seed, number, &others)) {
@@ -169,14 +159,9 @@ impl Machine<'_> {
         let settings = of_variant.map(|it| &it.settings);
         Outcome::Measured(Box::new(Measured {
             metrics: figures.map(|(name, value)| (name.to_owned(), value)).into(),
-            engine: EngineMark {
-                version: "3.50.4".to_owned(),
-                source_id: "made up".to_owned(),
-            },
+            engine: EngineMark { version: "3.50.4".to_owned(), source_id: "made up".to_owned() },
             connections: settings.map_or(Vec::new(), read_back),
-            durability: settings
-                .filter(|_| self.recipe.says_durability)
-                .map(survives),
+            durability: settings.filter(|_| self.recipe.says_durability).map(survives),
             ..Measured::default()
         }))
     }
@@ -211,11 +196,7 @@ impl Machine<'_> {
             .collect();
         // Half of all levels change nothing.
         let part = |what: &str, spread: f64| {
-            let seed = self
-                .plan
-                .seed
-                .child(&self.planned.experiment.id)
-                .child(what);
+            let seed = self.plan.seed.child(&self.planned.experiment.id).child(what);
             let changes = seed.generator().below(2) == 0;
             if changes { spread * bell(seed) } else { 0.0 }
         };
@@ -236,24 +217,12 @@ fn read_back(settings: &Settings) -> Vec<ReadBack> {
         let level = settings.get(*name)?;
         Some(((*name).to_owned(), level.to_string()))
     });
-    vec![ReadBack {
-        connection: "writer".to_owned(),
-        pragmas: named.collect::<BTreeMap<_, _>>(),
-    }]
+    vec![ReadBack { connection: "writer".to_owned(), pragmas: named.collect::<BTreeMap<_, _>>() }]
 }
 
 fn survives(settings: &Settings) -> Durability {
-    let text = |name: &str| {
-        settings
-            .get(name)
-            .and_then(Level::as_text)
-            .unwrap_or_default()
-    };
-    match (
-        target::of(settings),
-        text("synchronous"),
-        text("journal_mode"),
-    ) {
+    let text = |name: &str| settings.get(name).and_then(Level::as_text).unwrap_or_default();
+    match (target::of(settings), text("synchronous"), text("journal_mode")) {
         ("postgres", ..) => Durability::Every,
         ("files", ..) => Durability::Torn,
         (_, "off", _) | (_, _, "off") => Durability::Process,

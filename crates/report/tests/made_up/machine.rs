@@ -41,10 +41,7 @@ const PRAGMAS: [(&str, &str); 24] = [
 
 /// The PRAGMAs of a connection.
 pub fn pragmas() -> BTreeMap<String, String> {
-    PRAGMAS
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    PRAGMAS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// Whether a setting is a PRAGMA.
@@ -82,10 +79,7 @@ fn machine() -> Environment {
             turbo: Some(true),
             hypervisor: Some(true),
         },
-        memory: Memory {
-            total_bytes: Some(16_776_192_000),
-            available_bytes: Some(13_103_005_696),
-        },
+        memory: Memory { total_bytes: Some(16_776_192_000), available_bytes: Some(13_103_005_696) },
         volumes: vec![disk(), memory()],
         ..Environment::default()
     };

@@ -27,11 +27,7 @@ const SEED: Seed = Seed(20_260_301);
 /// The plan, the machine and the trials in the order in which they would have run.
 pub fn run() -> (RunPlan, EnvironmentFile, Vec<TrialRecord>) {
     let plan = plan();
-    let trials = plan
-        .experiments
-        .iter()
-        .flat_map(|planned| trials_of(&plan, planned))
-        .collect();
+    let trials = plan.experiments.iter().flat_map(|planned| trials_of(&plan, planned)).collect();
     (plan, machine::environment(), trials)
 }
 
@@ -130,11 +126,8 @@ pub fn on_two_directories() -> Analysis {
     second.key.push_str("-2");
     second.directory = "/mnt/second|disk".into();
     plan.experiments.push(second);
-    let trials: Vec<TrialRecord> = plan
-        .experiments
-        .iter()
-        .flat_map(|planned| trials_of(&plan, planned))
-        .collect();
+    let trials: Vec<TrialRecord> =
+        plan.experiments.iter().flat_map(|planned| trials_of(&plan, planned)).collect();
     let mut collector = Collector::new(plan, machine::environment());
     trials.into_iter().for_each(|trial| collector.add(trial));
     collector.finish()
@@ -150,12 +143,7 @@ fn plan() -> RunPlan {
         let memory = experiment.id == "checkpoint-size";
         PlannedExperiment {
             key: experiment.id.clone(),
-            directory: if memory {
-                "/dev/shm/pragmark"
-            } else {
-                "/srv/pragmark"
-            }
-            .into(),
+            directory: if memory { "/dev/shm/pragmark" } else { "/srv/pragmark" }.into(),
             variants: variants(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
             alone: false,
@@ -193,12 +181,7 @@ fn plan() -> RunPlan {
 fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut history = History::default();
     let mut trials = Vec::new();
-    while let Next::Trial {
-        place,
-        variant,
-        role,
-    } = next(&planned.course(plan.seed), &history)
-    {
+    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
         if outcomes::is_interrupted(&planned.key, trials.len()) {
             break;
         }
@@ -266,18 +249,15 @@ fn limit(planned: &PlannedExperiment, name: &str, place: (u32, u32, u32)) -> Out
                 ..Measured::default()
             }))
         }
-        None => Outcome::Skipped {
-            why: "this file system cannot map a file that grows".to_owned(),
-        },
+        None => {
+            Outcome::Skipped { why: "this file system cannot map a file that grows".to_owned() }
+        }
     }
 }
 
 fn counted(planned: &PlannedExperiment, variant: &Variant) -> Outcome {
     let metrics = outcomes::counts(&planned.experiment.id, &variant.levels);
-    Outcome::Measured(Box::new(Measured {
-        metrics,
-        ..Measured::default()
-    }))
+    Outcome::Measured(Box::new(Measured { metrics, ..Measured::default() }))
 }
 
 fn measured(
@@ -286,11 +266,8 @@ fn measured(
     place: (u32, u32, u32),
     role: Role,
 ) -> Outcome {
-    let bias = if role == Role::AaCheck {
-        outcomes::aa_check_bias(&planned.experiment.id)
-    } else {
-        1.0
-    };
+    let bias =
+        if role == Role::AaCheck { outcomes::aa_check_bias(&planned.experiment.id) } else { 1.0 };
     let rate =
         outcomes::rate(&planned.experiment.id, &variant.levels) * noise(planned, place) * bias;
     Outcome::Measured(Box::new(Measured {
@@ -316,30 +293,17 @@ fn noise(planned: &PlannedExperiment, place: (u32, u32, u32)) -> f64 {
 
 /// Variants that write to a log without bound slow down as it grows.
 fn windows(label: &str, rate: f64) -> Vec<f64> {
-    let slowing = if label.contains("wal_autocheckpoint=0") {
-        0.5
-    } else {
-        0.0
-    };
-    (0..100)
-        .map(|window| rate * (1.0 - slowing * f64::from(window) / 100.0))
-        .collect()
+    let slowing = if label.contains("wal_autocheckpoint=0") { 0.5 } else { 0.0 };
+    (0..100).map(|window| rate * (1.0 - slowing * f64::from(window) / 100.0)).collect()
 }
 
 fn connections(variant: &Variant) -> Vec<ReadBack> {
     let read_back = |connection: &str| {
         let mut pragmas = machine::pragmas();
-        for (name, level) in variant
-            .settings
-            .iter()
-            .filter(|(name, _)| machine::is_pragma(name))
-        {
+        for (name, level) in variant.settings.iter().filter(|(name, _)| machine::is_pragma(name)) {
             pragmas.insert(name.clone(), level.to_string());
         }
-        ReadBack {
-            connection: connection.to_owned(),
-            pragmas,
-        }
+        ReadBack { connection: connection.to_owned(), pragmas }
     };
     vec![read_back("writer"), read_back("reader")]
 }
@@ -347,8 +311,5 @@ fn connections(variant: &Variant) -> Vec<ReadBack> {
 /// Roughly a standard normal value: the sum of twelve uniform ones, less six.
 fn bell(seed: Seed) -> f64 {
     let mut generator = seed.generator();
-    (0..12)
-        .map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20))
-        .sum::<f64>()
-        - 6.0
+    (0..12).map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
 }

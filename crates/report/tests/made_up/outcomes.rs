@@ -13,24 +13,19 @@ pub fn is_interrupted(key: &str, trials: usize) -> bool {
 
 /// Trials that end without a measurement.
 pub fn trouble(key: &str, levels: &Settings, round: u32) -> Option<Outcome> {
-    let text = |name: &str| {
-        levels
-            .get(name)
-            .and_then(Level::as_text)
-            .unwrap_or_default()
-    };
+    let text = |name: &str| levels.get(name).and_then(Level::as_text).unwrap_or_default();
     let why = |why: &str| why.to_owned();
     match (key, text("journal_mode"), text("synchronous")) {
         ("journal-and-sync", "off", "normal") => Some(Outcome::Failed {
             why: why("wrong answer: 99,998 rows found where 100,000 were written"),
         }),
         ("journal-and-sync", "memory", "extra") => Some(Outcome::TimedOut { limit_s: 60.0 }),
-        ("journal-and-sync", "off", "full") => Some(Outcome::Skipped {
-            why: why("needs 12.4 GiB of free space, there are 3.1 GiB"),
-        }),
-        ("journal-and-sync", "persist", "extra") if round == 1 => Some(Outcome::Failed {
-            why: why("disk I/O error (10)"),
-        }),
+        ("journal-and-sync", "off", "full") => {
+            Some(Outcome::Skipped { why: why("needs 12.4 GiB of free space, there are 3.1 GiB") })
+        }
+        ("journal-and-sync", "persist", "extra") if round == 1 => {
+            Some(Outcome::Failed { why: why("disk I/O error (10)") })
+        }
         _ => None,
     }
 }
@@ -42,12 +37,7 @@ pub fn aa_check_bias(key: &str) -> f64 {
 
 /// The true rate of a variant, in rows or transactions a second.
 pub fn rate(key: &str, levels: &Settings) -> f64 {
-    let text = |name: &str| {
-        levels
-            .get(name)
-            .and_then(Level::as_text)
-            .unwrap_or_default()
-    };
+    let text = |name: &str| levels.get(name).and_then(Level::as_text).unwrap_or_default();
     match key {
         "insert-index-timing" => match text("index") {
             "before" => 512_000.0,
@@ -71,12 +61,7 @@ fn rows(levels: &Settings) -> f64 {
 /// Rows a second with a cache for 1.2 million rows in random order, for 4 million in an order that
 /// touches fewer pages at a time, and for any number in sorted order.
 fn growth(order: &str, rows: f64) -> f64 {
-    let knee = |base, miss, capacity| CacheKnee {
-        base,
-        miss,
-        capacity,
-        r_squared: 1.0,
-    };
+    let knee = |base, miss, capacity| CacheKnee { base, miss, capacity, r_squared: 1.0 };
     let model = match order {
         "random" => knee(0.71e-6, 14e-6, 1.2e6),
         "mostly-sorted" => knee(0.62e-6, 3.2e-6, 4e6),
@@ -96,12 +81,7 @@ pub fn limit_rate(name: &str) -> Option<f64> {
 
 /// What the work of a variant did, as the counting trial reports it.
 pub fn counts(key: &str, levels: &Settings) -> BTreeMap<String, f64> {
-    let text = |name: &str| {
-        levels
-            .get(name)
-            .and_then(Level::as_text)
-            .unwrap_or_default()
-    };
+    let text = |name: &str| levels.get(name).and_then(Level::as_text).unwrap_or_default();
     let counts: &[(&str, f64)] = match (key, text("index"), text("journal_mode")) {
         ("insert-index-timing", "before" | "deferred", _) => &[
             ("syncs", 1.0),
@@ -153,9 +133,7 @@ pub fn counts(key: &str, levels: &Settings) -> BTreeMap<String, f64> {
         ],
         _ => &[],
     };
-    let owned = counts
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), *value));
+    let owned = counts.iter().map(|(name, value)| ((*name).to_owned(), *value));
     owned.collect()
 }
 
@@ -175,14 +153,10 @@ pub fn tables(key: &str, levels: &Settings) -> Vec<DataTable> {
         ["6", "IdxInsert", "1", "5", "6", "2", "key=r[5]"],
         ["7", "Halt", "0", "0", "0", "", ""],
     ];
-    let kept = opcodes
-        .iter()
-        .filter(|row| maintained || row[1] != "IdxInsert");
+    let kept = opcodes.iter().filter(|row| maintained || row[1] != "IdxInsert");
     vec![DataTable {
         title: "bytecode of the INSERT".to_owned(),
-        columns: ["addr", "opcode", "p1", "p2", "p3", "p4", "comment"]
-            .map(str::to_owned)
-            .to_vec(),
+        columns: ["addr", "opcode", "p1", "p2", "p3", "p4", "comment"].map(str::to_owned).to_vec(),
         rows: kept.map(|row| row.map(str::to_owned).to_vec()).collect(),
     }]
 }

@@ -19,11 +19,7 @@ pub fn plan(experiments: &[PlannedExperiment]) -> TierPlan {
             sets.push(set);
         }
     }
-    TierPlan {
-        names: names.into(),
-        sets,
-        known: Vec::new(),
-    }
+    TierPlan { names: names.into(), sets, known: Vec::new() }
 }
 
 /// What was found; of one set nothing, because the run did not come to it.
@@ -49,10 +45,7 @@ pub fn records(plan: &TierPlan) -> Vec<TrialRecord> {
 }
 
 fn text<'a>(set: &'a TierSet, name: &str) -> &'a str {
-    set.settings
-        .get(name)
-        .and_then(Level::as_text)
-        .unwrap_or_default()
+    set.settings.get(name).and_then(Level::as_text).unwrap_or_default()
 }
 
 fn is_off(set: &TierSet) -> bool {
@@ -89,12 +82,7 @@ fn outcome(set: &TierSet) -> Outcome {
         safety: vec![
             model("kill", true, kill, kill_promise),
             only_where_it_shrinks(model("reorder", true, reorder, reorder_promise), journal),
-            model(
-                "lying-reorder",
-                false,
-                Counts::of(3_000, 1_204, 0, 0),
-                Promise::Silent,
-            ),
+            model("lying-reorder", false, Counts::of(3_000, 1_204, 0, 0), Promise::Silent),
         ],
         schedules: Some(schedules(journal, synchronous)),
         ..Measured::default()
@@ -136,11 +124,7 @@ fn schedules(journal: &str, synchronous: &str) -> Schedules {
                 again: "pragmark crash --schedule writer-and-writer/truncate@9,30".to_owned(),
             }),
         },
-        _ => Schedules::Played {
-            played: 220,
-            wrong: 0,
-            first: None,
-        },
+        _ => Schedules::Played { played: 220, wrong: 0, first: None },
     }
 }
 

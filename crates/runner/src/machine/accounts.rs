@@ -16,18 +16,14 @@ impl CpuTime {
     /// Reads the first line of `/proc/stat`.
     pub(super) fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        let ticks: Option<Vec<u64>> = line
-            .split_ascii_whitespace()
-            .map(|field| field.parse().ok())
-            .collect();
+        let ticks: Option<Vec<u64>> =
+            line.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
         // user nice system idle iowait irq softirq steal; guest time is already in user time.
         let ticks = ticks?;
         let accounted = ticks.get(..8)?;
         Some(Self {
             steal: accounted[7],
-            total: accounted
-                .iter()
-                .fold(0, |sum: u64, tick| sum.saturating_add(*tick)),
+            total: accounted.iter().fold(0, |sum: u64, tick| sum.saturating_add(*tick)),
         })
     }
 
@@ -64,9 +60,7 @@ fn finite(text: &str) -> Option<f64> {
 
 /// A field of `/proc/meminfo`, in bytes.
 pub(super) fn parse_meminfo(meminfo: &str, field: &str) -> Option<u64> {
-    let value = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    let value = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -74,27 +68,16 @@ pub(super) fn parse_meminfo(meminfo: &str, field: &str) -> Option<u64> {
 /// The model of the first processor in `/proc/cpuinfo`; the name of the field depends on the
 /// architecture.
 pub(super) fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
-    [
-        "model name",
-        "cpu model",
-        "cpu",
-        "uarch",
-        "Model",
-        "Hardware",
-    ]
-    .into_iter()
-    .find_map(|field| cpuinfo_field(cpuinfo, field))
-    .map(str::to_owned)
+    ["model name", "cpu model", "cpu", "uarch", "Model", "Hardware"]
+        .into_iter()
+        .find_map(|field| cpuinfo_field(cpuinfo, field))
+        .map(str::to_owned)
 }
 
 /// Whether CPUID names a hypervisor; `None` on architectures without CPU flags of that kind.
 pub(super) fn parse_hypervisor_flag(cpuinfo: &str) -> Option<bool> {
     let flags = cpuinfo_field(cpuinfo, "flags")?;
-    Some(
-        flags
-            .split_ascii_whitespace()
-            .any(|flag| flag == "hypervisor"),
-    )
+    Some(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 fn cpuinfo_field<'a>(cpuinfo: &'a str, field: &str) -> Option<&'a str> {
@@ -120,10 +103,7 @@ pub(super) fn parse_cpu_list(list: &str) -> Option<u32> {
 
 /// `PRETTY_NAME` of an os-release(5) file, without its quotes.
 pub(super) fn parse_pretty_name(os_release: &str) -> Option<String> {
-    let value = os_release
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?
-        .trim();
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
     let name = ['"', '\'']
         .into_iter()
         .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
@@ -147,22 +127,13 @@ mod tests {
     fn steal_of_an_interval_without_a_tick_is_unknown() {
         let time = CpuTime { steal: 3, total: 9 };
         assert_eq!(time.steal_fraction_since(time), None);
-        let later = CpuTime {
-            steal: 4,
-            total: 19,
-        };
+        let later = CpuTime { steal: 4, total: 19 };
         assert_eq!(later.steal_fraction_since(time), Some(0.1));
     }
 
     #[test]
     fn odd_cpu_time_is_unknown() {
-        for stat in [
-            "",
-            "cpu ",
-            "cpu  1 2 3 4",
-            "cpu  1 2 3 4 5 6 7 x",
-            "cpu0 1 2",
-        ] {
+        for stat in ["", "cpu ", "cpu  1 2 3 4", "cpu  1 2 3 4 5 6 7 x", "cpu0 1 2"] {
             assert_eq!(CpuTime::parse(stat), None, "{stat:?}");
         }
         let huge = format!("cpu  {0} {0} 0 0 0 0 0 1", u64::MAX);
@@ -181,10 +152,7 @@ mod tests {
 
     #[test]
     fn load_average_needs_all_three_figures() {
-        assert_eq!(
-            parse_load_average("0.13 0.07 0.03 1/123 4567\n"),
-            Some([0.13, 0.07, 0.03])
-        );
+        assert_eq!(parse_load_average("0.13 0.07 0.03 1/123 4567\n"), Some([0.13, 0.07, 0.03]));
         assert_eq!(parse_load_average("0.13 0.07"), None);
         assert_eq!(parse_load_average("a b c"), None);
     }
@@ -196,10 +164,7 @@ mod tests {
         assert_eq!(parse_meminfo(meminfo, "MemAvailable"), Some(12 * 1024));
         assert_eq!(parse_meminfo(meminfo, "Mem"), None);
         assert_eq!(parse_meminfo("MemTotal: x kB", "MemTotal"), None);
-        assert_eq!(
-            parse_meminfo("MemTotal: 18446744073709551615 kB", "MemTotal"),
-            None
-        );
+        assert_eq!(parse_meminfo("MemTotal: 18446744073709551615 kB", "MemTotal"), None);
     }
 
     #[test]
@@ -208,17 +173,11 @@ mod tests {
                    flags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\nmodel name\t: Other\n";
         assert_eq!(parse_cpu_model(x86).as_deref(), Some("Xeon(R) E5"));
         assert_eq!(parse_hypervisor_flag(x86), Some(true));
-        assert_eq!(
-            parse_hypervisor_flag("flags\t: fpu hypervisors\n"),
-            Some(false)
-        );
+        assert_eq!(parse_hypervisor_flag("flags\t: fpu hypervisors\n"), Some(false));
 
         let variant = "processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\n\n\
                    Model\t\t: Raspberry Pi 5 Model B Rev 1.0\n";
-        assert_eq!(
-            parse_cpu_model(variant).as_deref(),
-            Some("Raspberry Pi 5 Model B Rev 1.0")
-        );
+        assert_eq!(parse_cpu_model(variant).as_deref(), Some("Raspberry Pi 5 Model B Rev 1.0"));
         assert_eq!(parse_hypervisor_flag(variant), None);
         assert_eq!(parse_cpu_model("model name\t:\n"), None);
     }
@@ -245,10 +204,7 @@ mod tests {
             Some("Debian GNU/Linux 12")
         );
         assert_eq!(parse_pretty_name("PRETTY_NAME='X'").as_deref(), Some("X"));
-        assert_eq!(
-            parse_pretty_name("PRETTY_NAME=Alpine").as_deref(),
-            Some("Alpine")
-        );
+        assert_eq!(parse_pretty_name("PRETTY_NAME=Alpine").as_deref(), Some("Alpine"));
         assert_eq!(parse_pretty_name("PRETTY_NAME=\"\""), None);
         assert_eq!(parse_pretty_name("NAME=x"), None);
     }

@@ -26,11 +26,8 @@ impl BlockDevice {
         let directory = directory_by_number(root, mount.device)
             .or_else(|| directory_by_source(root, &mount.source))?;
         let name = directory.file_name()?.to_string_lossy().into_owned();
-        let disk = if directory.join("partition").exists() {
-            directory.parent()?
-        } else {
-            &directory
-        };
+        let disk =
+            if directory.join("partition").exists() { directory.parent()? } else { &directory };
         Some(Self {
             name,
             model: read_trimmed(&disk.join("device/model")),
@@ -92,10 +89,7 @@ mod tests {
         write(&format!("{disk}/device/model"), "FAST 9000   \n");
         write(&format!("{disk}/nvme0n1p2/partition"), "2\n");
         write("sys/devices/virtual/block/dm-0/queue/rotational", "1\n");
-        write(
-            "sys/devices/virtual/block/dm-0/queue/write_cache",
-            "write back\n",
-        );
+        write("sys/devices/virtual/block/dm-0/queue/write_cache", "write back\n");
         write("sys/devices/virtual/block/dm-0/queue/fua", "odd\n");
         for directory in ["sys/dev/block", "sys/class/block", "dev/mapper"] {
             fs::create_dir_all(root.path().join(directory)).unwrap();

@@ -34,20 +34,15 @@ fn of_this_process() -> Vec<Limit> {
         Some(limit(bound, maximum, 0))
     };
     // The superuser may start threads beyond the limit of a user (setrlimit(2)).
-    let threads = (!geteuid().is_root())
-        .then(|| hard(Resource::Nproc, Bound::ThreadsOfUser))
-        .flatten();
+    let threads =
+        (!geteuid().is_root()).then(|| hard(Resource::Nproc, Bound::ThreadsOfUser)).flatten();
     let files = hard(Resource::Nofile, Bound::OpenFiles);
     files.into_iter().chain(threads).collect()
 }
 
 /// The limits in `/proc` and of control groups, in the file tree at `root`.
 fn of_the_kernel(root: &Path) -> Vec<Limit> {
-    let number = |name: &str| {
-        read_trimmed(&root.join("proc/sys").join(name))?
-            .parse::<u64>()
-            .ok()
-    };
+    let number = |name: &str| read_trimmed(&root.join("proc/sys").join(name))?.parse::<u64>().ok();
     let whole = |name: &str, bound| Some(limit(bound, number(name)?, 0));
     [
         whole("fs/nr_open", Bound::OpenFilesOfAnyProcess),
@@ -97,15 +92,9 @@ mod tests {
     fn this_machine_tells_its_open_files_and_its_disk() {
         let dir = tempfile::tempdir().unwrap();
         let limits = bounds(dir.path()).unwrap();
-        let disk = limits
-            .iter()
-            .find(|limit| limit.bound == Bound::DiskBytes)
-            .unwrap();
+        let disk = limits.iter().find(|limit| limit.bound == Bound::DiskBytes).unwrap();
         assert!(disk.at > 0);
-        assert!(
-            limits.iter().all(|limit| limit.at >= limit.used),
-            "{limits:?}"
-        );
+        assert!(limits.iter().all(|limit| limit.at >= limit.used), "{limits:?}");
         let error = bounds(&dir.path().join("nowhere")).unwrap_err();
         assert!(error.to_string().contains("nowhere"), "{error}");
     }
@@ -122,10 +111,7 @@ mod tests {
         write("proc/sys/fs/file-max", "5000\n");
         write("proc/sys/fs/file-nr", "1184\t0\t5000\n");
         write("proc/sys/vm/max_map_count", "odd\n");
-        write(
-            "proc/self/mountinfo",
-            "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
-        );
+        write("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
         write("proc/self/cgroup", "0::/a/b\n");
         write("sys/fs/cgroup/a/pids.max", "100\n");
         write("sys/fs/cgroup/a/pids.current", "40\n");

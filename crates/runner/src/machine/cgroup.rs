@@ -172,10 +172,7 @@ mod tests {
             &[
                 ("sys/fs/cgroup/cpu/jobs/cpu.cfs_quota_us", "50000\n"),
                 ("sys/fs/cgroup/cpu/jobs/cpu.cfs_period_us", "100000\n"),
-                (
-                    "sys/fs/cgroup/memory/memory.limit_in_bytes",
-                    "9223372036854771712\n",
-                ),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
             ],
         );
         assert_eq!(found.cpu_quota, Some(Limit::At(0.5)));
@@ -187,10 +184,7 @@ mod tests {
         let found = limits(
             V2,
             "0::/a\n",
-            &[
-                ("sys/fs/cgroup/a/cpu.max", "100 0\n"),
-                ("sys/fs/cgroup/a/memory.max", "lots\n"),
-            ],
+            &[("sys/fs/cgroup/a/cpu.max", "100 0\n"), ("sys/fs/cgroup/a/memory.max", "lots\n")],
         );
         assert_eq!(found.cpu_quota, Some(Limit::Unlimited));
         assert_eq!(found.memory_max_bytes, Some(Limit::Unlimited));

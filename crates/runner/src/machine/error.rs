@@ -62,11 +62,7 @@ impl MachineError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Self::Full { directory, source }
             }
-            _ => Self::Io {
-                directory,
-                action,
-                source,
-            },
+            _ => Self::Io { directory, action, source },
         }
     }
 }
@@ -81,34 +77,13 @@ mod tests {
             MachineError::in_directory(Path::new("/no/such/db"), "write", kind.into()).to_string()
         };
         let cases = [
-            (
-                io::ErrorKind::NotFound,
-                "the directory /no/such/db does not exist",
-            ),
-            (
-                io::ErrorKind::NotADirectory,
-                "/no/such/db is not a directory",
-            ),
-            (
-                io::ErrorKind::PermissionDenied,
-                "the directory /no/such/db is not writable",
-            ),
-            (
-                io::ErrorKind::ReadOnlyFilesystem,
-                "the directory /no/such/db is not writable",
-            ),
-            (
-                io::ErrorKind::StorageFull,
-                "no space is left in the directory /no/such/db",
-            ),
-            (
-                io::ErrorKind::QuotaExceeded,
-                "no space is left in the directory /no/such/db",
-            ),
-            (
-                io::ErrorKind::Other,
-                "cannot write in the directory /no/such/db",
-            ),
+            (io::ErrorKind::NotFound, "the directory /no/such/db does not exist"),
+            (io::ErrorKind::NotADirectory, "/no/such/db is not a directory"),
+            (io::ErrorKind::PermissionDenied, "the directory /no/such/db is not writable"),
+            (io::ErrorKind::ReadOnlyFilesystem, "the directory /no/such/db is not writable"),
+            (io::ErrorKind::StorageFull, "no space is left in the directory /no/such/db"),
+            (io::ErrorKind::QuotaExceeded, "no space is left in the directory /no/such/db"),
+            (io::ErrorKind::Other, "cannot write in the directory /no/such/db"),
         ];
         for (kind, expected) in cases {
             assert_eq!(message(kind), expected);

@@ -39,12 +39,7 @@ const REPEATED_LIMIT: Duration = Duration::from_millis(100);
 /// # Errors
 /// When the directory is missing, not writable or full, or a write or sync fails.
 pub fn fsync_median(dir: &Path) -> Result<u64, MachineError> {
-    let times = times(
-        dir,
-        REPEATED_WRITES,
-        REPEATED_LIMIT,
-        &AtomicBool::new(false),
-    )?;
+    let times = times(dir, REPEATED_WRITES, REPEATED_LIMIT, &AtomicBool::new(false))?;
     Ok(nearest_rank(&times, 50))
 }
 

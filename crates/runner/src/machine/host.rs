@@ -138,11 +138,7 @@ pub(super) fn read_pressure(root: &Path) -> Pressure {
         read_text(&root.join("proc/pressure").join(resource))
             .and_then(|text| parse_some_avg10(&text))
     };
-    Pressure {
-        cpu_avg10: avg10("cpu"),
-        io_avg10: avg10("io"),
-        memory_avg10: avg10("memory"),
-    }
+    Pressure { cpu_avg10: avg10("cpu"), io_avg10: avg10("io"), memory_avg10: avg10("memory") }
 }
 
 /// CPU time since boot.
@@ -168,10 +164,7 @@ mod tests {
     fn a_system_without_proc_and_sys_leaves_the_figures_unknown() {
         let root = tree(&[]);
         let environment = read(root.path());
-        let cpu = Cpu {
-            usable_cpus: environment.cpu.usable_cpus,
-            ..Cpu::default()
-        };
+        let cpu = Cpu { usable_cpus: environment.cpu.usable_cpus, ..Cpu::default() };
         assert_eq!(environment.cpu, cpu);
         assert_eq!(environment.memory, Memory::default());
         assert_eq!(environment.load, Load::default());
@@ -183,11 +176,7 @@ mod tests {
     fn bytes_that_are_no_text_do_not_stop_the_reading() {
         let root = tree(&[]);
         fs::create_dir_all(root.path().join("proc")).unwrap();
-        fs::write(
-            root.path().join("proc/meminfo"),
-            b"\xff\xfe\nMemTotal: 8 kB\n",
-        )
-        .unwrap();
+        fs::write(root.path().join("proc/meminfo"), b"\xff\xfe\nMemTotal: 8 kB\n").unwrap();
         assert_eq!(read_memory(root.path()).total_bytes, Some(8192));
     }
 
@@ -199,10 +188,7 @@ mod tests {
             ("cpu2/cpufreq/scaling_governor", "powersave\n"),
             ("cpu3/online", "1\n"),
         ]);
-        assert_eq!(
-            read_governors(root.path()).as_deref(),
-            Some("performance, powersave")
-        );
+        assert_eq!(read_governors(root.path()).as_deref(), Some("performance, powersave"));
     }
 
     #[test]

@@ -45,12 +45,7 @@ pub fn capture(dirs: &[&Path], cancelled: &AtomicBool) -> Result<Environment, Ma
     let mut environment = host::read(Path::new("/"));
     for dir in dirs {
         let mut volume = describe_volume(dir)?;
-        volume.fsync = Some(fsync::probe(
-            dir,
-            volume.kind,
-            volume.rotational,
-            cancelled,
-        )?);
+        volume.fsync = Some(fsync::probe(dir, volume.kind, volume.rotational, cancelled)?);
         environment.volumes.push(volume);
     }
     Ok(environment)
@@ -67,10 +62,9 @@ mod tests {
 
         assert!(environment.system.kernel.is_some());
         assert!(environment.cpu.usable_cpus.is_some_and(|cpus| cpus >= 1));
-        if let (Some(available), Some(total)) = (
-            environment.memory.available_bytes,
-            environment.memory.total_bytes,
-        ) {
+        if let (Some(available), Some(total)) =
+            (environment.memory.available_bytes, environment.memory.total_bytes)
+        {
             assert!(available <= total);
         }
         let volume = environment.volume(dir.path()).unwrap();

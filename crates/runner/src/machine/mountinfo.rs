@@ -89,11 +89,7 @@ fn parse_line(line: &str) -> Option<Mount> {
 }
 
 fn options(field: &str) -> Vec<String> {
-    field
-        .split(',')
-        .filter(|option| !option.is_empty())
-        .map(unescape)
-        .collect()
+    field.split(',').filter(|option| !option.is_empty()).map(unescape).collect()
 }
 
 /// Undoes the kernel's octal escapes (space, tab, newline, hash and backslash); anything that is not
@@ -153,9 +149,7 @@ not a mount line
 ";
 
     fn mounted_under(path: &str) -> Mount {
-        mount_of(&parse_mountinfo(TABLE), Path::new(path))
-            .unwrap()
-            .clone()
+        mount_of(&parse_mountinfo(TABLE), Path::new(path)).unwrap().clone()
     }
 
     #[test]
@@ -222,14 +216,8 @@ not a mount line
 
     #[test]
     fn options_that_name_hosts_or_layers_are_not_public() {
-        assert_eq!(
-            mounted_under(r"/mnt/my share\x").public_options(),
-            ["rw", "vers=4.2", "hard"]
-        );
+        assert_eq!(mounted_under(r"/mnt/my share\x").public_options(), ["rw", "vers=4.2", "hard"]);
         assert_eq!(mounted_under("/container").public_options(), ["rw"]);
-        assert_eq!(
-            mounted_under("/").public_options(),
-            ["rw", "relatime", "discard", "barrier=0"]
-        );
+        assert_eq!(mounted_under("/").public_options(), ["rw", "relatime", "discard", "barrier=0"]);
     }
 }

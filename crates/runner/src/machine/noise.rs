@@ -43,11 +43,7 @@ pub fn noise_probe(
             || sync_burst(file),
         )
     })?;
-    Ok(NoiseProbe::from_pairs(
-        &cpu,
-        &fsync,
-        nanoseconds(begin.elapsed()),
-    ))
+    Ok(NoiseProbe::from_pairs(&cpu, &fsync, nanoseconds(begin.elapsed())))
 }
 
 /// Pairs of durations in nanoseconds.
@@ -149,12 +145,8 @@ mod tests {
     #[test]
     fn a_probe_of_this_machine_gives_both_figures_and_removes_its_file() {
         let dir = tempfile::tempdir().unwrap();
-        let probe = noise_probe(
-            dir.path(),
-            Duration::from_millis(50),
-            &AtomicBool::new(false),
-        )
-        .unwrap();
+        let probe =
+            noise_probe(dir.path(), Duration::from_millis(50), &AtomicBool::new(false)).unwrap();
         assert!(probe.pairs >= 2);
         assert!(probe.cpu_sd.unwrap().is_finite() && probe.fsync_sd.unwrap().is_finite());
         assert!(probe.duration_ns >= 50_000_000);

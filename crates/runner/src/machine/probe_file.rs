@@ -44,14 +44,8 @@ impl ProbeFile {
     }
 
     fn create(dir: &Path) -> io::Result<Self> {
-        let file = tempfile::Builder::new()
-            .prefix(".pragmark-probe-")
-            .tempfile_in(dir)?;
-        let mut probe = Self {
-            file,
-            page: Box::new([0; PAGE_BYTES]),
-            written: 0,
-        };
+        let file = tempfile::Builder::new().prefix(".pragmark-probe-").tempfile_in(dir)?;
+        let mut probe = Self { file, page: Box::new([0; PAGE_BYTES]), written: 0 };
         for _ in 0..PAGES {
             probe.write_page()?;
         }
@@ -68,9 +62,7 @@ impl ProbeFile {
     fn write_page(&mut self) -> io::Result<()> {
         fill(&mut self.page, self.written);
         let offset = (self.written % PAGES) * PAGE_BYTES as u64;
-        self.file
-            .as_file()
-            .write_all_at(self.page.as_slice(), offset)?;
+        self.file.as_file().write_all_at(self.page.as_slice(), offset)?;
         self.written += 1;
         Ok(())
     }

@@ -29,10 +29,7 @@ impl Sampler {
     }
 
     fn start_in(root: &Path) -> Self {
-        Self {
-            begin: Instant::now(),
-            cpu_time: read_cpu_time(root),
-        }
+        Self { begin: Instant::now(), cpu_time: read_cpu_time(root) }
     }
 
     fn finish_in(self, root: &Path) -> Covariates {
@@ -82,10 +79,7 @@ mod tests {
         let covariates = Sampler::start_in(root.path()).finish_in(root.path());
         assert_eq!(
             covariates,
-            Covariates {
-                duration_ns: covariates.duration_ns,
-                ..Covariates::default()
-            }
+            Covariates { duration_ns: covariates.duration_ns, ..Covariates::default() }
         );
     }
 }

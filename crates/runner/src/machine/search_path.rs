@@ -19,9 +19,7 @@ pub(super) fn find_executable(
         directories
             .iter()
             .filter(|directory| {
-                companions
-                    .iter()
-                    .all(|companion| is_executable(&directory.join(companion)))
+                companions.iter().all(|companion| is_executable(&directory.join(companion)))
             })
             .map(|directory| directory.join(command))
             .find(|path| is_executable(path))
@@ -67,10 +65,7 @@ fn expand(pattern: &str) -> Vec<PathBuf> {
 
 /// The numbers in a version, so that 16 comes after 9.6.
 fn numbers(version: &str) -> Vec<u32> {
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|part| part.parse().ok())
-        .collect()
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -94,13 +89,7 @@ mod tests {
         let on_path = std::env::join_paths([at("first"), "relative".into()]).unwrap();
         assert_eq!(
             directories(Some(&on_path), &[&usual, "/plain"]),
-            [
-                at("first"),
-                at("pg/16/bin"),
-                at("pg/15/bin"),
-                at("pg/9.6/bin"),
-                "/plain".into()
-            ]
+            [at("first"), at("pg/16/bin"), at("pg/15/bin"), at("pg/9.6/bin"), "/plain".into()]
         );
         assert!(directories(None, &["/no/such/*/bin"]).is_empty());
     }
@@ -114,10 +103,7 @@ mod tests {
         let pattern = root.path().join("pgsql-*/bin").display().to_string();
         assert_eq!(
             expand(&pattern),
-            [
-                root.path().join("pgsql-17/bin"),
-                root.path().join("pgsql-13/bin")
-            ]
+            [root.path().join("pgsql-17/bin"), root.path().join("pgsql-13/bin")]
         );
     }
 
@@ -129,10 +115,7 @@ mod tests {
         executable(&b.join("tool"));
         fs::write(a.join("plain"), "").unwrap();
         let directories = [a, b.clone()];
-        assert_eq!(
-            find_executable(&directories, &["tool"], &[]),
-            Some(b.join("tool"))
-        );
+        assert_eq!(find_executable(&directories, &["tool"], &[]), Some(b.join("tool")));
         assert_eq!(find_executable(&directories, &["plain"], &[]), None);
     }
 
@@ -155,9 +138,6 @@ mod tests {
         let (a, b) = (root.path().join("a"), root.path().join("b"));
         executable(&a.join("clang"));
         executable(&b.join("cc"));
-        assert_eq!(
-            find_executable(&[a, b.clone()], &["cc", "clang"], &[]),
-            Some(b.join("cc"))
-        );
+        assert_eq!(find_executable(&[a, b.clone()], &["cc", "clang"], &[]), Some(b.join("cc")));
     }
 }

@@ -140,10 +140,7 @@ fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> Option<S
     let text = format!("{}\n{}", answer.text(), answer.errors);
     let text = anstream::adapter::strip_str(&text).to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines
-        .next()
-        .filter(|_| answer.end.is_success())
-        .map(str::to_owned)
+    lines.next().filter(|_| answer.end.is_success()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -157,15 +154,9 @@ mod tests {
     #[test]
     fn the_version_is_the_first_line_on_either_stream() {
         let long = Duration::from_secs(60);
-        assert_eq!(
-            shell("echo; echo ' tool 1.2 '; echo more", long).as_deref(),
-            Some("tool 1.2")
-        );
+        assert_eq!(shell("echo; echo ' tool 1.2 '; echo more", long).as_deref(), Some("tool 1.2"));
         assert_eq!(shell("echo old >&2", long).as_deref(), Some("old"));
-        assert_eq!(
-            shell("echo warning >&2; echo new", long).as_deref(),
-            Some("new")
-        );
+        assert_eq!(shell("echo warning >&2; echo new", long).as_deref(), Some("new"));
     }
 
     #[test]
@@ -183,11 +174,8 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_nowhere_is_reported_with_its_hint() {
-        let nowhere = ToolQuery {
-            commands: "no-such-command",
-            directories: "/no/such/place",
-            ..TOOLS[0]
-        };
+        let nowhere =
+            ToolQuery { commands: "no-such-command", directories: "/no/such/place", ..TOOLS[0] };
         let tool = nowhere.find(Some(OsStr::new("/no/such/path")));
         assert_eq!(tool.found, None);
         assert_eq!(tool.version, None);
@@ -196,20 +184,12 @@ mod tests {
 
     #[test]
     fn every_tool_is_listed_whether_it_is_here_or_not() {
-        let other = ToolQuery {
-            name: "shell",
-            commands: "sh",
-            ..ToolQuery::default()
-        };
+        let other = ToolQuery { name: "shell", commands: "sh", ..ToolQuery::default() };
         let tools = find_tools(&[other]);
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names[..4], TOOLS.map(|query| query.name));
         assert_eq!(names[4..], ["shell"]);
         assert!(tools[4].found.is_some());
-        assert!(
-            tools
-                .iter()
-                .all(|tool| tool.found.is_some() || tool.version.is_none())
-        );
+        assert!(tools.iter().all(|tool| tool.found.is_some() || tool.version.is_none()));
     }
 }

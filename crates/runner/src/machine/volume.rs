@@ -35,9 +35,7 @@ fn real_directory(dir: &Path) -> Result<PathBuf, MachineError> {
     if fs::metadata(&real).map_err(look)?.is_dir() {
         Ok(real)
     } else {
-        Err(MachineError::NotADirectory {
-            directory: dir.to_owned(),
-        })
+        Err(MachineError::NotADirectory { directory: dir.to_owned() })
     }
 }
 
@@ -104,10 +102,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path(), &link).unwrap();
-        let (direct, linked) = (
-            describe_volume(dir.path()).unwrap(),
-            describe_volume(&link).unwrap(),
-        );
+        let (direct, linked) =
+            (describe_volume(dir.path()).unwrap(), describe_volume(&link).unwrap());
         assert_eq!(linked.path, link);
         assert_eq!(linked.mount_point, direct.mount_point);
     }

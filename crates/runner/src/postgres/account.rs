@@ -70,11 +70,7 @@ mod tests {
     #[test]
     fn a_user_is_found_by_name_and_never_root() {
         let passwd = "root:x:0:0::/root:/bin/sh\npostgres2:x:7:7::/:/bin/sh\nnobody:x:65534:65533::/:/bin/false\nfake:x:0:5::/:/bin/sh\nshort:x\n";
-        let nobody = Account {
-            name: "nobody".to_owned(),
-            uid: 65534,
-            gid: 65533,
-        };
+        let nobody = Account { name: "nobody".to_owned(), uid: 65534, gid: 65533 };
         assert_eq!(find(passwd, "nobody"), Some(nobody));
         for missing in ["postgres", "root", "fake", "short"] {
             assert_eq!(find(passwd, missing), None, "{missing}");
@@ -91,15 +87,9 @@ mod tests {
         };
         mode(root.path(), 0o755);
         mode(&root.path().join("open/closed"), 0o700);
-        let stranger = Account {
-            name: "stranger".to_owned(),
-            uid: 4_000_000_000,
-            gid: 4_000_000_000,
-        };
-        assert_eq!(
-            stranger.blocked(&inner),
-            Some(root.path().join("open/closed"))
-        );
+        let stranger =
+            Account { name: "stranger".to_owned(), uid: 4_000_000_000, gid: 4_000_000_000 };
+        assert_eq!(stranger.blocked(&inner), Some(root.path().join("open/closed")));
         assert_eq!(stranger.blocked(&root.path().join("open")), None);
         mode(&root.path().join("open/closed"), 0o711);
         assert_eq!(stranger.blocked(&inner), None);

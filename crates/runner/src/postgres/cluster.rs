@@ -85,13 +85,7 @@ impl Cluster {
             let_in(account, &work)?;
         }
         let home = home(work.path(), account.as_ref())?;
-        make(
-            &programs.join("initdb"),
-            &home,
-            &log(work.path()),
-            account.as_ref(),
-            cancelled,
-        )?;
+        make(&programs.join("initdb"), &home, &log(work.path()), account.as_ref(), cancelled)?;
         // Only the server's watch removes it when this process is killed, so it is made just before.
         let sockets = socket_directory(account.as_ref())?;
         let mut watch = serve(
@@ -101,12 +95,7 @@ impl Cluster {
             &log(work.path()),
             account.as_ref(),
         )?;
-        let mut cluster = Cluster {
-            hold: watch.take_input(),
-            watch,
-            sockets,
-            work,
-        };
+        let mut cluster = Cluster { hold: watch.take_input(), watch, sockets, work };
         cluster.wait_until_ready(&home, cancelled)?;
         Ok(cluster)
     }
@@ -137,9 +126,7 @@ impl Cluster {
         let deadline = Instant::now() + PATIENCE;
         let is_ready = || {
             let text = fs::read_to_string(home.join("postmaster.pid")).unwrap_or_default();
-            text.lines()
-                .nth(7)
-                .is_some_and(|line| line.trim() == "ready")
+            text.lines().nth(7).is_some_and(|line| line.trim() == "ready")
         };
         while !is_ready() {
             if cancelled.load(Ordering::Relaxed) {
@@ -159,11 +146,7 @@ impl Cluster {
     }
 
     fn not_ready(&self, how: String) -> ServerError {
-        ServerError::Program {
-            program: "postgres",
-            how,
-            said: self.last_words(),
-        }
+        ServerError::Program { program: "postgres", how, said: self.last_words() }
     }
 }
 
@@ -183,10 +166,7 @@ fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
     work.let_others_pass()?;
     match account.blocked(work.path()) {
         None => Ok(()),
-        Some(directory) => Err(ServerError::Closed {
-            account: account.name.clone(),
-            directory,
-        }),
+        Some(directory) => Err(ServerError::Closed { account: account.name.clone(), directory }),
     }
 }
 
@@ -251,18 +231,13 @@ fn make(
         .arg(home)
         .current_dir(home)
         .stdin(Stdio::null());
-    let limits = Limits {
-        time: Some(PATIENCE),
-        cancelled: Some(cancelled),
-    };
+    let limits = Limits { time: Some(PATIENCE), cancelled: Some(cancelled) };
     match Process::start(&mut initdb, Group::Own)?.finish(&limits)? {
         end if end.is_success() => Ok(()),
         End::Cancelled => Err(ServerError::Cancelled),
-        end => Err(ServerError::Program {
-            program: "initdb",
-            how: end.to_string(),
-            said: end_of(log),
-        }),
+        end => {
+            Err(ServerError::Program { program: "initdb", how: end.to_string(), said: end_of(log) })
+        }
     }
 }
 
@@ -325,11 +300,8 @@ mod tests {
         };
         mode(directory.path(), 0o755);
         let work = WorkDir::create(directory.path(), "test").unwrap();
-        let stranger = Account {
-            name: "stranger".to_owned(),
-            uid: 4_000_000_000,
-            gid: 4_000_000_000,
-        };
+        let stranger =
+            Account { name: "stranger".to_owned(), uid: 4_000_000_000, gid: 4_000_000_000 };
         // As a umask of 077 has it made.
         mode(work.path(), 0o700);
         assert_eq!(stranger.blocked(work.path()).as_deref(), Some(work.path()));

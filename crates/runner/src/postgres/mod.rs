@@ -107,11 +107,7 @@ impl Servers {
     }
 
     fn from(source: Source) -> Servers {
-        Servers {
-            source,
-            clusters: HashMap::new(),
-            refusals: HashMap::new(),
-        }
+        Servers { source, clusters: HashMap::new(), refusals: HashMap::new() }
     }
 
     /// Gives a trial in `directory` its server, where its target is one.
@@ -141,8 +137,7 @@ impl Servers {
         if let Some(refusal) = self.refusals.get(directory) {
             return Err(Some(refusal.clone()));
         }
-        self.uri(directory, run, cancelled)
-            .map_err(|error| self.refused(directory, &error))
+        self.uri(directory, run, cancelled).map_err(|error| self.refused(directory, &error))
     }
 
     /// The outcome for this reason, which is remembered where a program will fail again.

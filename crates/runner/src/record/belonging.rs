@@ -37,9 +37,8 @@ impl Belonging {
     /// Why it is none of this run.
     pub(super) fn take(&mut self, trial: &TrialRecord) -> Result<(), String> {
         let key = &trial.experiment;
-        let (index, planned) = self
-            .planned(trial)
-            .ok_or_else(|| format!("the run has no experiment `{key}`"))?;
+        let (index, planned) =
+            self.planned(trial).ok_or_else(|| format!("the run has no experiment `{key}`"))?;
         if !is_of(planned, trial) {
             let variant = &trial.variant;
             return Err(format!("`{key}` has no variant `{variant}`"));
@@ -55,10 +54,7 @@ impl Belonging {
     fn planned(&self, trial: &TrialRecord) -> Option<(usize, &PlannedExperiment)> {
         if trial.purpose == Purpose::Tier {
             let planned = self.tiers.as_ref()?.experiments.first();
-            return Some((
-                0,
-                planned.filter(|planned| planned.key == trial.experiment)?,
-            ));
+            return Some((0, planned.filter(|planned| planned.key == trial.experiment)?));
         }
         let index = *self.by_key.get(&trial.experiment)?;
         Some((index, &self.rounds.experiments[index]))
@@ -111,10 +107,8 @@ mod tests {
             advice: vec![change],
             ..tuning_of(vec![lever], &Settings::new(), &[], MayLose::Nothing)
         };
-        let planned = PlannedExperiment {
-            tuning: Some(Box::new(tuning)),
-            ..PlannedExperiment::default()
-        };
+        let planned =
+            PlannedExperiment { tuning: Some(Box::new(tuning)), ..PlannedExperiment::default() };
         for (purpose, variant, belongs) in [
             ("search", "a=1", true),
             ("advice", "a=1", true),

@@ -45,10 +45,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
     let damaged = |error: serde_json::Error| RunError::damaged(path, error);
     let value: serde_json::Value = serde_json::from_slice(&read(path)?).map_err(damaged)?;
-    let format = value["format"]
-        .as_u64()
-        .and_then(|format| u32::try_from(format).ok())
-        .unwrap_or_default();
+    let format =
+        value["format"].as_u64().and_then(|format| u32::try_from(format).ok()).unwrap_or_default();
     check_format(path, format)?;
     serde_json::from_value(value).map_err(damaged)
 }
@@ -58,11 +56,7 @@ pub(super) fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
     match found {
         0 => Err(RunError::damaged(path, "it names no format")),
         FORMAT => Ok(()),
-        _ => Err(RunError::OtherFormat {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        }),
+        _ => Err(RunError::OtherFormat { path: path.to_owned(), found, known: FORMAT }),
     }
 }
 

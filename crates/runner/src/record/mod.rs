@@ -53,12 +53,8 @@ impl RunFolder {
         let existed = path.exists();
         RunFolder::check_free(path)?;
         fs::create_dir_all(path).context("create", path)?;
-        let folder = RunFolder {
-            path: path.to_owned(),
-        };
-        folder
-            .fill(plan, environment)
-            .inspect_err(|_| folder.empty(existed))?;
+        let folder = RunFolder { path: path.to_owned() };
+        folder.fill(plan, environment).inspect_err(|_| folder.empty(existed))?;
         Ok(folder)
     }
 
@@ -83,9 +79,7 @@ impl RunFolder {
         if !path.join(PLAN).is_file() {
             return Err(RunError::NoRun(path.to_owned()));
         }
-        Ok(RunFolder {
-            path: path.to_owned(),
-        })
+        Ok(RunFolder { path: path.to_owned() })
     }
 
     /// Where it is.
@@ -139,8 +133,7 @@ impl RunFolder {
         if length == 0 {
             return Err(RunError::damaged(&path, NO_HEADER));
         }
-        file.set_len(length)
-            .context("cut the unfinished line of", &path)?;
+        file.set_len(length).context("cut the unfinished line of", &path)?;
         file.seek(SeekFrom::End(0)).context("read", &path)?;
         Ok(Appender { file, path, length })
     }
@@ -152,13 +145,9 @@ impl RunFolder {
 
     fn fill(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
         let outcomes = self.path.join(OUTCOMES);
-        let header = Header {
-            format: FORMAT,
-            run: plan.id.clone(),
-        };
+        let header = Header { format: FORMAT, run: plan.id.clone() };
         let mut file = File::create(&outcomes).context("create", &outcomes)?;
-        file.write_all(&json_line(&header, &outcomes)?)
-            .context("write", &outcomes)?;
+        file.write_all(&json_line(&header, &outcomes)?).context("write", &outcomes)?;
         file.sync_all().context("sync", &outcomes)?;
         write_json(&self.path.join(ENVIRONMENT), environment)?;
         write_json(&self.path.join(PLAN), plan)?;
@@ -211,12 +200,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn new(file: File, path: &Path) -> Lines<'_> {
-        Lines {
-            reader: BufReader::with_capacity(1 << 20, file),
-            path,
-            number: 0,
-            line: Vec::new(),
-        }
+        Lines { reader: BufReader::with_capacity(1 << 20, file), path, number: 0, line: Vec::new() }
     }
 
     /// The next line; none at the end. A line without an end was cut short by a kill: its trial was not
@@ -257,17 +241,10 @@ impl Appender {
     /// When it cannot be written, for example on a full disk; then the file is as before.
     pub fn append(&mut self, record: &TrialRecord) -> Result<(), RunError> {
         let line = json_line(record, &self.path)?;
-        let written = self
-            .file
-            .write_all(&line)
-            .and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if written.is_err() {
-            self.file
-                .set_len(self.length)
-                .context("cut back", &self.path)?;
-            self.file
-                .seek(SeekFrom::End(0))
-                .context("cut back", &self.path)?;
+            self.file.set_len(self.length).context("cut back", &self.path)?;
+            self.file.seek(SeekFrom::End(0)).context("cut back", &self.path)?;
         }
         written.context("write", &self.path)?;
         self.length += line.len() as u64;
@@ -276,17 +253,14 @@ impl Appender {
 }
 
 fn json_line(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
-    let mut line = serde_json::to_vec(value)
-        .map_err(std::io::Error::from)
-        .context("write", path)?;
+    let mut line =
+        serde_json::to_vec(value).map_err(std::io::Error::from).context("write", path)?;
     line.push(b'\n');
     Ok(line)
 }
 
 fn json_text(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
-    serde_json::to_vec_pretty(value)
-        .map_err(std::io::Error::from)
-        .context("write", path)
+    serde_json::to_vec_pretty(value).map_err(std::io::Error::from).context("write", path)
 }
 
 fn unfinished(path: &Path) -> PathBuf {

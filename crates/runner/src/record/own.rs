@@ -20,9 +20,7 @@ pub struct OwnRuns {
 impl OwnRuns {
     /// Those listed below this directory, which need not exist yet.
     pub fn below(directory: &Path) -> OwnRuns {
-        OwnRuns {
-            path: directory.join("own-runs"),
-        }
+        OwnRuns { path: directory.join("own-runs") }
     }
 
     /// Adds a run that is about to begin.
@@ -31,10 +29,7 @@ impl OwnRuns {
     /// When the file cannot be written.
     pub fn add(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
         let path = &self.path;
-        self.append(&fingerprint(
-            &json_text(plan, path)?,
-            &json_text(environment, path)?,
-        ))
+        self.append(&fingerprint(&json_text(plan, path)?, &json_text(environment, path)?))
     }
 
     /// Adds the run in a folder: the user trusts it.
@@ -82,9 +77,6 @@ fn fingerprint(plan: &[u8], environment: &[u8]) -> String {
     let mut both = Sha256::new();
     both.update(Sha256::digest(plan));
     both.update(Sha256::digest(environment));
-    let hex = both
-        .finalize()
-        .into_iter()
-        .map(|byte| format!("{byte:02x}"));
+    let hex = both.finalize().into_iter().map(|byte| format!("{byte:02x}"));
     hex.collect()
 }

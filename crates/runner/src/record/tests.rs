@@ -6,10 +6,7 @@ use lab::seed::Seed;
 use lab::trial::Outcome;
 
 fn planned() -> PlannedExperiment {
-    let variant = |label: &str| Variant {
-        label: label.to_owned(),
-        ..Variant::default()
-    };
+    let variant = |label: &str| Variant { label: label.to_owned(), ..Variant::default() };
     PlannedExperiment {
         key: "made-up".to_owned(),
         variants: vec![variant("index=before"), variant("index=after")],
@@ -58,9 +55,7 @@ fn trial(round: u32) -> TrialRecord {
         started: crate::now(),
         wall_s: 0.5,
         covariates: Default::default(),
-        outcome: Outcome::Skipped {
-            why: "by design".to_owned(),
-        },
+        outcome: Outcome::Skipped { why: "by design".to_owned() },
     }
 }
 
@@ -96,13 +91,7 @@ fn a_line_cut_short_at_any_byte_is_dropped_and_overwritten() {
         fs::write(&outcomes, &two[..cut]).unwrap();
         assert_eq!(read(&folder).len(), 1, "cut at {cut}");
         folder.appender().unwrap().append(&trial(1)).unwrap();
-        assert_eq!(
-            read(&folder)
-                .iter()
-                .map(|trial| trial.round)
-                .collect::<Vec<_>>(),
-            [0, 1]
-        );
+        assert_eq!(read(&folder).iter().map(|trial| trial.round).collect::<Vec<_>>(), [0, 1]);
     }
 }
 
@@ -115,10 +104,7 @@ fn a_damaged_line_is_named_by_file_and_number() {
     text.extend(b"{\"experiment\": 1}\n");
     fs::write(&outcomes, text).unwrap();
     let error = folder.each_trial(|_| {}).unwrap_err().to_string();
-    assert!(
-        error.contains("outcomes.jsonl") && error.contains("line 2"),
-        "{error}"
-    );
+    assert!(error.contains("outcomes.jsonl") && error.contains("line 2"), "{error}");
 }
 
 #[test]
@@ -135,20 +121,11 @@ fn a_folder_in_use_a_missing_run_and_another_format_are_refused() {
     let path = parent.path().join("run");
     assert!(matches!(RunFolder::open(&path), Err(RunError::NoRun(_))));
     let folder = RunFolder::create(&path, &plan(), &environment()).unwrap();
-    assert!(matches!(
-        RunFolder::create(&path, &plan(), &environment()),
-        Err(RunError::Exists(_))
-    ));
-    let newer = RunPlan {
-        format: FORMAT + 1,
-        ..plan()
-    };
+    assert!(matches!(RunFolder::create(&path, &plan(), &environment()), Err(RunError::Exists(_))));
+    let newer = RunPlan { format: FORMAT + 1, ..plan() };
     write_json(&path.join(PLAN), &newer).unwrap();
     assert!(matches!(folder.plan(), Err(RunError::OtherFormat { found, .. }) if found > FORMAT));
-    let older = RunPlan {
-        format: FORMAT - 1,
-        ..plan()
-    };
+    let older = RunPlan { format: FORMAT - 1, ..plan() };
     write_json(&path.join(PLAN), &older).unwrap();
     assert!(matches!(folder.plan(), Err(RunError::OtherFormat { found, .. }) if found < FORMAT));
 }
@@ -176,18 +153,12 @@ fn a_trial_that_does_not_belong_to_the_run_is_refused_with_its_line() {
     };
     for (trial, parts) in [
         (trial(0), ["line 3", "twice"]),
-        (
-            changed(|it| it.experiment = "other".to_owned()),
-            ["line 3", "no experiment `other`"],
-        ),
+        (changed(|it| it.experiment = "other".to_owned()), ["line 3", "no experiment `other`"]),
         (
             changed(|it| it.variant = "index=never".to_owned()),
             ["line 3", "no variant `index=never`"],
         ),
-        (
-            changed(|it| it.purpose = Purpose::Tier),
-            ["line 3", "no experiment `made-up`"],
-        ),
+        (changed(|it| it.purpose = Purpose::Tier), ["line 3", "no experiment `made-up`"]),
     ] {
         let (_parent, folder) = one_trial();
         folder.appender().unwrap().append(&trial).unwrap();
@@ -207,10 +178,7 @@ fn a_trial_that_does_not_belong_to_the_run_is_refused_with_its_line() {
 #[test]
 fn the_record_of_another_run_is_refused() {
     let (_parent, folder) = one_trial();
-    let other = RunPlan {
-        id: "other".to_owned(),
-        ..plan()
-    };
+    let other = RunPlan { id: "other".to_owned(), ..plan() };
     write_json(&folder.path().join(PLAN), &other).unwrap();
     refused(&folder, &["outcomes.jsonl", "belongs to the run test"]);
 }
@@ -234,10 +202,7 @@ fn links_out_of_the_folder_are_not_followed_and_pipes_not_waited_for() {
         let (parent, folder) = one_trial();
         let (path, outside) = (folder.path().join(name), parent.path().join("outside"));
         let reads = || {
-            let read = folder
-                .plan()
-                .map(drop)
-                .and_then(|()| folder.environment().map(drop));
+            let read = folder.plan().map(drop).and_then(|()| folder.environment().map(drop));
             read.and_then(|()| folder.each_trial(|_| {}))
         };
         fs::rename(&path, &outside).unwrap();
@@ -269,20 +234,11 @@ fn artifacts_are_not_kept_behind_a_link() {
 fn a_plan_whose_names_lead_out_of_the_folder_is_refused() {
     let (_parent, folder) = one_trial();
     let of_key = |key: &str| RunPlan {
-        experiments: vec![PlannedExperiment {
-            key: key.to_owned(),
-            ..planned()
-        }],
+        experiments: vec![PlannedExperiment { key: key.to_owned(), ..planned() }],
         ..plan()
     };
-    let of_id = RunPlan {
-        id: "../../home".to_owned(),
-        ..plan()
-    };
-    let endless = RunPlan {
-        trial_limit_s: 1e300,
-        ..plan()
-    };
+    let of_id = RunPlan { id: "../../home".to_owned(), ..plan() };
+    let endless = RunPlan { trial_limit_s: 1e300, ..plan() };
     for hostile in [of_key("../.."), of_key("/etc"), of_key(""), of_id, endless] {
         write_json(&folder.path().join(PLAN), &hostile).unwrap();
         assert!(matches!(folder.plan(), Err(RunError::Damaged { .. })));
@@ -299,10 +255,7 @@ fn runs_of_the_user_are_told_from_those_of_others_and_changed_ones() {
     own.add(&plan, &environment()).unwrap();
     assert!(own.contain(&folder).unwrap());
 
-    let other_engine = RunPlan {
-        engine: "/tmp/other.so".to_owned(),
-        ..plan
-    };
+    let other_engine = RunPlan { engine: "/tmp/other.so".to_owned(), ..plan };
     write_json(&folder.path().join(PLAN), &other_engine).unwrap();
     assert!(!own.contain(&folder).unwrap());
     own.adopt(&folder).unwrap();

@@ -50,11 +50,7 @@ impl Conductor<'_> {
                 self.tell_ahead(executor)?;
             }
             self.show_begin(experiment);
-            let mut block = Block {
-                conductor: self,
-                experiment,
-                slots,
-            };
+            let mut block = Block { conductor: self, experiment, slots };
             let end = match no_time {
                 Some(why) => block.skip(&tasks, &why)?,
                 None => executor.execute(&tasks, &mut block)?,
@@ -68,9 +64,7 @@ impl Conductor<'_> {
 
     fn tasks(&self, planned: &PlannedExperiment, slots: &[Slot]) -> Vec<Task> {
         let slots = slots.iter();
-        slots
-            .map(|slot| task(self.part, planned, self.purpose, *slot))
-            .collect()
+        slots.map(|slot| task(self.part, planned, self.purpose, *slot)).collect()
     }
 
     /// Lets an executor that can use it know which blocks will probably come next.
@@ -125,8 +119,7 @@ impl Conductor<'_> {
     fn show_end(&mut self, index: usize, reason: StopReason) {
         if self.stages[index] == Stage::Begun && self.purpose != Purpose::Tier {
             let planned = &self.part.experiments[index];
-            self.observer
-                .event(Event::ExperimentEnds { planned, reason });
+            self.observer.event(Event::ExperimentEnds { planned, reason });
         }
         self.stages[index] = Stage::Ended;
     }
@@ -172,10 +165,8 @@ impl Conductor<'_> {
             .filter(|(next, _)| matches!(next, Next::Trial { .. }))
             .map(|(_, (course, history))| expected_seconds(course, history, trial_s))
             .sum();
-        let rounds = self
-            .part
-            .rounds_budget_s()
-            .map_or(left, |limit| left.min((limit - elapsed).max(0.0)));
+        let rounds =
+            self.part.rounds_budget_s().map_or(left, |limit| left.min((limit - elapsed).max(0.0)));
         Some(rounds + self.part.tiers.as_ref().map_or(0.0, TierPlan::expected_s))
     }
 }
@@ -196,9 +187,7 @@ impl Block<'_, '_> {
                 started: now(),
                 wall_s: 0.0,
                 covariates: Covariates::default(),
-                outcome: Outcome::Skipped {
-                    why: why.to_owned(),
-                },
+                outcome: Outcome::Skipped { why: why.to_owned() },
             };
             self.ended(task, execution)?;
         }

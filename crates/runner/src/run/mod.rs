@@ -146,7 +146,5 @@ fn add(record: &TrialRecord, part: &RunPlan, histories: &mut [History]) {
 /// The folder of a trial's artifacts, below that of the run.
 fn artifacts_of(key: &str, slot: Slot) -> std::path::PathBuf {
     let (round, block, position) = slot.place;
-    Path::new(crate::record::ARTIFACTS)
-        .join(key)
-        .join(format!("{round}-{block}-{position}"))
+    Path::new(crate::record::ARTIFACTS).join(key).join(format!("{round}-{block}-{position}"))
 }

@@ -60,12 +60,7 @@ pub(super) fn search(
 }
 
 fn show_begin(planned: &PlannedExperiment, observer: &mut dyn Observer) {
-    observer.event(Event::ExperimentBegins {
-        planned,
-        number: 1,
-        of: 1,
-        purpose: Purpose::Search,
-    });
+    observer.event(Event::ExperimentBegins { planned, number: 1, of: 1, purpose: Purpose::Search });
 }
 
 /// Whether these are trials of the last block of the screen.
@@ -75,21 +70,14 @@ fn ends_screen(slots: &[SearchSlot]) -> bool {
 }
 
 fn slot_of(slot: &SearchSlot) -> Slot {
-    Slot {
-        place: slot.place,
-        variant: slot.variant,
-        role: slot.role,
-    }
+    Slot { place: slot.place, variant: slot.variant, role: slot.role }
 }
 
 /// The task of a trial, which is stopped where it is hopeless.
 fn task_of(plan: &RunPlan, planned: &PlannedExperiment, slot: &SearchSlot) -> Task {
     let task = task(plan, planned, Purpose::Search, slot_of(slot));
     let hopeless_s = slot.limit_s.unwrap_or(f64::INFINITY);
-    Task {
-        limit_s: task.limit_s.min(hopeless_s),
-        ..task
-    }
+    Task { limit_s: task.limit_s.min(hopeless_s), ..task }
 }
 
 /// A block that is carried out: each trial is recorded as it ends.
@@ -110,9 +98,7 @@ impl Watch for Block<'_> {
             planned: self.planned,
             round: slot.place.0,
             variant: self.planned.label(slot.variant),
-            left_s: self
-                .budget_s
-                .map(|budget_s| (budget_s - elapsed_s).max(0.0)),
+            left_s: self.budget_s.map(|budget_s| (budget_s - elapsed_s).max(0.0)),
         });
     }
 

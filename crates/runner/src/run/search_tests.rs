@@ -81,10 +81,7 @@ fn go(folder: &RunFolder) {
     };
     let cancelled = AtomicBool::new(false);
     let mut executor = Local::new(&driver, "test", &[], &cancelled);
-    assert_eq!(
-        run(folder, &mut executor, &mut Silent).unwrap(),
-        End::Finished
-    );
+    assert_eq!(run(folder, &mut executor, &mut Silent).unwrap(), End::Finished);
 }
 
 fn records(folder: &RunFolder) -> Vec<TrialRecord> {
@@ -108,9 +105,7 @@ fn a_search_ends_with_rounds_of_what_it_recommends_and_goes_on_after_a_kill() {
     let seconds: f64 = whole.iter().map(|record| record.wall_s).sum();
     assert!(seconds < 5.2, "{seconds} s");
     let mut collector = Collector::new(plan, environment);
-    whole
-        .iter()
-        .for_each(|record| collector.add(record.clone()));
+    whole.iter().for_each(|record| collector.add(record.clone()));
     let analysis = collector.finish();
     let tuning = analysis.tuning.as_ref().unwrap();
     assert_eq!(tuning.recommended["b"], Level::Int(1));
@@ -129,10 +124,7 @@ fn a_search_ends_with_rounds_of_what_it_recommends_and_goes_on_after_a_kill() {
         let place = |it: &TrialRecord| (it.purpose, it.round, it.block, it.position);
         let places: HashSet<_> = again.iter().map(place).collect();
         assert_eq!(places.len(), again.len());
-        let kept = again
-            .iter()
-            .zip(&whole)
-            .take_while(|(new, old)| new.started == old.started);
+        let kept = again.iter().zip(&whole).take_while(|(new, old)| new.started == old.started);
         assert!(kept.count() > 0);
         assert!(again.iter().any(|it| it.purpose == Purpose::Rounds));
     }
@@ -162,9 +154,7 @@ fn what_an_earlier_search_recommends_is_not_chosen_where_it_breaks_a_constraint(
     go(&folder);
     let analysis = analysed(&folder, plan);
     let variants = &analysis.experiments[0].variants;
-    let of_earlier = variants
-        .iter()
-        .position(|it| it.levels["b"] == Level::Int(1));
+    let of_earlier = variants.iter().position(|it| it.levels["b"] == Level::Int(1));
     let broken = &variants[of_earlier.unwrap()].breaks;
     assert_eq!(*broken, ["db_bytes <= 1.1"]);
     assert!(variants[0].breaks.is_empty());
@@ -180,10 +170,7 @@ fn a_limit_too_short_for_the_screen_is_kept_and_recommends_nothing() {
     go(&folder);
     let mut collector = Collector::new(plan, environment());
     let records = records(&folder);
-    let searched = records
-        .iter()
-        .filter(|it| it.purpose == Purpose::Search)
-        .count();
+    let searched = records.iter().filter(|it| it.purpose == Purpose::Search).count();
     assert_eq!(searched, 7, "one block");
     records.into_iter().for_each(|record| collector.add(record));
     let tuning = collector.finish().tuning.unwrap();

@@ -22,15 +22,7 @@ impl Slot {
     /// The place of a trial that comes next.
     pub(super) fn of(next: Next) -> Option<Slot> {
         match next {
-            Next::Trial {
-                place,
-                variant,
-                role,
-            } => Some(Slot {
-                place,
-                variant,
-                role,
-            }),
+            Next::Trial { place, variant, role } => Some(Slot { place, variant, role }),
             Next::Stop(_) => None,
         }
     }
@@ -44,21 +36,16 @@ pub(crate) fn task(
     slot: Slot,
 ) -> Task {
     let (workload, settings) = match slot.variant.checked_sub(planned.variants.len()) {
-        None => (
-            &planned.experiment.workload,
-            &planned.variants[slot.variant].settings,
-        ),
-        Some(bound) => (
-            &planned.upper_bounds[bound].workload,
-            &planned.upper_bounds[bound].settings,
-        ),
+        None => (&planned.experiment.workload, &planned.variants[slot.variant].settings),
+        Some(bound) => {
+            (&planned.upper_bounds[bound].workload, &planned.upper_bounds[bound].settings)
+        }
     };
     let mut rest = without_engine(settings);
     let binding = match rest.remove(DRIVER) {
-        Some(Level::Text(driver)) if driver != NATIVE => Some(BindingSpec {
-            driver,
-            ..BindingSpec::default()
-        }),
+        Some(Level::Text(driver)) if driver != NATIVE => {
+            Some(BindingSpec { driver, ..BindingSpec::default() })
+        }
         _ => None,
     };
     Task {

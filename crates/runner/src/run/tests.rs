@@ -30,9 +30,9 @@ struct Notes(Vec<String>);
 impl Observer for Notes {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::TrialBegins {
-                planned, variant, ..
-            } if planned.key == "tiers" => self.0.push(format!("begin {variant}")),
+            Event::TrialBegins { planned, variant, .. } if planned.key == "tiers" => {
+                self.0.push(format!("begin {variant}"))
+            }
             Event::TrialEnded(record) if record.purpose == Purpose::Tier => {
                 self.0.push(format!("end {}", record.variant));
             }
@@ -65,11 +65,8 @@ fn folder(parent: &Path, tiers: TierPlan, budget_s: Option<f64>) -> RunFolder {
         experiments: vec![experiment],
         directories: vec![parent.to_owned()],
     };
-    let plan = RunPlan {
-        tiers: Some(tiers),
-        budget_s,
-        ..lab::plan::plan(request, &Default::default())
-    };
+    let plan =
+        RunPlan { tiers: Some(tiers), budget_s, ..lab::plan::plan(request, &Default::default()) };
     let environment = EnvironmentFile {
         format: FORMAT,
         machine: Default::default(),
@@ -132,10 +129,7 @@ fn problems(folder: &RunFolder) -> Vec<String> {
 fn a_known_tier_is_not_measured() {
     let parent = tempfile::tempdir().unwrap();
     let mut plan = tiers(&["off", "full"]);
-    let findings = Findings {
-        safety: Vec::new(),
-        schedules: None,
-    };
+    let findings = Findings { safety: Vec::new(), schedules: None };
     plan.known = vec![KnownTier {
         set: plan.sets[0].clone(),
         in_force: Default::default(),

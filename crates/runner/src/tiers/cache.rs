@@ -33,9 +33,7 @@ struct Entry {
 impl TierCache {
     /// The one in this directory of the user's, which need not exist yet.
     pub fn at(root: &Path) -> TierCache {
-        TierCache {
-            folder: root.join("tiers"),
-        }
+        TierCache { folder: root.join("tiers") }
     }
 
     /// What was found for a key; none where nothing is kept, or where the file is damaged or of another key,
@@ -54,10 +52,7 @@ impl TierCache {
         if self.find(key).as_ref() == Some(findings) {
             return Ok(());
         }
-        let entry = Entry {
-            key: key.clone(),
-            findings: findings.clone(),
-        };
+        let entry = Entry { key: key.clone(), findings: findings.clone() };
         let (folder, path) = (&self.folder, self.file(key));
         fs::create_dir_all(folder).context("create", folder)?;
         let mut file =

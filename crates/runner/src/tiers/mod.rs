@@ -115,9 +115,6 @@ fn measured_tier(record: TrialRecord, tiers: &TierPlan) -> Option<(TierSet, Find
     };
     let mut sets = tiers.sets.iter();
     let set = sets.find(|set| set.to_string() == record.variant)?;
-    let findings = Findings {
-        safety: measured.safety,
-        schedules: measured.schedules,
-    };
+    let findings = Findings { safety: measured.safety, schedules: measured.schedules };
     Some((set.clone(), findings))
 }

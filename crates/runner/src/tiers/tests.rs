@@ -20,11 +20,7 @@ fn set(level: &str) -> TierSet {
 fn findings(played: u64) -> Findings {
     Findings {
         safety: Vec::new(),
-        schedules: Some(Schedules::Played {
-            played,
-            wrong: 0,
-            first: None,
-        }),
+        schedules: Some(Schedules::Played { played, wrong: 0, first: None }),
     }
 }
 
@@ -49,10 +45,7 @@ fn what_is_kept_holds_for_its_engine_settings_and_method_only() {
     let others = [
         key(&set("off"), &[engine("a")]).unwrap(),
         key(&set("full"), &[engine("b")]).unwrap(),
-        TierKey {
-            method: own.method + 1,
-            ..own.clone()
-        },
+        TierKey { method: own.method + 1, ..own.clone() },
     ];
     for other in others {
         assert_eq!(cache.find(&other), None);
@@ -102,9 +95,7 @@ fn several_may_keep_the_same_at_once() {
 fn a_plan_takes_what_is_known_and_says_where_from() {
     let (_folder, cache) = cache();
     let engines = [engine("a")];
-    cache
-        .keep(&key(&set("off"), &engines).unwrap(), &findings(1))
-        .unwrap();
+    cache.keep(&key(&set("off"), &engines).unwrap(), &findings(1)).unwrap();
     let tiers = TierPlan {
         names: vec!["synchronous".to_owned()],
         sets: vec![set("full"), set("off")],

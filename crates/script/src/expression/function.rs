@@ -76,10 +76,7 @@ pub(super) const NAMED: [(&str, Function, usize, usize); 21] = [
 impl Function {
     /// Whether a seed that is left out is a variable.
     pub(super) fn takes_seed(self) -> bool {
-        matches!(
-            self,
-            Function::HashFnv1a | Function::HashMurmur2 | Function::Permute
-        )
+        matches!(self, Function::HashFnv1a | Function::HashMurmur2 | Function::Permute)
     }
 
     /// Whether it makes a whole number of two whole numbers, and is so common that this has a way of its own.

@@ -37,10 +37,7 @@ impl Expression {
     }
 
     fn of(node: Node) -> Expression {
-        Expression {
-            integral: node.is_integral(),
-            node,
-        }
+        Expression { integral: node.is_integral(), node }
     }
 
     /// Whether evaluating it takes less time than reading a clock: sums, products and uniform draws of whole numbers.
@@ -196,10 +193,7 @@ fn double(value: Value) -> Result<f64, EvaluationError> {
 }
 
 fn wrong_type(found: Value, wanted: &'static str) -> EvaluationError {
-    EvaluationError::Type {
-        found: found.type_name(),
-        wanted,
-    }
+    EvaluationError::Type { found: found.type_name(), wanted }
 }
 
 #[cfg(test)]

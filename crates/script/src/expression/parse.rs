@@ -53,12 +53,7 @@ pub(crate) fn parse(
     if tokens.len() > MOST_TOKENS {
         return Err(Mistake::new("the expression is too long"));
     }
-    let mut parser = Parser {
-        tokens: &tokens,
-        names,
-        used,
-        depth: 0,
-    };
+    let mut parser = Parser { tokens: &tokens, names, used, depth: 0 };
     let node = parser.expression(OR)?;
     match parser.tokens.first() {
         None => Ok(Expression::of(node)),
@@ -89,11 +84,7 @@ impl<'a> Parser<'_, 'a> {
                 Operator::Or => Node::Or(Box::new([left, self.expression(OR + 1)?])),
                 Operator::Call(function, swapped) => {
                     let right = self.expression(precedence + 1)?;
-                    let both = if swapped {
-                        [right, left]
-                    } else {
-                        [left, right]
-                    };
+                    let both = if swapped { [right, left] } else { [left, right] };
                     Node::Call(function, Box::new(both))
                 }
             };
@@ -110,10 +101,7 @@ impl<'a> Parser<'_, 'a> {
             Token::Sign("%") => (PRODUCT, Operator::Call(Function::Modulo, false)),
             Token::Sign(sign) => {
                 let (_, precedence, function) = OPERATORS.iter().find(|(it, ..)| it == sign)?;
-                (
-                    *precedence,
-                    Operator::Call(*function, sign.starts_with('>') && *sign != ">>"),
-                )
+                (*precedence, Operator::Call(*function, sign.starts_with('>') && *sign != ">>"))
             }
             Token::Word(word) if is(word, "and") => (AND, Operator::And),
             Token::Word(word) if is(word, "or") => (OR, Operator::Or),
@@ -140,9 +128,7 @@ impl<'a> Parser<'_, 'a> {
         } else {
             self.expect_word("is")?;
             negated = self.word("not");
-            wanted = self
-                .literal()
-                .ok_or_else(|| unexpected(self.tokens.first()))?;
+            wanted = self.literal().ok_or_else(|| unexpected(self.tokens.first()))?;
         }
         let is = Node::Call(Function::Is, Box::new([left, Node::Constant(wanted)]));
         Ok(match negated {
@@ -153,11 +139,8 @@ impl<'a> Parser<'_, 'a> {
 
     /// NULL, TRUE or FALSE.
     fn literal(&mut self) -> Option<Value> {
-        let literals = [
-            ("null", Value::Null),
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-        ];
+        let literals =
+            [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
         let found = literals.into_iter().find(|(word, _)| self.word(word));
         found.map(|(_, value)| value)
     }
@@ -252,11 +235,7 @@ impl<'a> Parser<'_, 'a> {
         let known = NAMED.iter().find(|(known, ..)| is(name, known));
         let Some((_, function, least, most)) = known else {
             let names = NAMED.iter().map(|(name, ..)| *name);
-            return Err(Mistake::unknown(
-                format!("unknown function `{name}`"),
-                name,
-                names,
-            ));
+            return Err(Mistake::unknown(format!("unknown function `{name}`"), name, names));
         };
         self.expect_sign("(")?;
         let mut arguments = Vec::new();
@@ -268,9 +247,7 @@ impl<'a> Parser<'_, 'a> {
         }
         if !(*least..=*most).contains(&arguments.len()) {
             let (found, wanted) = (arguments.len(), number_of(*least, *most));
-            return Err(Mistake::new(format!(
-                "{name}() takes {wanted}, not {found}"
-            )));
+            return Err(Mistake::new(format!("{name}() takes {wanted}, not {found}")));
         }
         if function.takes_seed() && arguments.len() < *most {
             arguments.push(self.variable("default_seed"));

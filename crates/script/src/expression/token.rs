@@ -66,10 +66,7 @@ fn token(rest: &str) -> Result<(Token<'_>, usize), Mistake> {
 }
 
 fn digits(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count()
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 fn number(rest: &str) -> Result<(Token<'_>, usize), Mistake> {
@@ -86,11 +83,7 @@ fn number(rest: &str) -> Result<(Token<'_>, usize), Mistake> {
         true => Token::Whole(text.parse().map_err(|_| out_of_range())?),
         false => {
             let number: f64 = text.parse().map_err(|_| out_of_range())?;
-            Token::Number(
-                Some(number)
-                    .filter(|it| it.is_finite())
-                    .ok_or_else(out_of_range)?,
-            )
+            Token::Number(Some(number).filter(|it| it.is_finite()).ok_or_else(out_of_range)?)
         }
     };
     Ok((token, length))

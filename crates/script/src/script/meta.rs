@@ -21,16 +21,11 @@ pub(super) enum Meta {
 }
 
 /// The commands.
-const KNOWN: [&str; 8] = [
-    "set", "if", "elif", "else", "endif", "sleep", "gset", "draw",
-];
+const KNOWN: [&str; 8] = ["set", "if", "elif", "else", "endif", "sleep", "gset", "draw"];
 
 /// What pgbench has and SQLite cannot have, with the reason.
 const REFUSED: [(&str, &str); 6] = [
-    (
-        "aset",
-        "SQLite executes one statement at a time; use \\gset",
-    ),
+    ("aset", "SQLite executes one statement at a time; use \\gset"),
     ("setshell", "scripts run no programs"),
     ("shell", "scripts run no programs"),
     ("startpipeline", "SQLite has no pipelines"),
@@ -58,9 +53,7 @@ pub(super) fn read(text: &str, names: &mut Names, used: &mut Vec<Slot>) -> Resul
         "draw" => draw(rest),
         "gset" => match rest.is_empty() || is_name(rest) {
             true => Ok(Meta::Gset(rest.to_owned())),
-            false => Err(Mistake::new(
-                "\\gset takes the beginning of names, or nothing",
-            )),
+            false => Err(Mistake::new("\\gset takes the beginning of names, or nothing")),
         },
         other => Err(unknown(other)),
     }
@@ -76,9 +69,7 @@ fn unknown(command: &str) -> Mistake {
 fn nothing_after(command: &str, rest: &str, meta: Meta) -> Result<Meta, Mistake> {
     match rest.is_empty() {
         true => Ok(meta),
-        false => Err(Mistake::new(format!(
-            "unexpected `{rest}` after \\{command}"
-        ))),
+        false => Err(Mistake::new(format!("unexpected `{rest}` after \\{command}"))),
     }
 }
 
@@ -92,18 +83,13 @@ fn is_name(text: &str) -> bool {
 fn check_name(name: &str, form: &str) -> Result<(), Mistake> {
     match is_name(name) {
         true => Ok(()),
-        false => Err(Mistake::new(format!(
-            "`{name}` is no name of a variable: {form}"
-        ))),
+        false => Err(Mistake::new(format!("`{name}` is no name of a variable: {form}"))),
     }
 }
 
 /// `\sleep NUMBER [us|ms|s]`; the number may be a variable, and its unit may follow it at once.
 fn sleep(rest: &str, names: &mut Names, used: &mut Vec<Slot>) -> Result<Meta, Mistake> {
-    let digits = rest.len()
-        - rest
-            .trim_start_matches(|it: char| it.is_ascii_digit())
-            .len();
+    let digits = rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_digit()).len();
     let (time, unit) = match digits {
         0 => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
         digits => rest.split_at(digits),
@@ -139,18 +125,11 @@ fn draw(rest: &str) -> Result<Meta, Mistake> {
                 Some(Popularity::Zipfian(parameter))
             }
             _ => {
-                return Err(Mistake::new(
-                    "the parameter of zipfian must be from 1.001 to 1000",
-                ));
+                return Err(Mistake::new("the parameter of zipfian must be from 1.001 to 1000"));
             }
         },
         _ => return Err(wrong()),
     };
     let owned = |text: &str| text.to_owned();
-    Ok(Meta::Draw(
-        owned(name),
-        owned(table),
-        owned(column),
-        popularity,
-    ))
+    Ok(Meta::Draw(owned(name), owned(table), owned(column), popularity))
 }

@@ -7,9 +7,7 @@ const SUFFIXES: [&str; 7] = ["*!", "<!", "^", "!", "$", "#", "*"];
 /// The name in a comment; none where it names no query.
 pub(super) fn name(comment: &str) -> Option<&str> {
     let text = comment.strip_prefix("--")?.trim_start();
-    let text = text
-        .strip_prefix("name:")
-        .or_else(|| text.strip_prefix(":name "))?;
+    let text = text.strip_prefix("name:").or_else(|| text.strip_prefix(":name "))?;
     let word = text.split_whitespace().next()?;
     let suffix = SUFFIXES.iter().find_map(|suffix| word.strip_suffix(suffix));
     let name = suffix.unwrap_or(word);

@@ -52,20 +52,15 @@ pub fn label(sql: &str) -> String {
     };
     let object = match first.as_str() {
         "pragma" => pragma(sql).map(|pragma| pragma.name),
-        "begin" => all
-            .get(1)
-            .filter(|it| it.kind == Kind::Word)
-            .map(|it| it.text.to_ascii_lowercase()),
+        "begin" => {
+            all.get(1).filter(|it| it.kind == Kind::Word).map(|it| it.text.to_ascii_lowercase())
+        }
         "create" | "drop" | "alter" => named(&["table", "index", "view", "trigger"]),
         _ => named(&["from", "into", "update"]),
     };
     let name = object.map_or_else(|| first.clone(), |object| format!("{first}_{object}"));
     let plain = |c: char| {
-        if c.is_alphanumeric() || c == '_' {
-            c
-        } else {
-            '_'
-        }
+        if c.is_alphanumeric() || c == '_' { c } else { '_' }
     };
     name.chars().take(40).map(plain).collect()
 }
@@ -92,14 +87,11 @@ pub fn attached(sql: &str) -> Option<Attached> {
     }
     let has_word = all.get(1).is_some_and(|it| it.is("database"));
     let file = all.get(if has_word { 2 } else { 1 })?;
-    let ends = all
-        .get(if has_word { 3 } else { 2 })
-        .is_some_and(|it| it.is("as"));
+    let ends = all.get(if has_word { 3 } else { 2 }).is_some_and(|it| it.is("as"));
     Some(match (ends, file.kind, file.name()) {
-        (true, Kind::Quoted(true), Some(name)) => Attached::Literal {
-            file: name,
-            span: (file.start, file.start + file.text.len()),
-        },
+        (true, Kind::Quoted(true), Some(name)) => {
+            Attached::Literal { file: name, span: (file.start, file.start + file.text.len()) }
+        }
         (true, Kind::Parameter, _) => Attached::Parameter,
         _ => Attached::Other,
     })
@@ -158,17 +150,11 @@ fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
     while rest.first().is_some_and(|it| it.is("or")) {
         rest = rest.get(2..)?;
     }
-    while rest
-        .first()
-        .is_some_and(|it| ["if", "not", "exists"].iter().any(|word| it.is(word)))
-    {
+    while rest.first().is_some_and(|it| ["if", "not", "exists"].iter().any(|word| it.is(word))) {
         rest = &rest[1..];
     }
     // `DO UPDATE SET`, `BEFORE UPDATE ON`, `UPDATE OF column`.
-    if ["set", "on", "of"]
-        .iter()
-        .any(|word| rest.first().is_some_and(|it| it.is(word)))
-    {
+    if ["set", "on", "of"].iter().any(|word| rest.first().is_some_and(|it| it.is(word))) {
         return None;
     }
     let qualified = rest.get(1).is_some_and(|dot| dot.text == ".");
@@ -184,13 +170,8 @@ pub fn names(sql: &str) -> Vec<String> {
 
 /// Whether chance or the present time have a part in what a statement does.
 pub fn depends_on_chance(sql: &str) -> bool {
-    const WORDS: [&str; 5] = [
-        "random",
-        "randomblob",
-        "current_time",
-        "current_date",
-        "current_timestamp",
-    ];
+    const WORDS: [&str; 5] =
+        ["random", "randomblob", "current_time", "current_date", "current_timestamp"];
     const TEXTS: [&str; 3] = ["'now'", "'subsec'", "'subsecond'"];
     const OF_TIME: [&str; 5] = ["date", "time", "datetime", "julianday", "unixepoch"];
     let all = significant(sql);
@@ -200,9 +181,7 @@ pub fn depends_on_chance(sql: &str) -> bool {
     };
     all.iter().enumerate().any(|(index, token)| {
         WORDS.iter().any(|word| token.is(word))
-            || TEXTS
-                .iter()
-                .any(|text| token.text.eq_ignore_ascii_case(text))
+            || TEXTS.iter().any(|text| token.text.eq_ignore_ascii_case(text))
             || is_now(index)
     })
 }
@@ -214,14 +193,8 @@ mod tests {
     #[test]
     fn the_tables_that_are_written_are_named_in_any_form() {
         for (sql, tables) in [
-            (
-                "INSERT OR IGNORE INTO main.\"A b\" SELECT * FROM c",
-                &["a b"][..],
-            ),
-            (
-                "insert into t values (1) ON CONFLICT(a) DO UPDATE SET b = 1",
-                &["t"],
-            ),
+            ("INSERT OR IGNORE INTO main.\"A b\" SELECT * FROM c", &["a b"][..]),
+            ("insert into t values (1) ON CONFLICT(a) DO UPDATE SET b = 1", &["t"]),
             ("UPDATE OR REPLACE t SET a = 1", &["t"]),
             ("DELETE FROM [t] WHERE a IN (SELECT b FROM c)", &["t"]),
             ("REPLACE INTO t VALUES (1)", &["t"]),
@@ -244,18 +217,12 @@ mod tests {
             pragma("/* x */ PRAGMA main.Journal_Mode = wal;"),
             Some(("journal_mode".to_owned(), true))
         );
-        assert_eq!(
-            pragma("pragma page_size;"),
-            Some(("page_size".to_owned(), false))
-        );
+        assert_eq!(pragma("pragma page_size;"), Some(("page_size".to_owned(), false)));
         assert_eq!(pragma("SELECT 1"), None);
         let sql = "ATTACH DATABASE 'it''s.db' AS x";
         assert_eq!(
             attached(sql),
-            Some(Attached::Literal {
-                file: "it's.db".to_owned(),
-                span: (16, 26)
-            })
+            Some(Attached::Literal { file: "it's.db".to_owned(), span: (16, 26) })
         );
         assert_eq!(&sql[16..26], "'it''s.db'");
         assert_eq!(attached("attach ? as x"), Some(Attached::Parameter));

@@ -45,9 +45,7 @@ pub(crate) fn hint(sql: &str, parameter: usize) -> Option<Hint> {
     let (table, column) = compared(&all, parameter).or_else(|| written(&all, parameter))?;
     Some(Hint {
         table: table.map(|name| {
-            let known = tables
-                .iter()
-                .find(|(_, alias)| same(alias.as_deref(), &name));
+            let known = tables.iter().find(|(_, alias)| same(alias.as_deref(), &name));
             known.map_or(name, |(table, _)| table.clone())
         }),
         column,
@@ -76,10 +74,7 @@ fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
             rest = &rest[1..];
             let aliased = rest.first().is_some_and(|it| it.is("as"));
             rest = &rest[usize::from(aliased)..];
-            let alias = rest
-                .first()
-                .filter(|it| !is_keyword(it))
-                .and_then(Token::name);
+            let alias = rest.first().filter(|it| !is_keyword(it)).and_then(Token::name);
             rest = &rest[usize::from(alias.is_some())..];
             tables.push((name, alias));
             match rest.first() {
@@ -127,9 +122,7 @@ fn compared(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, Stri
     left.or_else(|| {
         let after = &all[parameter + 1..];
         let operator = after.iter().take_while(|token| is_operator(token)).count();
-        (operator > 0)
-            .then(|| column_beginning(&after[operator..]))
-            .flatten()
+        (operator > 0).then(|| column_beginning(&after[operator..])).flatten()
     })
 }
 
@@ -146,11 +139,7 @@ fn operands_before(all: &[Token<'_>], parameter: usize) -> Option<usize> {
     if end >= 2 && all[end - 1].text == "(" && all[end - 2].is("in") {
         end -= 1;
     }
-    let operator = all[..end]
-        .iter()
-        .rev()
-        .take_while(|it| is_operator(it))
-        .count();
+    let operator = all[..end].iter().rev().take_while(|it| is_operator(it)).count();
     (operator > 0).then(|| end - operator)
 }
 
@@ -179,25 +168,15 @@ fn column_beginning(tokens: &[Token<'_>]) -> Option<(Option<String>, String)> {
 
 /// The column that the parameter is written to: `INSERT INTO t(a, b) VALUES (?, ?)`.
 fn written(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, String)> {
-    let values = all[..parameter]
-        .iter()
-        .rposition(|token| token.is("values"))?;
-    let open = all[..parameter]
-        .iter()
-        .rposition(|token| token.text == "(")?;
+    let values = all[..parameter].iter().rposition(|token| token.is("values"))?;
+    let open = all[..parameter].iter().rposition(|token| token.text == "(")?;
     let close = all[..values].iter().rposition(|token| token.text == ")")?;
     let columns = all[..close].iter().rposition(|token| token.text == "(")?;
     if open < values {
         return None;
     }
-    let number = all[open..parameter]
-        .iter()
-        .filter(|it| it.text == ",")
-        .count();
-    let column = all[columns + 1..close]
-        .iter()
-        .filter(|it| it.text != ",")
-        .nth(number)?;
+    let number = all[open..parameter].iter().filter(|it| it.text == ",").count();
+    let column = all[columns + 1..close].iter().filter(|it| it.text != ",").nth(number)?;
     let table = all.get(columns.checked_sub(1)?)?.name()?;
     Some((Some(table), column.name()?))
 }
@@ -209,10 +188,7 @@ mod tests {
     /// The hint of the last parameter, as `table.column`.
     fn last(sql: &str) -> Option<String> {
         let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
-        let parameter = all
-            .iter()
-            .rposition(|it| it.kind == Kind::Parameter)
-            .unwrap();
+        let parameter = all.iter().rposition(|it| it.kind == Kind::Parameter).unwrap();
         hint(sql, parameter).map(|hint| match hint.table {
             Some(table) => format!("{table}.{}", hint.column),
             None => format!("{}.{}", hint.tables.join("|"), hint.column),
@@ -222,10 +198,8 @@ mod tests {
     #[test]
     fn hints_come_in_the_order_of_the_parameters() {
         let all = hints("SELECT a FROM t WHERE b = ? AND c > :x LIMIT ?");
-        let columns: Vec<_> = all
-            .iter()
-            .map(|it| it.as_ref().map(|it| it.column.as_str()))
-            .collect();
+        let columns: Vec<_> =
+            all.iter().map(|it| it.as_ref().map(|it| it.column.as_str())).collect();
         assert_eq!(columns, [Some("b"), Some("c"), None]);
     }
 
@@ -249,12 +223,9 @@ mod tests {
         ] {
             assert_eq!(last(sql).as_deref(), Some(wanted), "{sql}");
         }
-        for sql in [
-            "SELECT :x",
-            "SELECT * FROM t LIMIT :x",
-            "INSERT INTO t VALUES (?)",
-            "SELECT f(:x)",
-        ] {
+        for sql in
+            ["SELECT :x", "SELECT * FROM t LIMIT :x", "INSERT INTO t VALUES (?)", "SELECT f(:x)"]
+        {
             assert_eq!(last(sql), None, "{sql}");
         }
     }
@@ -264,8 +235,6 @@ mod tests {
         assert!(is_volatile("SELECT datetime('now')"));
         assert!(is_volatile("INSERT INTO t VALUES (CURRENT_TIMESTAMP)"));
         assert!(is_volatile("SELECT Random() FROM t"));
-        assert!(!is_volatile(
-            "SELECT 'random', randomness FROM t -- random()"
-        ));
+        assert!(!is_volatile("SELECT 'random', randomness FROM t -- random()"));
     }
 }

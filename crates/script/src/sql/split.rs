@@ -59,9 +59,7 @@ impl State {
 
 /// Words after which `EXPLAIN` explains no trigger; others may stand between it and `CREATE`, as `QUERY PLAN` does.
 fn ends_explain(token: &Token<'_>) -> bool {
-    ["explain", "temp", "temporary", "trigger", "end"]
-        .iter()
-        .any(|word| token.is(word))
+    ["explain", "temp", "temporary", "trigger", "end"].iter().any(|word| token.is(word))
 }
 
 /// Where the statement at the beginning of a text ends.

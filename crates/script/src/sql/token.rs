@@ -60,11 +60,7 @@ pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
             return None;
         }
         let (kind, length) = first(rest.as_bytes());
-        let token = Token {
-            kind,
-            text: &rest[..length],
-            start,
-        };
+        let token = Token { kind, text: &rest[..length], start };
         start += length;
         Some(token)
     })
@@ -97,10 +93,7 @@ fn word(bytes: &[u8]) -> usize {
 }
 
 fn digits(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count()
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// The length up to the end of `mark`, or of all where there is none.

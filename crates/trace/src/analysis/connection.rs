@@ -111,9 +111,7 @@ impl Connection {
         if event.autocommit && self.transaction.is_none() {
             return None;
         }
-        let transaction = self
-            .transaction
-            .get_or_insert_with(|| Transaction::begun(event));
+        let transaction = self.transaction.get_or_insert_with(|| Transaction::begun(event));
         transaction.take(event, text);
         let ended = event.autocommit.then(|| self.transaction.take()).flatten();
         ended.map(Transaction::ended)

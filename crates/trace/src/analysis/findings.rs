@@ -106,12 +106,7 @@ impl Analysis {
         finding: fn(&'a StatementUse) -> Finding<'a>,
         is_so: impl Fn(&StatementUse) -> bool,
     ) -> Vec<Finding<'a>> {
-        self.statements
-            .iter()
-            .filter(|it| is_so(it))
-            .take(NAMED)
-            .map(finding)
-            .collect()
+        self.statements.iter().filter(|it| is_so(it)).take(NAMED).map(finding).collect()
     }
 
     fn of_transactions(&self) -> Vec<Finding<'_>> {
@@ -130,10 +125,7 @@ impl Analysis {
         let mixed = self.read_before_write.unwrap_or(0);
         [
             is_much(writes).then_some(Finding::Autocommit { writes, commits }),
-            is_much(transactions).then_some(Finding::SingleStatement {
-                transactions,
-                commits,
-            }),
+            is_much(transactions).then_some(Finding::SingleStatement { transactions, commits }),
             is_short.then_some(Finding::ShortConnections { short, connections }),
             (mixed > 0).then_some(Finding::ReadBeforeWrite(mixed)),
             (busy > 0).then_some(Finding::Busy(busy)),
@@ -161,11 +153,8 @@ mod tests {
     use super::*;
 
     fn findings(statement: StatementUse) -> Vec<&'static str> {
-        let analysis = Analysis {
-            statements: vec![statement],
-            total_ns: 1000,
-            ..Analysis::default()
-        };
+        let analysis =
+            Analysis { statements: vec![statement], total_ns: 1000, ..Analysis::default() };
         let name = |finding: &Finding<'_>| match finding {
             Finding::Time(_) => "time",
             Finding::FullScans(_) => "scans",
@@ -179,10 +168,7 @@ mod tests {
 
     #[test]
     fn statements_are_named_from_their_thresholds_on() {
-        let twenty = || StatementUse {
-            count: 20,
-            ..StatementUse::default()
-        };
+        let twenty = || StatementUse { count: 20, ..StatementUse::default() };
         let of = |change: fn(&mut StatementUse)| {
             let mut it = twenty();
             change(&mut it);
@@ -197,10 +183,7 @@ mod tests {
             (|it| (it.scan_steps, it.rows) = (10_000, 101), &[]),
             (|it| it.prepared_again = 20, &["prepared"]),
             (|it| (it.prepared_again, it.count) = (20, 40), &[]),
-            (
-                |it| (it.prepared_again, it.kind) = (20, Kind::Transaction),
-                &[],
-            ),
+            (|it| (it.prepared_again, it.kind) = (20, Kind::Transaction), &[]),
             (|it| it.single_rows = 20, &["single rows"]),
             (|it| it.in_runs = 20, &["runs"]),
         ];
@@ -215,11 +198,7 @@ mod tests {
             commits: 40,
             autocommit_in_a_row: 20,
             read_before_write: Some(1),
-            failures: vec![
-                (5, String::new(), 2),
-                (19, String::new(), 9),
-                (6, String::new(), 1),
-            ],
+            failures: vec![(5, String::new(), 2), (19, String::new(), 9), (6, String::new(), 1)],
             idle_us: 1_000_000,
             connections: 40,
             short_connections: 20,
@@ -228,28 +207,15 @@ mod tests {
         assert_eq!(
             analysis.findings(),
             [
-                Finding::Autocommit {
-                    writes: 20,
-                    commits: 40
-                },
-                Finding::ShortConnections {
-                    short: 20,
-                    connections: 40
-                },
+                Finding::Autocommit { writes: 20, commits: 40 },
+                Finding::ShortConnections { short: 20, connections: 40 },
                 Finding::ReadBeforeWrite(1),
                 Finding::Busy(3),
                 Finding::Idle(1_000_000),
             ]
         );
-        let single = Analysis {
-            commits: 40,
-            single_in_a_row: 20,
-            ..Analysis::default()
-        };
-        let named = Finding::SingleStatement {
-            transactions: 20,
-            commits: 40,
-        };
+        let single = Analysis { commits: 40, single_in_a_row: 20, ..Analysis::default() };
+        let named = Finding::SingleStatement { transactions: 20, commits: 40 };
         assert_eq!(single.findings(), [named]);
         let few = Analysis {
             commits: 41,

@@ -117,19 +117,13 @@ impl Normalised {
 
     /// Says which of the texts a statement has, and whether it only reads.
     pub fn add_statement(&mut self, id: i64, text: i64, readonly: bool) {
-        let kind = self
-            .texts
-            .get(&text)
-            .map_or(Kind::Other, |sql| Kind::of(sql, readonly));
+        let kind = self.texts.get(&text).map_or(Kind::Other, |sql| Kind::of(sql, readonly));
         self.of_statements.insert(id, (text, kind));
     }
 
     /// The number of a statement's text, and what the statement does.
     fn of(&self, statement: i64) -> (i64, Kind) {
-        self.of_statements
-            .get(&statement)
-            .copied()
-            .unwrap_or_default()
+        self.of_statements.get(&statement).copied().unwrap_or_default()
     }
 
     fn text(&self, id: i64) -> String {
@@ -307,10 +301,7 @@ impl Analyser {
             timeline: Timeline::new(duration_us),
             transactions: Vec::new(),
             unknown_locks: false,
-            analysis: Analysis {
-                read_before_write: Some(0),
-                ..Analysis::default()
-            },
+            analysis: Analysis { read_before_write: Some(0), ..Analysis::default() },
         }
     }
 
@@ -384,10 +375,8 @@ impl Analyser {
         if let Some(count) = &mut self.analysis.read_before_write {
             *count += u64::from(transaction.read_before_write);
         }
-        self.transactions
-            .push((transaction.usage, transaction.slowest));
-        self.transactions
-            .sort_by_key(|(it, _)| std::cmp::Reverse(it.duration_us));
+        self.transactions.push((transaction.usage, transaction.slowest));
+        self.transactions.sort_by_key(|(it, _)| std::cmp::Reverse(it.duration_us));
         self.transactions.truncate(LONGEST);
     }
 
@@ -404,24 +393,14 @@ impl Analyser {
             analysis.read_before_write = None;
         }
         let texts = &self.texts;
-        let named = |(id, it): (i64, StatementUse)| StatementUse {
-            sql: texts.text(id),
-            ..it
-        };
+        let named = |(id, it): (i64, StatementUse)| StatementUse { sql: texts.text(id), ..it };
         analysis.statements = self.uses.into_iter().map(named).collect();
-        analysis
-            .statements
-            .sort_by(|a, b| (b.total_ns, &a.sql).cmp(&(a.total_ns, &b.sql)));
+        analysis.statements.sort_by(|a, b| (b.total_ns, &a.sql).cmp(&(a.total_ns, &b.sql)));
         let named = |((code, text), count): ((i64, i64), u64)| (code, texts.text(text), count);
         analysis.failures = self.failures.into_iter().map(named).collect();
-        analysis
-            .failures
-            .sort_by(|a, b| (b.2, a.0, &a.1).cmp(&(a.2, b.0, &b.1)));
+        analysis.failures.sort_by(|a, b| (b.2, a.0, &a.1).cmp(&(a.2, b.0, &b.1)));
         analysis.cycles = cycles(self.cycles, texts);
-        let named = |(it, slowest)| TransactionUse {
-            slowest: texts.text(slowest),
-            ..it
-        };
+        let named = |(it, slowest)| TransactionUse { slowest: texts.text(slowest), ..it };
         analysis.longest = self.transactions.into_iter().map(named).collect();
         analysis.bucket_us = self.timeline.bucket_us();
         analysis.timeline = self.timeline.finish();
@@ -431,11 +410,7 @@ impl Analyser {
 
 fn cycles(cycles: HashMap<[i64; CYCLE], CycleUse>, texts: &Normalised) -> Vec<CycleUse> {
     let named = |(ids, it): ([i64; CYCLE], CycleUse)| CycleUse {
-        texts: ids
-            .iter()
-            .take_while(|id| **id > 0)
-            .map(|id| texts.text(*id))
-            .collect(),
+        texts: ids.iter().take_while(|id| **id > 0).map(|id| texts.text(*id)).collect(),
         ..it
     };
     let mut cycles: Vec<CycleUse> = cycles.into_iter().map(named).collect();

@@ -33,11 +33,7 @@ impl Reads {
     /// Takes a statement; returns the repetition that it ends.
     pub fn take(&mut self, event: &Event, text: i64, is_read: bool) -> Option<Repeated> {
         let goes_on = is_read && event.start_us - self.end_us < PAUSE_US;
-        let ended = if goes_on {
-            self.ended_by(text)
-        } else {
-            std::mem::take(self).ended()
-        };
+        let ended = if goes_on { self.ended_by(text) } else { std::mem::take(self).ended() };
         if is_read {
             self.add(text);
             self.end_us = event.end_us();
@@ -53,9 +49,7 @@ impl Reads {
     /// What was repeated until now and is not with this text.
     fn ended_by(&self, text: i64) -> Option<Repeated> {
         let ends = |period: &usize| self.latest[period - 1] != text;
-        let repeated = (1..=CYCLE)
-            .filter(ends)
-            .find_map(|period| self.repeated(period))?;
+        let repeated = (1..=CYCLE).filter(ends).find_map(|period| self.repeated(period))?;
         Some(repeated)
     }
 
@@ -84,11 +78,7 @@ impl Reads {
         texts[..period].reverse();
         let least = (0..period).min_by_key(|at| texts[*at]).unwrap_or(0);
         texts[..period].rotate_left(least);
-        Some(Repeated {
-            texts,
-            period,
-            times,
-        })
+        Some(Repeated { texts, period, times })
     }
 }
 
@@ -105,11 +95,7 @@ impl Inserts {
     pub fn take(&mut self, event: &Event, text: i64, is_insert: bool) -> Option<(i64, u64)> {
         let is_single = is_insert && !event.autocommit && event.changes <= 1;
         let goes_on = is_single && self.text == text && event.start_us - self.end_us < PAUSE_US;
-        let ended = if goes_on {
-            None
-        } else {
-            std::mem::take(self).ended()
-        };
+        let ended = if goes_on { None } else { std::mem::take(self).ended() };
         if is_single {
             self.text = text;
             self.length += 1;
@@ -133,11 +119,7 @@ mod tests {
         let mut reads = Reads::default();
         let mut all = Vec::new();
         for (at, text) in (0..).zip(texts) {
-            let event = Event {
-                start_us: at * 1000,
-                duration_ns: Some(0),
-                ..Event::default()
-            };
+            let event = Event { start_us: at * 1000, duration_ns: Some(0), ..Event::default() };
             all.extend(reads.take(&event, *text, *text > 0));
         }
         all.extend(reads.ended());
@@ -153,11 +135,7 @@ mod tests {
         for texts in [&[7][..], &[7, 5], &[1, 1, 2], &[4, 3, 2, 1]] {
             let all = repeated(&cycle(texts, 12));
             assert_eq!(all.len(), 1, "{texts:?}: {all:?}");
-            assert_eq!(
-                (all[0].period, all[0].times),
-                (texts.len(), 12),
-                "{texts:?}"
-            );
+            assert_eq!((all[0].period, all[0].times), (texts.len(), 12), "{texts:?}");
         }
         assert_eq!(repeated(&cycle(&[7, 5], 12))[0].texts, [5, 7, 0, 0]);
         assert!(repeated(&cycle(&[1, 2, 3, 4, 5], 20)).is_empty());
@@ -170,10 +148,7 @@ mod tests {
         let times: Vec<u64> = repeated(&two).iter().map(|it| it.times).collect();
         assert_eq!(times, [10, 15]);
         let other = [cycle(&[1], 40), cycle(&[2, 3], 30)].concat();
-        let found: Vec<_> = repeated(&other)
-            .iter()
-            .map(|it| (it.period, it.times))
-            .collect();
+        let found: Vec<_> = repeated(&other).iter().map(|it| (it.period, it.times)).collect();
         assert_eq!(found, [(1, 40), (2, 30)]);
     }
 }

@@ -35,9 +35,7 @@ impl Draft {
     /// Attaches a trace as `source`, in place of the one before; returns its reader.
     pub fn attach(&self, path: &Path) -> Result<Trace, TraceError> {
         let trace = Trace::open(self.connection.library(), path)?;
-        let name = path
-            .to_str()
-            .ok_or_else(|| TraceError::Name(path.to_owned()))?;
+        let name = path.to_str().ok_or_else(|| TraceError::Name(path.to_owned()))?;
         self.run("ATTACH ? AS source", &[Value::Text(name.to_owned())])?;
         Ok(trace)
     }
@@ -48,10 +46,7 @@ impl Draft {
     }
 
     fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
-        result.map_err(|source| TraceError::Database {
-            path: self.out.clone(),
-            source,
-        })
+        result.map_err(|source| TraceError::Database { path: self.out.clone(), source })
     }
 
     /// Executes statements without values.
@@ -133,10 +128,7 @@ impl Draft {
         )?;
         let events = self.number("SELECT value FROM meta WHERE name = 'events'")?;
         let closed = self.connection.close();
-        closed.map_err(|source| TraceError::Database {
-            path: self.out.clone(),
-            source,
-        })?;
+        closed.map_err(|source| TraceError::Database { path: self.out.clone(), source })?;
         self.unfinished.name(&self.out)?;
         Ok(events.unsigned_abs())
     }

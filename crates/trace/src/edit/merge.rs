@@ -55,19 +55,14 @@ pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64,
     }
     number_commits(&draft)?;
     let values = [Value::Integer(started)];
-    draft.run(
-        "INSERT OR REPLACE INTO meta VALUES ('started_ns', ?)",
-        &values,
-    )?;
+    draft.run("INSERT OR REPLACE INTO meta VALUES ('started_ns', ?)", &values)?;
     draft.finish()
 }
 
 fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written, TraceError> {
     let committed = "FROM source.execution WHERE ticket IS NOT NULL";
     let time = |what: &str| {
-        draft.number(&format!(
-            "SELECT coalesce({what}, 0) * 1000 + {started_ns} {committed}"
-        ))
+        draft.number(&format!("SELECT coalesce({what}, 0) * 1000 + {started_ns} {committed}"))
     };
     let databases = draft.rows(&format!(
         "SELECT DISTINCT database FROM source.connection

@@ -69,10 +69,7 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
     for row in draft.rows("SELECT id, sql FROM source.normalised")? {
         if let [id, Value::Text(sql)] = row.as_slice() {
             let sql = Value::Text(normalised(&hash.sql(sql)));
-            draft.run(
-                "INSERT INTO main.normalised VALUES (?, ?)",
-                &[id.clone(), sql],
-            )?;
+            draft.run("INSERT INTO main.normalised VALUES (?, ?)", &[id.clone(), sql])?;
         }
     }
     draft.rewrite_values(others, 0, |values| hash.values(values))?;
@@ -185,10 +182,7 @@ impl Hash<'_> {
 /// Whether a piece may be a text or a blob. SQLite takes a name in double quotes for a text where nothing has this
 /// name, so those that are no single word count too.
 fn is_literal(piece: &str) -> bool {
-    let mut inner = piece
-        .chars()
-        .skip(1)
-        .take(piece.chars().count().saturating_sub(2));
+    let mut inner = piece.chars().skip(1).take(piece.chars().count().saturating_sub(2));
     match piece.chars().next() {
         Some('\'') => true,
         Some('"') => !inner.all(|it| it.is_alphanumeric() || it == '_'),
@@ -204,18 +198,13 @@ fn content_of(piece: &str) -> (bool, Vec<u8>) {
     };
     let inner = piece[1..].strip_suffix(quote).unwrap_or(&piece[1..]);
     let quotes = [quote; 2].iter().collect::<String>();
-    (
-        false,
-        inner.replace(&quotes, &quote.to_string()).into_bytes(),
-    )
+    (false, inner.replace(&quotes, &quote.to_string()).into_bytes())
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {
-        std::str::from_utf8(pair)
-            .ok()
-            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok())
     };
     digits.filter_map(byte).collect()
 }

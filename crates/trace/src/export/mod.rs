@@ -39,10 +39,7 @@ pub fn export(trace: &Trace, form: Form, to: &Path) -> Result<u64, TraceError> {
         return Err(TraceError::Exists(to.to_owned()));
     }
     let unfinished = Unfinished::of(to);
-    let failed = |source| TraceError::File {
-        path: to.to_owned(),
-        source,
-    };
+    let failed = |source| TraceError::File { path: to.to_owned(), source };
     let create = || File::create_new(unfinished.path()).map_err(failed);
     let count = match form {
         Form::JsonLines => json_lines::write(trace, create()?, failed)?,
@@ -126,8 +123,5 @@ fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Erro
 /// An error of SQLite while it writes a file.
 fn database(path: &Path) -> impl Fn(EngineError) -> TraceError {
     let path = path.to_owned();
-    move |source| TraceError::Database {
-        path: path.clone(),
-        source,
-    }
+    move |source| TraceError::Database { path: path.clone(), source }
 }

@@ -34,9 +34,7 @@ pub fn write(
         }
         let batch = batch(&schema, &COLUMNS, &rows);
         rows.clear();
-        batch
-            .and_then(|batch| writer.write(&batch).map_err(other))
-            .map_err(&failed)
+        batch.and_then(|batch| writer.write(&batch).map_err(other)).map_err(&failed)
     })?;
     let last =
         batch(&schema, &COLUMNS, &rows).and_then(|batch| writer.write(&batch).map_err(other));
@@ -89,9 +87,7 @@ fn array(kind: Type, rows: &[Vec<Value>], column: usize) -> ArrayRef {
         Type::Integer => Arc::new(values.map(integer).collect::<Int64Array>()),
         Type::Real => Arc::new(values.map(real).collect::<Float64Array>()),
         Type::Boolean => Arc::new(
-            values
-                .map(|value| integer(value).map(|number| number != 0))
-                .collect::<BooleanArray>(),
+            values.map(|value| integer(value).map(|number| number != 0)).collect::<BooleanArray>(),
         ),
         Type::Text | Type::Json => Arc::new(
             values

@@ -79,10 +79,7 @@ fn insert<'c>(
     table: &Table,
 ) -> Result<Statement<'c, 'static>, EngineError> {
     let parameters = vec!["?"; table.columns.len()].join(", ");
-    connection.prepare(&format!(
-        "INSERT INTO \"{}\" VALUES ({parameters})",
-        table.name
-    ))
+    connection.prepare(&format!("INSERT INTO \"{}\" VALUES ({parameters})", table.name))
 }
 
 /// Writes tables into a folder, each as the Parquet file of its name: `fill` passes their rows.
@@ -121,13 +118,7 @@ impl Writer {
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties()));
         let writer = writer.map_err(|error| failed(other(error)))?;
         drop(failed);
-        Ok(Writer {
-            table: table.clone(),
-            schema,
-            writer,
-            rows: Vec::with_capacity(BATCH),
-            path,
-        })
+        Ok(Writer { table: table.clone(), schema, writer, rows: Vec::with_capacity(BATCH), path })
     }
 
     fn add(&mut self, row: Vec<Value>) -> Result<(), TraceError> {
@@ -141,24 +132,17 @@ impl Writer {
     fn flush(&mut self) -> Result<(), TraceError> {
         let batch = batch(&self.schema, &self.table.columns, &self.rows);
         self.rows.clear();
-        batch
-            .and_then(|batch| self.writer.write(&batch).map_err(other))
-            .map_err(failed(&self.path))
+        batch.and_then(|batch| self.writer.write(&batch).map_err(other)).map_err(failed(&self.path))
     }
 
     fn finish(mut self) -> Result<(), TraceError> {
         self.flush()?;
         let closed = self.writer.close();
-        closed
-            .map(drop)
-            .map_err(|error| failed(&self.path)(other(error)))
+        closed.map(drop).map_err(|error| failed(&self.path)(other(error)))
     }
 }
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> TraceError {
     let path = path.to_owned();
-    move |source| TraceError::File {
-        path: path.clone(),
-        source,
-    }
+    move |source| TraceError::File { path: path.clone(), source }
 }

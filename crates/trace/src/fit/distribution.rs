@@ -12,10 +12,7 @@ pub struct Counts<T> {
 
 impl<T> Default for Counts<T> {
     fn default() -> Counts<T> {
-        Counts {
-            counts: HashMap::new(),
-            total: 0,
-        }
+        Counts { counts: HashMap::new(), total: 0 }
     }
 }
 
@@ -112,9 +109,7 @@ mod tests {
     #[test]
     fn the_parameter_of_zipfian_values_is_recovered() {
         for parameter in [1.05, 1.5, 2.5] {
-            let fit = fitted(10_000, 20_000, |it| {
-                it.zipfian(1, 10_000, parameter).unwrap()
-            });
+            let fit = fitted(10_000, 20_000, |it| it.zipfian(1, 10_000, parameter).unwrap());
             let fit = fit.unwrap();
             assert!((fit - parameter).abs() < 0.1, "{parameter}: {fit}");
         }

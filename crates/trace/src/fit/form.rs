@@ -124,17 +124,12 @@ fn literal(token: &str) -> Option<Origin> {
 
 /// The index that SQLite gives to a parameter: that of its name or its number, otherwise the next one.
 fn index(token: &str, names: &mut Vec<String>) -> usize {
-    if let Some(number) = token
-        .strip_prefix('?')
-        .and_then(|it| it.parse::<usize>().ok())
-    {
+    if let Some(number) = token.strip_prefix('?').and_then(|it| it.parse::<usize>().ok()) {
         let length = names.len().max(number.min(32_766));
         names.resize(length, String::new());
         return number.saturating_sub(1);
     }
-    let known = (token != "?")
-        .then(|| names.iter().position(|it| it == token))
-        .flatten();
+    let known = (token != "?").then(|| names.iter().position(|it| it == token)).flatten();
     known.unwrap_or_else(|| {
         names.push(token.to_owned());
         names.len() - 1
@@ -163,10 +158,7 @@ mod tests {
             form.with(&names),
             "SELECT a1, :v1 FROM t  WHERE b = :v2 AND c > :v3 AND d = :v4 OR e = :v5"
         );
-        assert_eq!(
-            Form::of("a = ?2 OR b = ?").slots,
-            [Origin::Bound(1), Origin::Bound(2)]
-        );
+        assert_eq!(Form::of("a = ?2 OR b = ?").slots, [Origin::Bound(1), Origin::Bound(2)]);
         let one = Form::of("SELECT x'00', -7");
         assert_eq!(one.key(), "SELECT ?, -?");
         assert_eq!(Form::of("SELECT 0xff, t1").slots, []);

@@ -81,24 +81,14 @@ pub fn to_script(
     let copy = SnapshotCopy::write(trace, &database, &connections, unfinished.path())?;
     let (shapes, counts) = shapes_of(trace, &forms, &connections)?;
     let executed = counts.keys().copied();
-    let usable: HashSet<usize> = executed
-        .filter(|form| copy.can_execute(&forms.forms[*form].key()))
-        .collect();
+    let usable: HashSet<usize> =
+        executed.filter(|form| copy.can_execute(&forms.forms[*form].key())).collect();
     let (shapes, left_out) = shapes.most_frequent(SHAPES, |form| usable.contains(&form));
-    let chosen: HashSet<usize> = shapes
-        .iter()
-        .flat_map(|(shape, _)| shape)
-        .copied()
-        .collect();
+    let chosen: HashSet<usize> = shapes.iter().flat_map(|(shape, _)| shape).copied().collect();
     let values = values_of(trace, &forms, &connections, &chosen, &counts)?;
     let fits: BTreeMap<usize, Vec<Fit>> = chosen
         .iter()
-        .map(|number| {
-            (
-                *number,
-                fits_of(&forms.forms[*number], values.get(number), &copy),
-            )
-        })
+        .map(|number| (*number, fits_of(&forms.forms[*number], values.get(number), &copy)))
         .collect();
     copy.close()?;
     unfinished.name(snapshot)?;
@@ -130,16 +120,14 @@ impl Forms {
         if number == next {
             self.forms.push(form);
         }
-        self.of_statements
-            .insert(id, (number, is_work(sql, readonly)));
+        self.of_statements.insert(id, (number, is_work(sql, readonly)));
     }
 }
 
 /// Whether a script executes such a statement: what sets up a connection or changes the schema is no part of it.
 fn is_work(sql: &str, readonly: bool) -> bool {
-    const OTHERS: [&str; 7] = [
-        "PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "EXPLAIN", "REINDEX",
-    ];
+    const OTHERS: [&str; 7] =
+        ["PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "EXPLAIN", "REINDEX"];
     let word = sql.trim_start().get(..7).unwrap_or(sql.trim_start());
     let word = word.to_ascii_uppercase();
     Kind::of(sql.trim_start(), readonly) != Kind::Schema
@@ -208,37 +196,26 @@ fn values_of(
 ) -> Result<HashMap<usize, Vec<Values>>, TraceError> {
     let mut all: HashMap<usize, Vec<Values>> = HashMap::new();
     let mut seen: HashMap<usize, u64> = HashMap::new();
-    let mut written = Written {
-        trace,
-        known: HashMap::new(),
-    };
-    trace.each_row(
-        "SELECT statement, connection, \"values\" FROM event ORDER BY id",
-        |row| {
-            let [
-                Value::Integer(statement),
-                Value::Integer(connection),
-                values,
-            ] = row
-            else {
-                return Ok(());
-            };
-            let form = forms.of_statements.get(statement).map(|(form, _)| *form);
-            let Some(form) = form.filter(|it| chosen.contains(it)) else {
-                return Ok(());
-            };
-            let seen = seen.entry(form).or_default();
-            *seen += 1;
-            let step = (counts.get(&form).copied().unwrap_or(1) / SAMPLES).max(1);
-            let slots = forms.forms[form].slots.len();
-            if slots == 0 || !seen.is_multiple_of(step) || !connections.contains(connection) {
-                return Ok(());
-            }
-            let to = all.entry(form).or_default();
-            to.resize_with(slots, Values::default);
-            add_values(&mut written, *statement, values, to)
-        },
-    )?;
+    let mut written = Written { trace, known: HashMap::new() };
+    trace.each_row("SELECT statement, connection, \"values\" FROM event ORDER BY id", |row| {
+        let [Value::Integer(statement), Value::Integer(connection), values] = row else {
+            return Ok(());
+        };
+        let form = forms.of_statements.get(statement).map(|(form, _)| *form);
+        let Some(form) = form.filter(|it| chosen.contains(it)) else {
+            return Ok(());
+        };
+        let seen = seen.entry(form).or_default();
+        *seen += 1;
+        let step = (counts.get(&form).copied().unwrap_or(1) / SAMPLES).max(1);
+        let slots = forms.forms[form].slots.len();
+        if slots == 0 || !seen.is_multiple_of(step) || !connections.contains(connection) {
+            return Ok(());
+        }
+        let to = all.entry(form).or_default();
+        to.resize_with(slots, Values::default);
+        add_values(&mut written, *statement, values, to)
+    })?;
     Ok(all)
 }
 

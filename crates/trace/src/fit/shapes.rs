@@ -126,10 +126,7 @@ mod tests {
         let (all, left_out) = shapes.most_frequent(1, |form| form != 9);
         assert_eq!(all, [(vec![1, 2], 3)]);
         // Another shape, a failure, a text that is not known, one that is too long, and a form that is not usable.
-        let expected = Amount {
-            transactions: 5,
-            statements: 54,
-        };
+        let expected = Amount { transactions: 5, statements: 54 };
         assert_eq!(left_out, expected);
     }
 }

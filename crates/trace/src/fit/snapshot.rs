@@ -54,19 +54,14 @@ impl SnapshotCopy {
     fn open(trace: &Trace, path: &Path) -> Result<SnapshotCopy, TraceError> {
         let connection = Connection::open(trace.library(), path, OpenFlags::default(), None);
         Ok(SnapshotCopy {
-            connection: connection.map_err(|source| TraceError::Database {
-                path: path.to_owned(),
-                source,
-            })?,
+            connection: connection
+                .map_err(|source| TraceError::Database { path: path.to_owned(), source })?,
             path: path.to_owned(),
         })
     }
 
     fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
-        result.map_err(|source| TraceError::Database {
-            path: self.path.clone(),
-            source,
-        })
+        result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
     /// Whether a statement can be executed on the database by another program.
@@ -77,10 +72,7 @@ impl SnapshotCopy {
     /// Closes the database, so that its file is whole.
     pub fn close(self) -> Result<(), TraceError> {
         let closed = self.connection.close();
-        closed.map_err(|source| TraceError::Database {
-            path: self.path,
-            source,
-        })
+        closed.map_err(|source| TraceError::Database { path: self.path, source })
     }
 
     fn change_schema(&self, trace: &Trace, connections: &HashSet<i64>) -> Result<(), TraceError> {
@@ -100,13 +92,8 @@ impl SnapshotCopy {
 
     /// Draws from the column of a hint, if it has the values.
     pub fn drawn(&self, values: &Values, hint: &Hint) -> Option<Fit> {
-        let tables = hint
-            .table
-            .as_ref()
-            .map_or(&hint.tables[..], std::slice::from_ref);
-        tables
-            .iter()
-            .find_map(|table| self.drawn_from(values, table, &hint.column))
+        let tables = hint.table.as_ref().map_or(&hint.tables[..], std::slice::from_ref);
+        tables.iter().find_map(|table| self.drawn_from(values, table, &hint.column))
     }
 
     fn drawn_from(&self, values: &Values, table: &str, column: &str) -> Option<Fit> {

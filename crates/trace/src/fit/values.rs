@@ -167,11 +167,8 @@ impl Values {
     fn text(&self) -> Fit {
         let is_counted = self.texts.total() == self.text_lengths.count;
         if is_counted && self.texts.distinct() <= CHOICES {
-            let mut all: Vec<(String, u64)> = self
-                .texts
-                .iter()
-                .map(|(text, count)| (literal(text), count))
-                .collect();
+            let mut all: Vec<(String, u64)> =
+                self.texts.iter().map(|(text, count)| (literal(text), count)).collect();
             all.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
             return match all.as_slice() {
                 [(only, _)] => Fit::Constant(only.clone()),
@@ -215,18 +212,15 @@ impl Fit {
             Fit::Uniform(min, max) => set(format!("random({min}, {max})")),
             Fit::Zipfian(min, max, parameter) => {
                 let size = max - min + 1;
-                set(format!(
-                    "{min} + permute(random_zipfian(1, {size}, {parameter}) - 1, {size})"
-                ))
+                set(format!("{min} + permute(random_zipfian(1, {size}, {parameter}) - 1, {size})"))
             }
             Fit::New(above) => {
                 let (from, to) = (above + 1, above + NEW_RANGE);
                 set(format!("random({from}, {to})"))
             }
-            Fit::Real(min, max) => set(format!(
-                "{min:?} + random(0, 1000000) / 1000000.0 * {:?}",
-                max - min
-            )),
+            Fit::Real(min, max) => {
+                set(format!("{min:?} + random(0, 1000000) / 1000000.0 * {:?}", max - min))
+            }
             Fit::Choice(all) => {
                 let total: u64 = all.iter().map(|(_, count)| count).sum();
                 set(format!("random(1, {total})"))
@@ -269,15 +263,9 @@ mod tests {
     #[test]
     fn the_kind_that_most_values_have_decides() {
         assert_eq!(fit(&[json!(7), json!(7)], false), Fit::Constant("7".into()));
-        assert_eq!(
-            fit(&[json!(7), json!(9), json!(null)], false),
-            Fit::Uniform(7, 9)
-        );
+        assert_eq!(fit(&[json!(7), json!(9), json!(null)], false), Fit::Uniform(7, 9));
         assert_eq!(fit(&[json!(1.5), json!(2.5)], false), Fit::Real(1.5, 2.5));
-        assert_eq!(
-            fit(&[json!("it's")], false),
-            Fit::Constant("'it''s'".into())
-        );
+        assert_eq!(fit(&[json!("it's")], false), Fit::Constant("'it''s'".into()));
         let two = [json!("a"), json!("b"), json!("b")];
         assert_eq!(
             fit(&two, false).sql("x"),

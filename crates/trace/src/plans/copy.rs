@@ -43,9 +43,7 @@ impl SchemaCopy {
         let folder = tempfile::tempdir();
         let folder = folder.map_err(|error| format!("there is no temporary folder: {error}"))?;
         let path = folder.path().join("snapshot");
-        trace
-            .restore(snapshot, &path)
-            .map_err(|error| error.to_string())?;
+        trace.restore(snapshot, &path).map_err(|error| error.to_string())?;
         self.fill_from(trace, &path)
             .map_err(|error| format!("the snapshot cannot be read: {error}"))
     }
@@ -72,9 +70,7 @@ impl SchemaCopy {
             return Ok(());
         }
         self.connection.execute("ANALYZE")?;
-        let mut insert = self
-            .connection
-            .prepare("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)")?;
+        let mut insert = self.connection.prepare("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)")?;
         for row in from.query_all("SELECT tbl, idx, stat FROM sqlite_stat1")? {
             for (index, value) in (1..).zip(&row) {
                 insert.bind_value(index, value)?;
@@ -95,9 +91,7 @@ impl SchemaCopy {
     /// # Errors
     /// Why SQLite cannot prepare it, in words.
     pub fn plan(&self, sql: &str) -> Result<Vec<String>, String> {
-        let plan = self
-            .connection
-            .query_plan(sql.trim_end_matches([';', ' ', '\n']));
+        let plan = self.connection.query_plan(sql.trim_end_matches([';', ' ', '\n']));
         plan.map_err(|error| reason(&error))
     }
 
@@ -108,17 +102,14 @@ impl SchemaCopy {
             Value::Text(text) => text.clone(),
             _ => String::new(),
         };
-        rows.iter()
-            .map(|row| row.iter().map(text).collect())
-            .collect()
+        rows.iter().map(|row| row.iter().map(text).collect()).collect()
     }
 
     /// The plan of a statement with a change of the schema, which is undone.
     pub fn plan_with(&self, change: &str, sql: &str) -> Option<Vec<String>> {
         self.execute("SAVEPOINT pragmark").ok()?;
         let plan = self.execute(change).ok().and_then(|()| self.plan(sql).ok());
-        self.execute("ROLLBACK TO pragmark; RELEASE pragmark")
-            .ok()?;
+        self.execute("ROLLBACK TO pragmark; RELEASE pragmark").ok()?;
         plan
     }
 }

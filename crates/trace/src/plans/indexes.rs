@@ -17,11 +17,7 @@ pub fn missing(
     sql: &str,
     plan: &[String],
 ) -> Option<MissingIndex> {
-    if !scans_much(usage)
-        || !plan
-            .iter()
-            .any(|line| line.trim_start().starts_with("SCAN "))
-    {
+    if !scans_much(usage) || !plan.iter().any(|line| line.trim_start().starts_with("SCAN ")) {
         return None;
     }
     let candidates = candidates(copy, &usage.sql);
@@ -33,18 +29,13 @@ pub fn missing(
         })
         .collect();
     let plan = copy.plan_with(&create.join(";"), sql)?;
-    let searched = plan
-        .iter()
-        .filter(|line| line.trim_start().starts_with("SEARCH "));
+    let searched = plan.iter().filter(|line| line.trim_start().starts_with("SEARCH "));
     let number = searched.filter_map(|line| {
         let (_, rest) = line.split_once(CANDIDATE)?;
         let digits = rest.split(|it: char| !it.is_ascii_digit()).next()?;
         digits.parse::<usize>().ok()
     });
-    number
-        .into_iter()
-        .find_map(|number| candidates.get(number))
-        .cloned()
+    number.into_iter().find_map(|number| candidates.get(number)).cloned()
 }
 
 /// The columns that a statement compares with a value.
@@ -52,10 +43,8 @@ pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
     let mut all: Vec<MissingIndex> = Vec::new();
     for hint in script::hints(sql).into_iter().flatten() {
         let tables = hint.table.map_or(hint.tables, |table| vec![table]);
-        let candidates = tables.into_iter().map(|table| MissingIndex {
-            table,
-            column: hint.column.clone(),
-        });
+        let candidates =
+            tables.into_iter().map(|table| MissingIndex { table, column: hint.column.clone() });
         let known = candidates.filter(|it| has_column(copy, it));
         for it in known.collect::<Vec<_>>() {
             if !all.contains(&it) {
@@ -83,10 +72,7 @@ pub struct Words {
 impl Words {
     /// The words of these texts.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Words {
-        let mut words = Words {
-            all: BTreeSet::new(),
-            of_patterns: BTreeSet::new(),
-        };
+        let mut words = Words { all: BTreeSet::new(), of_patterns: BTreeSet::new() };
         for text in texts {
             let lower = text.to_lowercase();
             let own = lower.split(|it: char| !(it.is_alphanumeric() || it == '_'));
@@ -119,10 +105,7 @@ pub fn unused(
     plans: &[String],
     words: &Words,
 ) -> Vec<UnusedIndex> {
-    if !copy
-        .texts("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .is_empty()
-    {
+    if !copy.texts("SELECT name FROM sqlite_schema WHERE type = 'trigger'").is_empty() {
         return Vec::new();
     }
     let used: BTreeSet<&str> = plans.iter().filter_map(|line| index_of(line)).collect();
@@ -135,26 +118,19 @@ pub fn unused(
            JOIN pragma_index_info(it.name) AS i ON i.seqno = 0 AND i.name = k.\"from\" COLLATE NOCASE)
          ORDER BY rowid",
     );
-    let indexes = rows
-        .into_iter()
-        .filter_map(|row| <[String; 3]>::try_from(row).ok());
+    let indexes = rows.into_iter().filter_map(|row| <[String; 3]>::try_from(row).ok());
     indexes
         .filter(|[index, table, column]| {
             !used.contains(index.as_str()) && words.decide(table, column)
         })
-        .map(|[index, table, _]| UnusedIndex {
-            database: database.to_owned(),
-            index,
-            table,
-        })
+        .map(|[index, table, _]| UnusedIndex { database: database.to_owned(), index, table })
         .collect()
 }
 
 /// The index that a node of a plan uses.
 fn index_of(line: &str) -> Option<&str> {
-    let (_, rest) = line
-        .split_once(" USING INDEX ")
-        .or_else(|| line.split_once(" USING COVERING INDEX "))?;
+    let (_, rest) =
+        line.split_once(" USING INDEX ").or_else(|| line.split_once(" USING COVERING INDEX "))?;
     Some(rest.rsplit_once(" (").map_or(rest, |(name, _)| name))
 }
 

@@ -72,15 +72,9 @@ impl Plans {
     /// # Errors
     /// When the trace cannot be read. A snapshot that cannot be used is no error but a reason in `unknown`.
     pub fn of(trace: &Trace, analysis: &Analysis) -> Result<Plans, TraceError> {
-        let mut plans = Plans {
-            patterns: pattern::of(trace, analysis)?,
-            ..Plans::default()
-        };
-        let databases: HashMap<i64, String> = trace
-            .connections()?
-            .into_iter()
-            .map(|it| (it.id, it.database))
-            .collect();
+        let mut plans = Plans { patterns: pattern::of(trace, analysis)?, ..Plans::default() };
+        let databases: HashMap<i64, String> =
+            trace.connections()?.into_iter().map(|it| (it.id, it.database)).collect();
         for (database, steps) in steps(analysis, &databases) {
             plans.add_database(trace, &database, &steps)?;
         }
@@ -97,8 +91,7 @@ impl Plans {
             Ok(copy) => copy,
             Err(why) => {
                 let uses = steps.iter().filter_map(|(_, it)| *it);
-                self.unknown
-                    .extend(uses.map(|it| (it.sql.clone(), why.clone())));
+                self.unknown.extend(uses.map(|it| (it.sql.clone(), why.clone())));
                 return Ok(());
             }
         };
@@ -113,9 +106,7 @@ impl Plans {
             }
         }
         if is_whole {
-            let texts = steps
-                .iter()
-                .filter_map(|(_, it)| Some(it.as_ref()?.sql.as_str()));
+            let texts = steps.iter().filter_map(|(_, it)| Some(it.as_ref()?.sql.as_str()));
             let unused = indexes::unused(&copy, database, &used, &Words::of(texts));
             self.unused.extend(unused);
         }
@@ -158,9 +149,7 @@ type Step<'a> = (Example, Option<&'a StatementUse>);
 fn is_planned(sql: &str) -> bool {
     let word = sql.split(|it: char| !it.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
-    let planned = [
-        "SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
-    ];
+    let planned = ["SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"];
     planned.contains(&word.as_str())
 }
 
@@ -171,17 +160,12 @@ fn steps<'a>(
 ) -> BTreeMap<String, Vec<Step<'a>>> {
     let changes = analysis.schema_changes.iter().map(|it| (*it, None));
     let uses = analysis.statements.iter().filter(|it| is_planned(&it.sql));
-    let mut all: Vec<Step<'a>> = changes
-        .chain(uses.map(|it| (it.latest, Some(it))))
-        .collect();
+    let mut all: Vec<Step<'a>> = changes.chain(uses.map(|it| (it.latest, Some(it)))).collect();
     all.sort_by_key(|(example, _)| example.moment());
     let mut of_databases: BTreeMap<String, Vec<Step<'a>>> = BTreeMap::new();
     for step in all {
         let database = databases.get(&step.0.connection).cloned();
-        of_databases
-            .entry(database.unwrap_or_default())
-            .or_default()
-            .push(step);
+        of_databases.entry(database.unwrap_or_default()).or_default().push(step);
     }
     of_databases
 }

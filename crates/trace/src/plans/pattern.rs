@@ -34,10 +34,8 @@ fn has_pattern(sql: &str, values: &str) -> bool {
             .any(|rest| rest.starts_with("'%") || rest.starts_with("'*"))
     });
     let values = serde_json::from_str::<Vec<serde_json::Value>>(values).unwrap_or_default();
-    let bound = values
-        .iter()
-        .filter_map(|value| value.as_str())
-        .any(|value| value.starts_with(['%', '*']));
+    let bound =
+        values.iter().filter_map(|value| value.as_str()).any(|value| value.starts_with(['%', '*']));
     written || bound
 }
 
@@ -49,16 +47,8 @@ mod tests {
     fn a_wildcard_at_the_beginning_is_seen_in_texts_and_values() {
         for (sql, values, has) in [
             ("SELECT * FROM t WHERE a LIKE '%x'", "", true),
-            (
-                "SELECT * FROM t WHERE a LIKE '%' || ? || '%'",
-                "[\"x\"]",
-                true,
-            ),
-            (
-                "SELECT * FROM t WHERE a LIKE ? ESCAPE '\\'",
-                "[\"%x%\"]",
-                true,
-            ),
+            ("SELECT * FROM t WHERE a LIKE '%' || ? || '%'", "[\"x\"]", true),
+            ("SELECT * FROM t WHERE a LIKE ? ESCAPE '\\'", "[\"%x%\"]", true),
             ("SELECT * FROM t WHERE a LIKE ?", "[\"x%\"]", false),
             ("SELECT * FROM t WHERE a LIKE 'x%'", "", false),
         ] {

@@ -23,16 +23,9 @@ pub fn of(
     let terms = order_by(&usage.sql)?;
     let is_of_table = |term: &Term| {
         let names = [Some(&table), alias.as_ref()];
-        let is_named = |name: &String| {
-            names
-                .iter()
-                .flatten()
-                .any(|it| it.eq_ignore_ascii_case(name))
-        };
-        let column = MissingIndex {
-            table: table.clone(),
-            column: term.column.clone(),
-        };
+        let is_named =
+            |name: &String| names.iter().flatten().any(|it| it.eq_ignore_ascii_case(name));
+        let column = MissingIndex { table: table.clone(), column: term.column.clone() };
         term.table.as_ref().is_none_or(is_named) && has_column(copy, &column)
     };
     if !terms.iter().all(is_of_table) {
@@ -44,23 +37,17 @@ pub fn of(
     let columns = compared
         .map(|it| [vec![quoted(&it.column)], order.clone()].concat())
         .chain([order.clone()]);
-    columns
-        .map(|columns| SortingIndex {
-            table: table.clone(),
-            columns,
-        })
-        .find(|index| {
-            let (table, columns) = (quoted(&index.table), index.columns.join(", "));
-            let create = format!("CREATE INDEX pragmark_candidate ON {table}({columns})");
-            let plan = copy.plan_with(&create, sql);
-            plan.is_some_and(|plan| !sorts(&plan))
-        })
+    columns.map(|columns| SortingIndex { table: table.clone(), columns }).find(|index| {
+        let (table, columns) = (quoted(&index.table), index.columns.join(", "));
+        let create = format!("CREATE INDEX pragmark_candidate ON {table}({columns})");
+        let plan = copy.plan_with(&create, sql);
+        plan.is_some_and(|plan| !sorts(&plan))
+    })
 }
 
 /// Whether SQLite sorts for an ORDER BY, or for the last terms of one.
 fn sorts(plan: &[String]) -> bool {
-    plan.iter()
-        .any(|line| line.contains("USE TEMP B-TREE FOR") && line.ends_with("ORDER BY"))
+    plan.iter().any(|line| line.contains("USE TEMP B-TREE FOR") && line.ends_with("ORDER BY"))
 }
 
 /// A column by which a statement sorts.
@@ -104,11 +91,7 @@ fn term(text: &str) -> Option<Term> {
         "desc" => true,
         _ => return None,
     };
-    Some(Term {
-        table,
-        column: bare(name)?,
-        descending,
-    })
+    Some(Term { table, column: bare(name)?, descending })
 }
 
 /// The table that a statement reads first, and its alias.
@@ -121,9 +104,7 @@ fn from(sql: &str) -> Option<(String, Option<String>)> {
     let rest = &sql[begin..];
     let mut words = rest[..rest.find([',', ';', ')']).unwrap_or(rest.len())].split(' ');
     let table = bare(words.next()?)?;
-    let next = words
-        .next()
-        .filter(|word| !WORDS.contains(&word.to_ascii_lowercase().as_str()));
+    let next = words.next().filter(|word| !WORDS.contains(&word.to_ascii_lowercase().as_str()));
     let alias = match next {
         Some(word) if word.eq_ignore_ascii_case("as") => words.next(),
         other => other,
@@ -145,20 +126,13 @@ mod tests {
     use super::*;
 
     fn term(table: Option<&str>, column: &str, descending: bool) -> Term {
-        Term {
-            table: table.map(str::to_owned),
-            column: column.to_owned(),
-            descending,
-        }
+        Term { table: table.map(str::to_owned), column: column.to_owned(), descending }
     }
 
     #[test]
     fn the_terms_of_an_order_are_columns_with_their_directions() {
         for (sql, terms) in [
-            (
-                "SELECT * FROM t ORDER BY a",
-                Some(vec![term(None, "a", false)]),
-            ),
+            ("SELECT * FROM t ORDER BY a", Some(vec![term(None, "a", false)])),
             (
                 "SELECT * FROM t AS x order by x.\"a\" DESC, b ASC LIMIT ?",
                 Some(vec![term(Some("x"), "a", true), term(None, "b", false)]),
@@ -184,9 +158,7 @@ mod tests {
             ("SELECT a FROM (SELECT 1)", None),
         ] {
             let named = from(sql);
-            let named = named
-                .as_ref()
-                .map(|(table, alias)| (table.as_str(), alias.as_deref()));
+            let named = named.as_ref().map(|(table, alias)| (table.as_str(), alias.as_deref()));
             assert_eq!(named, table, "{sql}");
         }
     }

@@ -28,9 +28,7 @@ pub fn write(
             None => tables_of(library, folder, Path::new(&database), copy),
         };
         match tables {
-            Ok(tables) => tables
-                .iter()
-                .try_for_each(|table| writer.end_state(&database, table))?,
+            Ok(tables) => tables.iter().try_for_each(|table| writer.end_state(&database, table))?,
             Err(why) => writer.end_unknown(&database, &why)?,
         }
     }
@@ -77,10 +75,7 @@ fn read(library: &Arc<Library>, file: &Path) -> Result<Vec<Table>, EngineError> 
 impl Writer<'_> {
     /// The process ended by itself.
     pub fn exit(&self, process: u32) -> Result<(), TraceError> {
-        self.run(
-            "UPDATE process SET ended = 1 WHERE id = ?",
-            &[i64::from(process).integer()],
-        )
+        self.run("UPDATE process SET ended = 1 WHERE id = ?", &[i64::from(process).integer()])
     }
 
     /// The databases that have a beginning.
@@ -92,10 +87,8 @@ impl Writer<'_> {
 
     /// The ids in the system of processes whose end was not recorded.
     fn unended(&self) -> Result<Vec<String>, TraceError> {
-        let rows = self.named(
-            self.connection
-                .query_all("SELECT pid FROM process WHERE ended = 0"),
-        )?;
+        let rows =
+            self.named(self.connection.query_all("SELECT pid FROM process WHERE ended = 0"))?;
         Ok(rows.iter().flatten().map(ToString::to_string).collect())
     }
 
@@ -121,13 +114,7 @@ impl Writer<'_> {
 
     /// Why the end of a database is not known.
     fn end_unknown(&self, database: &str, why: &str) -> Result<(), TraceError> {
-        let values = [
-            Value::Text(database.to_owned()),
-            Value::Text(why.to_owned()),
-        ];
-        self.run(
-            "INSERT INTO end_state VALUES (?, NULL, NULL, NULL, ?)",
-            &values,
-        )
+        let values = [Value::Text(database.to_owned()), Value::Text(why.to_owned())];
+        self.run("INSERT INTO end_state VALUES (?, NULL, NULL, NULL, ?)", &values)
     }
 }

@@ -66,12 +66,7 @@ impl Events {
         writer: &Writer<'_>,
     ) -> Result<(), TraceError> {
         match record {
-            Record::Begin {
-                place,
-                text,
-                prepared,
-                values,
-            } => {
+            Record::Begin { place, text, prepared, values } => {
                 let event = Event {
                     id: self.next,
                     connection: at.connection,
@@ -145,14 +140,7 @@ impl Events {
         writer: &Writer<'_>,
     ) -> Result<(), TraceError> {
         match record {
-            Record::Connection {
-                library,
-                readonly,
-                inherited,
-                file,
-                vfs,
-                shares,
-            } => {
+            Record::Connection { library, readonly, inherited, file, vfs, shares } => {
                 self.sealed.connections += 1;
                 let opened = self.microseconds(at.time);
                 self.shared.extend(shares.map(|by| (at.connection, by)));
@@ -161,12 +149,9 @@ impl Events {
             }
             Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
             Record::Setting { name, value } => writer.setting(at.connection, name, value),
-            Record::Snapshot {
-                state,
-                number,
-                file,
-                reason,
-            } => writer.snapshot(state, number, file, reason),
+            Record::Snapshot { state, number, file, reason } => {
+                writer.snapshot(state, number, file, reason)
+            }
             other => self.of_process(at.process, other, writer),
         }
     }
@@ -178,35 +163,16 @@ impl Events {
         writer: &Writer<'_>,
     ) -> Result<(), TraceError> {
         match record {
-            Record::Process {
-                pid,
-                parent,
-                program,
-                arguments,
-            } => {
+            Record::Process { pid, parent, program, arguments } => {
                 if self.processes.insert(process) {
                     self.sealed.processes += 1;
                 }
                 writer.process(process, (pid, parent), program, arguments)
             }
             Record::Exit => writer.exit(process),
-            Record::Library {
-                number,
-                door,
-                exact,
-                results,
-                version,
-                source,
-                path,
-                ..
-            } => {
+            Record::Library { number, door, exact, results, version, source, path, .. } => {
                 let door = door_name(door);
-                writer.library(
-                    (process, number),
-                    [version, source, path],
-                    door,
-                    (exact, results),
-                )
+                writer.library((process, number), [version, source, path], door, (exact, results))
             }
             Record::Note { code, words } => {
                 self.remember(code, words);
@@ -230,11 +196,7 @@ impl Events {
 
     /// Writes the statements that had not ended.
     pub fn finish(mut self, writer: &Writer<'_>) -> Result<Sealed, TraceError> {
-        for event in self
-            .connections
-            .values()
-            .flat_map(|connection| connection.open.values())
-        {
+        for event in self.connections.values().flat_map(|connection| connection.open.values()) {
             writer.event(event)?;
         }
         for (connection, opened_by) in self.shared {
@@ -254,11 +216,7 @@ fn state_of(ended: &Ended) -> i64 {
         Transaction::Unknown => 3,
     };
     (if ended.early { state::EARLY } else { 0 })
-        | (if ended.autocommit {
-            state::AUTOCOMMIT
-        } else {
-            0
-        })
+        | (if ended.autocommit { state::AUTOCOMMIT } else { 0 })
         | transaction << state::TRANSACTION_SHIFT
 }
 

@@ -100,10 +100,7 @@ fn write_hex(name: &str, bytes: &[u8], out: &mut String) {
 
 fn write_hash(name: &str, hashed: Hashed, class: u64, out: &mut String) {
     let Hashed { hash, length, .. } = hashed;
-    put(
-        out,
-        format_args!(r#"{{"{name}":"{hash:016x}","length":{length},"order":{class}}}"#),
-    );
+    put(out, format_args!(r#"{{"{name}":"{hash:016x}","length":{length},"order":{class}}}"#));
 }
 
 fn quote(text: &str, out: &mut String) {

@@ -21,9 +21,6 @@ impl Writer<'_> {
             i64::from(connection).integer(),
             i64::from(opened_by).integer(),
         ];
-        self.run(
-            "UPDATE connection SET database = ? WHERE id IN (?, ?)",
-            &values,
-        )
+        self.run("UPDATE connection SET database = ? WHERE id IN (?, ?)", &values)
     }
 }

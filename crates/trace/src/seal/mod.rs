@@ -64,10 +64,7 @@ pub fn seal(
     if trace.exists() {
         return Err(TraceError::Exists(trace.to_owned()));
     }
-    folder.seal().map_err(|source| TraceError::File {
-        path: folder.raw(),
-        source,
-    })?;
+    folder.seal().map_err(|source| TraceError::File { path: folder.raw(), source })?;
     let recording = Recording::open(&folder.raw())?;
     let unfinished = Unfinished::of(trace);
     let connection = write::open(library, unfinished.path())?;
@@ -79,10 +76,9 @@ pub fn seal(
     }
     writer.meta(&recording, &sealed)?;
     writer.finish()?;
-    connection.close().map_err(|source| TraceError::Database {
-        path: unfinished.path().to_owned(),
-        source,
-    })?;
+    connection
+        .close()
+        .map_err(|source| TraceError::Database { path: unfinished.path().to_owned(), source })?;
     unfinished.name(trace)?;
     Ok(sealed)
 }
@@ -105,10 +101,8 @@ impl Unfinished {
 
     /// Gives it its name.
     pub(crate) fn name(&self, trace: &Path) -> Result<(), TraceError> {
-        std::fs::rename(&self.0, trace).map_err(|source| TraceError::File {
-            path: trace.to_owned(),
-            source,
-        })
+        std::fs::rename(&self.0, trace)
+            .map_err(|source| TraceError::File { path: trace.to_owned(), source })
     }
 
     fn remove(&self) {

@@ -33,19 +33,14 @@ pub struct Texts {
 
 impl Texts {
     pub fn new(is_redacted: bool) -> Texts {
-        Texts {
-            is_redacted,
-            ..Texts::default()
-        }
+        Texts { is_redacted, ..Texts::default() }
     }
 
     /// Takes the texts of a chunk that others refer to, and the order of all that is hashed.
     pub fn collect(&mut self, chunk: Chunk<'_>) {
         for (at, record) in chunk.records() {
             match record {
-                Record::Text {
-                    id, readonly, sql, ..
-                } => {
+                Record::Text { id, readonly, sql, .. } => {
                     let number = self.number(sql, readonly);
                     self.of_processes.insert((at.process, id), number);
                     self.note_order(sql);
@@ -89,10 +84,7 @@ impl Texts {
 
     fn number(&mut self, sql: &[u8], readonly: bool) -> i64 {
         let next = self.numbers.len() as i64 + 1;
-        let number = *self
-            .numbers
-            .entry(XxHash3_128::oneshot(sql))
-            .or_insert(next);
+        let number = *self.numbers.entry(XxHash3_128::oneshot(sql)).or_insert(next);
         if number == next {
             let sql = String::from_utf8_lossy(sql).into_owned();
             self.new.push((number, Statement { sql, readonly }));
@@ -114,10 +106,7 @@ impl Texts {
     pub fn normalised(&mut self, sql: &str) -> (i64, Option<String>) {
         let form = normalised(sql);
         let next = self.normalised.len() as i64 + 1;
-        let number = *self
-            .normalised
-            .entry(XxHash3_128::oneshot(form.as_bytes()))
-            .or_insert(next);
+        let number = *self.normalised.entry(XxHash3_128::oneshot(form.as_bytes())).or_insert(next);
         (number, (number == next).then_some(form))
     }
 }

@@ -60,10 +60,7 @@ pub fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, TraceErro
         connection.execute(TABLES)?;
         Ok(connection)
     });
-    opened.map_err(|source| TraceError::Database {
-        path: path.to_owned(),
-        source,
-    })
+    opened.map_err(|source| TraceError::Database { path: path.to_owned(), source })
 }
 
 /// The tables, being filled.
@@ -105,10 +102,7 @@ impl<'c> Writer<'c> {
     pub fn new(connection: &'c Connection, path: &Path) -> Result<Writer<'c>, TraceError> {
         let prepare = |sql| {
             let prepared = connection.prepare(sql);
-            prepared.map_err(|source| TraceError::Database {
-                path: path.to_owned(),
-                source,
-            })
+            prepared.map_err(|source| TraceError::Database { path: path.to_owned(), source })
         };
         Ok(Writer {
             connection,
@@ -123,10 +117,7 @@ impl<'c> Writer<'c> {
     }
 
     pub(super) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
-        result.map_err(|source| TraceError::Database {
-            path: self.path.clone(),
-            source,
-        })
+        result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
     pub(super) fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
@@ -282,10 +273,7 @@ impl<'c> Writer<'c> {
             i64::from(inherited).integer(),
             opened_us.integer(),
         ];
-        self.run(
-            "INSERT OR REPLACE INTO connection VALUES (?,?,?,?,?,?,?,?,NULL)",
-            &values,
-        )
+        self.run("INSERT OR REPLACE INTO connection VALUES (?,?,?,?,?,?,?,?,NULL)", &values)
     }
 
     pub fn closed(&self, connection: u32, closed_us: i64) -> Result<(), TraceError> {
@@ -300,10 +288,8 @@ impl<'c> Writer<'c> {
         program: &[u8],
         arguments: &[u8],
     ) -> Result<(), TraceError> {
-        let arguments: Vec<_> = arguments
-            .split(|byte| *byte == 0)
-            .map(String::from_utf8_lossy)
-            .collect();
+        let arguments: Vec<_> =
+            arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let arguments = match arguments.split_last() {
             Some((last, others)) if last.is_empty() => serde_json::json!(others),
             _ => serde_json::json!(arguments),
@@ -315,10 +301,7 @@ impl<'c> Writer<'c> {
             text(program),
             Value::Text(arguments.to_string()),
         ];
-        self.run(
-            "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,0)",
-            &values,
-        )
+        self.run("INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,0)", &values)
     }
 
     pub fn library(
@@ -338,10 +321,7 @@ impl<'c> Writer<'c> {
             i64::from(exact).integer(),
             i64::from(results).integer(),
         ];
-        self.run(
-            "INSERT OR REPLACE INTO library VALUES (?,?,?,?,?,?,?,?)",
-            &values,
-        )
+        self.run("INSERT OR REPLACE INTO library VALUES (?,?,?,?,?,?,?,?)", &values)
     }
 
     pub fn setting(&self, connection: u32, name: &[u8], value: &[u8]) -> Result<(), TraceError> {
@@ -350,11 +330,7 @@ impl<'c> Writer<'c> {
     }
 
     pub fn note(&self, process: u32, code: u64, words: &[u8]) -> Result<(), TraceError> {
-        let values = [
-            i64::from(process).integer(),
-            (code as i64).integer(),
-            text(words),
-        ];
+        let values = [i64::from(process).integer(), (code as i64).integer(), text(words)];
         self.run("INSERT INTO note VALUES (?, ?, ?)", &values)
     }
 
@@ -371,14 +347,9 @@ impl<'c> Writer<'c> {
             3 => "failed",
             _ => "skipped",
         };
-        let id = if number > 0 {
-            (number as i64).integer()
-        } else {
-            Value::Null
-        };
-        let result = String::from_utf8_lossy(reason)
-            .parse::<i64>()
-            .map_or(Value::Null, Value::Integer);
+        let id = if number > 0 { (number as i64).integer() } else { Value::Null };
+        let result =
+            String::from_utf8_lossy(reason).parse::<i64>().map_or(Value::Null, Value::Integer);
         let values = [id, text(file), Value::Text(state.to_owned()), result];
         self.run(
             // Those without a number get one below 0, where no snapshot has its own.
@@ -390,10 +361,8 @@ impl<'c> Writer<'c> {
 
     /// Takes the snapshots of a recording in; returns the databases without one, with SQLite's result code.
     pub fn snapshots(&self, folder: &Folder) -> Result<Vec<(String, i64)>, TraceError> {
-        let rows = self.named(
-            self.connection
-                .query_all("SELECT id, database, state, result FROM snapshot"),
-        )?;
+        let rows = self
+            .named(self.connection.query_all("SELECT id, database, state, result FROM snapshot"))?;
         let mut without = Vec::new();
         for row in rows {
             match row.as_slice() {
@@ -401,11 +370,7 @@ impl<'c> Writer<'c> {
                     self.parts(*id, &folder.snapshot(*id as u64))?;
                 }
                 [_, Value::Text(database), Value::Text(state), result] if state == "failed" => {
-                    let result = if let Value::Integer(code) = result {
-                        *code
-                    } else {
-                        0
-                    };
+                    let result = if let Value::Integer(code) = result { *code } else { 0 };
                     without.push((database.clone(), result));
                 }
                 _ => {}
@@ -415,25 +380,15 @@ impl<'c> Writer<'c> {
     }
 
     fn parts(&self, id: i64, path: &Path) -> Result<(), TraceError> {
-        let failed = |source| TraceError::File {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| TraceError::File { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
         for part in 0.. {
             let mut content = Vec::with_capacity(PART);
-            file.by_ref()
-                .take(PART as u64)
-                .read_to_end(&mut content)
-                .map_err(failed)?;
+            file.by_ref().take(PART as u64).read_to_end(&mut content).map_err(failed)?;
             if content.is_empty() {
                 break;
             }
-            let values = [
-                id.integer(),
-                i64::from(part).integer(),
-                Value::Blob(content),
-            ];
+            let values = [id.integer(), i64::from(part).integer(), Value::Blob(content)];
             self.run("INSERT INTO snapshot_part VALUES (?, ?, ?)", &values)?;
         }
         Ok(())
@@ -456,20 +411,11 @@ impl<'c> Writer<'c> {
             ("lost_memory", i64::from(lost.memory).integer()),
             ("lost_statements", i64::from(lost.statements).integer()),
             ("lost_commits", i64::from(lost.commits).integer()),
-            (
-                "architecture",
-                Value::Text(std::env::consts::ARCH.to_owned()),
-            ),
-            (
-                "pragmark",
-                Value::Text(env!("CARGO_PKG_VERSION").to_owned()),
-            ),
+            ("architecture", Value::Text(std::env::consts::ARCH.to_owned())),
+            ("pragmark", Value::Text(env!("CARGO_PKG_VERSION").to_owned())),
         ];
         for (name, value) in facts {
-            self.run(
-                "INSERT INTO meta VALUES (?, ?)",
-                &[Value::Text(name.to_owned()), value],
-            )?;
+            self.run("INSERT INTO meta VALUES (?, ?)", &[Value::Text(name.to_owned()), value])?;
         }
         Ok(())
     }

@@ -70,10 +70,8 @@ impl Desk {
 
     pub fn analysis(&self) -> Analysis {
         let trace = Trace::open(&self.library, &self.trace()).unwrap();
-        let mut analyser = Analyser::new(
-            trace.meta().unwrap().duration_us,
-            trace.normalised().unwrap(),
-        );
+        let mut analyser =
+            Analyser::new(trace.meta().unwrap().duration_us, trace.normalised().unwrap());
         trace.for_each_event(|event| analyser.take(event)).unwrap();
         analyser.finish()
     }

@@ -62,20 +62,13 @@ static LANGUAGE: LazyLock<Words> = LazyLock::new(Words::new);
 impl Corpus {
     /// The rows of this seed.
     pub fn new(seed: Seed, era: Era) -> Corpus {
-        Corpus {
-            words: &LANGUAGE,
-            seed: seed.child("corpus"),
-            era,
-        }
+        Corpus { words: &LANGUAGE, seed: seed.child("corpus"), era }
     }
 
     /// Adds the row of this number, from 0 on, to `documents`, which has four columns.
     pub fn write(&self, number: u64, documents: &mut Documents) {
-        let row = &mut Row {
-            words: self.words,
-            generator: self.seed.nth(number).generator(),
-            documents,
-        };
+        let row =
+            &mut Row { words: self.words, generator: self.seed.nth(number).generator(), documents };
         if row.generator.below(100) < self.era.story_percent() {
             row.story(number);
         } else {
@@ -105,18 +98,14 @@ mod tests {
 
     fn lengths(documents: &Documents, column: usize) -> Vec<usize> {
         let rows = 0..documents.rows();
-        let mut lengths: Vec<usize> = rows
-            .filter_map(|row| documents.field(row, column).map(str::len))
-            .collect();
+        let mut lengths: Vec<usize> =
+            rows.filter_map(|row| documents.field(row, column).map(str::len)).collect();
         lengths.sort_unstable();
         lengths
     }
 
     fn near(found: f64, wanted: f64, within: f64) {
-        assert!(
-            (found / wanted - 1.0).abs() < within,
-            "{found}, not {wanted}"
-        );
+        assert!((found / wanted - 1.0).abs() < within, "{found}, not {wanted}");
     }
 
     #[test]
@@ -173,9 +162,7 @@ mod tests {
             for number in rows {
                 documents.clear();
                 corpus.write(number, &mut documents);
-                *counts
-                    .entry(documents.field(0, 0).unwrap().to_owned())
-                    .or_default() += 1;
+                *counts.entry(documents.field(0, 0).unwrap().to_owned()).or_default() += 1;
             }
             counts
         };

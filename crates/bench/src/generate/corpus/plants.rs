@@ -91,16 +91,12 @@ mod tests {
             assert!(plants.0.iter().map(|(rate, _)| rate).sum::<u64>() < 100_000);
             let draws = 1_000_000;
             let mut generator = Seed(1).generator();
-            let drawn: Vec<Plant> = (0..draws)
-                .filter_map(|_| plants.draw(&mut generator))
-                .collect();
+            let drawn: Vec<Plant> =
+                (0..draws).filter_map(|_| plants.draw(&mut generator)).collect();
             for (rate, plant) in plants.0 {
                 let found = drawn.iter().filter(|found| *found == plant).count() as f64;
                 let wanted = *rate as f64;
-                assert!(
-                    (found - wanted).abs() < 5.0 * wanted.sqrt() + 3.0,
-                    "{plant:?}: {found}"
-                );
+                assert!((found - wanted).abs() < 5.0 * wanted.sqrt() + 3.0, "{plant:?}: {found}");
             }
         }
     }

@@ -254,11 +254,7 @@ impl Row<'_> {
     fn link(&mut self) {
         let from = self.documents.letters().len();
         self.url();
-        let address = self
-            .documents
-            .letters()
-            .split_off(from)
-            .replace('/', "&#x2F;");
+        let address = self.documents.letters().split_off(from).replace('/', "&#x2F;");
         self.push("<a href=\"");
         self.push(&address);
         self.push("\" rel=\"nofollow\">");
@@ -276,19 +272,13 @@ impl Row<'_> {
         if generator.below(2) == 0 {
             letters.push_str(self.words.rarer(generator));
         }
-        letters.push_str(pick(
-            generator,
-            &[".com", ".com", ".com", ".org", ".net", ".co.uk"],
-        ));
+        letters.push_str(pick(generator, &[".com", ".com", ".com", ".org", ".net", ".co.uk"]));
         self.path();
     }
 
     fn path(&mut self) {
         if self.chance(40, 100) {
-            let (year, month) = (
-                2_004 + self.generator.below(4),
-                1 + self.generator.below(12),
-            );
+            let (year, month) = (2_004 + self.generator.below(4), 1 + self.generator.below(12));
             self.push(&format!("/{year}/{month:02}"));
         }
         self.push("/");

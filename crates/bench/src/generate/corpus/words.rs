@@ -41,9 +41,7 @@ const ONSETS: [&str; 28] = [
     "pl", "pr", "r", "s", "sh", "st", "t", "th", "tr", "v", "w",
 ];
 const VOWELS: [&str; 9] = ["a", "e", "i", "o", "u", "ea", "ou", "ai", "io"];
-const CODAS: [&str; 14] = [
-    "", "", "", "n", "r", "l", "s", "t", "m", "nd", "rt", "ct", "st", "ng",
-];
+const CODAS: [&str; 14] = ["", "", "", "n", "r", "l", "s", "t", "m", "nd", "rt", "ct", "st", "ng"];
 const SUFFIXES: [&str; 6] = ["s", "ed", "ing", "er", "ly", "ation"];
 
 /// In a hundred words beyond the common ones, those that are an earlier word with a suffix.
@@ -67,11 +65,7 @@ impl Words {
             ends.push(letters.len() as u32);
         }
         let weights: Vec<f64> = (0..TYPES).map(|rank| weight(rank as f64 + 1.0)).collect();
-        Words {
-            letters,
-            ends,
-            draw: Alias::new(&weights),
-        }
+        Words { letters, ends, draw: Alias::new(&weights) }
     }
 
     /// A word, drawn by its frequency.
@@ -208,11 +202,7 @@ impl Alias {
         let bits = generator.next_u64();
         let column = (((bits >> 32) * self.columns.len() as u64) >> 32) as usize;
         let (own, other) = self.columns[column];
-        if bits as u32 <= own {
-            column
-        } else {
-            other as usize
-        }
+        if bits as u32 <= own { column } else { other as usize }
     }
 }
 

@@ -52,11 +52,7 @@ impl Files {
         for task in read_tasks(&disk.path)? {
             schedule.put(&task);
         }
-        Ok(Files {
-            disk,
-            writing,
-            schedule,
-        })
+        Ok(Files { disk, writing, schedule })
     }
 
     fn write(&self, task: &Task) -> Result<(), TrialError> {
@@ -68,8 +64,7 @@ impl Files {
             return Ok(());
         }
         let temporary = path.with_extension(TEMPORARY);
-        self.disk
-            .write(&temporary, &content, self.writing >= Writing::Sync)?;
+        self.disk.write(&temporary, &content, self.writing >= Writing::Sync)?;
         self.disk.rename(&temporary, &path)?;
         self.sync_directory()
     }
@@ -104,11 +99,7 @@ impl Store for Files {
 
     fn notes(&self) -> Notes {
         let counts = self.disk.counts();
-        Notes {
-            syncs: counts.get("syncs").map(|syncs| *syncs as u64),
-            counts,
-            ..Notes::default()
-        }
+        Notes { syncs: counts.get("syncs").map(|syncs| *syncs as u64), counts, ..Notes::default() }
     }
 }
 
@@ -240,8 +231,7 @@ impl Disk {
         let mut file = File::create(path).map_err(failed("create"))?;
         file.write_all(content).map_err(failed("write"))?;
         self.writes.fetch_add(1, Ordering::Relaxed);
-        self.bytes_written
-            .fetch_add(content.len() as u64, Ordering::Relaxed);
+        self.bytes_written.fetch_add(content.len() as u64, Ordering::Relaxed);
         if sync {
             file.sync_all().map_err(failed("sync"))?;
             self.file_syncs.fetch_add(1, Ordering::Relaxed);

@@ -70,10 +70,7 @@ impl Store for Memory {
     }
 
     fn notes(&self) -> Notes {
-        Notes {
-            syncs: Some(0),
-            ..Notes::default()
-        }
+        Notes { syncs: Some(0), ..Notes::default() }
     }
 }
 

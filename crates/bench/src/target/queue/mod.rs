@@ -85,13 +85,9 @@ impl Notes {
             busy: self.busy - earlier.busy,
             opened: self.opened - earlier.opened,
             opening_s: self.opening_s - earlier.opening_s,
-            syncs: self
-                .syncs
-                .map(|syncs| syncs.saturating_sub(earlier.syncs.unwrap_or_default())),
+            syncs: self.syncs.map(|syncs| syncs.saturating_sub(earlier.syncs.unwrap_or_default())),
             shares_syncs: self.shares_syncs,
-            counts: counts
-                .map(|(name, value)| (name.clone(), value - before(name)))
-                .collect(),
+            counts: counts.map(|(name, value)| (name.clone(), value - before(name))).collect(),
         }
     }
 
@@ -184,11 +180,7 @@ fn missing(id: TaskId) -> TrialError {
 
 /// That a row holds what no task has.
 fn damaged(what: &str) -> TrialError {
-    TrialError::wrong(
-        format!("{what} in the table of tasks"),
-        "something else",
-        "one",
-    )
+    TrialError::wrong(format!("{what} in the table of tasks"), "something else", "one")
 }
 
 #[cfg(test)]

@@ -27,18 +27,11 @@ impl Postgres {
     /// When the server cannot be reached or refuses, or another trial uses it.
     pub(crate) fn create(server: Server, indexed: bool) -> Result<Postgres, TrialError> {
         let mut first = server.begin()?;
-        first
-            .batch_execute(&sql::create_table("bigint"))
-            .map_err(failed("make the table"))?;
+        first.batch_execute(&sql::create_table("bigint")).map_err(failed("make the table"))?;
         if indexed {
-            first
-                .batch_execute(sql::CREATE_INDEX)
-                .map_err(failed("make the index"))?;
+            first.batch_execute(sql::CREATE_INDEX).map_err(failed("make the index"))?;
         }
-        Ok(Postgres {
-            server,
-            first: Mutex::new(first),
-        })
+        Ok(Postgres { server, first: Mutex::new(first) })
     }
 }
 
@@ -51,9 +44,7 @@ impl Store for Postgres {
 
     fn tasks(&self) -> Result<Vec<Task>, TrialError> {
         let all = format!("SELECT {COLUMNS} FROM tasks ORDER BY id COLLATE \"C\"");
-        let rows = locked(&self.first)
-            .query(&all, &[])
-            .map_err(failed("read the table"))?;
+        let rows = locked(&self.first).query(&all, &[]).map_err(failed("read the table"))?;
         rows.iter().map(task).collect()
     }
 
@@ -66,10 +57,7 @@ impl Store for Postgres {
     fn notes(&self) -> Notes {
         // A server that cannot say it, or cannot be asked any more, leaves the count out; a dead one
         // fails the trial by the work itself.
-        let syncs = self
-            .server
-            .log_syncs(&mut locked(&self.first))
-            .unwrap_or_default();
+        let syncs = self.server.log_syncs(&mut locked(&self.first)).unwrap_or_default();
         let count = |syncs: u64| ("syncs".to_owned(), syncs as f64);
         Notes {
             syncs,
@@ -154,9 +142,7 @@ impl PostgresSession {
         value: &(dyn ToSql + Sync),
         doing: &'static str,
     ) -> Result<Option<Task>, TrialError> {
-        let row = self
-            .client
-            .query_opt(&self.statements[sql as usize], &[value]);
+        let row = self.client.query_opt(&self.statements[sql as usize], &[value]);
         row.map_err(failed(doing))?.as_ref().map(task).transpose()
     }
 }
@@ -165,14 +151,8 @@ impl Session for PostgresSession {
     fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
         let key = task.id.to_string();
         let status = task.status.name();
-        let values: [&(dyn ToSql + Sync); 6] = [
-            &key,
-            &status,
-            &task.cmd,
-            &task.args,
-            &task.scheduled_at,
-            &task.output,
-        ];
+        let values: [&(dyn ToSql + Sync); 6] =
+            [&key, &status, &task.cmd, &task.args, &task.scheduled_at, &task.output];
         self.change(Sql::Insert, task.id, &values)
     }
 
@@ -207,15 +187,11 @@ impl Session for PostgresSession {
     }
 
     fn begin(&mut self) -> Result<(), TrialError> {
-        self.client
-            .batch_execute("BEGIN")
-            .map_err(failed("begin a transaction"))
+        self.client.batch_execute("BEGIN").map_err(failed("begin a transaction"))
     }
 
     fn commit(&mut self) -> Result<(), TrialError> {
-        self.client
-            .batch_execute("COMMIT")
-            .map_err(failed("commit"))
+        self.client.batch_execute("COMMIT").map_err(failed("commit"))
     }
 }
 

@@ -60,11 +60,7 @@ impl Schedule {
     /// Takes the pending task that is due first, if it is due now, and notes it as processing.
     pub(super) fn claim(&self, now: i64) -> Option<TaskId> {
         let mut lists = self.lists();
-        let first = lists
-            .pending
-            .first()
-            .copied()
-            .filter(|(due, _)| *due <= now)?;
+        let first = lists.pending.first().copied().filter(|(due, _)| *due <= now)?;
         lists.pending.remove(&first);
         lists.processing.insert(first);
         Some(first.1)

@@ -57,9 +57,7 @@ impl Status {
 
     /// The status that is stored so.
     pub(crate) fn parse(name: &str) -> Option<Status> {
-        [Status::Pending, Status::Processing]
-            .into_iter()
-            .find(|status| status.name() == name)
+        [Status::Pending, Status::Processing].into_iter().find(|status| status.name() == name)
     }
 }
 

@@ -32,11 +32,7 @@ fn sqlite_that_begins(
     connections: Connections,
     statements: Statements,
 ) -> Box<dyn Store> {
-    let settings = [
-        ("journal_mode", "wal"),
-        ("synchronous", "off"),
-        ("transaction", transaction),
-    ];
+    let settings = [("journal_mode", "wal"), ("synchronous", "off"), ("transaction", transaction)];
     let settings = settings.map(|(name, level)| (name.to_owned(), level.into()));
     let settings = Settings::from(settings);
     let trial = Trial {
@@ -54,12 +50,7 @@ fn sqlite_that_begins(
 
 /// Has `check` look at a store of every kind.
 fn each(check: impl Fn(&str, Box<dyn Store>)) {
-    for writing in [
-        Writing::Truncate,
-        Writing::Rename,
-        Writing::Sync,
-        Writing::SyncDirectory,
-    ] {
+    for writing in [Writing::Truncate, Writing::Rename, Writing::Sync, Writing::SyncDirectory] {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::open(directory.path().to_owned(), writing).unwrap();
         check(&format!("{writing:?}"), Box::new(files));

@@ -77,9 +77,7 @@ impl Counts {
             *self.metrics.entry(name).or_default() += value;
         }
         self.before = now;
-        connections
-            .iter()
-            .try_for_each(|connection| self.note(connection))
+        connections.iter().try_for_each(|connection| self.note(connection))
     }
 
     /// Counts again what happens to files.

@@ -27,12 +27,7 @@ pub(crate) use proof::{defaults, prove, read_back};
 pub(crate) fn connection_settings() -> Vec<Parameter> {
     let choice = |name: &str, names: &[&str], about: &str| Parameter {
         default: Some(names[0].into()),
-        ..setting(
-            name,
-            Accepts::choice(names),
-            Scope::Connection,
-            about.to_owned(),
-        )
+        ..setting(name, Accepts::choice(names), Scope::Connection, about.to_owned())
     };
     vec![
         choice(
@@ -51,13 +46,8 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
 /// The PRAGMAs that decide what a crash can destroy (<https://sqlite.org/howtocorrupt.html>,
 /// sections 3 and 5, and the documentation of each). The locking mode changes how a journal is
 /// ended.
-const CRASH_RELEVANT: &[&str] = &[
-    "journal_mode",
-    "synchronous",
-    "locking_mode",
-    "fullfsync",
-    "checkpoint_fullfsync",
-];
+const CRASH_RELEVANT: &[&str] =
+    &["journal_mode", "synchronous", "locking_mode", "fullfsync", "checkpoint_fullfsync"];
 
 /// Whether a PRAGMA decides what a crash can destroy.
 pub(crate) fn decides_what_a_crash_takes(name: &str) -> bool {
@@ -86,18 +76,12 @@ pub(crate) fn pragma_settings() -> Vec<Parameter> {
 fn accepted(values: &Values) -> Option<Accepts> {
     match values {
         Values::Boolean => Some(Accepts::Bool),
-        Values::Integer { min, max, .. } => Some(Accepts::Int {
-            min: *min,
-            max: *max,
-        }),
-        Values::PowerOfTwo { min, max, .. } => Some(Accepts::PowerOfTwo {
-            min: *min,
-            max: *max,
-        }),
+        Values::Integer { min, max, .. } => Some(Accepts::Int { min: *min, max: *max }),
+        Values::PowerOfTwo { min, max, .. } => Some(Accepts::PowerOfTwo { min: *min, max: *max }),
         Values::BooleanOrInteger { max, .. } => Some(Accepts::Int { min: 0, max: *max }),
-        Values::Numbered(names) => Some(Accepts::Choice(
-            names.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        )),
+        Values::Numbered(names) => {
+            Some(Accepts::Choice(names.iter().map(|(name, _)| (*name).to_owned()).collect()))
+        }
         Values::Names(names) => Some(Accepts::choice(names)),
         Values::None => None,
     }
@@ -114,9 +98,9 @@ pub(crate) fn why_impossible(settings: &Settings) -> Option<String> {
         );
     }
     match (number("hard_heap_limit"), number("soft_heap_limit")) {
-        (Some(hard), Some(soft)) if hard > 0 && soft > hard => Some(format!(
-            "soft_heap_limit={soft} cannot exceed hard_heap_limit={hard}"
-        )),
+        (Some(hard), Some(soft)) if hard > 0 && soft > hard => {
+            Some(format!("soft_heap_limit={soft} cannot exceed hard_heap_limit={hard}"))
+        }
         _ => None,
     }
 }
@@ -139,12 +123,7 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
 pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
-    open_with(
-        &trial.library,
-        trial.settings,
-        trial.counter.as_deref(),
-        path,
-    )
+    open_with(&trial.library, trial.settings, trial.counter.as_deref(), path)
 }
 
 /// How the connections of a trial are opened: for threads, which cannot have the trial itself.
@@ -257,10 +236,8 @@ const BEGIN_CONCURRENT: &str = "BEGIN CONCURRENT";
 
 /// The PRAGMAs that the settings name, in the order in which they must be applied.
 fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
-    let mut pragmas: Vec<(&Pragma, &Level)> = settings
-        .iter()
-        .filter_map(|(name, level)| Some((pragma::find(name)?, level)))
-        .collect();
+    let mut pragmas: Vec<(&Pragma, &Level)> =
+        settings.iter().filter_map(|(name, level)| Some((pragma::find(name)?, level))).collect();
     pragmas.sort_by_key(|(entry, _)| order(entry));
     pragmas
 }
@@ -294,10 +271,7 @@ fn pragma_script(
 
 /// Whether only a file that has not been written takes the PRAGMA, without VACUUM.
 fn is_of_new_file(entry: &Pragma) -> bool {
-    matches!(
-        entry.timing,
-        Timing::BeforeCreation | Timing::BeforeFirstWrite
-    )
+    matches!(entry.timing, Timing::BeforeCreation | Timing::BeforeFirstWrite)
 }
 
 /// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another

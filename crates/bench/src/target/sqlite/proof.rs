@@ -30,10 +30,7 @@ pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadB
         let mutex = if serialised { "full" } else { "no" };
         pragmas.insert(OPEN_MUTEX.to_owned(), mutex.to_owned());
     }
-    Ok(ReadBack {
-        connection: connection.to_owned(),
-        pragmas,
-    })
+    Ok(ReadBack { connection: connection.to_owned(), pragmas })
 }
 
 /// Whether what the settings ask was in force on every connection that took part, as it was read
@@ -81,10 +78,7 @@ fn wanted(name: &str, level: &Level) -> Result<Option<String>, TrialError> {
             let normal = entry.normalise(&level.to_string());
             Ok(Some(normal.map_err(EngineError::from)?))
         }
-        None => Ok(level
-            .as_text()
-            .filter(|mutex| *mutex != "default")
-            .map(str::to_owned)),
+        None => Ok(level.as_text().filter(|mutex| *mutex != "default").map(str::to_owned)),
     }
 }
 
@@ -110,9 +104,7 @@ mod tests {
     }
 
     fn settings(over: &[(&str, Level)]) -> Settings {
-        over.iter()
-            .map(|(name, level)| ((*name).to_owned(), level.clone()))
-            .collect()
+        over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())).collect()
     }
 
     #[test]
@@ -142,13 +134,8 @@ mod tests {
         let unknown = read_back(&[]);
         let settings = settings(&[("synchronous", "normal".into())]);
         for (bad, found) in [(other, "is full on"), (unknown, "is not known on")] {
-            let error = prove(&settings, &[good.clone(), bad])
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.contains("`writer`") && error.contains(found),
-                "{error}"
-            );
+            let error = prove(&settings, &[good.clone(), bad]).unwrap_err().to_string();
+            assert!(error.contains("`writer`") && error.contains(found), "{error}");
             assert!(error.contains("not normal"), "{error}");
         }
     }

@@ -36,10 +36,7 @@ pub(super) const SUMS: [Sum; 4] = [
     ("the number of rows", "count(*)"),
     ("the sum of numbers", "sum(number)"),
     ("the length of names", "sum(length(name))"),
-    (
-        "the sum of prices in quarters",
-        "CAST(sum(price) * 4 AS INTEGER)",
-    ),
+    ("the sum of prices in quarters", "CAST(sum(price) * 4 AS INTEGER)"),
 ];
 
 /// What a set of rows adds up to, in the order of [`SUMS`].
@@ -55,9 +52,7 @@ impl Data {
         let width = count.min(WIDTH as u64);
         let spread = |number: u64, choices: u64| ((number * STRIDE + start) % choices + 1) as i64;
         Data {
-            keys: (0..parameters.reads as u64)
-                .map(|number| spread(number, count))
-                .collect(),
+            keys: (0..parameters.reads as u64).map(|number| spread(number, count)).collect(),
             starts: (0..parameters.scans as u64)
                 .map(|number| spread(number, count - width + 1))
                 .collect(),
@@ -116,12 +111,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_seed_are_those_that_every_driver_makes() {
-        let parameters = Parameters {
-            rows: 50,
-            reads: 2,
-            scans: 1,
-            tasks: 1,
-        };
+        let parameters = Parameters { rows: 50, reads: 2, scans: 1, tasks: 1 };
         // A seed above 2^53, which a language of floating point numbers must not round.
         let data = Data::new(&parameters, 18_446_744_073_709_551_557);
         let start = 18_446_744_073_709_551_557_u64 % 2_147_483_647;

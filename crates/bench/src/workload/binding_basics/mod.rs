@@ -184,12 +184,7 @@ mod tests {
 
     #[test]
     fn a_row_that_is_missing_is_a_wrong_result() {
-        let parameters = Parameters {
-            rows: 50,
-            reads: 5,
-            scans: 1,
-            tasks: 1,
-        };
+        let parameters = Parameters { rows: 50, reads: 5, scans: 1, tasks: 1 };
         let data = Data::new(&parameters, 5);
         let library =
             std::sync::Arc::new(engine::Library::load(&engine::Source::Embedded).unwrap());
@@ -201,9 +196,7 @@ mod tests {
             parts::verify_read(part, &done, &data).unwrap();
         }
         assert!(parts::verify(&connection, &data).is_ok());
-        connection
-            .execute("DELETE FROM batch WHERE id = 7")
-            .unwrap();
+        connection.execute("DELETE FROM batch WHERE id = 7").unwrap();
         let error = parts::verify(&connection, &data).unwrap_err().to_string();
         assert!(error.contains("batch"), "{error}");
     }

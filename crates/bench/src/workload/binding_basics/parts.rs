@@ -109,12 +109,7 @@ fn insert_batch(connection: &Connection, data: &Data) -> Result<usize, TrialErro
     let mut insert = connection.prepare(&format!("INSERT INTO batch VALUES {values}"))?;
     for (batch, rows) in data.rows.chunks_exact(BATCH).enumerate() {
         for (place, row) in rows.iter().enumerate() {
-            bind(
-                &mut insert,
-                4 * place as i32 + 1,
-                batch * BATCH + place + 1,
-                row,
-            )?;
+            bind(&mut insert, 4 * place as i32 + 1, batch * BATCH + place + 1, row)?;
         }
         insert.run()?;
     }

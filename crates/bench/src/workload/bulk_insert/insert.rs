@@ -71,10 +71,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
             last = now;
             inserted.rows += rows.len();
             inserted.transactions += 1;
-            if self
-                .stop_after
-                .is_some_and(|limit| now.duration_since(start) >= limit)
-            {
+            if self.stop_after.is_some_and(|limit| now.duration_since(start) >= limit) {
                 break;
             }
         }

@@ -123,10 +123,7 @@ mod tests {
 
     #[test]
     fn a_values_list_has_a_place_for_every_row() {
-        assert_eq!(
-            Method::Values.sql(3),
-            "INSERT INTO integers(value) VALUES (?),(?),(?)"
-        );
+        assert_eq!(Method::Values.sql(3), "INSERT INTO integers(value) VALUES (?),(?),(?)");
         assert!(Method::Values.takes(3, 3) && !Method::Values.takes(3, 2));
         assert!(Method::Carray.takes(3, 2));
     }

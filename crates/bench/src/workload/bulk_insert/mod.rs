@@ -120,11 +120,7 @@ impl Prepared {
             Prepared::Sql(source) => load_by_sql(trial, parameters, source, data, path),
             Prepared::Pages(batches) => {
                 let work = pages::work(trial, parameters, batches, path)?;
-                Ok(Loaded {
-                    connection: sqlite::open(trial, path)?,
-                    work,
-                    counts: BTreeMap::new(),
-                })
+                Ok(Loaded { connection: sqlite::open(trial, path)?, work, counts: BTreeMap::new() })
             }
         }
     }
@@ -142,11 +138,7 @@ fn load_by_sql(
     let work = work(&connection, trial, parameters, data)?;
     let counts = counts.map(|counts| counts.end(&connection)).transpose()?;
     source.map_or(Ok(()), |source| source.detach(&connection))?;
-    Ok(Loaded {
-        connection,
-        work,
-        counts: counts.unwrap_or_default(),
-    })
+    Ok(Loaded { connection, work, counts: counts.unwrap_or_default() })
 }
 
 /// A connection to a new database with the table, and with the index and the source that the
@@ -206,14 +198,7 @@ fn work(
     };
     let cpu = CpuTime::now()?.since(cpu_before);
     let load_s = loaded.duration_since(start).as_secs_f64();
-    Ok(Work {
-        inserted,
-        load_s,
-        index_s,
-        cpu,
-        histogram,
-        windows,
-    })
+    Ok(Work { inserted, load_s, index_s, cpu, histogram, windows })
 }
 
 impl Work {

@@ -60,21 +60,16 @@ fn refused_setting(settings: &Settings) -> Option<String> {
         let level = settings.get(name).and_then(Level::as_text);
         level.is_none_or(|level| level == default)
     };
-    let pragma = settings
-        .iter()
-        .find(|(name, _)| *name != PAGE_SIZE && pragma::find(name).is_some());
+    let pragma =
+        settings.iter().find(|(name, _)| *name != PAGE_SIZE && pragma::find(name).is_some());
     if let Some((name, level)) = pragma {
         return Some(format!(
             "{name}={level}: it writes without SQLite and supports only the PRAGMA {PAGE_SIZE}"
         ));
     }
     let other = [("transaction", "deferred"), ("open_mutex", "default")];
-    let (name, default) = other
-        .into_iter()
-        .find(|(name, default)| !is_default(name, default))?;
-    Some(format!(
-        "{name} other than {default}: it has neither transactions nor a connection"
-    ))
+    let (name, default) = other.into_iter().find(|(name, default)| !is_default(name, default))?;
+    Some(format!("{name} other than {default}: it has neither transactions nor a connection"))
 }
 
 fn refused_work(parameters: &Parameters) -> Option<String> {
@@ -128,10 +123,7 @@ pub(super) fn work(
     windows.tick(parameters.rows, loaded);
     let (found, wanted) = (summary.rows_by_pages, parameters.rows as u64);
     expect("the count of rows written as pages", found, wanted)?;
-    let inserted = Inserted {
-        rows: summary.rows as usize,
-        transactions: 1,
-    };
+    let inserted = Inserted { rows: summary.rows as usize, transactions: 1 };
     Ok(Work {
         inserted,
         load_s: loaded.duration_since(start).as_secs_f64(),
@@ -156,10 +148,7 @@ fn request(parameters: &Parameters, settings: &Settings, path: &Path) -> Request
     }
     table.without_rowid = parameters.table == Table::WithoutRowid;
     if parameters.index == Index::After {
-        table.indexes = vec![load::Index {
-            columns: vec!["value".to_owned()],
-            unique: false,
-        }];
+        table.indexes = vec![load::Index { columns: vec!["value".to_owned()], unique: false }];
     }
     let mut request = Request::new(path, table);
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
@@ -234,10 +223,8 @@ mod tests {
 
     #[test]
     fn keys_that_do_not_ascend_are_sorted_by_the_loader() {
-        let over = variant(&[
-            ("table", "integer-primary-key".into()),
-            ("order", "reversed".into()),
-        ]);
+        let over =
+            variant(&[("table", "integer-primary-key".into()), ("order", "reversed".into())]);
         // The workload counts and sums what it has inserted.
         let measured = run("bulk-insert", &over).unwrap();
         assert!(measured.metrics["rows_per_s"] > 0.0);

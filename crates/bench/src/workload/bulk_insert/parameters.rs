@@ -84,13 +84,8 @@ impl Kind for KeyOrder {
     }
 
     fn meanings() -> Vec<(&'static str, String)> {
-        let orders = Order::ALL
-            .iter()
-            .map(|(_, name, lines)| (*name, meaning(lines)));
-        [(NO_ORDER, "the values as generated".to_owned())]
-            .into_iter()
-            .chain(orders)
-            .collect()
+        let orders = Order::ALL.iter().map(|(_, name, lines)| (*name, meaning(lines)));
+        [(NO_ORDER, "the values as generated".to_owned())].into_iter().chain(orders).collect()
     }
 }
 
@@ -154,10 +149,9 @@ impl Parameters {
                 "rows_per_statement",
                 "from 1 to 32766 with the method `values`, which binds each row",
             )),
-            Method::Carray if rows > MAX_ARRAY_ELEMENTS as usize => Err(wrong(
-                "rows_per_statement",
-                "at most 2147483647 with the method `carray`",
-            )),
+            Method::Carray if rows > MAX_ARRAY_ELEMENTS as usize => {
+                Err(wrong("rows_per_statement", "at most 2147483647 with the method `carray`"))
+            }
             method if method.copies() => self.check_all_at_once(&wrong),
             _ => Ok(()),
         }?;

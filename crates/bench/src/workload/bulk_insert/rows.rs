@@ -35,18 +35,12 @@ impl<'c, 'd> Rows<'c, 'd> {
         connection: &'c Connection,
         parameters: &Parameters,
     ) -> Result<Rows<'c, 'd>, TrialError> {
-        let Parameters {
-            method, statement, ..
-        } = *parameters;
+        let Parameters { method, statement, .. } = *parameters;
         let rows_per_statement = parameters.rows_per_statement();
         method.prepare(connection)?;
         let (whole, single) = (method.sql(rows_per_statement), method.sql(1));
         let way = match statement {
-            Preparing::PreparedEachTime => Way::PreparedEachTime {
-                connection,
-                whole,
-                single,
-            },
+            Preparing::PreparedEachTime => Way::PreparedEachTime { connection, whole, single },
             Preparing::Reused if method == Method::Values && rows_per_statement == 1 => {
                 Way::OneByOne(connection.prepare(&single)?)
             }
@@ -55,11 +49,7 @@ impl<'c, 'd> Rows<'c, 'd> {
                 single: connection.prepare(&single)?,
             },
         };
-        Ok(Rows {
-            method,
-            rows_per_statement,
-            way,
-        })
+        Ok(Rows { method, rows_per_statement, way })
     }
 
     /// Inserts the values. A method that copies takes its rows from the attached database and
@@ -79,11 +69,7 @@ impl<'c, 'd> Rows<'c, 'd> {
                 }
                 Ok(())
             }
-            Way::PreparedEachTime {
-                connection,
-                whole,
-                single,
-            } => {
+            Way::PreparedEachTime { connection, whole, single } => {
                 for chunk in values.chunks(rows) {
                     if method.takes(rows, chunk.len()) {
                         method.run(&mut connection.prepare(whole)?, chunk)?;

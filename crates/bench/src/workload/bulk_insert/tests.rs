@@ -59,12 +59,7 @@ fn every_order_and_kind_of_value_is_inserted_and_verified() {
 
 #[test]
 fn methods_go_with_transactions_and_with_preparing_each_time() {
-    for (method, rows) in [
-        ("values", 20),
-        ("carray", 20),
-        ("carray", 0),
-        ("columns", 20),
-    ] {
+    for (method, rows) in [("values", 20), ("carray", 20), ("carray", 0), ("columns", 20)] {
         for rows_per_txn in [1, 37, 0] {
             for statement in ["reused", "prepared-each-time"] {
                 let measured = measured(&[
@@ -92,10 +87,7 @@ fn methods_go_with_transactions_and_with_preparing_each_time() {
 #[test]
 fn a_watched_transaction_has_windows_and_a_single_statement_has_one() {
     let windows = |method: &str, rows_per_statement: i64| {
-        let over = [
-            ("method", method.into()),
-            ("rows_per_statement", rows_per_statement.into()),
-        ];
+        let over = [("method", method.into()), ("rows_per_statement", rows_per_statement.into())];
         measured(&over).windows.len()
     };
     assert!(windows("values", 1) > 80);
@@ -107,10 +99,7 @@ fn a_watched_transaction_has_windows_and_a_single_statement_has_one() {
 #[test]
 fn the_same_rows_take_the_same_space_by_every_method() {
     let bytes = |method: &str, rows_per_statement: i64| {
-        let over = [
-            ("method", method.into()),
-            ("rows_per_statement", rows_per_statement.into()),
-        ];
+        let over = [("method", method.into()), ("rows_per_statement", rows_per_statement.into())];
         measured(&over).metrics["db_bytes"]
     };
     let reference = bytes("values", 1);
@@ -121,9 +110,7 @@ fn the_same_rows_take_the_same_space_by_every_method() {
 
 #[test]
 fn an_engine_without_carray_skips_the_variant_with_the_reason() {
-    let Some(library) = Library::load(&Source::System)
-        .ok()
-        .filter(|library| !library.has_carray())
+    let Some(library) = Library::load(&Source::System).ok().filter(|library| !library.has_carray())
     else {
         testing::skip("the system has no SQLite library without carray");
         return;

@@ -35,10 +35,7 @@ const SUMS: [Sum; 4] = [
     ("the count", "count(*)"),
     ("the sum of the upper halves", "sum(value >> 32)"),
     ("the sum of the lower halves", "sum(value & 4294967295)"),
-    (
-        "the sum of squared residues",
-        "sum((value % 65521) * (value % 65521))",
-    ),
+    ("the sum of squared residues", "sum((value % 65521) * (value % 65521))"),
 ];
 
 /// A prime below 2^16, so that the squares of 2^31 residues sum up within 64 bits.

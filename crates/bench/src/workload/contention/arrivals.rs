@@ -16,11 +16,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// At `per_s` operations a second on average; none ever where that is not above zero.
     pub(super) fn new(seed: Seed, per_s: f64) -> Arrivals {
-        Arrivals {
-            generator: seed.generator(),
-            mean_gap_ns: 1e9 / per_s,
-            at_ns: 0.0,
-        }
+        Arrivals { generator: seed.generator(), mean_gap_ns: 1e9 / per_s, at_ns: 0.0 }
     }
 }
 

@@ -114,10 +114,7 @@ impl<C: Clock + Copy> Operator for Client<'_, C> {
 /// Tells a lock in the way from everything else.
 fn hindered(asked: Nanos) -> impl FnOnce(EngineError) -> Hindered {
     move |error| match error.is_busy() {
-        true => Hindered::Busy {
-            asked,
-            snapshot: error.is_busy_snapshot(),
-        },
+        true => Hindered::Busy { asked, snapshot: error.is_busy_snapshot() },
         false => Hindered::Failed(error.into()),
     }
 }
@@ -166,9 +163,7 @@ impl<'c> Writer<'c> {
     fn attempt(&mut self, clock: &impl Clock, random: u64, number: u64) -> Result<(), Hindered> {
         let outcome = self.transaction(clock, random, number);
         if outcome.is_err() && self.connection.in_transaction() {
-            self.rollback
-                .run()
-                .map_err(|error| Hindered::Failed(error.into()))?;
+            self.rollback.run().map_err(|error| Hindered::Failed(error.into()))?;
         }
         outcome
     }
@@ -233,9 +228,7 @@ fn query(
         statement.reset()?;
         Ok((stepped? == Step::Row).then_some(value))
     };
-    first()
-        .map_err(hindered(asked))?
-        .ok_or_else(|| Hindered::Failed(missing(id)))
+    first().map_err(hindered(asked))?.ok_or_else(|| Hindered::Failed(missing(id)))
 }
 
 fn missing(id: i64) -> TrialError {
@@ -271,12 +264,8 @@ impl<'c> Reader<'c> {
         let wrong = |error| Hindered::Failed(error);
         expect("the count of rows read", rows, self.read_rows as i64).map_err(wrong)?;
         // A transaction adds to one column at its beginning and to the other at its end.
-        expect(
-            "the sum of `last` compared with that of `first`, which must be equal,",
-            last,
-            first,
-        )
-        .map_err(wrong)
+        expect("the sum of `last` compared with that of `first`, which must be equal,", last, first)
+            .map_err(wrong)
     }
 
     fn ask(&mut self, from: i64, to: i64) -> Result<[i64; 3], EngineError> {

@@ -127,27 +127,16 @@ fn thread(spec: WorkerSpec, library: &Arc<Library>) -> std::io::Result<Line> {
             let _ = outgoing.send(answer);
         });
     })?;
-    Ok(Line::Thread {
-        orders: Some(orders),
-        answers,
-        thread: Some(thread),
-    })
+    Ok(Line::Thread { orders: Some(orders), answers, thread: Some(thread) })
 }
 
 fn process(spec: &WorkerSpec) -> std::io::Result<Line> {
     let mut command = Command::new(std::env::current_exe()?);
-    command
-        .arg(SUBCOMMAND)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    command.arg(SUBCOMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut process = Process::start(&mut command, Group::Shared).map_err(std::io::Error::other)?;
     let pipes = process.take_input().zip(process.take_output());
     let (orders, answers) = pipes.ok_or_else(|| std::io::Error::other("its pipes are missing"))?;
-    let mut line = Line::Process {
-        process,
-        orders,
-        answers: BufReader::new(answers).lines(),
-    };
+    let mut line = Line::Process { process, orders, answers: BufReader::new(answers).lines() };
     line.write(spec)?;
     Ok(line)
 }
@@ -168,9 +157,9 @@ impl Line {
 impl Member {
     fn order(&mut self, order: Order) -> Result<(), TrialError> {
         let sent = match &mut self.line {
-            Line::Thread { orders, .. } => orders
-                .as_ref()
-                .is_some_and(|orders| orders.send(order).is_ok()),
+            Line::Thread { orders, .. } => {
+                orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
+            }
             line @ Line::Process { .. } => line.write(&order).is_ok(),
         };
         if sent {
@@ -215,10 +204,7 @@ impl Member {
     }
 
     fn failed(&self, why: String) -> TrialError {
-        TrialError::Worker {
-            who: self.name.clone(),
-            why,
-        }
+        TrialError::Worker { who: self.name.clone(), why }
     }
 }
 

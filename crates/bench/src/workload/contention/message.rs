@@ -149,11 +149,7 @@ impl Counters {
             ("sorts", self.sorts as f64),
             ("auto_index_rows", self.auto_index_rows as f64),
         ] {
-            set(
-                measured,
-                &format!("{name}{suffix}"),
-                count / executions as f64,
-            );
+            set(measured, &format!("{name}{suffix}"), count / executions as f64);
         }
     }
 }

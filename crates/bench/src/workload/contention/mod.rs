@@ -103,10 +103,7 @@ fn rates(
 ) -> Result<Option<(f64, f64)>, TrialError> {
     Ok(match parameters.arrival {
         Arrival::Closed => None,
-        Arrival::Rate => Some((
-            parameters.writes_per_s as f64,
-            parameters.reads_per_s as f64,
-        )),
+        Arrival::Rate => Some((parameters.writes_per_s as f64, parameters.reads_per_s as f64)),
         Arrival::Share => {
             (trial.phase)("capacity");
             let shift = Shift::run(crew, parameters, parameters.capacity, |_| Pace::Closed)?;

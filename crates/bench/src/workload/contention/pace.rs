@@ -234,21 +234,11 @@ mod tests {
     const MILLI: Nanos = 1_000_000;
 
     fn task(pace: Pace, end: Nanos, stop: Nanos) -> Task {
-        Task {
-            pace,
-            start: 0,
-            end,
-            stop,
-            most: 0,
-            think: 0,
-        }
+        Task { pace, start: 0, end, stop, most: 0, think: 0 }
     }
 
     fn arrivals(per_s: f64) -> Pace {
-        Pace::Arrivals {
-            per_s,
-            seed: Seed(5),
-        }
+        Pace::Arrivals { per_s, seed: Seed(5) }
     }
 
     #[test]
@@ -332,11 +322,8 @@ mod tests {
     #[test]
     fn a_number_of_operations_ends_the_work_and_thinking_is_no_latency() {
         let clock = Mock::default();
-        let closed = Task {
-            most: 5,
-            think: 10 * MILLI,
-            ..task(Pace::Closed, 1_000 * MILLI, 1_000 * MILLI)
-        };
+        let closed =
+            Task { most: 5, think: 10 * MILLI, ..task(Pace::Closed, 1_000 * MILLI, 1_000 * MILLI) };
         let pass = |_, _| {
             clock.pass(MILLI);
             Ok(true.into())
@@ -345,10 +332,7 @@ mod tests {
         assert_eq!((course.attempted, course.offered), (5, 5));
         assert_eq!((course.last_end, clock.now()), (45 * MILLI, 55 * MILLI));
         assert!(course.latency.quantile_us(1.0) < 1_002.0);
-        let open = Task {
-            most: 5,
-            ..task(arrivals(100.0), 1_000 * MILLI, 9_000 * MILLI)
-        };
+        let open = Task { most: 5, ..task(arrivals(100.0), 1_000 * MILLI, 9_000 * MILLI) };
         let course = carry_out(&Mock::default(), &open, 0, |_, _| Ok(true.into())).unwrap();
         assert_eq!((course.attempted, course.offered), (5, 5));
     }
@@ -357,9 +341,8 @@ mod tests {
     fn an_error_ends_the_work() {
         let clock = Mock::default();
         let task = task(Pace::Closed, MILLI, MILLI);
-        let failed = carry_out(&clock, &task, 0, |_, _| {
-            Err(TrialError::Measuring("as told".to_owned()))
-        });
+        let failed =
+            carry_out(&clock, &task, 0, |_, _| Err(TrialError::Measuring("as told".to_owned())));
         assert!(failed.is_err());
     }
 

@@ -23,10 +23,7 @@ pub(super) struct Writers(pub(super) Vec<Acknowledged>);
 
 impl Writers {
     pub(super) fn new(writers: u32) -> Writers {
-        let none = |_| Acknowledged {
-            attempted: 0,
-            given_up: Vec::new(),
-        };
+        let none = |_| Acknowledged { attempted: 0, given_up: Vec::new() };
         Writers((0..writers).map(none).collect())
     }
 
@@ -58,9 +55,8 @@ impl Shift {
     ) -> Result<Shift, TrialError> {
         let start = Monotonic.now() + LEAD.as_nanos() as u64;
         let workers = (parameters.writers + parameters.readers) as usize;
-        let tasks: Vec<_> = (0..workers)
-            .map(|index| worker::task(pace(index), start, duration))
-            .collect();
+        let tasks: Vec<_> =
+            (0..workers).map(|index| worker::task(pace(index), start, duration)).collect();
         Shift::carry_out(crew, &tasks, parameters.writers as usize, duration)
     }
 
@@ -104,10 +100,9 @@ impl Shift {
     }
 
     pub(super) fn note_capacity(&self, measured: &mut Measured) {
-        for (kind, metric) in [
-            (Kind::Writer, "txns_per_s.capacity"),
-            (Kind::Reader, "queries_per_s.capacity"),
-        ] {
+        for (kind, metric) in
+            [(Kind::Writer, "txns_per_s.capacity"), (Kind::Reader, "queries_per_s.capacity")]
+        {
             if !self.of(kind).is_empty() {
                 set(measured, metric, self.per_s(kind));
             }
@@ -123,10 +118,9 @@ impl Shift {
         set(measured, "seconds", self.seconds());
         self.note_cpu(measured);
         measured.windows = self.windows();
-        for (kind, metric, phase) in [
-            (Kind::Writer, "txns_per_s", "write"),
-            (Kind::Reader, "queries_per_s", "read"),
-        ] {
+        for (kind, metric, phase) in
+            [(Kind::Writer, "txns_per_s", "write"), (Kind::Reader, "queries_per_s", "read")]
+        {
             if !self.of(kind).is_empty() {
                 set(measured, metric, self.per_s(kind));
                 let latencies = latencies(self.of(kind))?;
@@ -146,9 +140,8 @@ impl Shift {
     /// The trial's own CPU time, and that of workers which are processes.
     pub(in crate::workload) fn note_cpu(&self, measured: &mut Measured) {
         let others = self.reports.iter().filter_map(|report| report.cpu);
-        let (user, system) = others.fold((self.cpu.user, self.cpu.system), |sum, cpu| {
-            (sum.0 + cpu.0, sum.1 + cpu.1)
-        });
+        let (user, system) = others
+            .fold((self.cpu.user, self.cpu.system), |sum, cpu| (sum.0 + cpu.0, sum.1 + cpu.1));
         set(measured, "cpu_user_s", user);
         set(measured, "cpu_system_s", system);
     }

@@ -73,10 +73,7 @@ fn without_a_timeout_and_retries_operations_are_given_up_and_the_rest_is_right()
         ("transaction", "immediate".into()),
     ]);
     assert!(measured.metrics["given_up"] > 0.0);
-    assert_eq!(
-        measured.metrics["given_up"],
-        measured.metrics["busy_errors"]
-    );
+    assert_eq!(measured.metrics["given_up"], measured.metrics["busy_errors"]);
     assert_eq!(measured.metrics["retries"], 0.0);
     assert!(!measured.metrics.contains_key("busy_at_once"));
 }
@@ -160,15 +157,9 @@ fn what_cannot_be_done_is_said() {
             assert!(problem.contains(word), "{problem}");
         }
     };
-    said(
-        &[("transaction", "concurrent".into())],
-        &["BEGIN CONCURRENT"],
-    );
+    said(&[("transaction", "concurrent".into())], &["BEGIN CONCURRENT"]);
     said(&[("writers", 0.into())], &["nothing to do"]);
     said(&[("arrival", "rate".into())], &["writes_per_s"]);
     said(&[("read_rows", 2_000.into())], &["cannot exceed items"]);
-    said(
-        &[("locking_mode", "exclusive".into())],
-        &["locking_mode = exclusive", "one connection"],
-    );
+    said(&[("locking_mode", "exclusive".into())], &["locking_mode = exclusive", "one connection"]);
 }

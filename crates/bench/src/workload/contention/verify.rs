@@ -7,10 +7,7 @@ use crate::workload::common::expect;
 use crate::workload::sums::{Sum, check_sums};
 
 /// What must be equal to the number of acknowledged operations.
-const SUMS: [Sum; 2] = [
-    ("the sum of `first`", "sum(first)"),
-    ("the sum of `last`", "sum(last)"),
-];
+const SUMS: [Sum; 2] = [("the sum of `first`", "sum(first)"), ("the sum of `last`", "sum(last)")];
 
 /// The operations that a writer was told are committed: all up to `attempted` but those given up.
 pub(super) struct Acknowledged {
@@ -43,14 +40,9 @@ pub(super) fn check(connection: &Connection, writers: &[Acknowledged]) -> Result
 }
 
 fn check_log(connection: &Connection, writers: &[Acknowledged]) -> Result<(), TrialError> {
-    let mut wanted = writers
-        .iter()
-        .enumerate()
-        .flat_map(|(writer, acknowledged)| {
-            acknowledged
-                .numbers()
-                .map(move |number| (writer as i64, number as i64))
-        });
+    let mut wanted = writers.iter().enumerate().flat_map(|(writer, acknowledged)| {
+        acknowledged.numbers().map(move |number| (writer as i64, number as i64))
+    });
     let mut wrong = Ok(());
     connection.for_each_row("SELECT writer, op FROM log ORDER BY writer, op", |row| {
         let found = (row.column_i64(0), row.column_i64(1));
@@ -71,11 +63,7 @@ fn compare(wanted: Option<(i64, i64)>, found: (i64, i64)) -> Result<(), TrialErr
     match wanted {
         Some(wanted) if wanted == found => Ok(()),
         Some(wanted) if wanted < found => Err(differs(wanted, "missing", "in it once")),
-        _ => Err(differs(
-            found,
-            "in it though it was not acknowledged, or twice",
-            "not in it",
-        )),
+        _ => Err(differs(found, "in it though it was not acknowledged, or twice", "not in it")),
     }
 }
 
@@ -103,29 +91,17 @@ mod tests {
         connection
             .execute("INSERT INTO log VALUES (2, 0), (0, 3), (0, 0), (0, 1); UPDATE item SET first = first + 2, last = last + 2 WHERE id IN (1, 7)")
             .unwrap();
-        let acknowledged = |attempted, given_up: &[u64]| Acknowledged {
-            attempted,
-            given_up: given_up.to_vec(),
-        };
-        let writers = [
-            acknowledged(4, &[2]),
-            acknowledged(0, &[]),
-            acknowledged(1, &[]),
-        ];
+        let acknowledged =
+            |attempted, given_up: &[u64]| Acknowledged { attempted, given_up: given_up.to_vec() };
+        let writers = [acknowledged(4, &[2]), acknowledged(0, &[]), acknowledged(1, &[])];
         check(&connection, &writers).unwrap();
         for (change, word) in [
             ("DELETE FROM log WHERE op = 1", "operation 1 of writer 1"),
-            (
-                "DELETE FROM log WHERE writer = 2",
-                "operation 0 of writer 3",
-            ),
+            ("DELETE FROM log WHERE writer = 2", "operation 0 of writer 3"),
             ("INSERT INTO log VALUES (0, 1)", "operation 1 of writer 1"),
             ("INSERT INTO log VALUES (0, 2)", "operation 2 of writer 1"),
             ("INSERT INTO log VALUES (2, 1)", "operation 1 of writer 3"),
-            (
-                "UPDATE log SET op = 7 WHERE op = 3",
-                "operation 3 of writer 1",
-            ),
+            ("UPDATE log SET op = 7 WHERE op = 3", "operation 3 of writer 1"),
             ("UPDATE item SET first = first + 1 WHERE id = 1", "`first`"),
             ("UPDATE item SET last = last - 1 WHERE id = 1", "`last`"),
         ] {

@@ -200,9 +200,8 @@ fn follow(
         };
         let counts = Counts::of(counter, std::slice::from_ref(connection))?;
         let cpu = CpuTime::now()?;
-        let course = carry_out(&Monotonic, &task, attempted, |number, now| {
-            client.operate(number, now)
-        })?;
+        let course =
+            carry_out(&Monotonic, &task, attempted, |number, now| client.operate(number, now))?;
         let cpu = CpuTime::now()?.since(cpu);
         attempted += course.attempted;
         let cpu = spec.parent.map(|_| (cpu.user, cpu.system));
@@ -239,14 +238,7 @@ fn report(course: Course) -> Result<Report, TrialError> {
 /// A task that lasts so long from `start` on, and is stopped after as long again.
 pub(in crate::workload) fn task(pace: super::pace::Pace, start: u64, duration: Duration) -> Task {
     let end = start + duration.as_nanos() as u64;
-    Task {
-        pace,
-        start,
-        end,
-        stop: end + duration.as_nanos() as u64,
-        most: 0,
-        think: 0,
-    }
+    Task { pace, start, end, stop: end + duration.as_nanos() as u64, most: 0, think: 0 }
 }
 
 #[cfg(test)]

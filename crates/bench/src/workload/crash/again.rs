@@ -23,11 +23,7 @@ pub(super) fn command(
         variant.synchronous,
         variant.locking_mode,
         variant.page_size,
-        if variant.powersafe_overwrite {
-            ""
-        } else {
-            " --psow 0"
-        },
+        if variant.powersafe_overwrite { "" } else { " --psow 0" },
         plan.images,
         plan.seed.0,
         engine_name(&plan.engine),
@@ -49,21 +45,12 @@ pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
 
 fn rows(found: &ModelSafety) -> Vec<Vec<String>> {
     let row = |shown: String, witness: &Option<String>, again: &Option<String>| {
-        Some(vec![
-            found.model.clone(),
-            shown,
-            witness.clone()?,
-            again.clone()?,
-        ])
+        Some(vec![found.model.clone(), shown, witness.clone()?, again.clone()?])
     };
     let ordinary = row(found.ordinary.to_string(), &found.witness, &found.again);
     let rare = found.occasions.iter().filter_map(|on| {
         let shown = on.counts.words(|count| count.to_string());
-        row(
-            format!("on {}: {shown}", on.occasion),
-            &on.witness,
-            &on.again,
-        )
+        row(format!("on {}: {shown}", on.occasion), &on.witness, &on.again)
     });
     ordinary.into_iter().chain(rare).collect()
 }

@@ -30,9 +30,7 @@ pub(super) fn measure(
     folder: Option<&Path>,
 ) -> Result<Findings, TrialError> {
     let matrix = crash::measure(plan, &Progress::default()).map_err(trial_error)?;
-    let artifacts = folder
-        .map(|folder| witnesses(&matrix, plan, folder))
-        .transpose()?;
+    let artifacts = folder.map(|folder| witnesses(&matrix, plan, folder)).transpose()?;
     Ok(Findings {
         safety: safety(&matrix, plan, own),
         judged: matrix.images,

@@ -80,18 +80,10 @@ fn record(outcome: &Outcome, variant: &CrashSettings, measured: &mut Measured) {
     let lost = outcome.findings.iter();
     let most = lost.filter_map(|finding| finding.damage.lost()).max();
     // What shows the worse of both.
-    let mut damages = outcome
-        .findings
-        .iter()
-        .filter(|finding| !finding.damage.is_loss());
+    let mut damages = outcome.findings.iter().filter(|finding| !finding.damage.is_loss());
     let first = damages.next().or(outcome.findings.first());
     measured.safety = vec![ModelSafety {
-        ordinary: Losses::of(Counts::of(
-            outcome.kills,
-            bad,
-            losing,
-            most.unwrap_or_default(),
-        )),
+        ordinary: Losses::of(Counts::of(outcome.kills, bad, losing, most.unwrap_or_default())),
         adds_up: true,
         documented: documented(variant, Model::Kill),
         witness: first.map(|finding| format!("kill {}: {}", finding.kill, finding.damage)),
@@ -101,10 +93,7 @@ fn record(outcome: &Outcome, variant: &CrashSettings, measured: &mut Measured) {
         let name = finding.kept.as_ref()?.file_name()?;
         Some(Artifact {
             path: name.into(),
-            about: format!(
-                "the database after kill {}: {}",
-                finding.kill, finding.damage
-            ),
+            about: format!("the database after kill {}: {}", finding.kill, finding.damage),
         })
     });
     measured.artifacts = kept.collect();

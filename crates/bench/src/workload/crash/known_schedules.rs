@@ -46,17 +46,11 @@ impl Known {
             engine: sha256(&bytes(library)?),
             journal_mode: journal_mode.to_owned(),
             // How many are played at a time changes nothing.
-            extent: Extent {
-                threads: 1,
-                ..extent
-            },
+            extent: Extent { threads: 1, ..extent },
         };
         let folder = Cache::of_user().ok()?.root().join("schedules");
         let name = sha256(&serde_json::to_vec(&key).ok()?);
-        Some(Known {
-            file: folder.join(format!("{name}.json")),
-            key,
-        })
+        Some(Known { file: folder.join(format!("{name}.json")), key })
     }
 
     /// What came of them; none where they were not played, or where the file is damaged or of another key.
@@ -67,10 +61,7 @@ impl Known {
 
     /// Keeps what came of them. Where that is not possible, they are played again next time, and nothing else is lost.
     pub(super) fn keep(&self, summary: &Summary) {
-        let entry = Entry {
-            key: self.key.clone(),
-            summary: summary.clone(),
-        };
+        let entry = Entry { key: self.key.clone(), summary: summary.clone() };
         let _ = self.write(&entry);
     }
 

@@ -54,11 +54,8 @@ impl Declared for Meetings {
             let why = format!("there is no scenario for journal_mode={mode}");
             return Err(TrialError::CannotRun(why));
         }
-        let mut measured = Measured {
-            connections,
-            tables: vec![table(&explored)],
-            ..Measured::default()
-        };
+        let mut measured =
+            Measured { connections, tables: vec![table(&explored)], ..Measured::default() };
         record(&explored, &trial.library, &mut measured);
         Ok(measured)
     }
@@ -67,15 +64,9 @@ impl Declared for Meetings {
 fn record(explored: &[Explored], library: &Library, measured: &mut Measured) {
     let played = explored.iter().map(|scenario| scenario.played).sum();
     let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
-    let first = explored
-        .iter()
-        .find_map(|scenario| scenario.findings.first());
+    let first = explored.iter().find_map(|scenario| scenario.findings.first());
     let first = first.map(|finding| wrong_schedule(finding, library));
-    let schedules = Schedules::Played {
-        played,
-        wrong,
-        first,
-    };
+    let schedules = Schedules::Played { played, wrong, first };
     super::set_schedules(measured, &schedules);
     set(measured, "scenarios", explored.len() as f64);
     measured.schedules = Some(schedules);

@@ -72,10 +72,7 @@ impl Declared for Crash {
         set(&mut measured, "images_per_s", images_per_s);
         set_schedules(&mut measured, &schedules);
         let about = own.and_then(|own| own.about(found.own.as_ref(), &variant));
-        measured.tables = about
-            .into_iter()
-            .chain(again::witnesses(&found.safety))
-            .collect();
+        measured.tables = about.into_iter().chain(again::witnesses(&found.safety)).collect();
         measured.safety = found.safety;
         measured.artifacts = found.artifacts;
         measured.schedules = (each > 0).then_some(schedules);

@@ -50,9 +50,7 @@ impl Own {
         let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
         let own = match (path(&parameters.script), path(&parameters.trace)) {
             (Some(_), Some(_)) => {
-                return Err(TrialError::cannot_run(
-                    "script and trace exclude one another",
-                ));
+                return Err(TrialError::cannot_run("script and trace exclude one another"));
             }
             (Some(script), None) => of_script(trial, parameters, &script)?,
             (None, Some(trace)) => of_trace(trial, parameters, &trace)?,
@@ -80,18 +78,16 @@ impl Own {
             Some(_) => self.extent(&done.performed),
             None => Vec::new(),
         };
-        let named = done.in_force.iter().map(|it| InForce {
-            database: self.name_of(&it.database),
-            ..it.clone()
-        });
+        let named = done
+            .in_force
+            .iter()
+            .map(|it| InForce { database: self.name_of(&it.database), ..it.clone() });
         let others = named.filter_map(|it| it.unlike(variant));
         rows.extend(others.map(|words| ("settings in force", words)));
         let open = done.left_open.as_ref();
         rows.extend(open.map(|place| ("never committed", format!("what begins at {place}"))));
         let rows = rows.into_iter();
-        let rows: Vec<_> = rows
-            .map(|(name, words)| vec![name.to_owned(), words])
-            .collect();
+        let rows: Vec<_> = rows.map(|(name, words)| vec![name.to_owned(), words]).collect();
         (!rows.is_empty()).then(|| DataTable {
             title: CRASHED.to_owned(),
             columns: vec!["of".to_owned(), "extent".to_owned()],
@@ -107,12 +103,7 @@ impl Own {
     }
 
     fn extent(&self, performed: &Performed) -> Vec<(&'static str, String)> {
-        let Performed {
-            transactions,
-            statements,
-            of,
-            differing,
-        } = *performed;
+        let Performed { transactions, statements, of, differing } = *performed;
         let extent = match self.transactions {
             _ if statements == of && self.is_whole => format!("all {transactions}"),
             Some(all) => format!("the first {transactions} of {all}"),
@@ -176,10 +167,7 @@ pub fn crash_script(
             changes: it.changes,
         })
     });
-    Ok(Script {
-        path: Some(path.to_owned()),
-        acts: acts.collect(),
-    })
+    Ok(Script { path: Some(path.to_owned()), acts: acts.collect() })
 }
 
 fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
@@ -193,10 +181,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
         let copy = trial.directory.join("own.db");
         snapshot::copy_database(&trial.library, database, &copy)?;
         prepare(trial, &copy).map_err(|error| {
-            TrialError::cannot_run(format!(
-                "cannot use a copy of {}: {error}",
-                database.display()
-            ))
+            TrialError::cannot_run(format!("cannot use a copy of {}: {error}", database.display()))
         })?;
         beginning = Some(begin(&[&copy], parameters)?);
         options.push_str(&format!(
@@ -207,10 +192,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
     }
     Ok(Own {
         script,
-        names: beginning
-            .iter()
-            .map(|_| parameters.database.clone())
-            .collect(),
+        names: beginning.iter().map(|_| parameters.database.clone()).collect(),
         beginning,
         transactions: None,
         is_whole: true,

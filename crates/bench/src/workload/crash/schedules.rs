@@ -67,9 +67,7 @@ fn extent(each: u64, seed: Seed) -> Extent {
 }
 
 fn not_measured(why: &str) -> Schedules {
-    Schedules::NotMeasured {
-        why: why.to_owned(),
-    }
+    Schedules::NotMeasured { why: why.to_owned() }
 }
 
 /// What came of all scenarios of a journal mode.
@@ -104,10 +102,7 @@ impl Summary {
 pub(super) fn wrong_schedule(finding: &Finding, library: &Library) -> WrongSchedule {
     let engine = engine_name(&super::source(&library.identity().origin));
     WrongSchedule {
-        again: format!(
-            "pragmark crash --schedule {} --engine {engine}",
-            finding.schedule
-        ),
+        again: format!("pragmark crash --schedule {} --engine {engine}", finding.schedule),
         what: finding.what.join("; "),
         schedule: finding.schedule.clone(),
     }

@@ -19,10 +19,8 @@ const TRIED: [&str; 4] = ["journal_mode", "synchronous", "locking_mode", "page_s
 
 /// Settings that a crash trial may name besides those, as long as they have this level: it is what
 /// they are without being named.
-const UNCHANGED: [(&str, Level); 2] = [
-    ("fullfsync", Level::Bool(false)),
-    ("checkpoint_fullfsync", Level::Bool(false)),
-];
+const UNCHANGED: [(&str, Level); 2] =
+    [("fullfsync", Level::Bool(false)), ("checkpoint_fullfsync", Level::Bool(false))];
 
 /// The storage models, all of them.
 const ALL_MODELS: &str = "all";
@@ -62,9 +60,7 @@ fn check<P: Declaration>(settings: &Settings) -> Result<(), TrialError> {
     for (name, level) in settings {
         let own = own.iter().any(|parameter| parameter.name == *name);
         let tried = TRIED.contains(&name.as_str());
-        let unchanged = UNCHANGED
-            .iter()
-            .any(|(known, usual)| known == name && usual == level)
+        let unchanged = UNCHANGED.iter().any(|(known, usual)| known == name && usual == level)
             || sqlite::connection_settings()
                 .iter()
                 .any(|known| known.name == *name && known.default.as_ref() == Some(level));

@@ -12,10 +12,7 @@ fn tried(over: &[(&str, Level)]) -> Measured {
 
 #[test]
 fn without_a_journal_and_syncs_databases_are_corrupted_and_there_is_a_witness() {
-    let measured = tried(&[
-        ("journal_mode", "off".into()),
-        ("synchronous", "off".into()),
-    ]);
+    let measured = tried(&[("journal_mode", "off".into()), ("synchronous", "off".into())]);
     let safety = Safety::of(measured.safety.clone());
     assert_eq!(safety.tier.process.loss(), Some(Loss::Corruption));
     assert_eq!(safety.tier.power.loss(), Some(Loss::Corruption));
@@ -36,10 +33,7 @@ fn without_a_journal_and_syncs_databases_are_corrupted_and_there_is_a_witness() 
 fn what_the_variant_leaves_open_is_what_the_engine_has() {
     let measured = tried(&[]);
     let pragmas = &measured.connections[0].pragmas;
-    assert_eq!(
-        (&pragmas["journal_mode"][..], &pragmas["synchronous"][..]),
-        ("delete", "full")
-    );
+    assert_eq!((&pragmas["journal_mode"][..], &pragmas["synchronous"][..]), ("delete", "full"));
     let kill = measured.safety.iter().find(|model| model.model == "kill");
     assert_eq!(kill.unwrap().worst(), Some(Loss::Nothing));
 }
@@ -47,11 +41,7 @@ fn what_the_variant_leaves_open_is_what_the_engine_has() {
 #[test]
 fn schedules_are_played_where_two_connections_can_meet() {
     let played = |over: &[(&str, Level)]| tried(over).schedules.unwrap();
-    let Schedules::Played {
-        played: count,
-        wrong,
-        ..
-    } = played(&[("journal_mode", "wal".into())])
+    let Schedules::Played { played: count, wrong, .. } = played(&[("journal_mode", "wal".into())])
     else {
         panic!("not played");
     };
@@ -77,9 +67,7 @@ fn what_psow_says_of_overwriting_changes_what_sqlite_promises() {
             ("psow", psow.into()),
         ];
         let mut models = tried(&settings).safety.into_iter();
-        models
-            .find(|model| model.model == "non-powersafe-overwrite")
-            .unwrap()
+        models.find(|model| model.model == "non-powersafe-overwrite").unwrap()
     };
     assert!(!destroyed(true).assumed && destroyed(false).assumed);
     assert_eq!(destroyed(false).worst(), Some(Loss::Nothing));
@@ -87,10 +75,7 @@ fn what_psow_says_of_overwriting_changes_what_sqlite_promises() {
 
 #[test]
 fn the_same_seed_gives_the_same_findings() {
-    let settings = [
-        ("journal_mode", "wal".into()),
-        ("synchronous", "normal".into()),
-    ];
+    let settings = [("journal_mode", "wal".into()), ("synchronous", "normal".into())];
     assert_eq!(tried(&settings).safety, tried(&settings).safety);
 }
 

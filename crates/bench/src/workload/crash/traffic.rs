@@ -259,12 +259,7 @@ fn execution(recording: &Recording, call: &Call) -> Option<Execution> {
     if recording.fate(call) != Fate::Replayed {
         return None;
     }
-    let text = || {
-        recording
-            .texts
-            .get(&call.statement)
-            .map(|text| text.sql.clone())
-    };
+    let text = || recording.texts.get(&call.statement).map(|text| text.sql.clone());
     let (sql, values) = match &call.values {
         Values::Bound(values) => (text()?, values.iter().map(Bound::value).cloned().collect()),
         Values::Expanded(sql) => (sql.clone(), Vec::new()),

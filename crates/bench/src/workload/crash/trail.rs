@@ -57,10 +57,7 @@ impl Trailed {
             ..Trail::default()
         };
         let file = write(&path, &trail).map_err(TrialError::io("write", &path))?;
-        let file = Arc::new(TrailFile {
-            file,
-            begun: AtomicU64::new(0),
-        });
+        let file = Arc::new(TrailFile { file, begun: AtomicU64::new(0) });
         let isolation = Isolation {
             watch: Some(file.clone()),
             ended: earlier.and_then(|it| {
@@ -69,11 +66,7 @@ impl Trailed {
             }),
         };
         let _ended = end_where_nothing_moves(file, path.clone(), trail);
-        Ok(Trailed {
-            path,
-            isolation,
-            _ended,
-        })
+        Ok(Trailed { path, isolation, _ended })
     }
 }
 
@@ -113,10 +106,7 @@ fn hangs(path: &Path, trail: Trail) -> ! {
     let so_far = std::fs::read_to_string(path).unwrap_or_default();
     let so_far: Trail = so_far.parse().unwrap_or(trail);
     let how = format!("it did not end within {} s", PATIENCE.as_secs());
-    let ended = Trail {
-        ended: Some(how),
-        ..so_far
-    };
+    let ended = Trail { ended: Some(how), ..so_far };
     let _ = write(path, &ended);
     std::process::abort()
 }
@@ -138,10 +128,7 @@ mod tests {
         drop(trailed);
         assert!(!path.exists());
 
-        let ended = Trail {
-            ended: Some("signal 11".to_owned()),
-            ..left
-        };
+        let ended = Trail { ended: Some("signal 11".to_owned()), ..left };
         std::fs::write(&path, ended.to_string()).unwrap();
         let again = Trailed::begin(directory.path(), &[Model::Kill]).unwrap();
         let how = "signal 11".to_owned();

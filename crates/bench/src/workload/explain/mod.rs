@@ -70,10 +70,8 @@ impl Declared for Explain {
             let searches = steps(&plan, "SEARCH ");
             set(&mut measured, "plan_searches", searches as f64);
         }
-        measured.tables = [bytecode, plan]
-            .into_iter()
-            .filter(|table| !table.rows.is_empty())
-            .collect();
+        measured.tables =
+            [bytecode, plan].into_iter().filter(|table| !table.rows.is_empty()).collect();
         close(connection, Some(&path), &mut measured)?;
         Ok(measured)
     }
@@ -87,9 +85,8 @@ fn table(
     subject: &Subject,
 ) -> Result<DataTable, EngineError> {
     let mut statement = connection.prepare(&format!("{explain} {}", subject.sql()))?;
-    let columns = (0..statement.column_count())
-        .filter_map(|column| statement.column_name(column))
-        .collect();
+    let columns =
+        (0..statement.column_count()).filter_map(|column| statement.column_name(column)).collect();
     let mut rows = Vec::new();
     while statement.step()? == engine::Step::Row {
         let cell = |column| match statement.column_value(column) {
@@ -109,16 +106,8 @@ fn table(
 /// (<https://sqlite.org/opcode.html>).
 fn check_bytecode(bytecode: &DataTable) -> Result<(), TrialError> {
     let opcodes: Vec<&str> = bytecode.rows.iter().map(|row| row[1].as_str()).collect();
-    expect(
-        "the heading of the second column",
-        bytecode.columns[1].as_str(),
-        "opcode",
-    )?;
-    expect(
-        "the first instruction",
-        opcodes.first().copied().unwrap_or("none"),
-        "Init",
-    )?;
+    expect("the heading of the second column", bytecode.columns[1].as_str(), "opcode")?;
+    expect("the first instruction", opcodes.first().copied().unwrap_or("none"), "Init")?;
     expect("whether there is a Halt", opcodes.contains(&"Halt"), true)
 }
 
@@ -126,10 +115,7 @@ fn check_bytecode(bytecode: &DataTable) -> Result<(), TrialError> {
 fn steps(plan: &DataTable, beginning: &str) -> usize {
     plan.rows
         .iter()
-        .filter(|row| {
-            row.last()
-                .is_some_and(|detail| detail.starts_with(beginning))
-        })
+        .filter(|row| row.last().is_some_and(|detail| detail.starts_with(beginning)))
         .count()
 }
 
@@ -145,11 +131,7 @@ mod tests {
             let bytecode = &measured.tables[0];
             assert_eq!(measured.metrics["opcodes"], bytecode.rows.len() as f64);
             assert!(bytecode.title.contains("INSERT INTO integers"));
-            bytecode
-                .rows
-                .iter()
-                .map(|row| row[1].clone())
-                .collect::<Vec<_>>()
+            bytecode.rows.iter().map(|row| row[1].clone()).collect::<Vec<_>>()
         };
         let rowid = opcodes("rowid");
         assert!(rowid.contains(&"NewRowid".to_owned()));
@@ -162,10 +144,7 @@ mod tests {
     fn a_join_of_tables_searches_one_of_them() {
         let settings = [("statement", "join".into()), ("joined", "tables".into())];
         let metrics = run("explain", &settings).unwrap().metrics;
-        assert_eq!(
-            (metrics["plan_scans"], metrics["plan_searches"]),
-            (1.0, 1.0)
-        );
+        assert_eq!((metrics["plan_scans"], metrics["plan_searches"]), (1.0, 1.0));
     }
 
     #[test]
@@ -181,10 +160,7 @@ mod tests {
         let program = |rows: &[&str]| DataTable {
             title: String::new(),
             columns: vec!["addr".to_owned(), "opcode".to_owned()],
-            rows: rows
-                .iter()
-                .map(|opcode| vec!["0".to_owned(), (*opcode).to_owned()])
-                .collect(),
+            rows: rows.iter().map(|opcode| vec!["0".to_owned(), (*opcode).to_owned()]).collect(),
         };
         assert!(check_bytecode(&program(&["Init", "Halt"])).is_ok());
         assert!(check_bytecode(&program(&["Init", "Goto"])).is_err());

@@ -106,11 +106,7 @@ impl Subject {
                     pairs.push((join.column_i64(0), join.column_i64(1)));
                 }
                 let wanted: Vec<(i64, i64)> = LEFT.into_iter().zip(RIGHT).collect();
-                expect(
-                    "the joined rows",
-                    format!("{pairs:?}"),
-                    format!("{wanted:?}"),
-                )
+                expect("the joined rows", format!("{pairs:?}"), format!("{wanted:?}"))
             }
         }
     }
@@ -131,9 +127,7 @@ mod tests {
         let (join, insert) = (Subject::Join(Joined::Tables), Subject::Insert(Table::Rowid));
         connection.execute(join.schema()).unwrap();
         assert!(join.check_result(&connection).is_ok());
-        connection
-            .execute("UPDATE b SET value = 7 WHERE value = 2")
-            .unwrap();
+        connection.execute("UPDATE b SET value = 7 WHERE value = 2").unwrap();
         assert!(join.check_result(&connection).is_err());
         connection.execute(insert.schema()).unwrap();
         assert!(insert.check_result(&connection).is_ok());

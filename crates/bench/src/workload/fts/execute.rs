@@ -85,13 +85,7 @@ impl<'t, 'p> Executor<'t, 'p> {
         cache: Cache,
         effort: Effort,
     ) -> Executor<'t, 'p> {
-        Executor {
-            trial,
-            options,
-            path: path.to_owned(),
-            cache,
-            effort,
-        }
+        Executor { trial, options, path: path.to_owned(), cache, effort }
     }
 
     /// Runs a query; every execution must return as many rows as match.
@@ -117,10 +111,7 @@ impl<'t, 'p> Executor<'t, 'p> {
                 Cache::Warm => timed(connection, sql)?,
                 Cache::Cold => self.execute_cold(sql)?,
             };
-            let what = format!(
-                "the count of rows of the {} query `{}`",
-                query.class, query.text
-            );
+            let what = format!("the count of rows of the {} query `{}`", query.class, query.text);
             expect(&what, execution.rows, wanted)?;
             times.push(execution.time);
             spent += execution.time;
@@ -153,11 +144,7 @@ fn timed(connection: &Connection, sql: &Sql) -> Result<Execution, TrialError> {
         rows += 1;
     }
     let time = start.elapsed();
-    Ok(Execution {
-        rows,
-        time,
-        cpu: CpuTime::now()?.since(cpu),
-    })
+    Ok(Execution { rows, time, cpu: CpuTime::now()?.since(cpu) })
 }
 
 /// The rowids of all matching rows.
@@ -233,11 +220,7 @@ mod tests {
     #[test]
     fn a_query_that_was_asked_less_often_weighs_as_much() {
         let times = [3, 4].map(Duration::from_millis);
-        let answer = Answer {
-            rowids: Vec::new(),
-            times: times.to_vec(),
-            cpu: CpuTime::default(),
-        };
+        let answer = Answer { rowids: Vec::new(), times: times.to_vec(), cpu: CpuTime::default() };
         let weighed: Vec<u128> = answer.weighed(5).map(|time| time.as_millis()).collect();
         assert_eq!(weighed, [3, 4, 3, 4, 3]);
         assert_eq!(answer.weighed(2).count(), 2);

@@ -64,9 +64,8 @@ fn merge(connection: &Connection, first: i64) -> Result<(), TrialError> {
     let mut step = first;
     loop {
         let before = connection.total_changes();
-        connection.execute(&format!(
-            "INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', {step})"
-        ))?;
+        connection
+            .execute(&format!("INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', {step})"))?;
         if connection.total_changes() - before < 2 {
             return Ok(());
         }

@@ -58,10 +58,7 @@ impl Declared for FtsInsert {
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let options = &parameters.options;
-        let grouping = Grouping {
-            batch: parameters.batch,
-            commit_every: parameters.commit_every,
-        };
+        let grouping = Grouping { batch: parameters.batch, commit_every: parameters.commit_every };
         let source = Source::of(&parameters.documents, trial.seed)?;
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
@@ -291,11 +288,8 @@ mod tests {
         let path = folder.path().join("own.csv");
         std::fs::write(&path, "title,body\nOne,two words\nThree,\n").unwrap();
         let file = || ("text_file", path.to_str().unwrap().into());
-        let measured = run(
-            "fts-insert",
-            &[file(), ("text_columns", "body, title".into())],
-        )
-        .unwrap();
+        let measured =
+            run("fts-insert", &[file(), ("text_columns", "body, title".into())]).unwrap();
         let rows = measured.metrics["rows_per_s.insert"] * measured.metrics["seconds.insert"];
         assert!((rows - 2.0).abs() < 1e-6, "{rows}");
         let own = [
@@ -306,16 +300,10 @@ mod tests {
         ];
         assert_eq!(run("fts-query", &own).unwrap().metrics["results.own"], 2.0);
         let missing = problem("fts-insert", &[file(), ("text_columns", "text".into())]);
-        assert!(
-            missing.contains("own.csv has no column `text`"),
-            "{missing}"
-        );
+        assert!(missing.contains("own.csv has no column `text`"), "{missing}");
         std::fs::write(&path, b"title,body\nOne,\xff\n").unwrap();
         let broken = problem("fts-insert", &[file()]);
-        assert!(
-            broken.contains("own.csv, row 1") && broken.contains("UTF-8"),
-            "{broken}"
-        );
+        assert!(broken.contains("own.csv, row 1") && broken.contains("UTF-8"), "{broken}");
         let relative = problem("fts-insert", &[("text_file", "own.csv".into())]);
         assert!(relative.contains("absolute"), "{relative}");
     }
@@ -331,10 +319,7 @@ mod tests {
             ("content", "contentless"),
             ("table", "plain-indexed"),
         ] {
-            let settings = [
-                ("text_file", path.to_str().unwrap().into()),
-                (name, level.into()),
-            ];
+            let settings = [("text_file", path.to_str().unwrap().into()), (name, level.into())];
             let measured = run("fts-insert", &settings).unwrap();
             assert!(measured.metrics["db_bytes"] > 0.0, "{level}");
         }
@@ -348,10 +333,7 @@ mod tests {
         assert!(option.contains("trigram colour 1"), "{option}");
         let prefix = problem("fts-insert", &[("prefix", "two".into())]);
         assert!(prefix.contains("two"), "{prefix}");
-        let extension = problem(
-            "fts-insert",
-            &[("extension", "/no/such/tokenizer.so".into())],
-        );
+        let extension = problem("fts-insert", &[("extension", "/no/such/tokenizer.so".into())]);
         assert!(extension.contains("/no/such/tokenizer.so"), "{extension}");
     }
 

@@ -56,10 +56,7 @@ pub(super) fn make_and_fill(
         connection,
         &options.insert_sql(columns),
         sqlite::begin_statement(trial.settings),
-        Grouping {
-            batch: BATCH,
-            commit_every,
-        },
+        Grouping { batch: BATCH, commit_every },
         &mut source.open()?,
         (source.rows(), columns.len()),
     )
@@ -124,11 +121,7 @@ impl<'c> Writer<'c> {
             begin: connection.prepare(begin)?,
             commit: connection.prepare("COMMIT")?,
             insert: connection.prepare(insert_sql)?,
-            commit_every: if commit_every == 0 {
-                usize::MAX
-            } else {
-                commit_every
-            },
+            commit_every: if commit_every == 0 { usize::MAX } else { commit_every },
             open: 0,
         })
     }

@@ -110,9 +110,7 @@ fn answer(
 
 /// The part of the rows of both, each in ascending order, that both have; none where both are empty.
 fn overlap(one: &[i64], other: &[i64]) -> Option<f64> {
-    let both = one
-        .iter()
-        .filter(|rowid| other.binary_search(rowid).is_ok());
+    let both = one.iter().filter(|rowid| other.binary_search(rowid).is_ok());
     let both = both.count();
     let either = one.len() + other.len() - both;
     (either > 0).then(|| both as f64 / either as f64)
@@ -167,11 +165,8 @@ mod tests {
 
     #[test]
     fn a_tokenizer_overlaps_with_itself_wholly_and_with_others_in_part() {
-        let settings = [
-            ("tokenizer", "porter".into()),
-            ("rows", 1_500.into()),
-            ("synchronous", "off".into()),
-        ];
+        let settings =
+            [("tokenizer", "porter".into()), ("rows", 1_500.into()), ("synchronous", "off".into())];
         let metrics = run("fts-overlap", &settings).unwrap().metrics;
         assert_eq!(metrics["overlap.porter"], 1.0);
         for other in ["unicode61", "trigram"] {

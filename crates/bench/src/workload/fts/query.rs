@@ -101,10 +101,7 @@ impl Declared for FtsQuery {
         fill(trial, &connection, &setup, &mut measured)?;
 
         (trial.phase)("query");
-        let effort = Effort {
-            repeat: parameters.repeat,
-            limit: parameters.limit,
-        };
+        let effort = Effort { repeat: parameters.repeat, limit: parameters.limit };
         let executor = Executor::new(trial, setup.options, &path, parameters.cache, effort);
         let responses = run_all(&executor, &connection, &setup)?;
         set_peak_memory(&mut measured);
@@ -163,13 +160,7 @@ fn run_all<'q>(
     }
     match &responses[..] {
         all if all.iter().any(|response| response.answer.is_ok()) => Ok(responses),
-        [
-            Response {
-                query,
-                answer: Err(why),
-            },
-            ..,
-        ] => Err(TrialError::CannotRun(format!(
+        [Response { query, answer: Err(why) }, ..] => Err(TrialError::CannotRun(format!(
             "the query `{}` cannot be answered: {why}",
             query.text
         ))),
@@ -201,9 +192,7 @@ fn note_answered(responses: &[Response<'_>], measured: &mut Measured) {
 
 /// CPU time of all timed executions, and of nothing else.
 fn note_cpu(responses: &[Response<'_>], measured: &mut Measured) {
-    let answers = responses
-        .iter()
-        .filter_map(|response| response.answer.as_ref().ok());
+    let answers = responses.iter().filter_map(|response| response.answer.as_ref().ok());
     let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
     set_cpu(measured, cpu);
 }
@@ -220,10 +209,7 @@ fn note_times(
     for class in queries::classes() {
         let mut of_class = Latencies::new();
         let mut sum = 0.0;
-        for response in responses
-            .iter()
-            .filter(|response| response.query.class == class)
-        {
+        for response in responses.iter().filter(|response| response.query.class == class) {
             let Ok(answer) = &response.answer else {
                 continue;
             };
@@ -255,10 +241,7 @@ struct Latencies {
 
 impl Latencies {
     fn new() -> Latencies {
-        Latencies {
-            unweighed: LatencyHistogram::new(),
-            weighed: LatencyHistogram::new(),
-        }
+        Latencies { unweighed: LatencyHistogram::new(), weighed: LatencyHistogram::new() }
     }
 
     fn add(&mut self, answer: &Answer, repeat: usize) {
@@ -335,11 +318,8 @@ mod tests {
     use lab::level::Level;
 
     fn measured(over: &[(&str, Level)]) -> Measured {
-        let mut settings = vec![
-            ("rows", 1_500.into()),
-            ("repeat", 2.into()),
-            ("synchronous", "off".into()),
-        ];
+        let mut settings =
+            vec![("rows", 1_500.into()), ("repeat", 2.into()), ("synchronous", "off".into())];
         settings.extend(over.iter().cloned());
         run("fts-query", &settings).unwrap()
     }
@@ -362,10 +342,7 @@ mod tests {
                 assert_eq!(metrics["recall_word.common-term"], 1.0);
             }
         }
-        assert!(
-            patterns.iter().all(|found| found == &patterns[0]),
-            "{patterns:?}"
-        );
+        assert!(patterns.iter().all(|found| found == &patterns[0]), "{patterns:?}");
         assert!(patterns[0][2] > 0.0);
     }
 
@@ -435,11 +412,7 @@ mod tests {
             ("queries", "accented".into()),
         ];
         assert_eq!(measured(&accented).metrics["recall_word.accented"], 1.0);
-        let cjk = [
-            ("rows", 12_000.into()),
-            ("table", "plain".into()),
-            ("queries", "cjk".into()),
-        ];
+        let cjk = [("rows", 12_000.into()), ("table", "plain".into()), ("queries", "cjk".into())];
         let metrics = measured(&cjk).metrics;
         assert!(metrics["results.cjk"] > 0.0);
         // The word never stands alone.
@@ -468,16 +441,10 @@ mod tests {
     fn a_query_of_ones_own_is_asked_and_a_wrong_one_named() {
         let own = [("queries", "own".into()), ("query", "the AND data*".into())];
         assert!(measured(&own).metrics["results.own"] > 0.0);
-        let wrong = [
-            ("queries", "own".into()),
-            ("query", "the AND AND".into()),
-            ("rows", 10.into()),
-        ];
+        let wrong =
+            [("queries", "own".into()), ("query", "the AND AND".into()), ("rows", 10.into())];
         let why = problem("fts-query", &wrong);
-        assert!(
-            why.contains("`the AND AND`") && why.contains("syntax error"),
-            "{why}"
-        );
+        assert!(why.contains("`the AND AND`") && why.contains("syntax error"), "{why}");
         let none = problem("fts-query", &[("queries", "own".into())]);
         assert!(none.contains("`query`"), "{none}");
     }

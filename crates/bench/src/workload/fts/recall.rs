@@ -35,10 +35,7 @@ impl Recall {
     /// Results without judgement.
     pub(super) fn unjudged(response: &Response<'_>) -> Recall {
         Recall {
-            results: response
-                .answer
-                .as_ref()
-                .map_or(0, |answer| answer.rowids.len()),
+            results: response.answer.as_ref().map_or(0, |answer| answer.rowids.len()),
             senses: [None; 3],
         }
     }
@@ -97,8 +94,7 @@ impl<'a> Scan<'a> {
             for row in 0..documents.rows() {
                 rowid += 1;
                 let columns = 0..documents.columns();
-                self.judge
-                    .read(columns.map(|column| documents.field(row, column)));
+                self.judge.read(columns.map(|column| documents.field(row, column)));
                 self.count(rowid);
             }
         }
@@ -180,19 +176,10 @@ fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
 /// mean over queries, so that a query with many results does not drown the others. Queries that were
 /// refused are excluded.
 pub(super) fn note(responses: &[Response<'_>], recalls: &[Recall], measured: &mut Measured) {
-    let answered = || {
-        responses
-            .iter()
-            .zip(recalls)
-            .filter(|(response, _)| response.answer.is_ok())
-    };
+    let answered = || responses.iter().zip(recalls).filter(|(response, _)| response.answer.is_ok());
     for (response, recall) in answered() {
         let results = response.query.rows_given(recall.results);
-        add(
-            measured,
-            &format!("results.{}", response.query.class),
-            results,
-        );
+        add(measured, &format!("results.{}", response.query.class), results);
     }
     // Limited queries find what the whole one finds, which is judged already.
     let whole = || answered().filter(|(response, _)| response.query.gives_all());

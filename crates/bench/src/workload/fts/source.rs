@@ -108,9 +108,7 @@ impl Source {
     pub(super) fn corpus(&self) -> Result<Corpus, TrialError> {
         match &self.origin {
             Origin::Generator(seed, era) => Ok(Corpus::new(*seed, *era)),
-            Origin::File(_) => Err(TrialError::cannot_run(
-                "documents of a file have no numbers",
-            )),
+            Origin::File(_) => Err(TrialError::cannot_run("documents of a file have no numbers")),
         }
     }
 
@@ -120,10 +118,7 @@ impl Source {
             Origin::Generator(seed, era) => RowStream::Generated(Corpus::new(*seed, *era), 0),
             Origin::File(file) => RowStream::Read(file.open(&self.columns)?),
         };
-        Ok(Reading {
-            rows,
-            left: self.rows,
-        })
+        Ok(Reading { rows, left: self.rows })
     }
 }
 

@@ -122,8 +122,7 @@ impl TableOptions {
             ("hashsize", self.hashsize),
             ("secure-delete", self.secure_delete),
         ];
-        all.into_iter()
-            .filter_map(|(option, value)| Some((option, value?)))
+        all.into_iter().filter_map(|(option, value)| Some((option, value?)))
     }
 
     /// The same with another tokenizer.
@@ -170,9 +169,9 @@ impl TableOptions {
     pub(super) fn load_extension(&self, connection: &Connection) -> Result<(), TrialError> {
         match &self.tokenizer.extension {
             None => Ok(()),
-            Some(path) => connection
-                .load_extension(std::path::Path::new(path))
-                .map_err(TrialError::because),
+            Some(path) => {
+                connection.load_extension(std::path::Path::new(path)).map_err(TrialError::because)
+            }
         }
     }
 
@@ -223,10 +222,7 @@ impl TableOptions {
             }
             Content::External => arguments.push(format!("content='{CONTENT_TABLE}'")),
         }
-        format!(
-            "CREATE VIRTUAL TABLE {TABLE} USING fts5({})",
-            arguments.join(", ")
-        )
+        format!("CREATE VIRTUAL TABLE {TABLE} USING fts5({})", arguments.join(", "))
     }
 
     /// The table into which an application writes: with external content, the ordinary one.
@@ -283,20 +279,14 @@ fn triggers(columns: &[String]) -> [String; 3] {
 /// Sets a run-time option and makes sure that it is set.
 fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), TrialError> {
     connection
-        .execute(&format!(
-            "INSERT INTO {TABLE}({TABLE}, rank) VALUES ('{option}', {value})"
-        ))
+        .execute(&format!("INSERT INTO {TABLE}({TABLE}, rank) VALUES ('{option}', {value})"))
         .map_err(refused)?;
     let sql = format!("SELECT v FROM {TABLE}_config WHERE k = '{option}'");
     match connection.query_value(&sql) {
         Ok(Value::Integer(found)) if found == value => Ok(()),
         Ok(found) => {
             let what = format!("the FTS5 option `{option}`");
-            Err(TrialError::wrong(
-                what,
-                format!("{found:?}"),
-                value.to_string(),
-            ))
+            Err(TrialError::wrong(what, format!("{found:?}"), value.to_string()))
         }
         Err(error) => Err(error.into()),
     }
@@ -305,9 +295,7 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), Tr
 /// What SQLite refuses cannot be run with this engine; any other error is a failure.
 fn refused(error: EngineError) -> TrialError {
     if is_refusal(&error) {
-        TrialError::CannotRun(format!(
-            "the table cannot be created with these options: {error}"
-        ))
+        TrialError::CannotRun(format!("the table cannot be created with these options: {error}"))
     } else {
         error.into()
     }
@@ -318,9 +306,7 @@ fn refused(error: EngineError) -> TrialError {
 pub(super) fn is_refusal(error: &EngineError) -> bool {
     /// `SQLITE_ERROR`.
     const GENERIC: i32 = 1;
-    error
-        .as_sqlite()
-        .is_some_and(|error| error.primary() == GENERIC)
+    error.as_sqlite().is_some_and(|error| error.primary() == GENERIC)
 }
 
 /// A name in SQL.

@@ -141,12 +141,7 @@ impl Vocabulary {
             let next = stems.len() as u32;
             stems.entry(stemmer.stem(term).into_owned()).or_insert(next);
         }
-        Vocabulary {
-            stemmer,
-            words,
-            stems,
-            seen: HashMap::new(),
-        }
+        Vocabulary { stemmer, words, stems, seen: HashMap::new() }
     }
 
     fn word(&self, word: &str) -> u32 {
@@ -275,9 +270,9 @@ impl Question {
         let has = |text: &Text, number| text.numbers(sense).contains(number);
         let mut all = texts.iter();
         Some(match &self.meaning {
-            Meaning::Words(_) | Meaning::Intended(_) => wanted
-                .iter()
-                .all(|number| texts.iter().any(|text| has(text, number))),
+            Meaning::Words(_) | Meaning::Intended(_) => {
+                wanted.iter().all(|number| texts.iter().any(|text| has(text, number)))
+            }
             Meaning::Phrase(_) => all.any(|text| {
                 let mut runs = text.numbers(sense).windows(wanted.len());
                 runs.any(|run| run == wanted)
@@ -291,9 +286,9 @@ impl Question {
             Meaning::StartsWith(_, false) => {
                 all.any(|text| text.numbers(sense).starts_with(wanted))
             }
-            Meaning::Column(..) => self
-                .column
-                .is_some_and(|column| has(&texts[column], &wanted[0])),
+            Meaning::Column(..) => {
+                self.column.is_some_and(|column| has(&texts[column], &wanted[0]))
+            }
             Meaning::Near(_, _, between) => {
                 all.any(|text| near(text.numbers(sense), wanted[0], wanted[1], *between))
             }
@@ -310,9 +305,7 @@ impl Question {
             }
             Meaning::StartsWith(..) => {
                 let start = self.letters[0].needle();
-                texts
-                    .iter()
-                    .any(|text| text.lower.as_bytes().starts_with(start))
+                texts.iter().any(|text| text.lower.as_bytes().starts_with(start))
             }
             Meaning::Contains(_, _, true) => {
                 named.is_some_and(|text| self.letters[0].find(text.original.as_bytes()).is_some())
@@ -374,8 +367,7 @@ pub(super) fn words_of(text: &str) -> impl Iterator<Item = (usize, usize)> {
 fn near(numbers: &[u32], first: u32, second: u32, between: usize) -> bool {
     let places = |wanted: u32| {
         let all = numbers.iter().enumerate();
-        all.filter(move |(_, number)| **number == wanted)
-            .map(|(place, _)| place)
+        all.filter(move |(_, number)| **number == wanted).map(|(place, _)| place)
     };
     places(first).any(|one| places(second).any(|other| one.abs_diff(other) <= between + 1))
 }
@@ -401,14 +393,8 @@ mod tests {
     #[test]
     fn the_three_senses_differ_as_words_stems_and_letters_do() {
         let pattern = |text: &str| Meaning::Contains("text".to_owned(), text.to_owned(), true);
-        assert_eq!(
-            judged(pattern("PostgreSQL"), "a PostgreSQLite"),
-            [None, None, YES]
-        );
-        assert_eq!(
-            judged(pattern("PostgreSQL"), "a postgresql"),
-            [None, None, NO]
-        );
+        assert_eq!(judged(pattern("PostgreSQL"), "a PostgreSQLite"), [None, None, YES]);
+        assert_eq!(judged(pattern("PostgreSQL"), "a postgresql"), [None, None, NO]);
         let connection = || Meaning::Words(owned(&["connection"]));
         assert_eq!(judged(connection(), "A Connection!"), [YES, YES, YES]);
         assert_eq!(judged(connection(), "it connected"), [NO, YES, NO]);
@@ -424,14 +410,8 @@ mod tests {
         let near = |between| Meaning::Near("rust".to_owned(), "sqlite".to_owned(), between);
         assert_eq!(judged(near(2), "sqlite in pure rust"), [YES, YES, None]);
         assert_eq!(judged(near(1), "sqlite in pure rust"), [NO, NO, None]);
-        assert_eq!(
-            judged(Meaning::Prefix("data".to_owned()), "a database"),
-            [YES, YES, YES]
-        );
-        assert_eq!(
-            judged(Meaning::Prefix("data".to_owned()), "metadata"),
-            [NO, NO, YES]
-        );
+        assert_eq!(judged(Meaning::Prefix("data".to_owned()), "a database"), [YES, YES, YES]);
+        assert_eq!(judged(Meaning::Prefix("data".to_owned()), "metadata"), [NO, NO, YES]);
         let first = |prefix| Meaning::StartsWith(owned(&["web"]), prefix);
         assert_eq!(judged(first(false), "<Web> sites"), [YES, YES, NO]);
         assert_eq!(judged(first(true), "website"), [YES, YES, YES]);

@@ -68,11 +68,7 @@ fn compare(
     source: &Source,
 ) -> Result<(), TrialError> {
     let columns = source.columns();
-    let sql = format!(
-        "SELECT {} FROM {} ORDER BY rowid",
-        listed(columns),
-        options.written()
-    );
+    let sql = format!("SELECT {} FROM {} ORDER BY rowid", listed(columns), options.written());
     let mut select = connection.prepare(&sql)?;
     let mut reading = source.open()?;
     let mut documents = Documents::new(columns.len());

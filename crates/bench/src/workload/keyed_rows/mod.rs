@@ -67,9 +67,7 @@ impl Declared for KeyedRows {
     fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
         let is_alias = parameters.table == Table::IntegerPrimaryKey;
         match is_alias && !parameters.key.is_integer() {
-            true => Err(TrialError::cannot_run(
-                "an INTEGER PRIMARY KEY holds integers only",
-            )),
+            true => Err(TrialError::cannot_run("an INTEGER PRIMARY KEY holds integers only")),
             false => Ok(()),
         }
     }
@@ -77,12 +75,7 @@ impl Declared for KeyedRows {
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         (trial.phase)("generate");
         let keys = Keys::generate(parameters.key, parameters.rows, trial.seed);
-        let work = Work {
-            parameters,
-            keys: &keys,
-            order: keys.order(),
-            seed: trial.seed,
-        };
+        let work = Work { parameters, keys: &keys, order: keys.order(), seed: trial.seed };
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         connection.execute(&parameters.schema())?;
@@ -196,9 +189,7 @@ impl Work<'_> {
             sum += summed(&mut select)?;
         }
         let elapsed = watch.stop()?;
-        let runs = starts
-            .iter()
-            .map(|start| &self.order[*start..start + count]);
+        let runs = starts.iter().map(|start| &self.order[*start..start + count]);
         let wanted: i64 = runs.map(|rows| self.sum(rows)).sum();
         expect("the sum of the rows scanned", sum, wanted)?;
         Ok(elapsed)

@@ -194,10 +194,7 @@ mod tests {
     #[test]
     fn a_pragma_cannot_be_given_to_a_tool() {
         let settings = Settings::from([("journal_mode".to_owned(), Level::from("wal"))]);
-        let parameters = Parameters {
-            rows: 1,
-            tool: Tool::Shell,
-        };
+        let parameters = Parameters { rows: 1, tool: Tool::Shell };
         let why = LoadFile::check(&parameters, &settings).unwrap_err();
         let why = why.to_string();
         assert!(why.contains("journal_mode"), "{why}");

@@ -44,14 +44,8 @@ pub(super) fn answer(command: &mut Command) -> Result<String, String> {
 /// # Errors
 /// It cannot be started, or fails; with its messages.
 pub(super) fn timed(command: &mut Command) -> Result<Took, TrialError> {
-    let failed = |who: &Command, why: String| TrialError::Worker {
-        who: command_line(who),
-        why,
-    };
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    let failed = |who: &Command, why: String| TrialError::Worker { who: command_line(who), why };
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let before = CpuTime::of_children()?;
 
     let start = Instant::now();
@@ -62,11 +56,7 @@ pub(super) fn timed(command: &mut Command) -> Result<Took, TrialError> {
 
     let status = status.map_err(|error| failed(command, error.to_string()))?;
     if status.success() {
-        return Ok(Took {
-            seconds,
-            cpu,
-            peak_memory,
-        });
+        return Ok(Took { seconds, cpu, peak_memory });
     }
     let status = ::process::described(status);
     let why = format!("ended with {status}: {}", process.errors());

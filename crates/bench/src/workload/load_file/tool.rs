@@ -52,10 +52,7 @@ enum Program {
     /// SQLite's own shell.
     Shell,
     /// A library of Python: its name in the script, and its packages, none for the standard library.
-    Python {
-        method: &'static str,
-        packages: &'static str,
-    },
+    Python { method: &'static str, packages: &'static str },
 }
 
 /// How programs are started.
@@ -79,11 +76,7 @@ impl Start {
     /// From a test, whose program is no pragmark.
     #[cfg(test)]
     pub(super) fn directly(python: &str) -> Start {
-        Start {
-            pragmark: PathBuf::new(),
-            python: python.into(),
-            ends_with_the_trial: false,
-        }
+        Start { pragmark: PathBuf::new(), python: python.into(), ends_with_the_trial: false }
     }
 
     /// The command for a program.
@@ -130,11 +123,7 @@ impl Tool {
             let path = directory.join(SCRIPT_NAME);
             std::fs::write(&path, SCRIPT).map_err(TrialError::io("write", &path))?;
         }
-        Ok(Ready {
-            tool: self,
-            directory: directory.to_owned(),
-            start,
-        })
+        Ok(Ready { tool: self, directory: directory.to_owned(), start })
     }
 
     fn program(self, start: &Start) -> OsString {
@@ -162,11 +151,9 @@ impl Tool {
                 );
                 arguments.split(' ').map(str::to_owned).collect()
             }
-            Program::Shell => owned(&[
-                DATABASE,
-                CREATE,
-                &format!(".import --csv --skip 1 {FILE} user"),
-            ]),
+            Program::Shell => {
+                owned(&[DATABASE, CREATE, &format!(".import --csv --skip 1 {FILE} user")])
+            }
             Program::Python { method, .. } => owned(&[SCRIPT_NAME, method, FILE, DATABASE]),
         }
     }

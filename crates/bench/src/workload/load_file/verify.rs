@@ -17,10 +17,7 @@ const SUMS: [Sum; 6] = [
     ("the sum of areas", "sum(number)"),
     ("the sum of ages", "sum(age)"),
     ("the sum of active", "sum(active)"),
-    (
-        "the sum over rows",
-        "sum(id % 997 * (number + 3 * age + active))",
-    ),
+    ("the sum over rows", "sum(id % 997 * (number + 3 * age + active))"),
 ];
 
 /// Rows of the right types. Values of another type than the column's count as missing.
@@ -105,16 +102,10 @@ mod tests {
 
     #[test]
     fn the_rows_of_the_file_are_right_and_all_others_are_noticed() {
-        assert_eq!(
-            problem(CREATE, "(1, '012345', 5, 1), (2, '999999', 15, 0)"),
-            None
-        );
+        assert_eq!(problem(CREATE, "(1, '012345', 5, 1), (2, '999999', 15, 0)"), None);
         for (rows, named) in [
             ("(1, '012345', 5, 1)", "the count of rows"),
-            (
-                "(1, '012345', 5, 1), (2, '999999', 'old', 0)",
-                "right types",
-            ),
+            ("(1, '012345', 5, 1), (2, '999999', 'old', 0)", "right types"),
             ("(1, '12345', 5, 1), (2, '999999', 15, 0)", "right types"),
             ("(1, '012345', 5, 1), (3, '999999', 15, 0)", "sum of ids"),
             ("(1, '012346', 5, 1), (2, '999999', 15, 0)", "sum of areas"),

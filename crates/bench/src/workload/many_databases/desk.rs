@@ -96,13 +96,7 @@ pub(super) struct Work {
 impl Work {
     /// Of a thread that has done nothing.
     pub(super) fn idle(desk: Desk) -> Work {
-        Work {
-            done: vec![0; desk.databases.len()],
-            desk,
-            ahead: 0,
-            busy: 0,
-            ended: Instant::now(),
-        }
+        Work { done: vec![0; desk.databases.len()], desk, ahead: 0, busy: 0, ended: Instant::now() }
     }
 }
 
@@ -172,9 +166,7 @@ impl Visitor<'_> {
         gate: &Gate,
         time: Duration,
     ) -> Result<(), TrialError> {
-        let Work {
-            desk, done, busy, ..
-        } = work;
+        let Work { desk, done, busy, .. } = work;
         let start = Instant::now();
         let mut visits = 0;
         work.ended = loop {
@@ -240,9 +232,7 @@ impl Visitor<'_> {
             }
             (Job::Read(_), Statements::Read(chart)) => chart.read(self.parameters.chart_rows),
             // Statements are prepared for the job of the same desk.
-            _ => Err(TrialError::Measuring(
-                "a thread has statements of another job".to_owned(),
-            )),
+            _ => Err(TrialError::Measuring("a thread has statements of another job".to_owned())),
         }
     }
 }

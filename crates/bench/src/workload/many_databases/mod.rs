@@ -111,9 +111,8 @@ fn create(
     fill(trial, parameters, &connection)?;
     let proof = named_settings(trial.settings, &connection)?;
     connection.close()?;
-    let paths: Vec<PathBuf> = (0..parameters.databases)
-        .map(|number| path_of(trial.directory, number))
-        .collect();
+    let paths: Vec<PathBuf> =
+        (0..parameters.databases).map(|number| path_of(trial.directory, number)).collect();
     for path in &paths {
         copy(&template, path)?;
     }
@@ -140,9 +139,7 @@ fn fill(
 }
 
 fn path_of(directory: &Path, number: usize) -> PathBuf {
-    directory
-        .join(format!("{:04}", number / PER_DIRECTORY))
-        .join(format!("{number:07}.db"))
+    directory.join(format!("{:04}", number / PER_DIRECTORY)).join(format!("{number:07}.db"))
 }
 
 fn copy(template: &Path, path: &Path) -> Result<(), TrialError> {
@@ -181,15 +178,8 @@ fn desks(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Desk
     };
     let writer = |number: usize| {
         let databases = share(number, writers);
-        let coming = databases
-            .iter()
-            .map(|database| coming(trial.seed, history, *database));
-        Desk {
-            number,
-            job: Job::Write(coming.collect()),
-            databases,
-            connections: Vec::new(),
-        }
+        let coming = databases.iter().map(|database| coming(trial.seed, history, *database));
+        Desk { number, job: Job::Write(coming.collect()), databases, connections: Vec::new() }
     };
     let charts = trial.seed.child("charts");
     let reader = |number: usize| Desk {
@@ -198,10 +188,7 @@ fn desks(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Desk
         databases: share(number, readers),
         connections: Vec::new(),
     };
-    (0..writers)
-        .map(writer)
-        .chain((0..readers).map(reader))
-        .collect()
+    (0..writers).map(writer).chain((0..readers).map(reader)).collect()
 }
 
 /// Notes what a counting trial has counted: during the work or, where only opening and closing are

@@ -49,11 +49,7 @@ pub(super) struct Quotes {
 impl Quotes {
     /// The quotes after the moment `after`.
     pub(super) fn new(seed: Seed, after: i64) -> Quotes {
-        Quotes {
-            generator: seed.generator(),
-            ts: after,
-            price: 10_000,
-        }
+        Quotes { generator: seed.generator(), ts: after, price: 10_000 }
     }
 }
 
@@ -102,11 +98,7 @@ mod tests {
 
     #[test]
     fn quotes_are_the_same_for_the_same_seed_and_ascend_in_time() {
-        let quotes = |seed| {
-            Quotes::new(Seed(seed), 1_000)
-                .take(2_000)
-                .collect::<Vec<_>>()
-        };
+        let quotes = |seed| Quotes::new(Seed(seed), 1_000).take(2_000).collect::<Vec<_>>();
         assert_eq!(quotes(1), quotes(1));
         assert_ne!(quotes(1), quotes(2));
         assert!(quotes(1).is_sorted_by(|a, b| a.ts < b.ts));

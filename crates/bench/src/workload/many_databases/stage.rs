@@ -200,10 +200,7 @@ impl Stage {
         measured: &mut Measured,
     ) -> Result<Vec<u64>, TrialError> {
         let mut txns = vec![0; self.parameters.databases];
-        for work in worked
-            .iter()
-            .filter(|work| matches!(work.desk.job, Job::Write(_)))
-        {
+        for work in worked.iter().filter(|work| matches!(work.desk.job, Job::Write(_))) {
             for (database, done) in work.desk.databases.iter().zip(&work.done) {
                 txns[*database] = *done;
             }

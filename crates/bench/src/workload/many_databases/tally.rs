@@ -53,10 +53,7 @@ impl Course {
     /// Notes that `units` were done so long after the begin.
     pub(super) fn note(&self, elapsed: Duration, units: u64) {
         let slot = elapsed.as_nanos() / self.slot.as_nanos();
-        if let Some(done) = usize::try_from(slot)
-            .ok()
-            .and_then(|slot| self.done.get(slot))
-        {
+        if let Some(done) = usize::try_from(slot).ok().and_then(|slot| self.done.get(slot)) {
             done.fetch_add(units, Ordering::Relaxed);
         }
     }

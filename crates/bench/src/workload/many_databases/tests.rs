@@ -115,19 +115,10 @@ fn what_does_not_go_together_is_said() {
     };
     said(&[("chart_rows", 1_000.into())], "history");
     said(
-        &[
-            ("stop_after_ms", 0.into()),
-            ("connections", "each-time".into()),
-        ],
+        &[("stop_after_ms", 0.into()), ("connections", "each-time".into())],
         "stop_after_ms cannot be 0",
     );
-    said(
-        &[
-            ("locking_mode", "exclusive".into()),
-            ("chart_readers", 1.into()),
-        ],
-        "locking_mode",
-    );
+    said(&[("locking_mode", "exclusive".into()), ("chart_readers", 1.into())], "locking_mode");
 }
 
 #[test]
@@ -137,10 +128,7 @@ fn more_files_than_the_system_allows_cannot_run_and_the_limit_is_named() {
         return;
     }
     let why = problem("many-databases", &[("databases", 1_000_000.into())]);
-    assert!(
-        why.contains("RLIMIT_NOFILE") && why.contains("prlimit"),
-        "{why}"
-    );
+    assert!(why.contains("RLIMIT_NOFILE") && why.contains("prlimit"), "{why}");
 }
 
 #[test]

@@ -182,11 +182,7 @@ impl Suite {
                 phase(&part);
                 let operation = prepare(self, name, in_transaction)?;
                 let elapsed = self.time(&part, operation, in_transaction, &mut measured)?;
-                let sum = if only_reads {
-                    "seconds.reads"
-                } else {
-                    "seconds.writes"
-                };
+                let sum = if only_reads { "seconds.reads" } else { "seconds.writes" };
                 add(&mut measured, sum, elapsed.seconds);
                 all.add(elapsed);
             }
@@ -202,12 +198,7 @@ impl Suite {
         in_transaction: bool,
         measured: &mut Measured,
     ) -> Result<Elapsed, TrialError> {
-        let Operation {
-            work,
-            wanted,
-            after,
-            rows,
-        } = operation;
+        let Operation { work, wanted, after, rows } = operation;
         let watch = Stopwatch::start()?;
         if in_transaction {
             self.connection.execute(self.begin)?;
@@ -310,10 +301,8 @@ mod tests {
     fn every_connection_of_a_thread_that_worked_is_read_back() {
         for (_, mode, _) in Mode::ALL {
             let measured = run("orm", &settings(mode)).unwrap();
-            let (of_threads, others): (Vec<_>, Vec<_>) = measured
-                .connections
-                .iter()
-                .partition(|one| one.connection.starts_with("thread "));
+            let (of_threads, others): (Vec<_>, Vec<_>) =
+                measured.connections.iter().partition(|one| one.connection.starts_with("thread "));
             assert_eq!(others.len(), 1);
             assert_eq!(of_threads.is_empty(), mode == &"faithful");
             for one in of_threads {

@@ -81,10 +81,7 @@ impl<'s> Operation<'s> {
         query: &'static str,
         work: impl FnOnce() -> Result<i64, TrialError> + 's,
     ) -> Operation<'s> {
-        Operation {
-            after: vec![(query, count as i64)],
-            ..Operation::reading(count, count, work)
-        }
+        Operation { after: vec![(query, count as i64)], ..Operation::reading(count, count, work) }
     }
 
     /// Reading only: `wanted` rows, of which `objects` are made.
@@ -93,12 +90,7 @@ impl<'s> Operation<'s> {
         wanted: usize,
         work: impl FnOnce() -> Result<i64, TrialError> + 's,
     ) -> Operation<'s> {
-        Operation {
-            work: Box::new(work),
-            wanted: wanted as i64,
-            after: Vec::new(),
-            rows: objects,
-        }
+        Operation { work: Box::new(work), wanted: wanted as i64, after: Vec::new(), rows: objects }
     }
 }
 
@@ -235,9 +227,7 @@ fn eager_each<'s>(
     let people = with_people(connection, parties, each, columns)?;
     Ok(Operation::reading(people, people, move || {
         let ids = load_ids(connection)?;
-        let loaded = columns
-            .iter()
-            .map(|column| load_in(connection, column, &ids));
+        let loaded = columns.iter().map(|column| load_in(connection, column, &ids));
         loaded.sum()
     }))
 }
@@ -253,9 +243,7 @@ fn eager_joined<'s>(
     let people = with_people(connection, parties, each, columns)?;
     let sql = if columns == OWN { JOIN_OWN } else { JOIN_BOTH };
     let rows = parties * each.pow(columns.len() as u32);
-    Ok(Operation::reading(people, rows, move || {
-        load(connection, sql)
-    }))
+    Ok(Operation::reading(people, rows, move || load(connection, sql)))
 }
 
 fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operation<'_>, TrialError> {
@@ -285,9 +273,7 @@ fn update_json_nested(connection: &Connection, count: usize) -> Result<Operation
     let ids = make_json(connection, count)?;
     let updated = r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":"2","candy":1}'"#;
     let update = "UPDATE json_parties SET stuff = json_set(stuff, '$.pumpkin', '2') WHERE id = ?";
-    Ok(Operation::on(count, updated, move || {
-        for_each(connection, update, &ids)
-    }))
+    Ok(Operation::on(count, updated, move || for_each(connection, update, &ids)))
 }
 
 fn update_json(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {

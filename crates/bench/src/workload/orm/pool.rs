@@ -120,8 +120,7 @@ mod tests {
         let pool = pool(directory.path(), 5_000);
         // Only the connection that made a temporary table sees it.
         for sql in ["CREATE TEMP TABLE seen(x)", "SELECT * FROM temp.seen"] {
-            pool.lend(|connection| Ok(connection.execute(sql)?))
-                .unwrap();
+            pool.lend(|connection| Ok(connection.execute(sql)?)).unwrap();
         }
         assert_eq!(pool.close().unwrap().len(), 1);
     }

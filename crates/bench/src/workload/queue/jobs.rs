@@ -32,10 +32,7 @@ impl Maker {
             0 => String::new(),
             bytes => format!(",\"{}\"", payload(seed.child("payload"), bytes)),
         };
-        Maker {
-            ids: seed.generator(),
-            args: format!("[\"a\",\"b\",\"c\"{padding}]"),
-        }
+        Maker { ids: seed.generator(), args: format!("[\"a\",\"b\",\"c\"{padding}]") }
     }
 
     /// A task that is due at `scheduled_at`.
@@ -62,9 +59,7 @@ impl Maker {
 
     /// So many tasks that are not due yet, and must not be touched.
     pub(super) fn not_due(&mut self, count: usize) -> Vec<Task> {
-        (0..count)
-            .map(|number| self.task(NOW + 1 + number as i64))
-            .collect()
+        (0..count).map(|number| self.task(NOW + 1 + number as i64)).collect()
     }
 }
 
@@ -104,11 +99,8 @@ pub(super) fn job(
     began: Instant,
 ) -> Result<Done, TrialError> {
     let room = part.parameters.operations() / part.parameters.workers;
-    let mut done = Done {
-        marks: Marks::with_room(room + 1),
-        added: Vec::new(),
-        claimed: Vec::new(),
-    };
+    let mut done =
+        Done { marks: Marks::with_room(room + 1), added: Vec::new(), claimed: Vec::new() };
     done.marks.start(began);
     match part.parameters.work {
         Work::Insert => insert(part, session, &mut done)?,

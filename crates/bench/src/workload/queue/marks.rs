@@ -48,11 +48,7 @@ pub(super) struct Marks {
 impl Marks {
     /// For about so many operations.
     pub(super) fn with_room(operations: usize) -> Marks {
-        Marks {
-            began: Instant::now(),
-            woke: Duration::ZERO,
-            ends: Vec::with_capacity(operations),
-        }
+        Marks { began: Instant::now(), woke: Duration::ZERO, ends: Vec::with_capacity(operations) }
     }
 
     /// The clock has started at this moment.
@@ -79,8 +75,7 @@ impl Course {
     /// Adds a repetition.
     pub(super) fn add(&mut self, marks: Vec<Marks>, seconds: f64) {
         let after = self.length;
-        self.marks
-            .extend(marks.into_iter().map(|marks| (after, marks)));
+        self.marks.extend(marks.into_iter().map(|marks| (after, marks)));
         self.length += Duration::from_secs_f64(seconds);
     }
 
@@ -151,10 +146,7 @@ mod tests {
     fn a_latency_is_the_time_since_the_last_operation_of_the_worker() {
         let mut course = Course::default();
         course.add(
-            vec![
-                marks(&[(Op::Insert, 10), (Op::Delete, 40)]),
-                marks(&[(Op::Insert, 20)]),
-            ],
+            vec![marks(&[(Op::Insert, 10), (Op::Delete, 40)]), marks(&[(Op::Insert, 20)])],
             0.1,
         );
         let mut measured = Measured::default();

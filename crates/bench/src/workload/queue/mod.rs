@@ -205,9 +205,8 @@ fn work(
             seed: seed.child("choice").nth(worker as u64),
         });
         let before = store.notes();
-        let (done, elapsed) = together(parts.collect(), clock, |part, gate| {
-            attend(store, part, gate)
-        })?;
+        let (done, elapsed) =
+            together(parts.collect(), clock, |part, gate| attend(store, part, gate))?;
         worked.notes.push(store.notes().since(&before));
         worked.seconds.push(elapsed.seconds);
         worked.elapsed.add(elapsed);
@@ -288,9 +287,7 @@ fn note(notes: &Notes, parameters: &Parameters, counting: bool, measured: &mut M
     // Files are counted at no cost, so that their counts are those of the timed work itself.
     if counting || parameters.target == Target::Files {
         let counts = notes.counts.iter();
-        measured
-            .metrics
-            .extend(counts.map(|(name, value)| (name.clone(), *value)));
+        measured.metrics.extend(counts.map(|(name, value)| (name.clone(), *value)));
     }
 }
 

@@ -37,10 +37,7 @@ fn targets() -> Vec<Vec<(&'static str, Level)>> {
         wal("off"),
         wal("full"),
         with(wal("off"), std::slice::from_ref(&each_time)),
-        with(
-            wal("off"),
-            &[each_time.clone(), ("connections", "shared".into())],
-        ),
+        with(wal("off"), &[each_time.clone(), ("connections", "shared".into())]),
         with(wal("off"), &[each_time, ("connections", "pool".into())]),
         files("truncate"),
         files("rename"),
@@ -53,13 +50,9 @@ fn targets() -> Vec<Vec<(&'static str, Level)>> {
 #[test]
 fn no_work_loses_a_task_on_any_target_by_one_worker_or_by_eight() {
     for target in targets() {
-        for (work, stored) in [
-            ("insert", 3),
-            ("life-cycle", 3),
-            ("schedule", 0),
-            ("get", 30),
-            ("list", 30),
-        ] {
+        for (work, stored) in
+            [("insert", 3), ("life-cycle", 3), ("schedule", 0), ("get", 30), ("list", 30)]
+        {
             for workers in [1, 8] {
                 let settings = [
                     target.as_slice(),
@@ -78,11 +71,7 @@ fn no_work_loses_a_task_on_any_target_by_one_worker_or_by_eight() {
                     "schedule" => 2,
                     _ => 1,
                 };
-                assert_eq!(
-                    operations.round() as i64,
-                    workers * TASKS * each,
-                    "{settings:?}"
-                );
+                assert_eq!(operations.round() as i64, workers * TASKS * each, "{settings:?}");
                 assert_left_over(metrics, &settings);
                 assert_eq!(metrics["busy_errors"], 0.0, "{settings:?}");
                 assert!(measured.durability.is_some());
@@ -110,11 +99,8 @@ fn a_hundred_workers_come_to_their_end() {
             ("busy_timeout", 60_000.into()),
         ],
     ] {
-        let settings = [
-            target.as_slice(),
-            &[("workers", 100.into()), ("tasks", 2.into())],
-        ]
-        .concat();
+        let settings =
+            [target.as_slice(), &[("workers", 100.into()), ("tasks", 2.into())]].concat();
         assert_eq!(queue(&settings).metrics["busy_errors"], 0.0);
     }
 }
@@ -132,10 +118,7 @@ fn statements_are_grouped_in_transactions_and_the_rest_makes_the_last() {
         let transactions = TASKS as u64 * 13_u64.div_ceil(grouped);
         assert_eq!(latency.count, transactions);
         assert!(metrics.contains_key("p50_us.transaction"));
-        assert_eq!(
-            (metrics["ops_per_s"] * metrics["seconds"]).round(),
-            (TASKS * 13) as f64
-        );
+        assert_eq!((metrics["ops_per_s"] * metrics["seconds"]).round(), (TASKS * 13) as f64);
     }
 }
 
@@ -160,11 +143,8 @@ fn a_payload_is_kept_and_outputs_can_be_added_up() {
 
 #[test]
 fn repetitions_tell_whether_the_work_settles() {
-    let measured = queue(&[
-        ("target", "memory".into()),
-        ("repeats", 6.into()),
-        ("work", "insert".into()),
-    ]);
+    let measured =
+        queue(&[("target", "memory".into()), ("repeats", 6.into()), ("work", "insert".into())]);
     assert!(measured.metrics["settled_percent"] > 0.0);
     assert_eq!(measured.latency.unwrap().count, 6 * TASKS as u64);
     let once = queue(&[("target", "memory".into())]);
@@ -233,22 +213,14 @@ fn a_pool_says_how_many_connections_it_opened() {
 #[test]
 fn what_survives_follows_what_is_waited_for() {
     let class = |settings: &[(&str, Level)]| queue(settings).durability.unwrap();
-    let files = |writing: &str| {
-        [
-            ("target", Level::from("files")),
-            ("writing", writing.into()),
-        ]
-    };
+    let files = |writing: &str| [("target", Level::from("files")), ("writing", writing.into())];
     assert_eq!(class(&files("truncate")), Durability::Torn);
     assert_eq!(class(&files("rename")), Durability::Process);
     assert_eq!(class(&files("sync")), Durability::Recent);
     assert_eq!(class(&files("sync-directory")), Durability::Every);
     assert_eq!(class(&[("target", "memory".into())]), Durability::Nothing);
     let wal = |synchronous: &str| {
-        [
-            ("journal_mode", Level::from("wal")),
-            ("synchronous", synchronous.into()),
-        ]
+        [("journal_mode", Level::from("wal")), ("synchronous", synchronous.into())]
     };
     assert_eq!(class(&wal("full")), Durability::Every);
     assert_eq!(class(&wal("normal")), Durability::Recent);
@@ -260,23 +232,11 @@ fn what_cannot_be_done_is_said() {
         let problem = problem("queue", over);
         assert!(problem.contains(words), "{problem}");
     };
-    said(
-        &[
-            ("target", "files".into()),
-            ("statements_per_txn", 13.into()),
-        ],
-        "no transactions",
-    );
+    said(&[("target", "files".into()), ("statements_per_txn", 13.into())], "no transactions");
     said(&[("connections", "pool".into())], "statements = each-time");
     said(&[("work", "get".into())], "nothing to read");
-    said(
-        &[("work", "schedule".into()), ("stored", 5.into())],
-        "stored must be 0",
-    );
-    said(
-        &[("work", "insert".into()), ("statements_per_txn", 5.into())],
-        "life-cycle",
-    );
+    said(&[("work", "schedule".into()), ("stored", 5.into())], "stored must be 0");
+    said(&[("work", "insert".into()), ("statements_per_txn", 5.into())], "life-cycle");
     said(
         &[
             ("transaction", "concurrent".into()),

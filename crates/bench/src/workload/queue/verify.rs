@@ -29,12 +29,7 @@ pub(super) struct Expected {
 impl Expected {
     /// Those that are there from the beginning.
     pub(super) fn new(parameters: &Parameters, stored: Vec<Task>) -> Expected {
-        Expected {
-            target: parameters.target,
-            stored,
-            added: Vec::new(),
-            due: BTreeSet::new(),
-        }
+        Expected { target: parameters.target, stored, added: Vec::new(), due: BTreeSet::new() }
     }
 
     /// The tasks that were there from the beginning, which no work takes away.
@@ -67,11 +62,7 @@ impl Expected {
             self.added.extend(done.added);
             marks.push(done.marks);
         }
-        expect(
-            "the number of due tasks that were never claimed",
-            self.due.len(),
-            0,
-        )?;
+        expect("the number of due tasks that were never claimed", self.due.len(), 0)?;
         Ok(marks)
     }
 
@@ -156,12 +147,8 @@ mod tests {
         let files = directory.path().join("tasks");
         fs::create_dir(&files).unwrap();
         let left_over = |target| {
-            let expected = Expected {
-                target,
-                stored: Vec::new(),
-                added: Vec::new(),
-                due: BTreeSet::new(),
-            };
+            let expected =
+                Expected { target, stored: Vec::new(), added: Vec::new(), due: BTreeSet::new() };
             expected.left_over(directory.path(), &files).unwrap()
         };
         fs::write(directory.path().join(DATABASE), "").unwrap();

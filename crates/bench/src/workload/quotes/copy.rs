@@ -41,11 +41,8 @@ pub(super) fn all(
     copies: usize,
     mut counts: Option<&mut sqlite::Counts>,
 ) -> Result<Copies, TrialError> {
-    let mut made = Copies {
-        paths: Vec::new(),
-        connections: Vec::new(),
-        elapsed: Elapsed::default(),
-    };
+    let mut made =
+        Copies { paths: Vec::new(), connections: Vec::new(), elapsed: Elapsed::default() };
     if let Some(counts) = &mut counts {
         counts.resume();
     }
@@ -60,8 +57,7 @@ pub(super) fn all(
             counts.note(&connection)?;
         }
         let name = format!("copy {number}");
-        made.connections
-            .push(sqlite::read_back(&name, &connection)?);
+        made.connections.push(sqlite::read_back(&name, &connection)?);
 
         let watch = Stopwatch::start()?;
         connection.close()?;

@@ -67,13 +67,8 @@ pub(super) fn into_all(
     let all = on_threads(connections, data, plan)?;
     let began = all.iter().map(|done| done.began).min();
     let ended = all.iter().map(|done| done.ended).max();
-    let seconds = began
-        .zip(ended)
-        .map(|(began, ended)| (ended - began).as_secs_f64());
-    Ok(Inserted {
-        seconds: seconds.unwrap_or_default().max(1e-9),
-        windows: Vec::new(),
-    })
+    let seconds = began.zip(ended).map(|(began, ended)| (ended - began).as_secs_f64());
+    Ok(Inserted { seconds: seconds.unwrap_or_default().max(1e-9), windows: Vec::new() })
 }
 
 fn on_threads(
@@ -123,11 +118,7 @@ fn into_one(
             inserter.transaction(batch, &mut windows)?;
         }
     }
-    Ok(Done {
-        began,
-        ended: Instant::now(),
-        windows: windows.rates(),
-    })
+    Ok(Done { began, ended: Instant::now(), windows: windows.rates() })
 }
 
 struct Inserter<'c> {

@@ -56,10 +56,8 @@ impl Declared for Quotes {
         set_peak_memory(&mut measured);
 
         (trial.phase)("verify");
-        let wanted: Vec<Sums> = data
-            .iter()
-            .map(|quotes| Sums::of(quotes).times(parameters.times))
-            .collect();
+        let wanted: Vec<Sums> =
+            data.iter().map(|quotes| Sums::of(quotes).times(parameters.times)).collect();
         for (connection, wanted) in insertion.connections.iter().zip(&wanted) {
             verify::table_and_index(connection, wanted)?;
         }
@@ -110,12 +108,7 @@ impl Insertion {
         if let Some(counts) = &mut counts {
             counts.pause(&connections)?;
         }
-        Ok(Insertion {
-            connections,
-            inserted,
-            elapsed,
-            counts,
-        })
+        Ok(Insertion { connections, inserted, elapsed, counts })
     }
 }
 
@@ -140,12 +133,7 @@ fn open_all(trial: &Trial<'_>, paths: &[PathBuf]) -> Result<Vec<Connection>, Tri
 
 /// Puts the figures of both phases together.
 fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion) {
-    let Insertion {
-        inserted,
-        elapsed,
-        counts,
-        ..
-    } = insertion;
+    let Insertion { inserted, elapsed, counts, .. } = insertion;
     let rows = parameters.inserted();
     set(measured, "seconds.insert", inserted.seconds);
     let rate = rows as f64 / inserted.seconds;

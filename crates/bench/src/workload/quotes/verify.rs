@@ -13,16 +13,10 @@ const SUMS: [Sum; 9] = [
     ("the count of rows", "count(*)"),
     ("the sum of securities", "sum(security_id)"),
     ("the sum of times", "sum(ts - 1641220200000)"),
-    (
-        "the sum of securities by times",
-        "sum(security_id * (ts - 1641220200000))",
-    ),
+    ("the sum of securities by times", "sum(security_id * (ts - 1641220200000))"),
     ("the sum of bids", "sum(CAST(round(bid * 100) AS INTEGER))"),
     ("the sum of asks", "sum(CAST(round(ask * 100) AS INTEGER))"),
-    (
-        "the sum of last prices",
-        "sum(CAST(round(last * 100) AS INTEGER))",
-    ),
+    ("the sum of last prices", "sum(CAST(round(last * 100) AS INTEGER))"),
     ("the sum of volumes", "sum(volume)"),
     ("the sum of venues", "sum(unicode(venue))"),
 ];
@@ -125,10 +119,7 @@ mod tests {
         assert!(table_and_index(&database(&data), &wanted).is_ok());
         for (change, named) in [
             ("DELETE FROM quotes WHERE rowid = 3", "count of rows"),
-            (
-                "UPDATE quotes SET security_id = 8 WHERE rowid = 1",
-                "securities",
-            ),
+            ("UPDATE quotes SET security_id = 8 WHERE rowid = 1", "securities"),
             ("UPDATE quotes SET ts = ts + 1 WHERE rowid = 1", "times"),
             ("UPDATE quotes SET bid = bid + 0.01 WHERE rowid = 9", "bids"),
             ("UPDATE quotes SET ask = NULL WHERE rowid = 9", "asks"),
@@ -143,9 +134,7 @@ mod tests {
         ] {
             let connection = database(&data);
             connection.execute(change).unwrap();
-            let error = table_and_index(&connection, &wanted)
-                .unwrap_err()
-                .to_string();
+            let error = table_and_index(&connection, &wanted).unwrap_err().to_string();
             assert!(error.contains(named), "{change}: {error}");
         }
     }
@@ -155,9 +144,6 @@ mod tests {
         let sums = |seed, times| Sums::of(&quotes(50, 3, Seed(seed))).times(times);
         assert_eq!(checksum(&[sums(1, 2)]), checksum(&[sums(1, 2)]));
         assert_ne!(checksum(&[sums(1, 2)]), checksum(&[sums(1, 1)]));
-        assert_ne!(
-            checksum(&[sums(1, 1), sums(2, 1)]),
-            checksum(&[sums(2, 1), sums(1, 1)])
-        );
+        assert_ne!(checksum(&[sums(1, 1), sums(2, 1)]), checksum(&[sums(2, 1), sums(1, 1)]));
     }
 }

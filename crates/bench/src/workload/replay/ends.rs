@@ -130,10 +130,7 @@ impl Judge {
         let virtual_tables = schema.iter().filter(is_virtual);
         let mut reasons = not_replayed(recording, survey);
         for table in by_chance(recording, survey, &schema) {
-            reasons.insert(
-                table,
-                "its content depends on chance or on the present time",
-            );
+            reasons.insert(table, "its content depends on chance or on the present time");
         }
         Ok(Judge {
             virtual_tables: virtual_tables.flat_map(|sql| written(sql)).collect(),
@@ -167,11 +164,7 @@ impl Judge {
     }
 
     fn compare(&self, wanted: &[Table], found: &[Table], ends: &mut Ends) {
-        let all: BTreeSet<&str> = wanted
-            .iter()
-            .chain(found)
-            .map(|it| it.name.as_str())
-            .collect();
+        let all: BTreeSet<&str> = wanted.iter().chain(found).map(|it| it.name.as_str()).collect();
         let of = |tables: &[Table], name: &str| {
             let table = tables.iter().find(|it| it.name == name);
             table.map(|it| it.content.clone())

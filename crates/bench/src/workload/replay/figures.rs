@@ -59,14 +59,10 @@ pub(super) fn note_agreement(
         set(measured, "differing_tables", ends.differing.len() as f64);
     }
     set(measured, "recorded_s", survey.seconds());
-    measured.tables = [
-        end_table(ends),
-        missing_table(coverage),
-        divergence_table(sum, recording),
-    ]
-    .into_iter()
-    .filter(|table| !table.rows.is_empty())
-    .collect();
+    measured.tables = [end_table(ends), missing_table(coverage), divergence_table(sum, recording)]
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect();
 }
 
 fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
@@ -78,20 +74,13 @@ fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
 }
 
 fn end_table(ends: &Ends) -> DataTable {
-    let equal = ends
-        .equal
-        .iter()
-        .map(|name| (name.clone(), "equal".to_owned()));
+    let equal = ends.equal.iter().map(|name| (name.clone(), "equal".to_owned()));
     let differing = ends.differing.iter().cloned();
     let rest = ends.left_out.iter().chain(&ends.unknown);
     let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
     let rows = differing.chain(rest).chain(equal);
     let rows = rows.map(|(name, how)| vec![name, how]);
-    table(
-        "end state",
-        &["table", "compared with the recording"],
-        rows.collect(),
-    )
+    table("end state", &["table", "compared with the recording"], rows.collect())
 }
 
 fn missing_table(coverage: &Coverage) -> DataTable {
@@ -109,11 +98,7 @@ fn divergence_table(sum: &Sum, recording: &Recording) -> DataTable {
             text.map_or(String::new(), |text| shortened(&text.sql)),
         ]
     });
-    table(
-        "divergences",
-        &["event", "divergence", "statement"],
-        rows.collect(),
-    )
+    table("divergences", &["event", "divergence", "statement"], rows.collect())
 }
 
 fn shortened(sql: &str) -> String {

@@ -324,11 +324,7 @@ impl<'c> Session<'c, '_, '_> {
         self.answer(call.statement, tally);
         let counters = self.counters(call.statement);
         (counters.executions, counters.rows) = (counters.executions + 1, counters.rows + rows);
-        Done {
-            rows,
-            changes: self.connection.total_changes() - before,
-            error: result.err(),
-        }
+        Done { rows, changes: self.connection.total_changes() - before, error: result.err() }
     }
 
     /// The statement of a call: the one that was prepared before, where the application executed it once more.
@@ -364,12 +360,10 @@ impl<'c> Session<'c, '_, '_> {
         tally.executions = 1;
         let normalised = self.normalised(statement);
         let text = self.recording.texts.get(&statement);
-        let sum = self
-            .report
-            .done
-            .answers
-            .entry(normalised)
-            .or_insert_with(|| Tally::new(text.is_some_and(|text| depends_on_chance(&text.sql))));
+        let sum =
+            self.report.done.answers.entry(normalised).or_insert_with(|| {
+                Tally::new(text.is_some_and(|text| depends_on_chance(&text.sql)))
+            });
         sum.add(tally);
     }
 

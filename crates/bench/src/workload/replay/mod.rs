@@ -97,12 +97,7 @@ impl Declared for Replay {
         (trial.phase)("work");
         let mut measured = Measured::default();
         let (elapsed, sum) = carry_out(&trial, parameters, &script, &mut measured)?;
-        let Script {
-            recording,
-            survey,
-            coverage,
-            ..
-        } = &script;
+        let Script { recording, survey, coverage, .. } = &script;
         note_sizes(recording, script.bytes, &mut measured)?;
 
         (trial.phase)("verify");

@@ -65,18 +65,12 @@ impl Difference {
             _ if call.rows != done.rows => {
                 format!("returned {} instead of {}", rows(done.rows), call.rows)
             }
-            _ if call.changes != done.changes => format!(
-                "changed {} instead of {}",
-                rows(done.changes.unsigned_abs()),
-                call.changes
-            ),
+            _ if call.changes != done.changes => {
+                format!("changed {} instead of {}", rows(done.changes.unsigned_abs()), call.changes)
+            }
             _ => return None,
         };
-        Some(Difference {
-            event: call.event,
-            statement: call.statement,
-            what,
-        })
+        Some(Difference { event: call.event, statement: call.statement, what })
     }
 }
 
@@ -105,9 +99,7 @@ impl Differences {
     }
 
     fn name(&mut self, difference: Difference) {
-        let at = self
-            .first
-            .partition_point(|it| it.event <= difference.event);
+        let at = self.first.partition_point(|it| it.event <= difference.event);
         self.first.insert(at, difference);
         self.first.truncate(Differences::NAMED);
     }
@@ -164,25 +156,15 @@ mod tests {
     }
 
     fn what(call: &Call, rows: u64, changes: i64) -> Option<String> {
-        let done = Done {
-            rows,
-            changes,
-            error: None,
-        };
+        let done = Done { rows, changes, error: None };
         Difference::between(call, &done).map(|it| it.what)
     }
 
     #[test]
     fn rows_changes_and_errors_are_compared() {
         assert_eq!(what(&call(2, 0, Some(0)), 2, 0), None);
-        assert_eq!(
-            what(&call(2, 0, Some(0)), 1, 0).unwrap(),
-            "returned 1 row instead of 2"
-        );
-        assert_eq!(
-            what(&call(0, 3, None), 0, 4).unwrap(),
-            "changed 4 rows instead of 3"
-        );
+        assert_eq!(what(&call(2, 0, Some(0)), 1, 0).unwrap(), "returned 1 row instead of 2");
+        assert_eq!(what(&call(0, 3, None), 0, 4).unwrap(), "changed 4 rows instead of 3");
         assert_eq!(
             what(&call(0, 0, Some(1555)), 0, 1).unwrap(),
             "succeeded, but failed with SQLite's result code 1555 in the recording"

@@ -85,8 +85,6 @@ impl Parameters {
 /// The settings of a trial, with the busy timeout of a replay: that of the application belongs to its own waits.
 pub(super) fn with_patience(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
-    settings
-        .entry("busy_timeout".to_owned())
-        .or_insert(PATIENCE_MS.into());
+    settings.entry("busy_timeout".to_owned()).or_insert(PATIENCE_MS.into());
     settings
 }

@@ -90,12 +90,8 @@ struct Crew {
 impl Crew {
     fn start(parts: Vec<Part>) -> Result<Crew, TrialError> {
         let (sender, answers) = channel();
-        let mut crew = Crew {
-            orders: Vec::new(),
-            answers,
-            processes: Vec::new(),
-            _readers: Vec::new(),
-        };
+        let mut crew =
+            Crew { orders: Vec::new(), answers, processes: Vec::new(), _readers: Vec::new() };
         for (number, part) in parts.into_iter().enumerate() {
             let started = crew.add(number, &part, sender.clone());
             started.map_err(|error| {
@@ -163,10 +159,7 @@ impl Crew {
 }
 
 fn failed(number: usize, why: &str) -> TrialError {
-    TrialError::Worker {
-        who: format!("process {}", number + 1),
-        why: why.to_owned(),
-    }
+    TrialError::Worker { who: format!("process {}", number + 1), why: why.to_owned() }
 }
 
 fn write_line(output: &mut impl Write, message: &impl serde::Serialize) -> io::Result<()> {
@@ -267,10 +260,7 @@ where
     }
     let (reports, cpu) = reports?;
     Ok(Done {
-        connections: reports
-            .iter()
-            .filter_map(|it| it.read_back.clone())
-            .collect(),
+        connections: reports.iter().filter_map(|it| it.read_back.clone()).collect(),
         report: Summary::of(reports),
         times: TimesRecord::of(&unlocked(shared.times))?,
         counts: unlocked(shared.counts).map(Counts::finish),

@@ -141,11 +141,7 @@ impl Recording {
             connections: connections.into_iter().map(|it| (it.id, it)).collect(),
             texts: texts.into_iter().map(|it| (it.id, it)).collect(),
             ends: trace.end_states()?,
-            versions: trace
-                .processes()?
-                .into_iter()
-                .map(|it| it.versions)
-                .collect(),
+            versions: trace.processes()?.into_iter().map(|it| it.versions).collect(),
             left_out: HashMap::new(),
             further_commits: trace.further_commits()?,
             attaching: HashSet::new(),
@@ -193,9 +189,7 @@ impl Recording {
     /// The names of all databases in memory that connections share.
     pub(super) fn shared_memories(&self) -> BTreeSet<PathBuf> {
         let connections = self.connections.keys();
-        connections
-            .filter_map(|it| self.shared_memory(*it))
-            .collect()
+        connections.filter_map(|it| self.shared_memory(*it)).collect()
     }
 
     /// Whether the application sets this PRAGMA and the variant does not.
@@ -339,10 +333,7 @@ fn is_replaced(pragma: &effect::Pragma, settings: &Settings) -> bool {
 
 fn check(path: &Path, meta: &Meta) -> Result<(), TrialError> {
     let refused = |why: &str| {
-        Err(TrialError::cannot_run(format!(
-            "{} cannot be replayed: {why}",
-            path.display()
-        )))
+        Err(TrialError::cannot_run(format!("{} cannot be replayed: {why}", path.display())))
     };
     if meta.redacted {
         return refused("it is redacted, so it has neither values nor snapshots");

@@ -56,15 +56,10 @@ impl Survey {
         if fate == Fate::Apart {
             return;
         }
-        let amount = Amount {
-            calls: 1,
-            time_ns: call.duration_ns.unwrap_or(0) as f64,
-        };
+        let amount = Amount { calls: 1, time_ns: call.duration_ns.unwrap_or(0) as f64 };
         let executions = self.statements.entry(call.statement);
-        let executions = executions.or_insert_with(|| Executions {
-            connection: call.connection,
-            ..Executions::default()
-        });
+        let executions = executions
+            .or_insert_with(|| Executions { connection: call.connection, ..Executions::default() });
         executions.binds_now |= binds_now(call);
         match fate {
             Fate::Missing(what) => executions.lacking.entry(what).or_default().add(amount),
@@ -74,8 +69,7 @@ impl Survey {
 
     /// The time from the first to the last statement, in seconds.
     pub(super) fn seconds(&self) -> f64 {
-        self.span_us
-            .map_or(0.0, |(first, last)| (last - first) as f64 / 1e6)
+        self.span_us.map_or(0.0, |(first, last)| (last - first) as f64 / 1e6)
     }
 }
 

@@ -29,9 +29,7 @@ impl Recorded {
         if !testing::has_python() {
             return None;
         }
-        let recorded = Recorded {
-            directory: tempfile::tempdir().unwrap(),
-        };
+        let recorded = Recorded { directory: tempfile::tempdir().unwrap() };
         let folder = Folder::create(&recorded.file("recording"), options).unwrap();
         let status = Command::new("python3")
             .args(["-c", program])
@@ -80,9 +78,7 @@ fn library() -> Arc<Library> {
 /// The rows of a table that the trial has written, each as one text.
 fn rows(measured: &Measured, title: &str) -> Vec<String> {
     let table = measured.tables.iter().find(|table| table.title == title);
-    table.map_or_else(Vec::new, |table| {
-        table.rows.iter().map(|row| row.join(" ")).collect()
-    })
+    table.map_or_else(Vec::new, |table| table.rows.iter().map(|row| row.join(" ")).collect())
 }
 
 /// Four processes with reads, full-text search, transactions whose writes depend on what they read, rollbacks, and
@@ -177,10 +173,7 @@ fn a_counting_trial_counts_the_same_each_time() {
     };
     let (one, other) = (count(), count());
     assert_eq!(one.statements, other.statements);
-    let read = one
-        .statements
-        .iter()
-        .find(|it| it.sql.starts_with("SELECT * FROM t"));
+    let read = one.statements.iter().find(|it| it.sql.starts_with("SELECT * FROM t"));
     let answer = read.unwrap().answer.as_ref().unwrap();
     // Some versions of Python step to the row after the one that they return.
     assert!(answer.executions == 1 && [1, 2].contains(&answer.rows));
@@ -222,10 +215,7 @@ fn tables_that_chance_or_the_time_has_written_are_not_compared() {
     let end = rows(&recorded.replay(&[]).unwrap(), "end state");
     for table in ["u", "w"] {
         let why = "its content depends on chance or on the present time";
-        assert!(
-            end.contains(&format!("{table} not compared: {why}")),
-            "{end:?}"
-        );
+        assert!(end.contains(&format!("{table} not compared: {why}")), "{end:?}");
     }
     assert!(end.contains(&"t equal".to_owned()));
 }
@@ -253,10 +243,7 @@ fn another_end_or_other_rows_fail_and_name_table_and_event() {
     );
     recorded.change("UPDATE library SET version = '3.9.1'");
     let problem = recorded.problem(&[]);
-    assert!(
-        problem.contains("the application used SQLite 3.9.1, this is "),
-        "{problem}"
-    );
+    assert!(problem.contains("the application used SQLite 3.9.1, this is "), "{problem}");
 }
 
 #[test]
@@ -268,10 +255,7 @@ fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
     let measured = recorded.replay(&[]).unwrap();
     assert!(!measured.metrics.contains_key("differing_tables"));
     let end = rows(&measured, "end state");
-    assert!(
-        end[0].contains("a commit is missing in the recording"),
-        "{end:?}"
-    );
+    assert!(end[0].contains("a commit is missing in the recording"), "{end:?}");
     assert_eq!(measured.metrics["agreement_percent"], 100.0);
 }
 
@@ -284,18 +268,12 @@ fn the_end_is_not_known_if_a_process_was_killed_while_it_committed() {
     let measured = recorded.replay(&[]).unwrap();
     assert!(!measured.metrics.contains_key("differing_tables"));
     let end = rows(&measured, "end state");
-    assert!(
-        end[0].contains("a process was killed while it committed"),
-        "{end:?}"
-    );
+    assert!(end[0].contains("a process was killed while it committed"), "{end:?}");
 }
 
 #[test]
 fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
-    let redact = Options {
-        redact: true,
-        ..Options::default()
-    };
+    let redact = Options { redact: true, ..Options::default() };
     let Some(redacted) = Recorded::with(&program(""), &redact) else {
         return;
     };
@@ -305,18 +283,10 @@ fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
     };
     recorded.change("UPDATE snapshot SET state = 'failed', result = 5");
     let problem = recorded.problem(&[]);
-    assert!(
-        problem.contains("no snapshot of") && problem.contains("result code 5"),
-        "{problem}"
-    );
+    assert!(problem.contains("no snapshot of") && problem.contains("result code 5"), "{problem}");
     std::fs::write(recorded.file("app.trace"), "text").unwrap();
     assert!(recorded.problem(&[]).contains("is not a trace"));
-    assert!(
-        run("replay", &[])
-            .unwrap_err()
-            .to_string()
-            .contains("names no trace")
-    );
+    assert!(run("replay", &[]).unwrap_err().to_string().contains("names no trace"));
 }
 
 #[test]
@@ -333,10 +303,7 @@ fn attached_files_are_those_of_the_trial_and_others_are_never_opened() {
     assert!(!recorded.file("copy.db").exists());
     let end = rows(&measured, "end state");
     assert!(end.contains(&"v equal".to_owned()), "{end:?}");
-    assert_eq!(
-        rows(&measured, "not replayed"),
-        ["VACUUM INTO, which writes another file 1"]
-    );
+    assert_eq!(rows(&measured, "not replayed"), ["VACUUM INTO, which writes another file 1"]);
 }
 
 #[test]
@@ -393,14 +360,7 @@ fn what_a_variant_does_once_to_the_database_is_no_divergence() {
     assert_eq!(measured.connections[0].pragmas["page_size"], "16384");
     let ends = rows(&measured, "end state");
     assert!(ends.contains(&"t equal".to_owned()), "{ends:?}");
-    assert!(
-        !ends.contains(&"sqlite_schema equal".to_owned()),
-        "{ends:?}"
-    );
-    let plans: Vec<String> = measured
-        .statements
-        .iter()
-        .map(|it| it.plan.join(" "))
-        .collect();
+    assert!(!ends.contains(&"sqlite_schema equal".to_owned()), "{ends:?}");
+    let plans: Vec<String> = measured.statements.iter().map(|it| it.plan.join(" ")).collect();
     assert!(plans.iter().any(|plan| plan.contains("by_v")), "{plans:?}");
 }

@@ -72,10 +72,7 @@ impl<'t> Sheet<'t> {
     const LINES: usize = 1_024;
 
     pub(super) fn of(times: &'t Mutex<Times>) -> Sheet<'t> {
-        Sheet {
-            times,
-            lines: Vec::with_capacity(Sheet::LINES),
-        }
+        Sheet { times, lines: Vec::with_capacity(Sheet::LINES) }
     }
 
     pub(super) fn note(&mut self, timed: Timed) {

@@ -168,11 +168,7 @@ mod tests {
     use super::*;
 
     fn step(after: u64, before: &[(usize, u64)]) -> Step {
-        Step {
-            after,
-            before: before.to_vec(),
-            ..Step::default()
-        }
+        Step { after, before: before.to_vec(), ..Step::default() }
     }
 
     #[test]

@@ -45,10 +45,7 @@ pub(super) fn sets(parameters: &Parameters, seed: Seed) -> Vec<Set> {
     (0..count)
         .map(|_| {
             let numbers = distinct(&mut generator, parameters.set_size, 2 * parameters.rows);
-            Set {
-                answer: answer(&numbers),
-                keys: keys(parameters.kind, &numbers),
-            }
+            Set { answer: answer(&numbers), keys: keys(parameters.kind, &numbers) }
         })
         .collect()
 }
@@ -144,10 +141,9 @@ pub(super) fn as_str(text: &CString) -> &str {
 pub(super) fn fill(connection: &Connection, parameters: &Parameters) -> Result<(), TrialError> {
     let declaration = Keys::declaration(parameters.kind);
     let (schema, index) = match parameters.lookup {
-        Lookup::PrimaryKey => (
-            "CREATE TABLE items(key INTEGER PRIMARY KEY, payload INTEGER)".to_owned(),
-            "",
-        ),
+        Lookup::PrimaryKey => {
+            ("CREATE TABLE items(key INTEGER PRIMARY KEY, payload INTEGER)".to_owned(), "")
+        }
         Lookup::Index => (
             format!(
                 "CREATE TABLE items(id INTEGER PRIMARY KEY, key {declaration}, payload INTEGER)"

@@ -127,10 +127,7 @@ fn select(set: &str) -> String {
 /// Reads the one row of a query and resets it.
 fn answer(query: &mut Statement<'_, '_>) -> Result<Answer, EngineError> {
     let found = match query.step()? {
-        Step::Row => Answer {
-            count: query.column_i64(0),
-            sum: query.column_i64(1),
-        },
+        Step::Row => Answer { count: query.column_i64(0), sum: query.column_i64(1) },
         // An aggregate without GROUP BY always has a row; none would be a wrong answer.
         Step::Done => Answer { count: -1, sum: -1 },
     };

@@ -154,10 +154,7 @@ mod tests {
 
     #[test]
     fn the_time_limit_ends_the_queries() {
-        let settings = [
-            ("queries", 100_000_000.into()),
-            ("stop_after_ms", 20.into()),
-        ];
+        let settings = [("queries", 100_000_000.into()), ("stop_after_ms", 20.into())];
         let measured = run("set-query", &settings).unwrap();
         assert!(measured.metrics["seconds"] >= 0.02);
         assert!(measured.latency.unwrap().count < 100_000_000);
@@ -174,9 +171,6 @@ mod tests {
         assert!(check(&answers, &sets).is_ok());
         answers[1].sum += 1;
         let error = check(&answers, &sets).unwrap_err().to_string();
-        assert!(
-            error.contains("the sum in the answer of query 2"),
-            "{error}"
-        );
+        assert!(error.contains("the sum in the answer of query 2"), "{error}");
     }
 }

@@ -32,12 +32,7 @@ impl Tally {
 
     /// Nothing answered yet by a statement whose answer may be another each time, or not.
     pub(in crate::workload) fn new(volatile: bool) -> Tally {
-        Tally {
-            executions: 0,
-            rows: 0,
-            sum: 0,
-            volatile,
-        }
+        Tally { executions: 0, rows: 0, sum: 0, volatile }
     }
 
     /// Adds what the same statement has answered elsewhere.
@@ -102,11 +97,7 @@ pub(super) fn of(
 
 fn only_reads(connection: &Connection, suite: &Suite) -> bool {
     let mut statements = suite.scripts.iter().flat_map(|script| &script.statements);
-    statements.all(|it| {
-        connection
-            .prepare(&it.sql)
-            .is_ok_and(|it| it.is_read_only())
-    })
+    statements.all(|it| connection.prepare(&it.sql).is_ok_and(|it| it.is_read_only()))
 }
 
 fn answers(
@@ -119,9 +110,7 @@ fn answers(
     let mut client = Client::prepare(&connection, job)?;
     client.answer(parameters.answers)?;
     let tallies = client.tallies();
-    let answers = tallies
-        .map(|(name, tally)| (name.to_owned(), tally.answer()))
-        .collect();
+    let answers = tallies.map(|(name, tally)| (name.to_owned(), tally.answer())).collect();
     drop(client);
     connection.close()?;
     Ok(answers)

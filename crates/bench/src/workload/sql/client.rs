@@ -80,10 +80,7 @@ impl<'c> Client<'c> {
         }
         let group = match job.parameters.group {
             0 => None,
-            _ => Some([
-                connection.prepare(job.begin)?,
-                connection.prepare("COMMIT")?,
-            ]),
+            _ => Some([connection.prepare(job.begin)?, connection.prepare("COMMIT")?]),
         };
         let mut variables = Variables::new(&job.suite.names);
         predefine(&mut variables, &job);
@@ -202,9 +199,7 @@ impl<'c> Client<'c> {
     /// Executes the operations of a script.
     fn script(&mut self, number: usize) -> Result<(), Hindered> {
         let start = self.last.unwrap_or_else(|| Monotonic.now());
-        self.job
-            .pools
-            .draw(number, &mut self.variables, &mut self.prng);
+        self.job.pools.draw(number, &mut self.variables, &mut self.prng);
         let mut at = 0;
         while at < self.job.suite.scripts[number].operations.len() {
             at = match self.operation(number, at)? {
@@ -271,10 +266,8 @@ impl<'c> Client<'c> {
     /// Executes a statement and notes it in the journal.
     #[cold]
     fn run_noted(&mut self, script: usize, number: usize) -> Result<(), Hindered> {
-        let (text, prompt) = (
-            &self.job.suite.scripts[script],
-            &self.scripts[script].statements[number],
-        );
+        let (text, prompt) =
+            (&self.job.suite.scripts[script], &self.scripts[script].statements[number]);
         let statement = &text.statements[number];
         let noted = Executed {
             sql: statement.sql.clone(),
@@ -301,19 +294,16 @@ impl<'c> Client<'c> {
         let end = Monotonic.now();
         if let Err(error) = executed {
             return Err(match error {
-                Wrong::Engine(error) if error.is_busy() => Hindered::Busy {
-                    asked: start,
-                    snapshot: error.is_busy_snapshot(),
-                },
+                Wrong::Engine(error) if error.is_busy() => {
+                    Hindered::Busy { asked: start, snapshot: error.is_busy_snapshot() }
+                }
                 other => {
                     let script = &self.job.suite.scripts[script];
                     Hindered::Failed(other.at(&script.file, script.statements[number].line))
                 }
             });
         }
-        prompt
-            .latency
-            .record(Duration::from_nanos(end.saturating_sub(start)));
+        prompt.latency.record(Duration::from_nanos(end.saturating_sub(start)));
         self.last = Some(end);
         Ok(())
     }
@@ -331,10 +321,7 @@ impl Operator for Client<'_> {
             self.chosen.extend(script);
         }
         let done = self.persist()?;
-        Ok(Ended {
-            done,
-            at: self.last.take(),
-        })
+        Ok(Ended { done, at: self.last.take() })
     }
 
     fn take_busy(&mut self) -> BusyCounts {
@@ -374,19 +361,14 @@ impl<'c> Prepared<'c> {
             statements.push(prompt.map_err(|wrong| wrong.at(&script.file, statement.line))?);
             changes_schema |= changes(&statement.sql);
         }
-        Ok(Prepared {
-            statements,
-            latency: LatencyHistogram::new(),
-        })
+        Ok(Prepared { statements, latency: LatencyHistogram::new() })
     }
 }
 
 /// Whether a statement changes which tables there are.
 fn changes(sql: &str) -> bool {
     let word = sql.split_whitespace().next().unwrap_or_default();
-    ["create", "alter", "drop", "attach"]
-        .iter()
-        .any(|it| word.eq_ignore_ascii_case(it))
+    ["create", "alter", "drop", "attach"].iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
 /// Gives the variables that pgbench defines their values.
@@ -405,10 +387,7 @@ fn predefine(variables: &mut Variables, job: &Job) {
 /// Tells a lock in the way from everything else.
 fn hindered(asked: Nanos) -> impl FnOnce(EngineError) -> Hindered {
     move |error| match error.is_busy() {
-        true => Hindered::Busy {
-            asked,
-            snapshot: error.is_busy_snapshot(),
-        },
+        true => Hindered::Busy { asked, snapshot: error.is_busy_snapshot() },
         false => Hindered::Failed(error.into()),
     }
 }

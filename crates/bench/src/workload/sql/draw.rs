@@ -60,11 +60,7 @@ impl Pools {
         seed: Seed,
     ) -> Result<Pools, TrialError> {
         let schema = Schema::read(connection)?;
-        let mut columns = Columns {
-            connection,
-            seed: seed.child("draws"),
-            known: BTreeMap::new(),
-        };
+        let mut columns = Columns { connection, seed: seed.child("draws"), known: BTreeMap::new() };
         let mut pools = Vec::new();
         for (number, script) in suite.scripts.iter().enumerate() {
             for (draw, line) in draws(script, suite, (&schema, connection), set)? {
@@ -143,11 +139,7 @@ fn zipf(popularity: Option<Popularity>, drawing: Drawing) -> Option<f64> {
 }
 
 fn at(script: &Script, line: usize, why: impl Into<String>) -> TrialError {
-    TrialError::Script {
-        file: script.file.clone(),
-        line,
-        why: why.into(),
-    }
+    TrialError::Script { file: script.file.clone(), line, why: why.into() }
 }
 
 /// What a script draws: what it says, and what its parameters need.
@@ -157,21 +149,15 @@ fn draws(
     (schema, connection): (&Schema, &Connection),
     set: &[Slot],
 ) -> Result<Vec<(Draw, usize)>, TrialError> {
-    let mut draws: Vec<(Draw, usize)> = script
-        .draws
-        .iter()
-        .map(|draw| (draw.clone(), draw.line))
-        .collect();
+    let mut draws: Vec<(Draw, usize)> =
+        script.draws.iter().map(|draw| (draw.clone(), draw.line)).collect();
     for need in script.needs.iter().filter(|need| !set.contains(&need.slot)) {
         let column = need.hint.as_ref().and_then(|hint| schema.column(hint));
         let Some((table, column)) = column else {
             if let Some((line, why)) = refused(script, need.line, connection) {
                 return Err(at(script, line, why));
             }
-            let near = suite
-                .names
-                .nearest(need.slot)
-                .filter(|_| need.name.starts_with(':'));
+            let near = suite.names.nearest(need.slot).filter(|_| need.name.starts_with(':'));
             let near = near.map_or(String::new(), |name| format!("; did you mean `:{name}`?"));
             let why = format!(
                 "the parameter {} has no value: it is compared with no column of a table from which values could be drawn; set it with \\set, or \\draw it from a column{near}",
@@ -179,13 +165,7 @@ fn draws(
             );
             return Err(at(script, need.line, why));
         };
-        let draw = Draw {
-            slot: need.slot,
-            table,
-            column,
-            popularity: None,
-            line: need.line,
-        };
+        let draw = Draw { slot: need.slot, table, column, popularity: None, line: need.line };
         draws.push((draw, need.line));
     }
     Ok(draws)
@@ -227,10 +207,7 @@ impl Schema {
 
     /// The table and column that a hint means.
     fn column(&self, hint: &Hint) -> Option<(String, String)> {
-        let named = hint
-            .table
-            .iter()
-            .chain(hint.tables.iter().filter(|_| hint.table.is_none()));
+        let named = hint.table.iter().chain(hint.tables.iter().filter(|_| hint.table.is_none()));
         named.into_iter().find_map(|wanted| {
             let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
             let (table, columns) = self.0.iter().find(|(table, _)| same(table, wanted))?;

@@ -47,10 +47,7 @@ fn note_parts(shift: &Shift, transactions: u64, measured: &mut Measured) -> Resu
     for report in all {
         Part::of(&mut parts, report)?.add(report)?;
     }
-    let scripts = parts
-        .values()
-        .filter(|part| part.counters.is_none())
-        .count();
+    let scripts = parts.values().filter(|part| part.counters.is_none()).count();
     let mut sum = Counters::default();
     for (name, part) in &parts {
         if let Some(counters) = part.counters {
@@ -77,10 +74,7 @@ impl Part {
         parts: &'m mut BTreeMap<&'r str, Part>,
         report: &'r PartReport,
     ) -> Result<&'m mut Part, TrialError> {
-        let empty = Part {
-            latency: LatencyHistogram::new(),
-            counters: None,
-        };
+        let empty = Part { latency: LatencyHistogram::new(), counters: None };
         let part = parts.entry(&report.name).or_insert(empty);
         if part.counters.is_none() && report.counters.is_some() {
             part.latency = LatencyHistogram::new();

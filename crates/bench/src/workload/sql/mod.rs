@@ -81,14 +81,9 @@ impl Declared for Sql {
         let before = sqlite::size(&stage.path)?;
 
         let mut crew = Crew::start(specs(trial, parameters), parameters.workers, &trial.library)?;
-        let texts = statements
-            .iter()
-            .map(|it| (it.name.as_str(), it.sql.as_str()));
-        let mut measured = Measured {
-            sets_itself: durability::set_by(texts),
-            statements,
-            ..Measured::default()
-        };
+        let texts = statements.iter().map(|it| (it.name.as_str(), it.sql.as_str()));
+        let mut measured =
+            Measured { sets_itself: durability::set_by(texts), statements, ..Measured::default() };
         (trial.phase)("work");
         let shift = Shift::carry_out(
             &mut crew,
@@ -149,14 +144,7 @@ fn job(
     suite.resolve(connection)?;
     let begin = sqlite::begin_statement(settings);
     suite.begin_with(begin);
-    Ok(Job {
-        suite,
-        pools: Pools::read(directory)?,
-        parameters,
-        begin,
-        seed,
-        number,
-    })
+    Ok(Job { suite, pools: Pools::read(directory)?, parameters, begin, seed, number })
 }
 
 /// Whether the scripts of these settings, as far as they can be read, leave to the setting `transaction` how transactions
@@ -197,13 +185,7 @@ pub(super) fn client<'c>(
     connection: &'c Connection,
     spec: &WorkerSpec,
 ) -> Result<Client<'c>, TrialError> {
-    let job = job(
-        connection,
-        &spec.settings,
-        &spec.directory,
-        spec.seed,
-        spec.number,
-    )?;
+    let job = job(connection, &spec.settings, &spec.directory, spec.seed, spec.number)?;
     Client::prepare(connection, job)
 }
 

@@ -97,13 +97,9 @@ impl<'c> Prompt<'c> {
         let statement = connection.prepare(&self.sql).map_err(Wrong::Engine)?;
         if self.bindings.is_none() {
             let bindings = (1..=statement.parameter_count()).map(|index| {
-                let name = statement
-                    .parameter_name(index)
-                    .unwrap_or(format!("?{index}"));
+                let name = statement.parameter_name(index).unwrap_or(format!("?{index}"));
                 let known = self.parameters.iter().find(|(known, _)| *known == name);
-                known
-                    .map(|(_, slot)| (index, *slot))
-                    .ok_or(Wrong::Parameter(name))
+                known.map(|(_, slot)| (index, *slot)).ok_or(Wrong::Parameter(name))
             });
             self.bindings = Some(bindings.collect::<Result<_, _>>()?);
         }

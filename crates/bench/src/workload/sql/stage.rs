@@ -82,9 +82,7 @@ pub(super) fn prepare_cache(path: &Path, caching: Caching) -> Result<(), TrialEr
     let mut file = File::open(path).map_err(&failed)?;
     match caching {
         Caching::AsIs => Ok(()),
-        Caching::Warm => std::io::copy(&mut file.by_ref(), &mut sink())
-            .map(drop)
-            .map_err(failed),
+        Caching::Warm => std::io::copy(&mut file.by_ref(), &mut sink()).map(drop).map_err(failed),
         Caching::Cold => forget(&file).map_err(failed),
     }
 }

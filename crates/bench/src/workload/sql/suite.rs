@@ -68,12 +68,7 @@ impl Suite {
             Unit::Statement => Form::Statements,
         };
         if let Some(builtin) = parameters.pgbench() {
-            suite.add(
-                pgbench::name(builtin),
-                pgbench::text(builtin),
-                1,
-                Form::Transaction,
-            )?;
+            suite.add(pgbench::name(builtin), pgbench::text(builtin), 1, Form::Transaction)?;
         }
         if let Some(sql) = &parameters.sql {
             suite.add("sql", sql, 1, form)?;
@@ -95,9 +90,7 @@ impl Suite {
     }
 
     fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<(), TrialError> {
-        let stem = Path::new(file)
-            .file_stem()
-            .map(|stem| stem.to_string_lossy());
+        let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy());
         let title = self.free(&stem.unwrap_or_default());
         let mut parsed = |form| {
             let scripts = parse(file, &title, text, form, &mut self.names);
@@ -186,19 +179,13 @@ impl Suite {
 
     /// Every variable that a `\gset` sets.
     pub(super) fn set_by_gset(&self) -> Vec<Slot> {
-        self.gset
-            .values()
-            .flatten()
-            .map(|(_, slot)| *slot)
-            .collect()
+        self.gset.values().flatten().map(|(_, slot)| *slot).collect()
     }
 
     /// The numbers of the scripts that are executed: those whose weight is not 0.
     pub(super) fn in_use(&self) -> impl Iterator<Item = usize> + Clone {
         let weights = self.weights.iter().enumerate();
-        weights
-            .filter(|(_, weight)| **weight > 0)
-            .map(|(number, _)| number)
+        weights.filter(|(_, weight)| **weight > 0).map(|(number, _)| number)
     }
 
     /// The number of the script for the next transaction.
@@ -245,19 +232,14 @@ mod tests {
     #[test]
     fn statements_with_a_transaction_of_their_own_stay_in_their_order() {
         let scripts = |sql: &str| {
-            let settings = [
-                ("sql".to_owned(), sql.into()),
-                ("unit".to_owned(), "statement".into()),
-            ];
+            let settings =
+                [("sql".to_owned(), sql.into()), ("unit".to_owned(), "statement".into())];
             let settings = overlaid(&Parameters::defaults(), &settings.into());
             let suite = Suite::read(&Parameters::read(&settings).unwrap()).unwrap();
             suite.scripts.len()
         };
         assert_eq!(scripts("BEGIN; INSERT INTO t VALUES (1); COMMIT;"), 1);
         assert_eq!(scripts("INSERT INTO t VALUES (1); SELECT 1;"), 2);
-        assert_eq!(
-            scripts("-- name: one\nSELECT 1;\n-- name: two\nSELECT 2;"),
-            2
-        );
+        assert_eq!(scripts("-- name: one\nSELECT 1;\n-- name: two\nSELECT 2;"), 2);
     }
 }

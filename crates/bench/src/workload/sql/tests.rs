@@ -38,10 +38,7 @@ impl Shop {
             .unwrap();
         connection.execute(more).unwrap();
         connection.close().unwrap();
-        Shop {
-            directory,
-            database,
-        }
+        Shop { directory, database }
     }
 
     fn file(&self, name: &str, text: &str) -> String {
@@ -53,10 +50,7 @@ impl Shop {
     /// The settings of a short trial on the database.
     fn settings<'a>(&self, over: &[(&'a str, Level)]) -> Vec<(&'a str, Level)> {
         let database = self.database.display().to_string();
-        let own = [
-            ("database", Level::Text(database)),
-            ("transactions", 200.into()),
-        ];
+        let own = [("database", Level::Text(database)), ("transactions", 200.into())];
         own.into_iter().chain(over.iter().cloned()).collect()
     }
 
@@ -108,11 +102,7 @@ fn a_plain_list_of_named_queries_is_enough() {
     assert_eq!(metrics["sorts.orders_of"], 1.0);
     assert!(metrics["p50_us.orders_of"] > 0.0 && metrics["vm_steps.find_user"] > 5.0);
     let find = statement(&measured, "find_user");
-    assert!(
-        find.plan[0].starts_with("SEARCH users USING INDEX"),
-        "{:?}",
-        find.plan
-    );
+    assert!(find.plan[0].starts_with("SEARCH users USING INDEX"), "{:?}", find.plan);
     let answer = find.answer.as_ref().unwrap();
     assert_eq!((answer.executions, answer.rows), (20, 20));
     assert!(statement(&measured, "orders_of").plan.len() == 2);
@@ -125,14 +115,8 @@ fn the_same_seed_gives_the_same_answers_whatever_the_order_of_rows() {
     let answer = |measured: &Measured| measured.statements[0].answer.clone();
     let query = "SELECT * FROM orders WHERE user <= :user";
     let ascending = sql(&format!("{query} ORDER BY id"));
-    assert_eq!(
-        answer(&ascending),
-        answer(&sql(&format!("{query} ORDER BY id DESC")))
-    );
-    assert_ne!(
-        answer(&ascending),
-        answer(&sql("SELECT * FROM orders WHERE user < :user"))
-    );
+    assert_eq!(answer(&ascending), answer(&sql(&format!("{query} ORDER BY id DESC"))));
+    assert_ne!(answer(&ascending), answer(&sql("SELECT * FROM orders WHERE user < :user")));
     assert_eq!(ascending.asked, sql(&format!("{query} ORDER BY id")).asked);
     assert_ne!(ascending.asked, sql(query).asked);
     let volatile = sql("SELECT random()");
@@ -222,9 +206,7 @@ fn what_is_in_the_log_of_a_database_in_use_is_copied_and_nothing_is_changed() {
 fn the_log_that_a_killed_application_left_is_copied() {
     let shop = Shop::with("PRAGMA journal_mode = wal");
     let application = open(&shop.database);
-    application
-        .execute("DELETE FROM users WHERE id > 5")
-        .unwrap();
+    application.execute("DELETE FROM users WHERE id > 5").unwrap();
     // What a killed process leaves: copies that nobody has open.
     let left = tempfile::tempdir().unwrap();
     for part in ["", "-wal"] {
@@ -245,10 +227,7 @@ fn files_that_are_no_usable_database_are_refused_with_the_reason() {
     let sql = [("sql", text("SELECT 1"))];
     for (content, words) in [
         (&b""[..], "the file is empty"),
-        (
-            b"junk junk junk junk",
-            "not an SQLite database, or it is encrypted",
-        ),
+        (b"junk junk junk junk", "not an SQLite database, or it is encrypted"),
     ] {
         std::fs::write(&shop.database, content).unwrap();
         let said = shop.problem(&sql);
@@ -268,10 +247,7 @@ fn a_writer_that_stays_in_the_way_is_said() {
     let shop = Shop::new();
     let application = Application::start(&shop.database, "BEGIN EXCLUSIVE");
     let said = shop.problem(&[("sql", text("SELECT 1"))]);
-    assert!(
-        said.contains("cannot copy the database") && said.contains("locked"),
-        "{said}"
-    );
+    assert!(said.contains("cannot copy the database") && said.contains("locked"), "{said}");
     drop(application);
 }
 
@@ -280,25 +256,16 @@ fn mistakes_name_file_line_and_reason() {
     let shop = Shop::new();
     for (sql, words) in [
         ("SELECT 1;\nSELEC 2;", "sql:2: near \"SELEC\": syntax error"),
-        (
-            "SELECT nowhere FROM users",
-            "sql:1: no such column: nowhere",
-        ),
+        ("SELECT nowhere FROM users", "sql:1: no such column: nowhere"),
         ("SELECT :x", "sql:1: the parameter :x has no value"),
         ("\\set nam 1\nSELECT :name", "did you mean `:nam`?"),
         ("SELECT 1;\nSELECT a = :x", "sql:2: no such column: a"),
         ("SELECT 1 FROM t WHERE a = :x", "no such table: t"),
         ("\\draw w users.nmae\nSELECT :w", "mean `name`?"),
         ("\\draw w user.name\nSELECT :w", "mean `users`?"),
-        (
-            "\\sett x 1",
-            "unknown meta command \\sett; did you mean `set`?",
-        ),
+        ("\\sett x 1", "unknown meta command \\sett; did you mean `set`?"),
         ("\\set x 1 / 0\nSELECT :x", "sql:1: division by zero"),
-        (
-            "SELECT * FROM users \\gset",
-            "\\gset needs one row, but the query returned 500",
-        ),
+        ("SELECT * FROM users \\gset", "\\gset needs one row, but the query returned 500"),
         (
             "INSERT INTO users(id) VALUES (1)",
             "client 1: UNIQUE constraint failed: users.id (sql:1)",
@@ -351,17 +318,9 @@ fn the_scripts_of_pgbench_run_and_keep_their_sums() {
             ("busy_timeout", 5_000.into()),
         ];
         let measured = run("sql", &settings).unwrap();
-        let query = measured
-            .statements
-            .iter()
-            .find(|it| it.sql.starts_with("SELECT"))
-            .unwrap();
+        let query = measured.statements.iter().find(|it| it.sql.starts_with("SELECT")).unwrap();
         let rows = measured.metrics[&format!("rows_per_call.{}", query.name)];
-        assert_eq!(
-            (rows, measured.metrics["given_up"]),
-            (1.0, 0.0),
-            "{builtin}"
-        );
+        assert_eq!((rows, measured.metrics["given_up"]), (1.0, 0.0), "{builtin}");
         assert_eq!(measured.connections.len(), 2);
     }
 }
@@ -372,10 +331,7 @@ fn transactions_may_be_grouped_paced_and_prepared_each_time() {
     let sql = "\\set x random(1, 9)\nINSERT INTO orders(total) VALUES (:x)";
     let insert = ("sql", text(sql));
     let syncs = |over: &[(&str, Level)]| {
-        let all: Vec<_> = [insert.clone()]
-            .into_iter()
-            .chain(over.iter().cloned())
-            .collect();
+        let all: Vec<_> = [insert.clone()].into_iter().chain(over.iter().cloned()).collect();
         run_counting("sql", &shop.settings(&all)).unwrap().metrics["syncs.database"]
     };
     let single = syncs(&[("synchronous", text("full"))]);
@@ -386,11 +342,8 @@ fn transactions_may_be_grouped_paced_and_prepared_each_time() {
     assert_eq!(executions.round(), 2e3);
     let each = shop.measured(&[insert.clone(), ("prepare", text("each"))]);
     assert!(each.metrics["vm_steps"] > 5.0);
-    let paced = shop.measured(&[
-        insert,
-        ("rate_per_s", 2_000.into()),
-        ("synchronous", text("off")),
-    ]);
+    let paced =
+        shop.measured(&[insert, ("rate_per_s", 2_000.into()), ("synchronous", text("off"))]);
     assert!(paced.metrics["offered_per_s"] > 0.0);
 }
 
@@ -413,10 +366,7 @@ fn time_ends_the_work_and_thinking_slows_it() {
 fn each_script_is_executed_as_often_as_is_said_and_everything_counted_is_the_same_again() {
     let shop = Shop::new();
     let queries = shop.file("q.sql", QUERIES);
-    let write = shop.file(
-        "w.sql",
-        "INSERT INTO orders(user, total) VALUES (:user, 1);",
-    );
+    let write = shop.file("w.sql", "INSERT INTO orders(user, total) VALUES (:user, 1);");
     let scripts = text(format!("{queries}@9, {write}"));
     let once = || {
         let over = [("scripts", scripts.clone()), ("executions", 7.into())];
@@ -429,19 +379,10 @@ fn each_script_is_executed_as_often_as_is_said_and_everything_counted_is_the_sam
     for StatementRecord { name, .. } in &first.statements {
         let executions = format!("executions.{name}");
         assert_eq!(first.metrics[&executions], 7.0, "{name}");
-        assert_eq!(
-            statement(&first, name).answer.as_ref().unwrap().executions,
-            20
-        );
+        assert_eq!(statement(&first, name).answer.as_ref().unwrap().executions, 20);
     }
     assert_eq!(first.statements, second.statements);
-    for counted in [
-        "vm_steps",
-        "syncs",
-        "bytes_written.journal",
-        "pages_written",
-        "reads",
-    ] {
+    for counted in ["vm_steps", "syncs", "bytes_written.journal", "pages_written", "reads"] {
         assert!(first.metrics[counted] > 0.0, "{counted}");
         assert_eq!(first.metrics[counted], second.metrics[counted], "{counted}");
     }
@@ -450,10 +391,7 @@ fn each_script_is_executed_as_often_as_is_said_and_everything_counted_is_the_sam
 #[test]
 fn executions_of_each_script_exclude_other_ends() {
     let problem = Shop::new().problem(&[("sql", text("SELECT 1")), ("executions", 2.into())]);
-    assert!(
-        problem.contains("executions excludes transactions"),
-        "{problem}"
-    );
+    assert!(problem.contains("executions excludes transactions"), "{problem}");
 }
 
 #[test]

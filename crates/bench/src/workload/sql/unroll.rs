@@ -73,10 +73,8 @@ pub(in crate::workload) fn unroll(
     directory: &Path,
     transactions: usize,
 ) -> Result<Vec<Executed>, TrialError> {
-    let settings = [
-        ("scripts", files.into()),
-        ("database", database.display().to_string().as_str().into()),
-    ];
+    let settings =
+        [("scripts", files.into()), ("database", database.display().to_string().as_str().into())];
     let settings = Settings::from(settings.map(|(name, level)| (name.to_owned(), level)));
     let trial = Trial {
         settings: &settings,

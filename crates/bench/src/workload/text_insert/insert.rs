@@ -83,9 +83,7 @@ fn insert<'d>(
 }
 
 pub(super) fn create_table(columns: usize) -> String {
-    let columns: Vec<String> = (1..=columns)
-        .map(|column| format!("c{column} TEXT"))
-        .collect();
+    let columns: Vec<String> = (1..=columns).map(|column| format!("c{column} TEXT")).collect();
     format!("CREATE TABLE texts({})", columns.join(", "))
 }
 

@@ -51,12 +51,7 @@ impl Declared for TextInsert {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
-        let Parameters {
-            characters,
-            columns,
-            rows_per_statement: rows,
-            ..
-        } = *parameters;
+        let Parameters { characters, columns, rows_per_statement: rows, .. } = *parameters;
         if !characters.is_multiple_of(columns) {
             return Err(TrialError::cannot_run(format!(
                 "{characters} characters cannot be divided equally among {columns} columns"
@@ -124,10 +119,7 @@ mod tests {
 
     #[test]
     fn what_does_not_divide_or_fit_cannot_run_and_says_why() {
-        let odd = problem(
-            "text-insert",
-            &[("characters", 10.into()), ("columns", 3.into())],
-        );
+        let odd = problem("text-insert", &[("characters", 10.into()), ("columns", 3.into())]);
         assert!(odd.contains("10 characters"), "{odd}");
         let wide = [
             ("characters", 1000.into()),

@@ -40,16 +40,12 @@ mod tests {
         let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
         let texts = Texts::generate(8, Seed(1));
         let values: Vec<String> = (0..3).map(|n| format!("('{}')", texts.text(n))).collect();
-        let sql = format!(
-            "CREATE TABLE texts(c1 TEXT); INSERT INTO texts VALUES {}",
-            values.join(",")
-        );
+        let sql =
+            format!("CREATE TABLE texts(c1 TEXT); INSERT INTO texts VALUES {}", values.join(","));
         connection.execute(&sql).unwrap();
         assert!(check(&connection, &texts, 3, 1).is_ok());
         assert!(check(&connection, &texts, 4, 1).is_err());
-        connection
-            .execute("UPDATE texts SET c1 = upper(c1) || '!' WHERE rowid = 2")
-            .unwrap();
+        connection.execute("UPDATE texts SET c1 = upper(c1) || '!' WHERE rowid = 2").unwrap();
         let error = check(&connection, &texts, 3, 1).unwrap_err().to_string();
         assert!(error.contains("wrong texts is 1"), "{error}");
     }

@@ -38,8 +38,7 @@ pub(super) fn write(
     windows.start(watch.started());
     let mut file = create(&path)?;
     for block in blocks(&bytes, total) {
-        file.write_all(block)
-            .map_err(TrialError::io("write", &path))?;
+        file.write_all(block).map_err(TrialError::io("write", &path))?;
         windows.tick(block.len(), Instant::now());
     }
     if synced {
@@ -61,9 +60,7 @@ pub(super) fn write(
 /// What the blocks are filled with.
 fn bytes(seed: Seed) -> Vec<u8> {
     let mut generator = seed.child("file").generator();
-    (0..BLOCK * BLOCKS / 8)
-        .flat_map(|_| generator.next_u64().to_ne_bytes())
-        .collect()
+    (0..BLOCK * BLOCKS / 8).flat_map(|_| generator.next_u64().to_ne_bytes()).collect()
 }
 
 /// The blocks of a file of `total` bytes; the last may be shorter.
@@ -77,18 +74,14 @@ fn blocks(bytes: &[u8], total: usize) -> impl Iterator<Item = &[u8]> {
 
 /// Checks the size of the file and every byte in it.
 fn check(file: &mut File, path: &Path, bytes: &[u8], total: usize) -> Result<(), TrialError> {
-    let length = file
-        .metadata()
-        .map_err(TrialError::io("look at", path))?
-        .len();
+    let length = file.metadata().map_err(TrialError::io("look at", path))?.len();
     expect("the size of the file", length, total as u64)?;
     file.rewind().map_err(TrialError::io("read", path))?;
     let mut found = vec![0; BLOCK];
     let mut wrong = 0;
     for block in blocks(bytes, total) {
         let found = &mut found[..block.len()];
-        file.read_exact(found)
-            .map_err(TrialError::io("read", path))?;
+        file.read_exact(found).map_err(TrialError::io("read", path))?;
         wrong += usize::from(found != block);
     }
     expect("the count of wrong blocks in the file", wrong, 0)
@@ -120,8 +113,7 @@ mod tests {
         assert!(check(&mut file, &path, &bytes, total).is_ok());
         let size = check(&mut file, &path, &bytes, total + 1).unwrap_err();
         assert!(size.to_string().contains("the size of the file"), "{size}");
-        file.seek(std::io::SeekFrom::Start(BLOCK as u64 + 5))
-            .unwrap();
+        file.seek(std::io::SeekFrom::Start(BLOCK as u64 + 5)).unwrap();
         file.write_all(&[bytes[BLOCK + 5] ^ 1]).unwrap();
         let content = check(&mut file, &path, &bytes, total).unwrap_err();
         assert!(content.to_string().contains("wrong blocks"), "{content}");

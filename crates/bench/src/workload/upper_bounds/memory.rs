@@ -96,11 +96,7 @@ fn check(filled: &Filled, data: &[i64]) -> Result<(), TrialError> {
         Filled::BTree(rows) => rows.get(&value).is_some_and(|last| *last >= row),
         Filled::Hash(rows) => rows.get(&value).is_some_and(|last| *last >= row),
     };
-    let missing = data
-        .iter()
-        .enumerate()
-        .filter(|(row, value)| !holds(*row, **value))
-        .count();
+    let missing = data.iter().enumerate().filter(|(row, value)| !holds(*row, **value)).count();
     expect("the count of rows missing in the container", missing, 0)
 }
 

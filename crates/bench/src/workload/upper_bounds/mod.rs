@@ -90,16 +90,8 @@ fn generate(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, 
 fn check_generated(data: &[i64], parameters: &Parameters, seed: Seed) -> Result<(), TrialError> {
     expect("the count of integers", data.len(), parameters.rows)?;
     let again = parameters.values.generate(parameters.rows, seed)?;
-    let differing = data
-        .iter()
-        .zip(again.iter())
-        .filter(|(a, b)| a != b)
-        .count();
-    expect(
-        "the count of integers that differ when generated again",
-        differing,
-        0,
-    )
+    let differing = data.iter().zip(again.iter()).filter(|(a, b)| a != b).count();
+    expect("the count of integers that differ when generated again", differing, 0)
 }
 
 #[cfg(test)]
@@ -111,11 +103,9 @@ mod tests {
     #[test]
     fn every_kind_gives_a_rate_and_files_a_throughput() {
         for (kind, name, _) in Kind::ALL {
-            let measured = run(
-                "upper-bounds",
-                &[("kind", (*name).into()), ("rows", 70_001.into())],
-            )
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let measured =
+                run("upper-bounds", &[("kind", (*name).into()), ("rows", 70_001.into())])
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
             let metrics = &measured.metrics;
             let rows = metrics["rows_per_s"] * metrics["seconds"];
             assert!((rows - 70_001.0).abs() < 0.01, "{name} {rows}");
@@ -126,11 +116,8 @@ mod tests {
 
     #[test]
     fn the_throughput_of_a_file_counts_its_bytes() {
-        let settings = [
-            ("kind", "file".into()),
-            ("rows", 1_000.into()),
-            ("bytes_per_row", 1_048.into()),
-        ];
+        let settings =
+            [("kind", "file".into()), ("rows", 1_000.into()), ("bytes_per_row", 1_048.into())];
         let metrics = run("upper-bounds", &settings).unwrap().metrics;
         let mib = metrics["mib_per_s"] * metrics["seconds"];
         assert!((mib - 1_048_000.0 / 1_048_576.0).abs() < 1e-6, "{mib}");
@@ -138,12 +125,8 @@ mod tests {
 
     #[test]
     fn integers_of_another_seed_or_count_are_a_wrong_result() {
-        let parameters = Parameters {
-            kind: Kind::Generate,
-            rows: 50,
-            values: Values::Int32,
-            bytes_per_row: 13,
-        };
+        let parameters =
+            Parameters { kind: Kind::Generate, rows: 50, values: Values::Int32, bytes_per_row: 13 };
         let data = Values::Int32.generate(50, Seed(1)).unwrap();
         assert!(check_generated(&data, &parameters, Seed(1)).is_ok());
         assert!(check_generated(&data, &parameters, Seed(2)).is_err());

@@ -25,11 +25,11 @@ pub(super) fn each_part(
     scope(|scope| {
         for _ in 0..threads {
             let (sender, next) = (sender.clone(), &next);
-            Builder::new()
-                .spawn_scoped(scope, move || generate(users, next, &sender))
-                .map_err(|error| {
+            Builder::new().spawn_scoped(scope, move || generate(users, next, &sender)).map_err(
+                |error| {
                     TrialError::Measuring(format!("a generator thread cannot be started: {error}"))
-                })?;
+                },
+            )?;
         }
         drop(sender);
         // An error drops the receiver, by which the threads notice that nobody waits any more.

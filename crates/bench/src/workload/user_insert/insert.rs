@@ -78,12 +78,7 @@ impl<'c> Inserter<'c> {
     #[inline]
     fn insert(&mut self, mut rows: impl ExactSizeIterator<Item = User>) -> Result<(), TrialError> {
         while rows.len() >= self.rows_per_statement {
-            insert_some(
-                &mut self.many,
-                &mut rows,
-                self.rows_per_statement,
-                self.bound,
-            )?;
+            insert_some(&mut self.many, &mut rows, self.rows_per_statement, self.bound)?;
         }
         while rows.len() > 0 {
             insert_some(&mut self.one, &mut rows, 1, self.bound)?;
@@ -137,10 +132,7 @@ fn insert_sql(rows: usize, data: Data) -> String {
         (Data::Literals, None) => format!("(NULL,{age},{active})"),
         _ => "(?,?,?)".to_owned(),
     };
-    format!(
-        "INSERT INTO user(area, age, active) VALUES {}",
-        vec![row; rows].join(",")
-    )
+    format!("INSERT INTO user(area, age, active) VALUES {}", vec![row; rows].join(","))
 }
 
 #[cfg(test)]
@@ -150,13 +142,7 @@ mod tests {
     #[test]
     fn literals_stand_in_the_statement_and_the_rest_is_bound() {
         let start = "INSERT INTO user(area, age, active) VALUES ";
-        assert_eq!(
-            insert_sql(2, Data::Literals),
-            format!("{start}('123456',5,0),('123456',5,0)")
-        );
-        assert_eq!(
-            insert_sql(2, Data::BoundRandom),
-            format!("{start}(?,?,?),(?,?,?)")
-        );
+        assert_eq!(insert_sql(2, Data::Literals), format!("{start}('123456',5,0),('123456',5,0)"));
+        assert_eq!(insert_sql(2, Data::BoundRandom), format!("{start}(?,?,?),(?,?,?)"));
     }
 }

@@ -115,23 +115,16 @@ mod tests {
     use lab::level::Level;
 
     fn settings(over: &[(&str, Level)]) -> Vec<(String, Level)> {
-        let mut settings: Vec<(String, Level)> = vec![
-            ("rows".to_owned(), 25_003.into()),
-            ("synchronous".to_owned(), "off".into()),
-        ];
-        settings.extend(
-            over.iter()
-                .map(|(name, level)| ((*name).to_owned(), level.clone())),
-        );
+        let mut settings: Vec<(String, Level)> =
+            vec![("rows".to_owned(), 25_003.into()), ("synchronous".to_owned(), "off".into())];
+        settings.extend(over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())));
         settings
     }
 
     fn rate(over: &[(&str, Level)]) -> f64 {
         let settings = settings(over);
-        let borrowed: Vec<(&str, Level)> = settings
-            .iter()
-            .map(|(name, level)| (name.as_str(), level.clone()))
-            .collect();
+        let borrowed: Vec<(&str, Level)> =
+            settings.iter().map(|(name, level)| (name.as_str(), level.clone())).collect();
         let measured = run("user-insert", &borrowed).unwrap_or_else(|e| panic!("{over:?}: {e}"));
         let memory = over.contains(&("where", "memory".into()));
         assert_eq!(measured.metrics.contains_key("db_bytes"), !memory);

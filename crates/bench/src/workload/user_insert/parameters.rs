@@ -94,11 +94,6 @@ impl Parameters {
 
     /// The random rows of the trial.
     pub(super) fn users(&self, seed: Seed) -> Users {
-        Users::new(
-            seed,
-            self.rows,
-            self.rows_per_part(),
-            self.area_nulls as u64,
-        )
+        Users::new(seed, self.rows, self.rows_per_part(), self.area_nulls as u64)
     }
 }

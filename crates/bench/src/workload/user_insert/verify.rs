@@ -54,9 +54,7 @@ fn figures(users: impl Iterator<Item = User>) -> [i64; SUMS.len()] {
 }
 
 fn number(digits: &[u8; 6]) -> i64 {
-    digits
-        .iter()
-        .fold(0, |number, digit| 10 * number + i64::from(digit - b'0'))
+    digits.iter().fold(0, |number, digit| 10 * number + i64::from(digit - b'0'))
 }
 
 #[cfg(test)]
@@ -76,9 +74,7 @@ mod tests {
         let row = "(area, age, active) VALUES ('123456', 5, 0)";
         connection.execute(CREATE_TABLE).unwrap();
         for _ in 0..2 {
-            connection
-                .execute(&format!("INSERT INTO user{row}"))
-                .unwrap();
+            connection.execute(&format!("INSERT INTO user{row}")).unwrap();
         }
         let users = Users::new(Seed(1), 2, 10, 50);
         let holds = || check(&connection, Data::Literals, users);

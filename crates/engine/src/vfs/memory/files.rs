@@ -76,11 +76,7 @@ impl Files {
     }
 
     fn add_named(&mut self, name: String, bytes: Bytes) -> FileNumber {
-        let number = self.add(File {
-            bytes,
-            has_name: true,
-            ..File::default()
-        });
+        let number = self.add(File { bytes, has_name: true, ..File::default() });
         self.names.insert(name, number);
         number
     }
@@ -90,9 +86,7 @@ impl Files {
     /// # Panics
     /// If there is none, which would be a defect of this module.
     pub(super) fn at(&mut self, number: FileNumber) -> &mut File {
-        self.files[number]
-            .as_mut()
-            .expect("an open file is in the list")
+        self.files[number].as_mut().expect("an open file is in the list")
     }
 
     /// Opens the file of that name, made if `create`; without a name, always a new one. `None` where

@@ -63,9 +63,7 @@ impl FileLocks {
     }
 
     pub(super) fn is_reserved(&self) -> bool {
-        self.0
-            .iter()
-            .any(|(_, level)| *level >= ffi::SQLITE_LOCK_RESERVED)
+        self.0.iter().any(|(_, level)| *level >= ffi::SQLITE_LOCK_RESERVED)
     }
 }
 
@@ -84,11 +82,7 @@ impl SharedMemoryLocks {
     fn of(&mut self, owner: Owner) -> &mut Held {
         let known = self.0.iter().position(|held| held.owner == owner);
         let index = known.unwrap_or_else(|| {
-            self.0.push(Held {
-                owner,
-                shared: 0,
-                exclusive: 0,
-            });
+            self.0.push(Held { owner, shared: 0, exclusive: 0 });
             self.0.len() - 1
         });
         &mut self.0[index]
@@ -146,11 +140,7 @@ mod tests {
         assert_eq!(locks.lock(1, RESERVED), Ok(()));
         assert_eq!(locks.lock(2, RESERVED), Err(Busy));
         assert_eq!(locks.lock(1, EXCLUSIVE), Err(Busy));
-        assert_eq!(
-            locks.lock(3, SHARED),
-            Err(Busy),
-            "pending keeps new readers out"
-        );
+        assert_eq!(locks.lock(3, SHARED), Err(Busy), "pending keeps new readers out");
         locks.unlock(2, ffi::SQLITE_LOCK_NONE);
         assert_eq!(locks.lock(1, EXCLUSIVE), Ok(()));
         assert_eq!(locks.lock(3, SHARED), Err(Busy));

@@ -128,9 +128,7 @@ unsafe extern "C" fn open(
         };
         let temporary = flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 && known.is_some();
         file.cast::<MemoryFile>().write(MemoryFile {
-            base: sqlite3_file {
-                pMethods: &inner.io_methods,
-            },
+            base: sqlite3_file { pMethods: &inner.io_methods },
             inner,
             number,
             owner,
@@ -162,11 +160,7 @@ unsafe fn characteristics(
     };
     // SAFETY: the name is one that SQLite gave for a file of those kinds, as the function demands.
     let powersafe = unsafe { uri_boolean(name, c"psow".as_ptr(), 1) } != 0;
-    if powersafe {
-        all
-    } else {
-        all & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE
-    }
+    if powersafe { all } else { all & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE }
 }
 
 /// The next number of a splitmix64 generator (Steele, Lea and Flood, 2014).

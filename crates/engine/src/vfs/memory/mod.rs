@@ -202,9 +202,5 @@ fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs,
     })?;
     // SQLite's own URI function, which the methods cannot reach through their arguments.
     inner.files().uri_boolean = Some(library.api().uri_boolean);
-    Ok(MemoryVfs {
-        library: Arc::clone(library),
-        inner,
-        name,
-    })
+    Ok(MemoryVfs { library: Arc::clone(library), inner, name })
 }

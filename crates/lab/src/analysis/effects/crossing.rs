@@ -48,11 +48,7 @@ impl Crossing {
         let names = baseline.into_iter().flat_map(|levels| levels.keys());
         let factors: Vec<Factor> = names
             .filter_map(|name| {
-                factor(
-                    name,
-                    variants,
-                    order.get(name).map_or(&[][..], Vec::as_slice),
-                )
+                factor(name, variants, order.get(name).map_or(&[][..], Vec::as_slice))
             })
             .collect();
         let code = |variant: &&Settings| -> Vec<usize> {
@@ -62,22 +58,12 @@ impl Crossing {
                 levels.into_iter().position(|known| Some(known) == level)
             };
             // A variant that lacks a factor of the baseline is in no comparison.
-            let places = factors
-                .iter()
-                .map(|factor| place(factor).unwrap_or(usize::MAX));
+            let places = factors.iter().map(|factor| place(factor).unwrap_or(usize::MAX));
             places.collect()
         };
         let codes: Vec<Vec<usize>> = variants.iter().map(code).collect();
-        let rows = codes
-            .iter()
-            .cloned()
-            .enumerate()
-            .map(|(row, code)| (code, row));
-        Crossing {
-            rows: rows.collect(),
-            factors,
-            codes,
-        }
+        let rows = codes.iter().cloned().enumerate().map(|(row, code)| (code, row));
+        Crossing { rows: rows.collect(), factors, codes }
     }
 
     /// For each setting of the other factors in which both were measured: the row with `level` of
@@ -95,10 +81,7 @@ impl Crossing {
     /// The pairs of [`Crossing::pairs`] in which another factor has one level.
     pub(super) fn pairs_at(&self, factor: usize, level: usize, at: (usize, usize)) -> Vec<Term> {
         let holds = |term: &Term| self.codes[term[0].0][at.0] == at.1;
-        self.pairs(factor, level)
-            .into_iter()
-            .filter(holds)
-            .collect()
+        self.pairs(factor, level).into_iter().filter(holds).collect()
     }
 
     /// For each setting of the other factors in which all four were measured: what both levels
@@ -111,12 +94,7 @@ impl Crossing {
                 let only_one = self.find(code, &[back(two)])?;
                 let only_two = self.find(code, &[back(one)])?;
                 let neither = self.find(code, &[back(one), back(two)])?;
-                Some(vec![
-                    (both, 1.0),
-                    (only_one, -1.0),
-                    (only_two, -1.0),
-                    (neither, 1.0),
-                ])
+                Some(vec![(both, 1.0), (only_one, -1.0), (only_two, -1.0), (neither, 1.0)])
             })
             .collect()
     }
@@ -149,11 +127,7 @@ fn factor(name: &str, variants: &[&Settings], order: &[Level]) -> Option<Factor>
     let levels = distinct(known.chain(found.iter().copied()).cloned());
     let baseline = variants.first()?.get(name)?;
     let baseline = levels.iter().position(|level| level == baseline)?;
-    (levels.len() > 1).then(|| Factor {
-        name: name.to_owned(),
-        levels,
-        baseline,
-    })
+    (levels.len() > 1).then(|| Factor { name: name.to_owned(), levels, baseline })
 }
 
 #[cfg(test)]
@@ -202,10 +176,7 @@ mod tests {
 
     #[test]
     fn levels_keep_the_order_of_the_experiment_and_unmeasured_ones_are_left_out() {
-        let variants = [
-            variant(&[("a", 4), ("b", 1)]),
-            variant(&[("a", 1), ("b", 1)]),
-        ];
+        let variants = [variant(&[("a", 4), ("b", 1)]), variant(&[("a", 1), ("b", 1)])];
         let order = BTreeMap::from([("a".to_owned(), [1, 2, 4].map(Level::Int).to_vec())]);
         let crossing = Crossing::of(&variants.iter().collect::<Vec<_>>(), &order);
         assert_eq!(crossing.factors.len(), 1);

@@ -178,11 +178,8 @@ impl Effects {
         if table.rounds() < MIN_BLOCKS_FOR_ESTIMATE {
             return None;
         }
-        let measured: Vec<&Settings> = table
-            .variants
-            .iter()
-            .map(|variant| levels[*variant])
-            .collect();
+        let measured: Vec<&Settings> =
+            table.variants.iter().map(|variant| levels[*variant]).collect();
         let crossing = Crossing::of(&measured, order);
         pairs_of_factors(&crossing).next()?;
         let is_left_out = |variant: &usize| !table.variants.contains(variant);
@@ -211,16 +208,12 @@ fn pairs_of_factors(crossing: &Crossing) -> impl Iterator<Item = (usize, usize)>
 /// The pairs of levels of two factors that are not the baseline's.
 fn cells(crossing: &Crossing, one: usize, two: usize) -> impl Iterator<Item = (usize, usize)> {
     let (ones, twos) = (&crossing.factors[one], &crossing.factors[two]);
-    ones.others()
-        .flat_map(|a| twos.others().map(move |b| (a, b)))
+    ones.others().flat_map(|a| twos.others().map(move |b| (a, b)))
 }
 
 fn main_effects(crossing: &Crossing, table: &Table) -> Vec<MainEffect> {
-    let all = (0..crossing.factors.len()).flat_map(|factor| {
-        crossing.factors[factor]
-            .others()
-            .map(move |level| (factor, level))
-    });
+    let all = (0..crossing.factors.len())
+        .flat_map(|factor| crossing.factors[factor].others().map(move |level| (factor, level)));
     let terms = all.map(|(factor, level)| ((factor, level), crossing.pairs(factor, level)));
     let mut effects: Vec<MainEffect> = family(table, terms.collect())
         .into_iter()
@@ -333,45 +326,28 @@ fn simple_effects(
 
 /// The contrasts of one family, those left out of which no setting was measured.
 fn family<K>(table: &Table, terms: Vec<(K, Vec<Term>)>) -> Vec<(K, Contrast)> {
-    let terms: Vec<_> = terms
-        .into_iter()
-        .filter(|(_, terms)| !terms.is_empty())
-        .collect();
+    let terms: Vec<_> = terms.into_iter().filter(|(_, terms)| !terms.is_empty()).collect();
     let alpha = ALPHA / terms.len().max(1) as f64;
     let contrasts = terms.into_iter();
-    contrasts
-        .map(|(key, terms)| (key, contrast(table, &terms, alpha)))
-        .collect()
+    contrasts.map(|(key, terms)| (key, contrast(table, &terms, alpha))).collect()
 }
 
 /// Sizes and counts are the same in every round, so that rounding would be the only spread, and the
 /// narrowest interval would exclude 1.
 fn without_rounding(difference: f64) -> f64 {
     const ROUNDING: f64 = 1e-12;
-    if difference.abs() < ROUNDING {
-        0.0
-    } else {
-        difference
-    }
+    if difference.abs() < ROUNDING { 0.0 } else { difference }
 }
 
 /// The mean over settings, with its interval over rounds at error rate `alpha`.
 fn contrast(table: &Table, terms: &[Term], alpha: f64) -> Contrast {
     let difference = |term: &Term, round: usize| -> f64 {
-        let parts = term
-            .iter()
-            .map(|(row, sign)| sign * table.values[*row][round]);
+        let parts = term.iter().map(|(row, sign)| sign * table.values[*row][round]);
         without_rounding(parts.sum())
     };
     let count = terms.len() as f64;
     let by_round: Vec<f64> = (0..table.rounds())
-        .map(|round| {
-            terms
-                .iter()
-                .map(|term| difference(term, round))
-                .sum::<f64>()
-                / count
-        })
+        .map(|round| terms.iter().map(|term| difference(term, round)).sum::<f64>() / count)
         .collect();
     let rounds = table.rounds() as f64;
     let by_setting = terms.iter().map(|term| {
@@ -382,9 +358,7 @@ fn contrast(table: &Table, terms: &[Term], alpha: f64) -> Contrast {
         (low.min(value), high.max(value))
     });
     Contrast {
-        ratio: mean(&by_round)
-            .expect("finite logarithms of at least one round")
-            .exp(),
+        ratio: mean(&by_round).expect("finite logarithms of at least one round").exp(),
         interval: student_interval(&by_round, alpha).exp(),
         settings: terms.len(),
         range: Interval { low, high }.exp(),

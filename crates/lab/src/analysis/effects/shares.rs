@@ -155,9 +155,7 @@ impl<'a> Account<'a> {
     fn products(&self, one: usize, two: usize) -> Vec<Vec<f64>> {
         let (ones, twos) = (self.columns(one), self.columns(two));
         let product = |a: &Vec<f64>, b: &Vec<f64>| a.iter().zip(b).map(|(a, b)| a * b).collect();
-        ones.iter()
-            .flat_map(|a| twos.iter().map(move |b| product(a, b)))
-            .collect()
+        ones.iter().flat_map(|a| twos.iter().map(move |b| product(a, b))).collect()
     }
 }
 

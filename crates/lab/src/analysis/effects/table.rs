@@ -26,9 +26,7 @@ impl Table {
     pub(super) fn of(samples: &Samples, variants: usize, rounds: u32) -> Table {
         let measured: Vec<Vec<Option<f64>>> = (0..variants)
             .map(|variant| {
-                (0..rounds)
-                    .map(|round| samples.log_over_baselines(round, variant))
-                    .collect()
+                (0..rounds).map(|round| samples.log_over_baselines(round, variant)).collect()
             })
             .collect();
         let ever: Vec<usize> = (0..variants)
@@ -39,25 +37,15 @@ impl Table {
         let often: Vec<usize> = ever
             .into_iter()
             .filter(|variant| {
-                let there = whole
-                    .iter()
-                    .filter(|round| measured[*variant][**round].is_some());
+                let there = whole.iter().filter(|round| measured[*variant][**round].is_some());
                 is_enough(there.count(), whole.len())
             })
             .collect();
         // Without the variants that mostly failed, more rounds may be whole.
         let rounds = full_rounds(&measured, &often, rounds);
-        let cut = |variant: &usize| {
-            rounds
-                .iter()
-                .map(|round| measured[*variant][*round])
-                .collect()
-        };
+        let cut = |variant: &usize| rounds.iter().map(|round| measured[*variant][*round]).collect();
         let gaps: Vec<Vec<Option<f64>>> = often.iter().map(cut).collect();
-        Table {
-            variants: often,
-            values: filled(&gaps),
-        }
+        Table { variants: often, values: filled(&gaps) }
     }
 
     /// The number of rounds.
@@ -74,13 +62,9 @@ impl Table {
 fn full_rounds(measured: &[Vec<Option<f64>>], variants: &[usize], rounds: usize) -> Vec<usize> {
     let there = |round: usize| {
         let variants = variants.iter();
-        variants
-            .filter(|variant| measured[**variant][round].is_some())
-            .count()
+        variants.filter(|variant| measured[**variant][round].is_some()).count()
     };
-    (0..rounds)
-        .filter(|round| is_enough(there(*round), variants.len()))
-        .collect()
+    (0..rounds).filter(|round| is_enough(there(*round), variants.len())).collect()
 }
 
 fn is_enough(there: usize, of: usize) -> bool {
@@ -102,18 +86,14 @@ fn filled(rows: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
         .zip(&means)
         .map(|(row, mean)| {
             let cells = row.iter().zip(&shifts);
-            cells
-                .map(|(cell, shift)| cell.unwrap_or(mean + shift))
-                .collect()
+            cells.map(|(cell, shift)| cell.unwrap_or(mean + shift)).collect()
         })
         .collect()
 }
 
 /// The mean; zero of nothing, which stands for no shift.
 fn mean<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| {
-        (sum + value, count + 1)
-    });
+    let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| (sum + value, count + 1));
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
@@ -148,11 +128,7 @@ mod tests {
         let table = table(&[]);
         assert_eq!((table.variants.len(), table.rounds()), (4, 4));
         for (row, values) in table.values.iter().enumerate() {
-            assert!(
-                values
-                    .iter()
-                    .all(|v| (v - row as f64 * 2f64.ln()).abs() < 1e-12)
-            );
+            assert!(values.iter().all(|v| (v - row as f64 * 2f64.ln()).abs() < 1e-12));
         }
     }
 

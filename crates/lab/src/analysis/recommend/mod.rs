@@ -137,16 +137,10 @@ pub fn ladder(experiment: &ExperimentAnalysis) -> Option<Ladder> {
         return None;
     }
     let rungs = match why_no_rung(experiment) {
-        Some(why) => vec![Rung {
-            may_lose: MayLose::Nothing,
-            advice: Err(why),
-        }],
+        Some(why) => vec![Rung { may_lose: MayLose::Nothing, advice: Err(why) }],
         None => rungs(experiment, baseline),
     };
-    Some(Ladder {
-        experiment: experiment.key.clone(),
-        rungs,
-    })
+    Some(Ladder { experiment: experiment.key.clone(), rungs })
 }
 
 /// Why an experiment recommends nothing at all.
@@ -244,18 +238,9 @@ fn advice(experiment: &ExperimentAnalysis, index: usize) -> Result<Advice, Withh
     if gain.as_ref().is_some_and(no_longer) {
         return Err(Withheld::Unconfirmed(index));
     }
-    let detectable = variant
-        .effect
-        .as_ref()
-        .map(|effect| effect.estimate.detectable);
+    let detectable = variant.effect.as_ref().map(|effect| effect.estimate.detectable);
     let too_noisy = detectable.filter(|detectable| *detectable > NEAR - 1.0);
-    if let (
-        Some(Gain {
-            is_found: false, ..
-        }),
-        Some(detectable),
-    ) = (&gain, too_noisy)
-    {
+    if let (Some(Gain { is_found: false, .. }), Some(detectable)) = (&gain, too_noisy) {
         return Err(Withheld::TooNoisy(index, detectable));
     }
     let names = names_of_settings(variant);
@@ -293,19 +278,14 @@ pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usiz
         return BTreeSet::new();
     }
     let experiment = &by_rounds(experiment);
-    let rungs = ladder(experiment)
-        .into_iter()
-        .flat_map(|ladder| ladder.rungs);
+    let rungs = ladder(experiment).into_iter().flat_map(|ladder| ladder.rungs);
     let advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
     let finding = finding(experiment).into_iter();
     let named = finding.flat_map(|it| {
         let faster = it.faster.map(|faster| faster.variant);
         [Some(it.variant), faster].into_iter().flatten()
     });
-    advised
-        .chain(named)
-        .filter(|variant| *variant != 0)
-        .collect()
+    advised.chain(named).filter(|variant| *variant != 0).collect()
 }
 
 /// Other targets have no settings of SQLite.
@@ -336,10 +316,7 @@ const OF_CONNECTIONS: [&str; 2] = ["open_mutex", "transaction"];
 /// The settings of SQLite among a variant's: PRAGMAs that were set and read back, and those of
 /// connections where the experiment makes them a choice.
 fn names_of_settings(variant: &VariantAnalysis) -> BTreeSet<String> {
-    let read_back = variant
-        .connections
-        .iter()
-        .flat_map(|one| one.pragmas.keys());
+    let read_back = variant.connections.iter().flat_map(|one| one.pragmas.keys());
     let set = read_back.filter(|name| variant.settings.contains_key(*name));
     let of_connections = OF_CONNECTIONS.into_iter().map(str::to_owned);
     let chosen = of_connections.filter(|name| variant.levels.contains_key(name));
@@ -352,10 +329,6 @@ impl ExperimentAnalysis {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
         let differs =
             |name: &&String| variant.levels.get(*name) != baseline.and_then(|it| it.get(*name));
-        self.crash_relevant
-            .iter()
-            .filter(differs)
-            .cloned()
-            .collect()
+        self.crash_relevant.iter().filter(differs).cloned().collect()
     }
 }

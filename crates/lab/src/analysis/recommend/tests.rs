@@ -7,9 +7,8 @@ use crate::trial::ReadBack;
 /// A variant with its gain over the baseline, its firm groups and what a power cut takes.
 fn variant(mode: &str, gain: f64, groups: &str, power: Option<Counts>) -> VariantAnalysis {
     let levels = Settings::from([("journal_mode".to_owned(), mode.into())]);
-    let ratios: Vec<f64> = [-0.01, 0.0, 0.01, 0.02, -0.02, 0.005, -0.005]
-        .map(|noise| gain.ln() + noise)
-        .into();
+    let ratios: Vec<f64> =
+        [-0.01, 0.0, 0.01, 0.02, -0.02, 0.005, -0.005].map(|noise| gain.ln() + noise).into();
     let summary = Summary::of(&[gain; 7]).unwrap();
     let mut variant = VariantAnalysis {
         summaries: [("rows_per_s".to_owned(), summary)].into(),
@@ -35,10 +34,7 @@ fn safety(power: Losses) -> Safety {
         ..ModelSafety::not_measured(name, accident, true, "")
     };
     let kill = Losses::of(Counts::of(100, 0, 0, 0));
-    Safety::of(vec![
-        model("kill", Accident::Process, kill),
-        model("torn", Accident::Power, power),
-    ])
+    Safety::of(vec![model("kill", Accident::Process, kill), model("torn", Accident::Power, power)])
 }
 
 /// The first variant is the baseline; the ranking is by gain.
@@ -88,19 +84,11 @@ fn each_rung_is_the_fastest_that_loses_no_more_than_is_accepted() {
         variant("normal", 80.0, "b", recent()),
         variant("off", 120.0, "a", corrupt()),
     ]);
-    let all = [
-        (MayLose::Nothing, Some(1)),
-        (MayLose::Recent, Some(2)),
-        (MayLose::Anything, Some(3)),
-    ];
+    let all =
+        [(MayLose::Nothing, Some(1)), (MayLose::Recent, Some(2)), (MayLose::Anything, Some(3))];
     assert_eq!(advised(&experiment), all);
     let ladder = ladder(&experiment).unwrap();
-    let advice = ladder
-        .rung(MayLose::Nothing)
-        .unwrap()
-        .advice
-        .as_ref()
-        .unwrap();
+    let advice = ladder.rung(MayLose::Nothing).unwrap().advice.as_ref().unwrap();
     let gain = advice.gain.unwrap();
     assert!((gain.ratio - 3.0).abs() < 0.05 && gain.is_found, "{gain:?}");
     assert_eq!(advice.settings["journal_mode"], "full".into());
@@ -116,10 +104,7 @@ fn a_rung_that_buys_no_speed_is_left_out() {
     ]);
     assert_eq!(advised(&experiment), [(MayLose::Nothing, Some(1))]);
     let ladder = ladder(&experiment).unwrap();
-    assert_eq!(
-        ladder.rung(MayLose::Recent).unwrap().may_lose,
-        MayLose::Nothing
-    );
+    assert_eq!(ladder.rung(MayLose::Recent).unwrap().may_lose, MayLose::Nothing);
 }
 
 #[test]
@@ -158,29 +143,20 @@ fn without_evidence_there_is_no_advice_but_its_reason() {
     ]);
     assert_eq!(why(&noisy, 0), Withheld::Unresolved(2));
     // Tiers were switched off.
-    let unknown = experiment(vec![
-        variant("delete", 1.0, "b", None),
-        variant("full", 3.0, "a", None),
-    ]);
-    let all = [
-        (MayLose::Unchanged, Some(0)),
-        (MayLose::Nothing, None),
-        (MayLose::Anything, Some(1)),
-    ];
+    let unknown =
+        experiment(vec![variant("delete", 1.0, "b", None), variant("full", 3.0, "a", None)]);
+    let all =
+        [(MayLose::Unchanged, Some(0)), (MayLose::Nothing, None), (MayLose::Anything, Some(1))];
     assert_eq!(advised(&unknown), all);
     assert_eq!(why(&unknown, 1), Withheld::NotMeasured(String::new()));
     // Too few rounds.
-    let mut short = experiment(vec![
-        variant("delete", 1.0, "b", last()),
-        variant("full", 3.0, "a", nothing()),
-    ]);
+    let mut short =
+        experiment(vec![variant("delete", 1.0, "b", last()), variant("full", 3.0, "a", nothing())]);
     short.variants[1].effect = None;
     assert_eq!(why(&short, 0), Withheld::TooFewRounds);
     // The confirmation run sees nothing.
-    let mut unconfirmed = experiment(vec![
-        variant("delete", 1.0, "b", last()),
-        variant("full", 3.0, "a", nothing()),
-    ]);
+    let mut unconfirmed =
+        experiment(vec![variant("delete", 1.0, "b", last()), variant("full", 3.0, "a", nothing())]);
     let same = Estimate::from_log_ratios(&[-0.1, 0.1, 0.05, -0.06, 0.0], ALPHA).unwrap();
     unconfirmed.variants[1].confirmation = Some(same);
     assert_eq!(why(&unconfirmed, 0), Withheld::Unconfirmed(1));
@@ -210,11 +186,7 @@ fn an_engine_that_does_not_sync_is_less_safe_than_one_of_which_nothing_is_known(
     let rungs = ladder(&experiment).unwrap().rungs;
     assert!(rungs.iter().all(|it| {
         it.may_lose == MayLose::Anything
-            || it
-                .advice
-                .as_ref()
-                .ok()
-                .is_none_or(|advice| advice.variant == 0)
+            || it.advice.as_ref().ok().is_none_or(|advice| advice.variant == 0)
     }));
     experiment.variants[0].safety = experiment.variants[1].safety.clone();
     assert!(!experiment.is_less_safe(&experiment.variants[1]));
@@ -261,8 +233,5 @@ fn what_is_better_and_cannot_be_chosen_is_counted_by_why() {
     experiment.variants[1].breaks = vec!["p99_us <= 1.05".to_owned()];
     experiment.variants[2].trials.timed_out = 0;
     let answer = experiment.answer(None);
-    assert!(
-        !matches!(answer, Answer::BreaksConstraints(_)),
-        "{answer:?}"
-    );
+    assert!(!matches!(answer, Answer::BreaksConstraints(_)), "{answer:?}");
 }

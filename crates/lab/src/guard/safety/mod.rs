@@ -85,8 +85,7 @@ impl Evidence {
             self.in_force.insert(deciding.collect());
         }
         self.libraries.insert(measured.engine.source_id.clone());
-        self.sets_itself
-            .extend(measured.sets_itself.iter().cloned());
+        self.sets_itself.extend(measured.sets_itself.iter().cloned());
     }
 
     /// Whether all that decides was looked at.
@@ -111,14 +110,12 @@ fn check(may_lose: MayLose, sides: &[Evidence; 2]) -> Check {
             Status::Passed,
             "the settings that decide it are the same, and so is what SQLite read back".to_owned(),
         ),
-        Some(false) => (
-            Status::Failed,
-            "the new settings lose more than those of the base".to_owned(),
-        ),
-        Some(true) if is_whole => (
-            Status::Passed,
-            "as safe as the base, as crash images showed".to_owned(),
-        ),
+        Some(false) => {
+            (Status::Failed, "the new settings lose more than those of the base".to_owned())
+        }
+        Some(true) if is_whole => {
+            (Status::Passed, "as safe as the base, as crash images showed".to_owned())
+        }
         _ => (Status::Undecided, unknown(sides)),
     };
     Check::of("safety", allowed, status, words)
@@ -176,9 +173,7 @@ fn difference([base, new]: &[Evidence; 2]) -> Option<String> {
     let of = |name: &String| (values(base, name), values(new, name));
     let mut pairs = names.into_iter().map(|name| (name, of(name)));
     let (name, (old, new)) = pairs.find(|(_, (old, new))| old != new)?;
-    Some(format!(
-        "{name} was {old} in the base and is {new} in the new side"
-    ))
+    Some(format!("{name} was {old} in the base and is {new} in the new side"))
 }
 
 #[cfg(test)]

@@ -8,11 +8,7 @@ use crate::tier::Loss;
 use crate::trial::ReadBack;
 
 fn class(power: Loss) -> Class {
-    Class {
-        process: Some(Loss::Nothing),
-        power: Some(power),
-        uncrashed: false,
-    }
+    Class { process: Some(Loss::Nothing), power: Some(power), uncrashed: false }
 }
 
 /// A side whose only connection had this setting, as it names it.
@@ -53,10 +49,7 @@ fn the_same_settings_pass_without_a_tier_only_as_far_as_they_were_in_force() {
         (check.status, check.words)
     };
     assert_eq!(of(unknown(), unknown()).0, Status::Passed);
-    let other = Evidence {
-        in_force: side(Class::default(), "off").in_force,
-        ..unknown()
-    };
+    let other = Evidence { in_force: side(Class::default(), "off").in_force, ..unknown() };
     let (status, words) = of(unknown(), other);
     assert_eq!(status, Status::Undecided);
     assert!(words.contains("synchronous was normal in the base and is off in the new side"));
@@ -66,14 +59,8 @@ fn the_same_settings_pass_without_a_tier_only_as_far_as_they_were_in_force() {
     };
     let (status, words) = of(side(class(Loss::Nothing), "full"), by_itself);
     assert_eq!(status, Status::Undecided);
-    assert!(
-        words.contains("in the new side, q:2 sets synchronous"),
-        "{words}"
-    );
-    let silent = Evidence {
-        in_force: BTreeSet::new(),
-        ..side(class(Loss::Nothing), "full")
-    };
+    assert!(words.contains("in the new side, q:2 sets synchronous"), "{words}");
+    let silent = Evidence { in_force: BTreeSet::new(), ..side(class(Loss::Nothing), "full") };
     let (status, words) = of(silent.clone(), silent);
     assert_eq!(status, Status::Undecided);
     assert!(words.contains("the base did not say"), "{words}");
@@ -88,25 +75,15 @@ fn a_tier_that_is_known_to_be_worse_fails_whatever_else_is_not_known() {
     let safe = || side(class(Loss::Nothing), "full");
     let sides = [safe(), doubtful.clone()];
     assert_eq!(check(MayLose::Nothing, &sides).status, Status::Failed);
-    let unknown = Evidence {
-        class: Class::default(),
-        ..doubtful
-    };
+    let unknown = Evidence { class: Class::default(), ..doubtful };
     let check = check(MayLose::Nothing, &[safe(), unknown]);
     assert_eq!(check.status, Status::Undecided);
-    assert!(
-        check
-            .words
-            .ends_with("q attaches a database, which has settings of its own")
-    );
+    assert!(check.words.ends_with("q attaches a database, which has settings of its own"));
 }
 
 /// A run of both sides, neither of which names a setting, with a trial of each.
 fn run(trials: [Measured; 2]) -> (RunPlan, Vec<TrialRecord>) {
-    let variant = |label: &str| Variant {
-        label: label.to_owned(),
-        ..Variant::default()
-    };
+    let variant = |label: &str| Variant { label: label.to_owned(), ..Variant::default() };
     let both = PlannedExperiment {
         experiment: ad_hoc("base", "?", "sql", "txns_per_s"),
         variants: ["base", "new"].map(variant).to_vec(),
@@ -143,9 +120,7 @@ fn in_mode(mode: &str) -> Measured {
     Measured {
         connections: vec![ReadBack {
             connection: "writer".to_owned(),
-            pragmas: pragmas
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
+            pragmas: pragmas.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         }],
         ..Measured::default()
     }
@@ -162,15 +137,9 @@ fn what_trials_read_back_and_set_themselves_counts_where_nothing_is_named() {
     assert_eq!(same.unwrap().status, Status::Passed);
     let built = of(MayLose::Nothing, [in_mode("delete"), in_mode("wal")]).unwrap();
     assert_eq!(built.status, Status::Undecided);
-    assert!(
-        built.words.contains("journal_mode was delete"),
-        "{}",
-        built.words
-    );
-    let with_pragma = Measured {
-        sets_itself: vec!["q sets journal_mode".to_owned()],
-        ..in_mode("delete")
-    };
+    assert!(built.words.contains("journal_mode was delete"), "{}", built.words);
+    let with_pragma =
+        Measured { sets_itself: vec!["q sets journal_mode".to_owned()], ..in_mode("delete") };
     let set = of(MayLose::Nothing, [in_mode("delete"), with_pragma]).unwrap();
     assert_eq!(set.status, Status::Undecided);
     let anything = of(MayLose::Anything, [in_mode("delete"), in_mode("wal")]);

@@ -11,9 +11,7 @@ pub(super) type Set = u64;
 /// The factors in which two configurations have the same level.
 pub(super) fn agreement([one, other]: [&[usize]; 2]) -> Set {
     let same = one.iter().zip(other).enumerate();
-    same.fold(0, |set, (factor, (one, other))| {
-        set | Set::from(one == other) << factor
-    })
+    same.fold(0, |set, (factor, (one, other))| set | Set::from(one == other) << factor)
 }
 
 /// Whether a set holds a factor.
@@ -43,9 +41,6 @@ impl Agreements {
             let others = configurations[..=i].iter();
             others.map(|other| index(agreement([one, other]))).collect()
         });
-        Agreements {
-            rows: rows.collect(),
-            sets,
-        }
+        Agreements { rows: rows.collect(), sets }
     }
 }

@@ -79,13 +79,9 @@ fn direction(gradient: &[f64], pairs: &[Pair]) -> Vec<f64> {
         let back = dot(bent, &direction) / dot(moved, bent);
         add(&mut direction, moved, share - back);
     }
-    let longest = direction
-        .iter()
-        .fold(0.0_f64, |most, it| most.max(it.abs()));
+    let longest = direction.iter().fold(0.0_f64, |most, it| most.max(it.abs()));
     if longest > LONGEST {
-        direction
-            .iter_mut()
-            .for_each(|entry| *entry *= LONGEST / longest);
+        direction.iter_mut().for_each(|entry| *entry *= LONGEST / longest);
     }
     direction
 }

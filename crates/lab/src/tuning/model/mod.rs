@@ -61,13 +61,8 @@ impl Data {
     /// least the one at which the trial was stopped.
     fn completed(mut self, factored: &Cholesky) -> Data {
         let stopped = (0..self.costs.len()).filter(|trial| self.is_least[*trial]);
-        let of_trial = |trial: usize| {
-            (
-                trial,
-                self.costs[trial],
-                factored.diagonal_of_inverse(trial),
-            )
-        };
+        let of_trial =
+            |trial: usize| (trial, self.costs[trial], factored.diagonal_of_inverse(trial));
         let stopped: Vec<(usize, f64, f64)> = stopped.map(of_trial).collect();
         let completions = if stopped.is_empty() { 0 } else { COMPLETIONS };
         for _ in 0..completions {
@@ -88,11 +83,7 @@ fn expected_above(least: f64, mean: f64, sd: f64) -> f64 {
     let hazard = normal.pdf(at) / normal.sf(at);
     // Far out, where both are next to zero, what is above the least is next to it.
     let expected = mean + sd * hazard;
-    if expected.is_finite() {
-        expected.max(least)
-    } else {
-        least
-    }
+    if expected.is_finite() { expected.max(least) } else { least }
 }
 
 /// A model that knows the trials.
@@ -110,12 +101,7 @@ impl Model {
         let agreements = Agreements::of(&data.configurations);
         let factored = Cholesky::new(weights.covariance(&data, &agreements))?;
         let data = data.completed(&factored);
-        let mut model = Model {
-            mean: Tables::zero(space, &weights),
-            data,
-            weights,
-            factored,
-        };
+        let mut model = Model { mean: Tables::zero(space, &weights), data, weights, factored };
         model.mean = model.conditioned(Tables::zero(space, &model.weights), &model.data.costs);
         Some(model)
     }
@@ -132,10 +118,7 @@ impl Model {
         let surface = |trial: usize| tables.at(&self.data.configurations[trial]) + constant;
         let earlier = self.draw_earlier(space, &tables, generator);
         let differences = (0..self.data.costs.len()).map(|trial| {
-            let drawn = earlier
-                .get(trial)
-                .copied()
-                .unwrap_or_else(|| surface(trial))
+            let drawn = earlier.get(trial).copied().unwrap_or_else(|| surface(trial))
                 + blocks[self.data.blocks[trial] as usize]
                 + noise_sd * generator.normal();
             self.data.costs[trial] - drawn
@@ -194,13 +177,7 @@ impl Model {
         let trials = self.data.configurations.iter().enumerate();
         let shared = trials.map(|(trial, it)| self.to_this_search(trial) * with(it));
         let shared: Vec<f64> = shared.collect();
-        let known: f64 = self
-            .factored
-            .solve(&shared)
-            .iter()
-            .zip(&shared)
-            .map(|(a, b)| a * b)
-            .sum();
+        let known: f64 = self.factored.solve(&shared).iter().zip(&shared).map(|(a, b)| a * b).sum();
         (mean, (ahead - known).max(0.0).sqrt())
     }
 }

@@ -22,12 +22,7 @@ impl Table {
             size *= space.values(*factor);
             step
         });
-        Table {
-            steps: steps.collect(),
-            variance,
-            effects: vec![0.0; size],
-            factors,
-        }
+        Table { steps: steps.collect(), variance, effects: vec![0.0; size], factors }
     }
 
     fn at(&self, configuration: &[usize]) -> f64 {
@@ -36,9 +31,7 @@ impl Table {
 
     fn index(&self, configuration: &[usize]) -> usize {
         let factors = self.factors.iter().zip(&self.steps);
-        factors
-            .map(|(factor, step)| configuration[*factor] * step)
-            .sum()
+        factors.map(|(factor, step)| configuration[*factor] * step).sum()
     }
 }
 
@@ -56,9 +49,7 @@ impl Tables {
             let variance = weights.order(factors.len()) * relative.of(&factors);
             Table::new(factors, space, variance)
         });
-        Tables {
-            tables: tables.collect(),
-        }
+        Tables { tables: tables.collect() }
     }
 
     /// With effects as the weights expect them.
@@ -83,10 +74,7 @@ impl Tables {
 
     /// The sum of all effects of a configuration.
     pub(in crate::tuning) fn at(&self, configuration: &[usize]) -> f64 {
-        self.tables
-            .iter()
-            .map(|table| table.at(configuration))
-            .sum()
+        self.tables.iter().map(|table| table.at(configuration)).sum()
     }
 
     /// The part of the surface that the levels of these factors decide.

@@ -23,13 +23,8 @@ pub(super) struct Posterior {
 }
 
 /// Where the logarithm of a variance is expected ahead of all trials, and by how much it may differ.
-const EXPECTED: [(f64, f64); SHARED] = [
-    (-3.0, 1.0),
-    (-4.5, 1.0),
-    (-6.0, 1.0),
-    (-5.0, 1.5),
-    (-4.6, 1.0),
-];
+const EXPECTED: [(f64, f64); SHARED] =
+    [(-3.0, 1.0), (-4.5, 1.0), (-6.0, 1.0), (-5.0, 1.5), (-4.6, 1.0)];
 
 /// The same for the weight of a factor or of a pair.
 const EXPECTED_OF_FACTORS: (f64, f64) = (0.0, 1.5);
@@ -40,19 +35,13 @@ impl Weights {
         let own = factors + factors * factors.saturating_sub(1) / 2;
         let shared = EXPECTED.iter().map(|(mean, _)| *mean);
         let own = std::iter::repeat_n(EXPECTED_OF_FACTORS.0, own);
-        Weights {
-            logs: shared.chain(own).collect(),
-            factors,
-        }
+        Weights { logs: shared.chain(own).collect(), factors }
     }
 
     /// These weights with each logarithm moved.
     pub(super) fn moved(&self, direction: &[f64], length: f64) -> Weights {
         let logs = self.logs.iter().zip(direction);
-        Weights {
-            logs: logs.map(|(at, by)| at + length * by).collect(),
-            factors: self.factors,
-        }
+        Weights { logs: logs.map(|(at, by)| at + length * by).collect(), factors: self.factors }
     }
 
     /// The variance of effects of so many levels together, from one to three.
@@ -71,10 +60,7 @@ impl Weights {
     pub(super) fn relative(&self) -> Relative {
         let own: Vec<f64> = self.logs[SHARED..].iter().map(|log| log.exp()).collect();
         let (factors, pairs) = own.split_at(self.factors);
-        let mut relative = Relative {
-            factors: factors.to_vec(),
-            pairs: pairs.to_vec(),
-        };
+        let mut relative = Relative { factors: factors.to_vec(), pairs: pairs.to_vec() };
         for first in 0..self.factors {
             for second in 0..first {
                 relative.pairs[pair(first, second)] *= factors[first] * factors[second];
@@ -115,10 +101,7 @@ impl Weights {
         let factored = Cholesky::new(self.covariance(data, agreements))?;
         let solved = factored.solve(&data.costs);
         let fit: f64 = data.costs.iter().zip(&solved).map(|(a, b)| a * b).sum();
-        let ahead: f64 = self
-            .distances()
-            .map(|(distance, _)| distance * distance)
-            .sum();
+        let ahead: f64 = self.distances().map(|(distance, _)| distance * distance).sum();
         Some(Posterior {
             value: -0.5 * (fit + factored.log_determinant() + ahead),
             factored,
@@ -142,9 +125,7 @@ impl Weights {
 
     /// How far each weight is from what is expected ahead of all trials, in standard deviations, with one of these.
     fn distances(&self) -> impl Iterator<Item = (f64, f64)> {
-        let expected = EXPECTED
-            .into_iter()
-            .chain(std::iter::repeat(EXPECTED_OF_FACTORS));
+        let expected = EXPECTED.into_iter().chain(std::iter::repeat(EXPECTED_OF_FACTORS));
         let weights = self.logs.iter().zip(expected);
         weights.map(|(weight, (mean, sd))| ((weight - mean) / sd, sd))
     }
@@ -154,9 +135,7 @@ impl Weights {
         &self,
         data: &Data,
         agreements: &Agreements,
-        Posterior {
-            factored, solved, ..
-        }: &Posterior,
+        Posterior { factored, solved, .. }: &Posterior,
     ) -> Vec<f64> {
         let inverse = factored.inverse();
         let mut gradient = vec![0.0; self.logs.len()];
@@ -247,11 +226,7 @@ struct Sums {
 
 impl Sums {
     fn of(factors: &[f64], set: Set) -> Sums {
-        let mut sums = Sums {
-            ones: 0.0,
-            squares: 0.0,
-            cubes: 0.0,
-        };
+        let mut sums = Sums { ones: 0.0, squares: 0.0, cubes: 0.0 };
         for (factor, weight) in factors.iter().enumerate() {
             if holds(set, factor) {
                 sums.ones += weight;
@@ -314,10 +289,7 @@ mod tests {
                 moved.posterior(&data, &agreements).unwrap().value
             };
             let difference = (value(step) - value(-step)) / (2.0 * step);
-            assert!(
-                (difference - slope).abs() < 1e-5,
-                "{index}: {difference} {slope}"
-            );
+            assert!((difference - slope).abs() < 1e-5, "{index}: {difference} {slope}");
         }
     }
 }

@@ -23,23 +23,23 @@ pub(super) fn measure(
         Column::Integers(values) => measure_numbers(values, first, types, lengths, integer_type),
         Column::IntegersAsReals(values) => {
             measure_numbers(values, first, types, lengths, |value| {
-                if stored::is_short(value) {
-                    integer_type(value)
-                } else {
-                    REAL
-                }
+                if stored::is_short(value) { integer_type(value) } else { REAL }
             });
         }
         Column::Reals(values) => {
-            measure_numbers(values, first, types, lengths, |value| {
-                if value.is_nan() { 0 } else { REAL }
-            });
+            measure_numbers(
+                values,
+                first,
+                types,
+                lengths,
+                |value| {
+                    if value.is_nan() { 0 } else { REAL }
+                },
+            );
         }
         Column::RealsAsNumbers(values, affinity) => {
             let affinity = *affinity;
-            measure_numbers(values, first, types, lengths, |value| {
-                real_type(value, affinity)
-            });
+            measure_numbers(values, first, types, lengths, |value| real_type(value, affinity));
         }
         Column::Texts(values) => measure_bytes(values, first, 13, types, lengths),
         Column::Blobs(values) => measure_bytes(values, first, 12, types, lengths),
@@ -70,11 +70,7 @@ fn measure_numbers<T: ArrowPrimitiveType>(
     let values = &array.values()[first..first + lengths.len()];
     for (row, ((value, serial_type), lengths)) in values.iter().zip(types).zip(lengths).enumerate()
     {
-        *serial_type = if has_nulls && array.is_null(first + row) {
-            0
-        } else {
-            of(*value)
-        };
+        *serial_type = if has_nulls && array.is_null(first + row) { 0 } else { of(*value) };
         lengths.values += number_length(*serial_type) as u32;
     }
 }

@@ -112,10 +112,7 @@ impl<'b> Encoder<'b> {
     ) -> Result<(), LoadError> {
         self.first = first;
         self.lengths.clear();
-        let one_byte_each = Lengths {
-            types: self.columns.len() as u32,
-            values: 0,
-        };
+        let one_byte_each = Lengths { types: self.columns.len() as u32, values: 0 };
         self.lengths.resize(rows, one_byte_each);
         let types = self.types.chunks_exact_mut(BLOCK);
         for (column, types) in self.columns.iter_mut().zip(types) {
@@ -131,9 +128,10 @@ impl<'b> Encoder<'b> {
             return;
         };
         // The largest of each, without a way out, which would keep it from being several at a time.
-        let (types, values) = self.lengths.iter().fold((0, 0), |(types, values), row| {
-            (row.types.max(types), row.values.max(values))
-        });
+        let (types, values) = self
+            .lengths
+            .iter()
+            .fold((0, 0), |(types, values), row| (row.types.max(types), row.values.max(values)));
         self.is_narrow = types as usize <= self.columns.len() && values <= narrow::MOST_BYTES;
         if self.is_narrow {
             let rows = self.lengths.len();
@@ -253,21 +251,13 @@ fn push_narrow(narrow: &mut Narrow, column: &Column<'_>, first: usize, types: &[
 /// The bits of an integer that is stored as a real if it is long.
 #[inline]
 fn integer_bits(value: i64, serial_type: u32) -> u64 {
-    if serial_type == REAL {
-        (value as f64).to_bits()
-    } else {
-        value as u64
-    }
+    if serial_type == REAL { (value as f64).to_bits() } else { value as u64 }
 }
 
 /// The bits of a real that is stored as an integer if it is a whole number.
 #[inline]
 fn real_bits(value: f64, serial_type: u32) -> u64 {
-    if serial_type == REAL {
-        value.to_bits()
-    } else {
-        value as i64 as u64
-    }
+    if serial_type == REAL { value.to_bits() } else { value as i64 as u64 }
 }
 
 /// Writes a value so that it ends at `end`, and returns where it begins.
@@ -394,9 +384,7 @@ mod tests {
             .prop_map(|values| Arc::new(Float64Array::from(values)) as ArrayRef),
             short(5).prop_map(|values| Arc::new(StringArray::from(values)) as ArrayRef),
             short(5).prop_map(|values| {
-                let values = values
-                    .iter()
-                    .map(|value| value.as_ref().map(String::as_bytes));
+                let values = values.iter().map(|value| value.as_ref().map(String::as_bytes));
                 Arc::new(values.collect::<BinaryArray>()) as ArrayRef
             }),
             "[0-9a-z]{16}".prop_map(|text| Arc::new(StringArray::from(vec![text; 5])) as ArrayRef),

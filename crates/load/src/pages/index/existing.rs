@@ -40,10 +40,7 @@ impl Existing {
             cell: Vec::new(),
         };
         walk.subtree(plan.root, 0)?;
-        Ok(Existing {
-            runs: walk.entries.finish()?,
-            pages: walk.pages.split_off(1),
-        })
+        Ok(Existing { runs: walk.entries.finish()?, pages: walk.pages.split_off(1) })
     }
 }
 
@@ -65,11 +62,7 @@ impl Walk<'_> {
         if !is_interior && page[0] != leaves::INDEX_LEAF || depth == DEEPEST {
             return Err(self.malformed());
         }
-        let header = if is_interior {
-            leaves::INTERIOR_HEADER
-        } else {
-            leaves::LEAF_HEADER
-        };
+        let header = if is_interior { leaves::INTERIOR_HEADER } else { leaves::LEAF_HEADER };
         for cell in 0..self.u16_at(&page, 3)? {
             let mut at = self.u16_at(&page, header + 2 * cell)?;
             if is_interior {
@@ -113,8 +106,7 @@ impl Walk<'_> {
             next = self.u32_at(&page, 0)?;
             let missing = length - self.cell.len();
             let content = &page[4..self.file.usable()];
-            self.cell
-                .extend_from_slice(&content[..missing.min(content.len())]);
+            self.cell.extend_from_slice(&content[..missing.min(content.len())]);
         }
         Ok(())
     }
@@ -143,8 +135,6 @@ impl Walk<'_> {
     }
 
     fn malformed(&self) -> LoadError {
-        LoadError::MalformedIndex {
-            columns: self.plan.called.clone(),
-        }
+        LoadError::MalformedIndex { columns: self.plan.called.clone() }
     }
 }

@@ -11,11 +11,7 @@ use crate::pages::sort::Entry;
 
 /// Writes what stands above a level of several pages, up to the root.
 pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<(), LoadError> {
-    let Level {
-        mut children,
-        mut dividers,
-        ..
-    } = level;
+    let Level { mut children, mut dividers, .. } = level;
     loop {
         let groups = groups(children.len(), &dividers, file.usable());
         if groups.len() == 1 {
@@ -59,11 +55,7 @@ impl Cells {
     }
 
     pub(super) fn get(&self, number: usize) -> &[u8] {
-        let start = if number == 0 {
-            0
-        } else {
-            self.ends[number - 1]
-        };
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
         &self.bytes[start..self.ends[number]]
     }
 
@@ -167,11 +159,7 @@ impl<'f> Leaves<'f> {
             self.level.dividers.push(&between);
         }
         self.level.flush_when_full()?;
-        let open = Open {
-            index: self.level.buffer.add(),
-            content: self.file.usable(),
-            last: 0,
-        };
+        let open = Open { index: self.level.buffer.add(), content: self.file.usable(), last: 0 };
         self.open = Some(open);
         Ok(open)
     }
@@ -263,13 +251,7 @@ impl<'f> Level<'f> {
         first: usize,
     ) -> Result<(), LoadError> {
         let index = self.buffer.add();
-        fill_interior(
-            self.buffer.page(index),
-            self.file.usable(),
-            children,
-            dividers,
-            first,
-        );
+        fill_interior(self.buffer.page(index), self.file.usable(), children, dividers, first);
         self.flush_when_full()
     }
 
@@ -285,8 +267,7 @@ impl<'f> Level<'f> {
         if pages > 0 {
             let range = self.file.reserve(pages)?;
             self.file.write_tree(range, self.buffer.bytes())?;
-            self.children
-                .extend((0..pages).map(|index| range.page(index)));
+            self.children.extend((0..pages).map(|index| range.page(index)));
             self.buffer.clear(FLUSH / self.file.page_size() + 1);
         }
         Ok(())

@@ -162,12 +162,8 @@ impl<'f> Source<'f> {
         let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
         let in_files = runs.iter().filter(|run| run.is_in_file()).count();
         let readers = in_files.max(1) * (cuts.len() + 1);
-        let source = Source {
-            file,
-            plan,
-            runs,
-            ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD),
-        };
+        let source =
+            Source { file, plan, runs, ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD) };
         (source, cuts)
     }
 
@@ -192,13 +188,10 @@ impl<'f> Source<'f> {
                 let until = cuts.get(number).copied();
                 move || work(from, until)
             };
-            let threads: Vec<_> = (0..=cuts.len())
-                .map(|number| scope.spawn(range(number)))
-                .collect();
+            let threads: Vec<_> =
+                (0..=cuts.len()).map(|number| scope.spawn(range(number))).collect();
             let joined = threads.into_iter().map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
             joined.collect()
         })
@@ -251,11 +244,7 @@ struct Neighbours<'p> {
 
 impl<'p> Neighbours<'p> {
     fn new(plan: &'p IndexPlan) -> Neighbours<'p> {
-        Neighbours {
-            plan,
-            last: None,
-            record: Vec::new(),
-        }
+        Neighbours { plan, last: None, record: Vec::new() }
     }
 
     #[inline]
@@ -286,11 +275,7 @@ fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
     let values: Vec<String> = fields.map(|field| field.to_text()).collect();
     let (input, values) = (String::new(), values.join(", "));
     if plan.columns.last() != Some(&IndexColumn::Rowid) {
-        return LoadError::DuplicateKey {
-            input,
-            columns,
-            values,
-        };
+        return LoadError::DuplicateKey { input, columns, values };
     }
     let (one, other) = (rowid(one), rowid(other));
     LoadError::Duplicate {

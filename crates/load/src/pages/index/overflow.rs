@@ -74,11 +74,7 @@ fn cell(file: &PageFile, entry: &[u8], range: Range, chains: &mut Buffer) -> Vec
         let index = chains.add();
         let next = chunks.peek().map_or(0, |_| range.page(index + 1));
         if next != 0 {
-            file.note([Entry {
-                page: next,
-                kind: Kind::Overflow,
-                parent: range.page(index),
-            }]);
+            file.note([Entry { page: next, kind: Kind::Overflow, parent: range.page(index) }]);
         }
         let page = chains.page(index);
         page[..4].copy_from_slice(&next.to_be_bytes());

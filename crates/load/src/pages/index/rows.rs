@@ -92,21 +92,11 @@ mod tests {
     /// Packs two runs of rows in two ranges that part at an entry.
     fn in_two_ranges(runs: [Vec<Vec<u8>>; 2], cut: &[u8]) -> Result<Vec<Packer>, LoadError> {
         let made = tempfile::NamedTempFile::new().unwrap();
-        let form = Form {
-            page_size: 4096,
-            reserved: 0,
-            pages: 2,
-            auto_vacuum: false,
-        };
+        let form = Form { page_size: 4096, reserved: 0, pages: 2, auto_vacuum: false };
         let file = PageFile::open(made.path(), &form)?;
         let plan = IndexPlan::of_rows(2, std::iter::once(IndexColumn::Of(0)), "t.id".to_owned());
         let runs = runs.map(|cells| Run::of_cells(cells.into_iter()));
-        let source = Source {
-            file: &file,
-            plan: &plan,
-            runs: &runs,
-            ahead: 4096,
-        };
+        let source = Source { file: &file, plan: &plan, runs: &runs, ahead: 4096 };
         let cuts = [Entry::new(cut, &plan.descending)];
         source.each_range(&cuts, |from, until| source.pack_range(from, until))
     }

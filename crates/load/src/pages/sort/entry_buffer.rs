@@ -27,11 +27,8 @@ struct CellAddress(u64);
 impl CellAddress {
     /// `back` is the distance from the chunk's end to the cell's beginning, at least 1.
     fn new(chunk: usize, back: usize, length: usize, is_exact: bool) -> CellAddress {
-        let (back, length) = if has_own_chunk(length) {
-            (0, WHOLE)
-        } else {
-            (back as u64 - 1, length as u64)
-        };
+        let (back, length) =
+            if has_own_chunk(length) { (0, WHOLE) } else { (back as u64 - 1, length as u64) };
         let place = (chunk as u64) << BITS | back;
         CellAddress((place << BITS | length) << 1 | u64::from(is_exact))
     }
@@ -107,10 +104,7 @@ struct Chunk {
 impl Chunk {
     fn new(cells: usize) -> Chunk {
         let bytes = vec![0; SLACK + cells];
-        Chunk {
-            start: bytes.len(),
-            bytes,
-        }
+        Chunk { start: bytes.len(), bytes }
     }
 }
 

@@ -36,11 +36,7 @@ impl<'r> Merged<'r> {
             }
             cursors.push(cursor);
         }
-        let mut merged = Merged {
-            descending,
-            losers: vec![0; cursors.len()],
-            cursors,
-        };
+        let mut merged = Merged { descending, losers: vec![0; cursors.len()], cursors };
         merged.play();
         Ok(merged)
     }
@@ -49,16 +45,10 @@ impl<'r> Merged<'r> {
     /// are numbered from 1, so that the parent of a node is half its number.
     fn play(&mut self) {
         let runs = self.cursors.len();
-        let mut winners: Vec<usize> = (0..2 * runs)
-            .map(|node| node.saturating_sub(runs))
-            .collect();
+        let mut winners: Vec<usize> = (0..2 * runs).map(|node| node.saturating_sub(runs)).collect();
         for node in (1..runs).rev() {
             let (one, other) = (winners[2 * node], winners[2 * node + 1]);
-            let (winner, loser) = if self.beats(other, one) {
-                (other, one)
-            } else {
-                (one, other)
-            };
+            let (winner, loser) = if self.beats(other, one) { (other, one) } else { (one, other) };
             (winners[node], self.losers[node]) = (winner, loser);
         }
         if let Some(winner) = self.losers.first_mut() {
@@ -119,11 +109,7 @@ struct Cursor<'r> {
 impl<'r> Cursor<'r> {
     /// Before the first entry.
     fn new(bytes: Bytes<'r>) -> Cursor<'r> {
-        Cursor {
-            bytes,
-            place: (0, 0),
-            key: None,
-        }
+        Cursor { bytes, place: (0, 0), key: None }
     }
 
     #[inline]
@@ -134,10 +120,7 @@ impl<'r> Cursor<'r> {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         let key = self.key?;
-        Some(Entry {
-            key,
-            cell: self.cell(),
-        })
+        Some(Entry { key, cell: self.cell() })
     }
 
     #[inline]

@@ -43,10 +43,7 @@ impl<'c> Entry<'c> {
     /// The entry of a cell of an index of which these columns descend.
     #[inline]
     pub(in crate::pages) fn new(cell: &'c [u8], descending: &[bool]) -> Entry<'c> {
-        Entry {
-            key: Key::of(record(cell), descending),
-            cell,
-        }
+        Entry { key: Key::of(record(cell), descending), cell }
     }
 
     #[inline]
@@ -85,11 +82,7 @@ impl Samples {
     /// None yet, of a run of about so many bytes.
     pub(super) fn of(bytes: u64) -> Samples {
         let between = (bytes / USUAL_SAMPLES).clamp(LEAST_BETWEEN, MOST_BETWEEN);
-        Samples {
-            samples: Vec::new(),
-            between,
-            next: between,
-        }
+        Samples { samples: Vec::new(), between, next: between }
     }
 
     /// Takes a cell if it is time.
@@ -97,10 +90,7 @@ impl Samples {
     pub(super) fn see(&mut self, at: u64, cell: &[u8]) {
         if at >= self.next && cell.len() <= LONGEST_SAMPLE {
             self.next = at + self.between;
-            self.samples.push(Sample {
-                at,
-                cell: cell.into(),
-            });
+            self.samples.push(Sample { at, cell: cell.into() });
         }
     }
 }
@@ -122,10 +112,7 @@ pub(in crate::pages) struct Run {
 
 impl Run {
     pub(super) fn in_memory(cells: Vec<u8>, samples: Samples) -> Run {
-        Run {
-            cells: Cells::Memory(cells),
-            samples: samples.samples,
-        }
+        Run { cells: Cells::Memory(cells), samples: samples.samples }
     }
 
     /// A run in memory of cells in order.
@@ -209,20 +196,14 @@ impl SpillFile {
 
     fn unreadable(&self, source: io::Error) -> LoadError {
         LoadError::Read {
-            input: format!(
-                "sorted entries from a temporary file in {}",
-                self.directory.display()
-            ),
+            input: format!("sorted entries from a temporary file in {}", self.directory.display()),
             source,
         }
     }
 }
 
 fn unwritable(directory: &Path, source: io::Error) -> LoadError {
-    LoadError::Spill {
-        directory: directory.to_owned(),
-        source,
-    }
+    LoadError::Spill { directory: directory.to_owned(), source }
 }
 
 /// Writes runs one after the other into a temporary file, which is made when it is needed.
@@ -235,11 +216,7 @@ pub(super) struct Spill {
 
 impl Spill {
     pub(super) fn new(directory: &Path) -> Spill {
-        Spill {
-            directory: directory.to_owned(),
-            file: None,
-            end: 0,
-        }
+        Spill { directory: directory.to_owned(), file: None, end: 0 }
     }
 
     fn file(&mut self) -> Result<Arc<SpillFile>, LoadError> {
@@ -248,10 +225,8 @@ impl Spill {
         }
         let made = tempfile::tempfile_in(&self.directory)
             .map_err(|source| unwritable(&self.directory, source))?;
-        let file = self.file.insert(Arc::new(SpillFile {
-            directory: self.directory.clone(),
-            file: made,
-        }));
+        let file =
+            self.file.insert(Arc::new(SpillFile { directory: self.directory.clone(), file: made }));
         Ok(Arc::clone(file))
     }
 
@@ -261,14 +236,9 @@ impl Spill {
             return Ok(run);
         };
         let (file, first) = (self.file()?, self.end);
-        (file.file)
-            .write_all_at(cells, first)
-            .map_err(|source| file.unwritable(source))?;
+        (file.file).write_all_at(cells, first).map_err(|source| file.unwritable(source))?;
         self.end += cells.len() as u64;
-        Ok(Run {
-            cells: Cells::File(file, first, self.end),
-            samples: run.samples,
-        })
+        Ok(Run { cells: Cells::File(file, first, self.end), samples: run.samples })
     }
 
     /// Begins a run of about so many bytes.
@@ -397,8 +367,7 @@ impl Window<'_> {
     /// Reads as much as there is room for; makes room if there is none. `false` at the end.
     fn read(&mut self) -> Result<bool, LoadError> {
         if self.filled == self.buffer.len() {
-            self.buffer
-                .resize((2 * self.filled).max(varint::LONGEST), 0);
+            self.buffer.resize((2 * self.filled).max(varint::LONGEST), 0);
         }
         let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
         let place = &mut self.buffer[self.filled..];
@@ -436,9 +405,8 @@ mod tests {
     fn runs_in_a_file_are_read_as_they_were_written_however_small_the_buffer() {
         let folder = tempfile::tempdir().unwrap();
         let mut spill = Spill::new(folder.path());
-        let written: Vec<Vec<u8>> = (0..200)
-            .map(|number| cell(number, usize::from(number) * 37 % 300))
-            .collect();
+        let written: Vec<Vec<u8>> =
+            (0..200).map(|number| cell(number, usize::from(number) * 37 % 300)).collect();
         let mut runs = Vec::new();
         for cells in written.chunks(120) {
             let mut run = spill.begin(0).unwrap();

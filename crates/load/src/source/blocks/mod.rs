@@ -85,12 +85,7 @@ impl Text {
     /// # Errors
     /// Reading fails, or there is nothing to read.
     pub(super) fn open(input: Input) -> Result<Text, LoadError> {
-        let mut text = Text {
-            input,
-            bytes: Vec::new(),
-            last: false,
-            longest: LONGEST_RECORD,
-        };
+        let mut text = Text { input, bytes: Vec::new(), last: false, longest: LONGEST_RECORD };
         text.fill(BEGINNING)?;
         if text.bytes.is_empty() {
             return Err(LoadError::Empty(text.input.name().to_owned()));
@@ -290,14 +285,7 @@ impl<F: Format> Batches<F> {
     }
 
     fn of((input, unit): (String, Unit), supply: Supply<F>, stop: Arc<AtomicBool>) -> Batches<F> {
-        Batches {
-            input,
-            supply,
-            ready: VecDeque::new(),
-            numbers: 0,
-            unit,
-            stop,
-        }
+        Batches { input, supply, ready: VecDeque::new(), numbers: 0, unit, stop }
     }
 
     /// The next batch; `None` at the end, or when nobody wants it any more.
@@ -312,12 +300,11 @@ impl<F: Format> Batches<F> {
             let (parsed, bytes_read) = answer.map_err(|error| self.named(error))?;
             let before = self.numbers;
             self.numbers += parsed.numbers;
-            self.ready
-                .extend(parsed.batches.into_iter().map(|mut batch| {
-                    shift(&mut batch, before);
-                    batch.bytes_read = bytes_read;
-                    batch
-                }));
+            self.ready.extend(parsed.batches.into_iter().map(|mut batch| {
+                shift(&mut batch, before);
+                batch.bytes_read = bytes_read;
+                batch
+            }));
         }
     }
 
@@ -412,11 +399,7 @@ fn read(
                 return;
             }
         };
-        let job = Job {
-            bytes: block,
-            bytes_read: text.input.bytes_read(),
-            answer,
-        };
+        let job = Job { bytes: block, bytes_read: text.input.bytes_read(), answer };
         if order.send(Some(answered)).is_err() || jobs.send(job).is_err() {
             return;
         }
@@ -426,16 +409,11 @@ fn read(
 /// Parses blocks as long as there are any.
 fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl Format) {
     loop {
-        let job = waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else {
             return;
         };
-        let answer = format
-            .parse(&job.bytes)
-            .map(|parsed| (parsed, job.bytes_read));
+        let answer = format.parse(&job.bytes).map(|parsed| (parsed, job.bytes_read));
         // If nobody waits for it, the load has ended; the next block will not come.
         let _ = job.answer.send(answer);
     }

@@ -40,18 +40,9 @@ impl Batches {
         let footer = root_as_footer(&bytes)
             .map_err(|error| ArrowError::ParseError(format!("its footer is damaged: {error}")))?;
         let schema = schema_of(&footer)?;
-        let blocks: Vec<Block> = footer
-            .recordBatches()
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
-        let dictionaries: Vec<Block> = footer
-            .dictionaries()
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
+        let blocks: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
+        let dictionaries: Vec<Block> =
+            footer.dictionaries().into_iter().flatten().copied().collect();
         let mut batches = Batches {
             file,
             length,
@@ -79,9 +70,7 @@ impl Batches {
             return Err(damaged("a block has a negative length"));
         };
         let inside = metadata.checked_add(body).filter(|length| {
-            begin
-                .checked_add(*length as u64)
-                .is_some_and(|end| end <= self.length)
+            begin.checked_add(*length as u64).is_some_and(|end| end <= self.length)
         });
         let Some(length) = inside else {
             return Err(damaged("a block is longer than the file"));
@@ -141,11 +130,7 @@ fn schema_of(footer: &Footer<'_>) -> Result<SchemaRef, ArrowError> {
 /// Refuses a block with a compressed buffer that says it becomes more than it can, or than memory can hold: the library
 /// would ask for as much.
 fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowError> {
-    let begin = if block.starts_with(&CONTINUATION) {
-        8
-    } else {
-        4
-    };
+    let begin = if block.starts_with(&CONTINUATION) { 8 } else { 4 };
     let Some(message) = block.get(begin..metadata) else {
         return Err(damaged("a block is shorter than its header"));
     };
@@ -153,9 +138,9 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
         ArrowError::ParseError(format!("the header of a block is damaged: {error}"))
     })?;
     let batch = match message.header_type() {
-        MessageHeader::DictionaryBatch => message
-            .header_as_dictionary_batch()
-            .and_then(|dictionary| dictionary.data()),
+        MessageHeader::DictionaryBatch => {
+            message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+        }
         _ => message.header_as_record_batch(),
     };
     let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else {
@@ -183,9 +168,7 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
 /// Refuses what so many compressed bytes cannot become, without asking for its memory, and what memory cannot hold.
 fn check_length(length: usize, compressed: usize) -> Result<(), ArrowError> {
     if length > compressed.saturating_mul(MOST_FROM_ONE_BYTE) {
-        return Err(damaged(
-            "a compressed column claims to be longer than it can be",
-        ));
+        return Err(damaged("a compressed column claims to be longer than it can be"));
     }
     if Vec::<u8>::new().try_reserve_exact(length).is_err() {
         return Err(damaged("a compressed column is longer than memory"));
@@ -216,9 +199,7 @@ mod tests {
     }
 
     fn file_of(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
-        let options = IpcWriteOptions::default()
-            .try_with_compression(compression)
-            .unwrap();
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
         let mut bytes = Vec::new();
         let schema = batches[0].schema();
         let mut writer = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
@@ -240,17 +221,9 @@ mod tests {
     #[test]
     fn batches_are_read_whatever_their_compression() {
         let batch = batch();
-        for compression in [
-            None,
-            Some(CompressionType::ZSTD),
-            Some(CompressionType::LZ4_FRAME),
-        ] {
+        for compression in [None, Some(CompressionType::ZSTD), Some(CompressionType::LZ4_FRAME)] {
             let read = read(&written(compression)).unwrap();
-            assert_eq!(
-                read,
-                [batch.clone(), batch.slice(10, 20)],
-                "{compression:?}"
-            );
+            assert_eq!(read, [batch.clone(), batch.slice(10, 20)], "{compression:?}");
         }
     }
 
@@ -264,11 +237,7 @@ mod tests {
         let lengths: Vec<usize> = blocks
             .map(|block| {
                 let mut offset = bytes[begin..].windows(8);
-                begin
-                    + 16
-                    + offset
-                        .position(|bytes| bytes == block.offset().to_le_bytes())
-                        .unwrap()
+                begin + 16 + offset.position(|bytes| bytes == block.offset().to_le_bytes()).unwrap()
             })
             .collect();
         assert_eq!(lengths.len(), 3);
@@ -288,10 +257,7 @@ mod tests {
         // A compressed buffer says how long it becomes.
         let mut bytes = written(Some(CompressionType::ZSTD));
         let length = (1000 * size_of::<i64>() as i64).to_le_bytes();
-        let at = bytes
-            .windows(PREFIX)
-            .position(|bytes| bytes == length)
-            .unwrap();
+        let at = bytes.windows(PREFIX).position(|bytes| bytes == length).unwrap();
         for claim in [1 << 30, 0x7f << 48] {
             bytes[at..at + PREFIX].copy_from_slice(&i64::to_le_bytes(claim));
             let error = read(&bytes).unwrap_err().to_string();

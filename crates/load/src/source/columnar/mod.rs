@@ -104,11 +104,7 @@ fn parquet(
     if !only.is_empty() {
         // Not by names, in which the library takes a dot for the way into a nested column.
         columns = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
-        schema = Arc::new(
-            schema
-                .project(&roots)
-                .map_err(|error| LoadError::form(&name, error))?,
-        );
+        schema = Arc::new(schema.project(&roots).map_err(|error| LoadError::form(&name, error))?);
     }
     let groups = of_file.row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
@@ -118,13 +114,7 @@ fn parquet(
     let at_a_time = rows_at_a_time(rows_of_file, bytes);
     let reader = pages::batches(file, &metadata, columns, at_a_time).map_err(unusable)?;
     let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
-    Ok(ColumnarSource::new(
-        name,
-        &schema,
-        batches,
-        extent,
-        (total_bytes, decimals),
-    ))
+    Ok(ColumnarSource::new(name, &schema, batches, extent, (total_bytes, decimals)))
 }
 
 /// The numbers of the columns to read, in the order of the file.
@@ -168,13 +158,7 @@ fn arrow_ipc(
     let (batches, schema) =
         ipc::Batches::open(file, total_bytes).map_err(|error| LoadError::form(&name, error))?;
     let (extent, batches) = (Extent::Batches(batches.left()), Box::new(batches));
-    Ok(ColumnarSource::new(
-        name,
-        &schema,
-        batches,
-        extent,
-        (total_bytes, decimals),
-    ))
+    Ok(ColumnarSource::new(name, &schema, batches, extent, (total_bytes, decimals)))
 }
 
 fn is_text(data_type: &DataType) -> bool {
@@ -204,14 +188,7 @@ impl ColumnarSource {
         info.typed = types().map(|kind| *kind != DataType::Null).collect();
         info.texts = types().map(is_text).collect();
         info.total_bytes = Some(total_bytes);
-        ColumnarSource {
-            info,
-            batches,
-            parts: Parts::default(),
-            read: 0,
-            extent,
-            total_bytes,
-        }
+        ColumnarSource { info, batches, parts: Parts::default(), read: 0, extent, total_bytes }
     }
 
     /// The share of the file that has been read.
@@ -245,10 +222,7 @@ impl Source for ColumnarSource {
                 LoadError::form(name, what)
             })
         })?;
-        Ok(batch.map(|batch| Batch {
-            bytes_read: self.bytes_read(),
-            ..batch
-        }))
+        Ok(batch.map(|batch| Batch { bytes_read: self.bytes_read(), ..batch }))
     }
 }
 
@@ -270,14 +244,9 @@ mod tests {
     }
 
     fn read(path: &Path) -> Vec<i64> {
-        let mut source = ColumnarSource::open(path, &[], Decimals::Text)
-            .unwrap()
-            .expect("is recognised");
-        let declared: Vec<&str> = source
-            .columns()
-            .iter()
-            .map(|column| &*column.declared)
-            .collect();
+        let mut source =
+            ColumnarSource::open(path, &[], Decimals::Text).unwrap().expect("is recognised");
+        let declared: Vec<&str> = source.columns().iter().map(|column| &*column.declared).collect();
         assert_eq!(declared, ["INTEGER", "TEXT"]);
         let (mut numbers, mut bytes_read) = (Vec::new(), 0);
         while let Some(batch) = source.next().unwrap() {
@@ -303,16 +272,10 @@ mod tests {
         const WIDE: usize = 20_000;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wide");
-        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
-            (0..2_000).map(|n| format!("{n:0>WIDE$}")),
-        ));
-        write_arrow(
-            &path,
-            &RecordBatch::try_from_iter([("text", texts)]).unwrap(),
-        );
-        let mut source = ColumnarSource::open(&path, &[], Decimals::Text)
-            .unwrap()
-            .unwrap();
+        let texts: ArrayRef =
+            Arc::new(StringArray::from_iter_values((0..2_000).map(|n| format!("{n:0>WIDE$}"))));
+        write_arrow(&path, &RecordBatch::try_from_iter([("text", texts)]).unwrap());
+        let mut source = ColumnarSource::open(&path, &[], Decimals::Text).unwrap().unwrap();
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
             assert!(batch.rows.num_rows() <= BATCH_BYTES / WIDE);
@@ -331,9 +294,7 @@ mod tests {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
         let batch = RecordBatch::try_from_iter([("nulls", nulls), ("texts", texts)]).unwrap();
         write_arrow(&path, &batch);
-        let source = ColumnarSource::open(&path, &[], Decimals::Text)
-            .unwrap()
-            .unwrap();
+        let source = ColumnarSource::open(&path, &[], Decimals::Text).unwrap().unwrap();
         assert_eq!(source.info().typed, [false, true]);
     }
 
@@ -365,10 +326,6 @@ mod tests {
             ));
         }
         std::fs::write(&parquet, "a,b\n").unwrap();
-        assert!(
-            ColumnarSource::open(&parquet, &[], Decimals::Text)
-                .unwrap()
-                .is_none()
-        );
+        assert!(ColumnarSource::open(&parquet, &[], Decimals::Text).unwrap().is_none());
     }
 }

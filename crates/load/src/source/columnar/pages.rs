@@ -22,10 +22,7 @@ pub(super) fn batches(
 ) -> Result<ParquetRecordBatchReader, ParquetError> {
     let fields = metadata.schema().fields();
     let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), columns, Some(fields))?;
-    let groups = Groups {
-        file: Arc::new(file),
-        metadata: Arc::clone(metadata.metadata()),
-    };
+    let groups = Groups { file: Arc::new(file), metadata: Arc::clone(metadata.metadata()) };
     // A reader makes room for as many rows at once.
     let rows = rows.min(groups.num_rows());
     ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, rows, None)
@@ -41,8 +38,7 @@ impl RowGroups for Groups {
     fn num_rows(&self) -> usize {
         let rows = self.row_groups().map(RowGroupMetaData::num_rows);
         // A negative number is damage, which reading will find.
-        rows.map(|rows| usize::try_from(rows).unwrap_or(0))
-            .fold(0, usize::saturating_add)
+        rows.map(|rows| usize::try_from(rows).unwrap_or(0)).fold(0, usize::saturating_add)
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>, ParquetError> {
@@ -118,10 +114,7 @@ struct Pages {
 impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
         let page = self.pages.get_next_page()?;
-        if let Some(Page::DictionaryPage {
-            buf, num_values, ..
-        }) = &page
-        {
+        if let Some(Page::DictionaryPage { buf, num_values, .. }) = &page {
             let needed = self.least_bits.saturating_mul(*num_values as usize);
             if needed > buf.len().saturating_mul(8) {
                 let what = "a dictionary claims more values than its bytes can hold";
@@ -178,9 +171,7 @@ mod tests {
         file.write_all(bytes).unwrap();
         let metadata = ArrowReaderMetadata::load(&file, Default::default()).unwrap();
         let batches = batches(file, &metadata, ProjectionMask::all(), 512).unwrap();
-        batches
-            .map(|batch| batch.map_err(|error| error.to_string()))
-            .collect()
+        batches.map(|batch| batch.map_err(|error| error.to_string())).collect()
     }
 
     /// What stands before the number of values of a dictionary: its header as the field 7 of that of the page, and the

@@ -21,12 +21,7 @@ pub(super) struct Marks<'b, const N: usize> {
 
 impl<'b, const N: usize> Marks<'b, N> {
     pub(super) fn new(bytes: &'b [u8], wanted: [u8; N]) -> Marks<'b, N> {
-        let mut marks = Marks {
-            bytes,
-            wanted: wanted.map(u8x64::splat),
-            base: 0,
-            bits: 0,
-        };
+        let mut marks = Marks { bytes, wanted: wanted.map(u8x64::splat), base: 0, bits: 0 };
         marks.look();
         marks
     }
@@ -49,9 +44,7 @@ impl<'b, const N: usize> Marks<'b, N> {
     #[inline]
     fn compare(&self, chunk: &[u8; WIDTH]) -> u64 {
         let chunk = u8x64::new(*chunk);
-        self.wanted
-            .iter()
-            .fold(0, |bits, wanted| bits | chunk.simd_eq(*wanted).to_bitmask())
+        self.wanted.iter().fold(0, |bits, wanted| bits | chunk.simd_eq(*wanted).to_bitmask())
     }
 }
 

@@ -144,11 +144,7 @@ impl Reader {
     }
 
     fn check_dialect(&self) -> Result<(), LoadError> {
-        let Dialect {
-            delimiter,
-            quote,
-            comment,
-        } = self.dialect;
+        let Dialect { delimiter, quote, comment } = self.dialect;
         let divides = |byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r');
         if !divides(delimiter) || !quote.is_none_or(divides) || !comment.is_none_or(divides) {
             return Err(LoadError::Definition(
@@ -192,11 +188,7 @@ impl Reader {
             if name.contains('\0') {
                 return Err(self.wrong("the header holds a NUL byte"));
             }
-            let wanted = if name.is_empty() {
-                format!("column{}", number + 1)
-            } else {
-                name
-            };
+            let wanted = if name.is_empty() { format!("column{}", number + 1) } else { name };
             let name = unique(&self.names, wanted);
             self.names.push(name);
         }
@@ -255,11 +247,7 @@ fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: bool) -> u8
         return b'\t';
     }
     // The first of the equally frequent ones.
-    counts
-        .iter()
-        .rev()
-        .max_by_key(|(_, count)| *count)
-        .map_or(b',', |(byte, _)| *byte)
+    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
 }
 
 fn unique(names: &[String], wanted: String) -> String {
@@ -267,10 +255,7 @@ fn unique(names: &[String], wanted: String) -> String {
     if !taken(&wanted) {
         return wanted;
     }
-    (2..)
-        .map(|number| format!("{wanted}_{number}"))
-        .find(|name| !taken(name))
-        .unwrap_or(wanted)
+    (2..).map(|number| format!("{wanted}_{number}")).find(|name| !taken(name)).unwrap_or(wanted)
 }
 #[cfg(test)]
 mod tests {
@@ -297,22 +282,9 @@ mod tests {
         let source = open(text, CsvOptions::default());
         assert_eq!(
             columns(&source),
-            [
-                "id INTEGER",
-                "name TEXT",
-                "price REAL",
-                "zip TEXT",
-                "column5 TEXT",
-                "Name_2 TEXT"
-            ]
+            ["id INTEGER", "name TEXT", "price REAL", "zip TEXT", "column5 TEXT", "Name_2 TEXT"]
         );
-        let source = open(
-            "1\t2\n",
-            CsvOptions {
-                header: false,
-                ..CsvOptions::default()
-            },
-        );
+        let source = open("1\t2\n", CsvOptions { header: false, ..CsvOptions::default() });
         assert_eq!(columns(&source), ["column1 INTEGER", "column2 INTEGER"]);
         let source = open("\n\r\na;b\n1;2\n", CsvOptions::default());
         assert_eq!(columns(&source), ["a INTEGER", "b INTEGER"]);
@@ -354,11 +326,7 @@ mod tests {
             let array = batch.rows.column(number);
             assert_eq!(array.data_type(), &DataType::Utf8);
             use arrow_array::cast::AsArray;
-            array
-                .as_string::<i32>()
-                .iter()
-                .map(|text| text.map(str::to_owned))
-                .collect()
+            array.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
         };
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(texts(0), [some("007"), None, some("x")]);
@@ -368,10 +336,7 @@ mod tests {
     #[test]
     fn records_longer_than_a_block_are_read() {
         let long = "x".repeat(3 << 20);
-        let mut source = open(
-            &format!("a,b\n\"{long}\n\",1\n2,3\n"),
-            CsvOptions::default(),
-        );
+        let mut source = open(&format!("a,b\n\"{long}\n\",1\n2,3\n"), CsvOptions::default());
         source.begin(&[Affinity::Text, Affinity::Integer], &Arc::default());
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
@@ -383,26 +348,17 @@ mod tests {
 
     #[test]
     fn only_an_unquoted_field_is_null() {
-        let options = CsvOptions {
-            null: "NA".to_owned(),
-            ..CsvOptions::default()
-        };
+        let options = CsvOptions { null: "NA".to_owned(), ..CsvOptions::default() };
         let mut source = open("a\nNA\n\"NA\"\n\"\"\n", options);
         source.begin(&[Affinity::Text], &Arc::default());
         let batch = source.next().unwrap().unwrap();
-        let nulls: Vec<bool> = (0..3)
-            .map(|row| batch.rows.column(0).is_null(row))
-            .collect();
+        let nulls: Vec<bool> = (0..3).map(|row| batch.rows.column(0).is_null(row)).collect();
         assert_eq!(nulls, [true, false, false]);
     }
 
     #[test]
     fn lines_before_the_header_and_comments_are_passed_over() {
-        let options = CsvOptions {
-            skip_lines: 2,
-            comment: Some(b'#'),
-            ..CsvOptions::default()
-        };
+        let options = CsvOptions { skip_lines: 2, comment: Some(b'#'), ..CsvOptions::default() };
         let long = "x".repeat(3 << 20);
         let text = format!(
             "A \"report\r\n{long}\r\n# comma, \"quote\r\na;b\r\n#\r\n\r\n1;x#\r\n# a;\"b\n2;\"\n# no comment\n\"\n#end"
@@ -434,13 +390,10 @@ mod tests {
     #[test]
     fn what_is_no_csv_is_refused() {
         let refused = |bytes: &[u8]| {
-            CsvSource::open(
-                Input::from_bytes("test", bytes.to_vec()),
-                CsvOptions::default(),
-            )
-            .err()
-            .unwrap()
-            .to_string()
+            CsvSource::open(Input::from_bytes("test", bytes.to_vec()), CsvOptions::default())
+                .err()
+                .unwrap()
+                .to_string()
         };
         assert!(refused(b"").contains("empty"));
         assert!(refused(b"\n\n").contains("every line is empty"));

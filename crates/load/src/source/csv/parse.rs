@@ -125,10 +125,7 @@ impl<'r> Block<'r> {
             malformed: self.malformed,
             bytes_read: 0,
         };
-        Ok(Parsed {
-            batches: vec![batch],
-            numbers: self.numbers,
-        })
+        Ok(Parsed { batches: vec![batch], numbers: self.numbers })
     }
 
     /// Lists the fields of all good rows, and the rows that are not.
@@ -146,11 +143,7 @@ impl<'r> Block<'r> {
                     }
                     Some((column, fault)) => (column, fault, None),
                 },
-                Record::Broken {
-                    range,
-                    field,
-                    reason,
-                } => {
+                Record::Broken { range, field, reason } => {
                     let fault = Fault::Form(reason.to_owned());
                     (Some(field), fault, Some(&self.bytes[range]))
                 }
@@ -180,9 +173,7 @@ impl<'r> Block<'r> {
         let start = self.fields[listed].range().start;
         let next = self.wrong.partition_point(|at| *at < start);
         let wrong = *self.wrong.get(next).filter(|at| **at < end)?;
-        let column = self.fields[listed..]
-            .iter()
-            .position(|field| field.range().contains(&wrong));
+        let column = self.fields[listed..].iter().position(|field| field.range().contains(&wrong));
         Some((column, Fault::Encoding(self.reader.encoding)))
     }
 
@@ -221,9 +212,7 @@ impl<'r> Block<'r> {
     }
 
     fn columns(&self, rows: usize) -> Result<Vec<ArrayRef>, Misfit> {
-        (0..self.reader.names.len())
-            .map(|column| self.column(column, rows))
-            .collect()
+        (0..self.reader.names.len()).map(|column| self.column(column, rows)).collect()
     }
 
     /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
@@ -347,11 +336,7 @@ impl Texts {
     fn new(rows: usize, length: usize) -> Texts {
         let mut ends = Vec::with_capacity(rows + 1);
         ends.push(0);
-        Texts {
-            bytes: Vec::with_capacity(length + SHORT),
-            ends,
-            nulls: Vec::new(),
-        }
+        Texts { bytes: Vec::with_capacity(length + SHORT), ends, nulls: Vec::new() }
     }
 
     fn push_null(&mut self) {

@@ -44,11 +44,7 @@ pub(crate) struct Field {
 impl Field {
     #[inline]
     fn new(start: usize, end: usize, quoting: Quoting) -> Field {
-        Field {
-            start: start as u32,
-            end: end as u32,
-            quoting,
-        }
+        Field { start: start as u32, end: end as u32, quoting }
     }
 
     /// Where it lies.
@@ -64,11 +60,7 @@ pub(crate) enum Record {
     /// A record, whose fields were listed.
     Whole(Range<usize>),
     /// One that breaks the rules in the field of this number (from 0); no fields were listed.
-    Broken {
-        range: Range<usize>,
-        field: usize,
-        reason: &'static str,
-    },
+    Broken { range: Range<usize>, field: usize, reason: &'static str },
 }
 
 /// The records of a text that begins and ends with whole ones; the last may lack its line end.
@@ -189,10 +181,7 @@ impl<'b> Records<'b> {
         let mut quoting = Quoting::Quoted;
         loop {
             let Some(close) = self.next_mark(|byte| byte == quote) else {
-                return Err(Wrong {
-                    next: self.bytes.len(),
-                    reason: "a quote is never closed",
-                });
+                return Err(Wrong { next: self.bytes.len(), reason: "a quote is never closed" });
             };
             let behind = self.bytes.get(close + 1).copied();
             if behind == Some(quote) {
@@ -248,11 +237,7 @@ pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
         return last_line_end(0..bytes.len()).unwrap_or(0);
     };
     let unquoted = unquoted(bytes, quote, dialect);
-    unquoted
-        .into_iter()
-        .rev()
-        .find_map(last_line_end)
-        .unwrap_or(0)
+    unquoted.into_iter().rev().find_map(last_line_end).unwrap_or(0)
 }
 
 /// The stretches of the text that lie outside of quoted fields, as far as that can be told: it ends at
@@ -321,11 +306,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const DIALECT: Dialect = Dialect {
-        delimiter: b',',
-        quote: Some(b'"'),
-        comment: None,
-    };
+    const DIALECT: Dialect = Dialect { delimiter: b',', quote: Some(b'"'), comment: None };
 
     /// Every record of a text, in which `|` shows where fields were divided; problems in brackets.
     fn records(text: &[u8]) -> Vec<String> {
@@ -347,10 +328,7 @@ mod tests {
         assert_eq!(records(b"a,b\nc,d"), ["a|b", "c|d"]);
         assert_eq!(records(b"a,\r\n,b\r\n\r\n"), ["a|", "|b"]);
         assert_eq!(records(b"\"a,\nb\",\"\"\n"), ["a,\nb|"]);
-        assert_eq!(
-            records(b"\"say \"\"hi\"\"\",5\" disk\n"),
-            ["say \"\"hi\"\"|5\" disk"]
-        );
+        assert_eq!(records(b"\"say \"\"hi\"\"\",5\" disk\n"), ["say \"\"hi\"\"|5\" disk"]);
         assert_eq!(records(b"old\rmac\r"), ["old", "mac"]);
         assert_eq!(records(b"a,"), ["a|"]);
         assert_eq!(records(b"\n\n"), [""; 0]);
@@ -358,10 +336,7 @@ mod tests {
 
     #[test]
     fn broken_records_are_told_and_reading_goes_on_behind_them() {
-        assert_eq!(
-            records(b"a,\"b\"c\nd,e\n"),
-            ["[1: text follows a closing quote]", "d|e"]
-        );
+        assert_eq!(records(b"a,\"b\"c\nd,e\n"), ["[1: text follows a closing quote]", "d|e"]);
         assert_eq!(records(b"a,\"b\nc"), ["[1: a quote is never closed]"]);
     }
 

@@ -162,10 +162,7 @@ fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError>
         (None, _) => Err(LoadError::form(input, "it has no table")),
         (Some(last), false) => {
             tables.push(last);
-            Err(LoadError::SeveralTables {
-                input: input.to_owned(),
-                tables,
-            })
+            Err(LoadError::SeveralTables { input: input.to_owned(), tables })
         }
     }
 }
@@ -194,17 +191,11 @@ fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Colu
     for number in 0..statement.column_count() {
         let name = statement.column_name(number).unwrap_or_default();
         if columns.iter().any(|known| same(&known.name, &name)) {
-            return Err(wrong(format!(
-                "the query returns two columns {name}; rename one with AS"
-            )));
+            return Err(wrong(format!("the query returns two columns {name}; rename one with AS")));
         }
         let declared = statement.column_declared_type(number).unwrap_or_default();
         // A STRICT table keeps everything in such a column as it is; another would make numbers of texts.
-        let declared = if knows_any && same(&declared, "ANY") {
-            String::new()
-        } else {
-            declared
-        };
+        let declared = if knows_any && same(&declared, "ANY") { String::new() } else { declared };
         columns.push(Column::new(name, declared));
     }
     Ok(columns)
@@ -242,10 +233,7 @@ mod tests {
             DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
         let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
         assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
-        source.begin(
-            &[Affinity::Integer, Affinity::Numeric, Affinity::Blob],
-            &Arc::default(),
-        );
+        source.begin(&[Affinity::Integer, Affinity::Numeric, Affinity::Blob], &Arc::default());
         let mut sizes = Vec::new();
         while let Some(batch) = source.next().unwrap() {
             sizes.push(batch.rows.num_rows());
@@ -335,9 +323,7 @@ mod tests {
             let path = database(folder.path(), sql);
             let source = DatabaseSource::open(&library(), &path, selection, &[]).unwrap();
             let columns = source.columns().iter();
-            columns
-                .map(|column| column.declared.clone())
-                .collect::<Vec<_>>()
+            columns.map(|column| column.declared.clone()).collect::<Vec<_>>()
         };
         let strict = "CREATE TABLE t(a ANY, b INT) STRICT";
         assert_eq!(declared(strict, &Selection::OnlyTable), ["", "INT"]);

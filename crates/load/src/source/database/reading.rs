@@ -55,9 +55,7 @@ struct Outlet {
 impl Outlet {
     /// Waits until a batch is wanted; false where none is any more.
     fn wait(&self) -> bool {
-        self.orders
-            .as_ref()
-            .is_none_or(|orders| orders.recv().is_ok())
+        self.orders.as_ref().is_none_or(|orders| orders.recv().is_ok())
     }
 
     /// Sends a batch and waits until another one is wanted; false where none is any more.
@@ -102,11 +100,7 @@ impl Reading {
             // If nobody takes it, nobody wants to know.
             let _ = outlet.batches.send(end.map(|()| None));
         });
-        Batches {
-            input,
-            orders: on_demand.then_some(orders),
-            received,
-        }
+        Batches { input, orders: on_demand.then_some(orders), received }
     }
 
     /// Sends batches until the end, an error, or until nobody takes them.
@@ -192,11 +186,7 @@ mod tests {
     #[test]
     fn a_thread_that_dies_is_not_the_end_of_the_rows() {
         let (sender, received) = sync_channel(AHEAD);
-        let batches = Batches {
-            input: "a.db".to_owned(),
-            orders: None,
-            received,
-        };
+        let batches = Batches { input: "a.db".to_owned(), orders: None, received };
         sender.send(Ok(None)).unwrap();
         drop(sender);
         let stop = AtomicBool::new(false);

@@ -91,11 +91,7 @@ impl Seen {
 
     pub(super) fn verdict(&self, order: DateOrder) -> Verdict {
         let Some((first, text)) = &self.first else {
-            return if self.differs {
-                Verdict::Other
-            } else {
-                Verdict::Unknown
-            };
+            return if self.differs { Verdict::Other } else { Verdict::Unknown };
         };
         if self.differs || self.is_day_first && self.is_month_first {
             return Verdict::Other;
@@ -155,36 +151,24 @@ mod tests {
         let days = some(["2024-02-01", "2024-02-13"]);
         assert_eq!(written(DateOrder::Auto, &["1/2/2024", "13/2/2024"]), days);
         assert_eq!(written(DateOrder::Auto, &["2/1/2024", "2/13/2024"]), days);
-        assert_eq!(
-            written(DateOrder::MonthFirst, &["1/2/2024", "13/2/2024"]),
-            days
-        );
+        assert_eq!(written(DateOrder::MonthFirst, &["1/2/2024", "13/2/2024"]), days);
     }
 
     #[test]
     fn without_one_the_order_is_the_one_chosen_or_unknown() {
         let mut seen = Seen::default();
         seen.see("1/2/2024");
-        assert_eq!(
-            seen.verdict(DateOrder::Auto),
-            Verdict::Ambiguous("1/2/2024".to_owned())
-        );
+        assert_eq!(seen.verdict(DateOrder::Auto), Verdict::Ambiguous("1/2/2024".to_owned()));
         let one = |order| written(order, &["1/2/2024"])[0].clone().unwrap();
         assert_eq!(one(DateOrder::DayFirst), "2024-02-01");
         assert_eq!(one(DateOrder::MonthFirst), "2024-01-02");
-        assert_eq!(
-            written(DateOrder::Auto, &["1.2.2024"])[0].as_deref(),
-            Some("2024-02-01")
-        );
+        assert_eq!(written(DateOrder::Auto, &["1.2.2024"])[0].as_deref(), Some("2024-02-01"));
     }
 
     #[test]
     fn values_of_a_column_have_one_width() {
         assert_eq!(
-            written(
-                DateOrder::Auto,
-                &["2024-01-01 12:00:00.5", "2024-01-01 12:00"]
-            ),
+            written(DateOrder::Auto, &["2024-01-01 12:00:00.5", "2024-01-01 12:00"]),
             some(["2024-01-01T12:00:00.500", "2024-01-01T12:00:00.000"])
         );
     }

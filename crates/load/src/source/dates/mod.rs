@@ -65,13 +65,7 @@ enum Field<'f> {
 
 impl Dated {
     pub(super) fn new(source: Box<dyn Source>, dates: Dates) -> Dated {
-        Dated {
-            info: source.info().clone(),
-            columns: Vec::new(),
-            sample: None,
-            source,
-            dates,
-        }
+        Dated { info: source.info().clone(), columns: Vec::new(), sample: None, source, dates }
     }
 
     /// Reads the first rows and chooses the form of each column.
@@ -184,9 +178,7 @@ fn leave_out(
             row: number,
             column: Some(column),
             fault: Fault::Form(reason),
-            fields: fields
-                .map(|field| field_text(&field.slice(row, 1)))
-                .collect(),
+            fields: fields.map(|field| field_text(&field.slice(row, 1))).collect(),
         });
     }
     batch.malformed.sort_by_key(|row| row.row);
@@ -206,10 +198,7 @@ fn leave_out(
 /// Whether a column may be one of dates, each distinct text of which is there once.
 fn is_gathered((array, decision): (&ArrayRef, &Decision)) -> bool {
     let is_text = |values: &DataType| {
-        matches!(
-            values,
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-        )
+        matches!(values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
     };
     !matches!(decision, Decision::Other)
         && matches!(array.data_type(), DataType::Dictionary(_, values) if is_text(values))
@@ -282,11 +271,7 @@ impl Source for Dated {
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
         let columns = self.info.columns.iter().zip(affinities);
         let of = |(column, affinity): (&super::SourceColumn, &Affinity)| {
-            let is_left = self
-                .dates
-                .except
-                .iter()
-                .any(|name| same(name, &column.name));
+            let is_left = self.dates.except.iter().any(|name| same(name, &column.name));
             match affinity {
                 // Types such as DATE and TIMESTAMP have the affinity of numbers.
                 Affinity::Text | Affinity::Blob | Affinity::Numeric if !is_left => {

@@ -60,11 +60,7 @@ impl Moment {
             rest.skip(b"T").or_else(|| rest.skip(b" "))?;
             moment.time = Some(rest.time()?);
         }
-        let is_possible = || {
-            [true, false]
-                .iter()
-                .any(|first| moment.when(*first).is_some())
-        };
+        let is_possible = || [true, false].iter().any(|first| moment.when(*first).is_some());
         (rest.0.is_empty() && is_possible()).then_some(moment)
     }
 
@@ -101,10 +97,7 @@ fn day_text(date: NaiveDate) -> String {
 
 fn moment_text(moment: NaiveDateTime, digits: usize) -> String {
     let (hour, minute, second) = (moment.hour(), moment.minute(), moment.second());
-    let mut text = format!(
-        "{}T{hour:02}:{minute:02}:{second:02}",
-        day_text(moment.date())
-    );
+    let mut text = format!("{}T{hour:02}:{minute:02}:{second:02}", day_text(moment.date()));
     if digits > 0 {
         let nanoseconds = format!("{:09}", moment.nanosecond());
         text.push('.');
@@ -133,9 +126,7 @@ impl<'t> Rest<'t> {
     fn number(&mut self, digits: std::ops::RangeInclusive<usize>) -> Option<(u32, usize)> {
         let taken = self.take_while(u8::is_ascii_digit);
         let number = str::from_utf8(taken).ok()?.parse().ok()?;
-        digits
-            .contains(&taken.len())
-            .then_some((number, taken.len()))
+        digits.contains(&taken.len()).then_some((number, taken.len()))
     }
 
     /// A month by its name, or the first three letters of it.
@@ -149,12 +140,8 @@ impl<'t> Rest<'t> {
     }
 
     fn date(&mut self) -> Option<Moment> {
-        let moment = |shape, numbers, year| Moment {
-            shape,
-            numbers,
-            year: year as i32,
-            time: None,
-        };
+        let moment =
+            |shape, numbers, year| Moment { shape, numbers, year: year as i32, time: None };
         if self.0.first()?.is_ascii_alphabetic() {
             let month = self.month()?;
             self.take_while(|byte| *byte == b' ');
@@ -187,16 +174,10 @@ impl<'t> Rest<'t> {
             let _ = self.skip(b" ");
         }
         match digits {
-            4 => Some(moment(
-                Shape::YearFirst(separator),
-                (second, self.number(1..=2)?.0),
-                first,
-            )),
-            1 | 2 => Some(moment(
-                Shape::YearLast(separator),
-                (first, second),
-                self.number(4..=4)?.0,
-            )),
+            4 => Some(moment(Shape::YearFirst(separator), (second, self.number(1..=2)?.0), first)),
+            1 | 2 => {
+                Some(moment(Shape::YearLast(separator), (first, second), self.number(4..=4)?.0))
+            }
             _ => None,
         }
     }
@@ -205,14 +186,7 @@ impl<'t> Rest<'t> {
         let (hour, _) = self.number(1..=2)?;
         self.skip(b":")?;
         let (minute, _) = self.number(2..=2)?;
-        let mut time = Time {
-            hour,
-            minute,
-            second: 0,
-            nanosecond: 0,
-            digits: 0,
-            zone: None,
-        };
+        let mut time = Time { hour, minute, second: 0, nanosecond: 0, digits: 0, zone: None };
         if self.skip(b":").is_some() {
             time.second = self.number(2..=2)?.0;
             if self.skip(b".").or_else(|| self.skip(b",")).is_some() {

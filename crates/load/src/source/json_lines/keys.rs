@@ -67,10 +67,7 @@ impl Keys {
 pub(super) fn selected(known: &[(String, Seen)], only: &[String]) -> Vec<(String, Seen)> {
     let of = |name: &String| {
         let found = known.iter().find(|(known, _)| known == name);
-        (
-            name.clone(),
-            found.map_or(Seen::NOTHING, |(_, seen)| seen.clone()),
-        )
+        (name.clone(), found.map_or(Seen::NOTHING, |(_, seen)| seen.clone()))
     };
     only.iter().map(of).collect()
 }
@@ -81,12 +78,9 @@ fn check_names(input: &str, columns: &[(String, Seen)]) -> Result<(), LoadError>
         let wrong = if name.contains('\0') {
             Some("a key holds a NUL character".to_owned())
         } else {
-            columns[..number]
-                .iter()
-                .find(|(known, _)| same(known, name))
-                .map(|(known, _)| {
-                    format!("the keys {known} and {name} differ only in case, which SQLite ignores")
-                })
+            columns[..number].iter().find(|(known, _)| same(known, name)).map(|(known, _)| {
+                format!("the keys {known} and {name} differ only in case, which SQLite ignores")
+            })
         };
         if let Some(reason) = wrong {
             return Err(LoadError::form(input, reason));

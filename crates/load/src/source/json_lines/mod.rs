@@ -163,10 +163,7 @@ impl Format for Lines {
             }
         }
         gathering.end_batch(&self.input)?;
-        Ok(Parsed {
-            numbers: gathering.number(),
-            batches: gathering.take(),
-        })
+        Ok(Parsed { numbers: gathering.number(), batches: gathering.take() })
     }
 
     fn too_long(&self, megabytes: usize) -> String {
@@ -348,11 +345,8 @@ mod tests {
     }
 
     fn read(source: &mut JsonLinesSource) -> Vec<Batch> {
-        let affinities: Vec<Affinity> = source
-            .columns()
-            .iter()
-            .map(|column| Affinity::of(&column.declared))
-            .collect();
+        let affinities: Vec<Affinity> =
+            source.columns().iter().map(|column| Affinity::of(&column.declared)).collect();
         source.begin(&affinities, &Arc::default());
         let mut batches = Vec::new();
         while let Some(batch) = source.next().unwrap() {
@@ -375,14 +369,7 @@ mod tests {
         .unwrap();
         assert_eq!(
             declared(&source),
-            [
-                "id INTEGER",
-                "name TEXT",
-                "ok INTEGER",
-                "price REAL",
-                "tags TEXT",
-                "none TEXT"
-            ]
+            ["id INTEGER", "name TEXT", "ok INTEGER", "price REAL", "tags TEXT", "none TEXT"]
         );
     }
 
@@ -399,17 +386,10 @@ mod tests {
             panic!("{} batches", batches.len());
         };
         let integers = batch.rows.column(0).as_primitive::<Int64Type>();
-        assert_eq!(
-            integers.iter().collect::<Vec<_>>(),
-            [Some(i64::MIN), None, Some(1)]
-        );
+        assert_eq!(integers.iter().collect::<Vec<_>>(), [Some(i64::MIN), None, Some(1)]);
         assert_eq!(
             texts(&batch.rows, 1),
-            [
-                Some("x\ty é".to_owned()),
-                Some("{\"c\": [1.50, \"\\u00e9\"]}".to_owned()),
-                None
-            ]
+            [Some("x\ty é".to_owned()), Some("{\"c\": [1.50, \"\\u00e9\"]}".to_owned()), None]
         );
     }
 
@@ -445,15 +425,10 @@ mod tests {
         text += "{\"a\": 1, \"late\": 2}\n";
         let last_problem = |source: &mut JsonLinesSource| {
             let batches = read(source);
-            batches
-                .last()
-                .and_then(|batch| batch.malformed.last().map(|bad| bad.fault.to_string()))
+            batches.last().and_then(|batch| batch.malformed.last().map(|bad| bad.fault.to_string()))
         };
         let messages = last_problem(&mut open(&text).unwrap()).unwrap();
-        assert_eq!(
-            messages,
-            "its key late is not among those of the first lines"
-        );
+        assert_eq!(messages, "its key late is not among those of the first lines");
         let input = Input::from_bytes("test", text.into_bytes());
         let mut source = JsonLinesSource::open(input, &["late".to_owned()], &[]).unwrap();
         assert_eq!(last_problem(&mut source), None);

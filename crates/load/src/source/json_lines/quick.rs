@@ -84,9 +84,7 @@ impl<'l> Rest<'l> {
     /// A text without escapes, behind its first quote.
     fn text(&mut self) -> Option<&'l str> {
         let rest = &self.line.as_bytes()[self.at..];
-        let length = rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
+        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
         let text = self.line.get(self.at..self.at + length)?;
         self.at += length + 1;
         (rest[length] == b'"').then_some(text)
@@ -95,11 +93,7 @@ impl<'l> Rest<'l> {
     fn value(&mut self, lines: &Lines, column: usize) -> Option<ValueRef<'l>> {
         let first = self.next()?;
         let affinity = lines.affinities.get(column).copied();
-        let typing = lines
-            .typing
-            .get(column)
-            .copied()
-            .unwrap_or(Typing::Declared);
+        let typing = lines.typing.get(column).copied().unwrap_or(Typing::Declared);
         let is_null = first == b'n';
         if typing == Typing::Unseen && !is_null {
             return None;
@@ -112,9 +106,8 @@ impl<'l> Rest<'l> {
         }
         let begin = self.at - 1;
         let rest = &self.line.as_bytes()[begin..];
-        let length = rest
-            .iter()
-            .position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\r'))?;
+        let length =
+            rest.iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\r'))?;
         let raw = self.line.get(begin..begin + length)?;
         self.at = begin + length;
         match raw {
@@ -132,9 +125,7 @@ impl<'l> Rest<'l> {
 
 /// Whether a name stands in JSON as it is.
 fn is_plain(name: &str) -> bool {
-    !name
-        .bytes()
-        .any(|byte| matches!(byte, b'"' | b'\\' | ..b' '))
+    !name.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' '))
 }
 
 /// A short number without an exponent.

@@ -46,10 +46,7 @@ impl Case {
         let drawn = Drawn::new(&mut random, rows, plan.lowest_key);
         let parts = 1 + random.below(6) as usize;
         let workers = 1 + random.below(3) as usize;
-        let mut values = Values {
-            page_size: u64::from(plan.page_size),
-            random: &mut random,
-        };
+        let mut values = Values { page_size: u64::from(plan.page_size), random: &mut random };
         let size = rows.div_ceil(parts);
         let part = |first: usize| {
             let part = first..rows.min(first + size);
@@ -57,18 +54,8 @@ impl Case {
             plan.columns.iter().map(column).collect()
         };
         let batches: Vec<_> = (0..rows).step_by(size).map(part).collect();
-        let before = if plan.rows_before {
-            batches.len() / 2
-        } else {
-            0
-        };
-        Case {
-            plan,
-            batches,
-            before,
-            workers,
-            rows,
-        }
+        let before = if plan.rows_before { batches.len() / 2 } else { 0 };
+        Case { plan, batches, before, workers, rows }
     }
 
     fn names(&self) -> Vec<String> {
@@ -89,9 +76,7 @@ impl Case {
             Made::BySql(sql) => {
                 let connection = open(database);
                 let pragmas = self.plan.pragmas;
-                connection
-                    .execute(&format!("PRAGMA page_size = {size}; {pragmas}"))
-                    .unwrap();
+                connection.execute(&format!("PRAGMA page_size = {size}; {pragmas}")).unwrap();
                 let columns: Vec<String> = (self.names().iter().zip(&self.plan.columns))
                     .map(|(name, column)| format!("{name} {}", column.declared))
                     .collect();
@@ -149,10 +134,7 @@ impl Case {
         if self.plan.from_file {
             return self.load_file(&database.with_extension("csv"), batches, &request);
         }
-        run(
-            batches.iter().map(|columns| batch(columns)).collect(),
-            &request,
-        )
+        run(batches.iter().map(|columns| batch(columns)).collect(), &request)
     }
 
     fn load_file(
@@ -185,27 +167,17 @@ impl Case {
     fn table(&self) -> Table {
         let mut table = Table::new("t");
         let columns = self.names().into_iter().zip(&self.plan.columns);
-        table.types = columns
-            .map(|(name, column)| Column::new(name, column.declared))
-            .collect();
-        let Made::ByLoad {
-            strict,
-            key,
-            without_rowid,
-            indexes,
-            ..
-        } = &self.plan.made
-        else {
+        table.types = columns.map(|(name, column)| Column::new(name, column.declared)).collect();
+        let Made::ByLoad { strict, key, without_rowid, indexes, .. } = &self.plan.made else {
             return table;
         };
         let named = |columns: &[usize]| columns.iter().map(|n| format!("c{n}")).collect();
         table.strict = *strict;
         table.primary_key = named(key);
         table.without_rowid = *without_rowid;
-        let indexes = indexes.iter().map(|(columns, unique)| Index {
-            columns: named(columns),
-            unique: *unique,
-        });
+        let indexes = indexes
+            .iter()
+            .map(|(columns, unique)| Index { columns: named(columns), unique: *unique });
         table.indexes = indexes.collect();
         table
     }
@@ -220,9 +192,8 @@ impl Case {
         for strategy in self.plan.strategies {
             let loaded = folder.path().join("load");
             self.prepare(&loaded);
-            let summary = self
-                .load(&loaded, *strategy)
-                .map_err(|error| format!("{strategy:?}: {error}"))?;
+            let summary =
+                self.load(&loaded, *strategy).map_err(|error| format!("{strategy:?}: {error}"))?;
             if !inserted.exists() {
                 self.prepare_as(&inserted, &loaded);
                 let connection = open(&inserted);

@@ -80,11 +80,7 @@ fn differences_are_named() {
         ("0.0", "-0.0", "row 2 of t, column c1"),
         ("x'00'", "x'01'", "row 1 of log, column a"),
         (", (2, 0.0)", "", "row 2 of t"),
-        (
-            "INSERT INTO log",
-            "CREATE INDEX i ON t(c0); INSERT INTO log",
-            "schemas",
-        ),
+        ("INSERT INTO log", "CREATE INDEX i ON t(c0); INSERT INTO log", "schemas"),
     ]
     .into_iter()
     .enumerate()

@@ -28,10 +28,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("unique indexes", plans::unique_indexes),
     ("primary key of columns", plans::primary_key_of_columns),
     ("WITHOUT ROWID", plans::without_rowid),
-    (
-        "WITHOUT ROWID that exists",
-        plans::without_rowid_that_exists,
-    ),
+    ("WITHOUT ROWID that exists", plans::without_rowid_that_exists),
     ("DESC", plans::descending),
     ("partial indexes", plans::partial_indexes),
     ("indexes on expressions", plans::indexes_on_expressions),
@@ -39,10 +36,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("reserved bytes", plans::reserved_bytes),
     ("UTF-16", plans::utf_16),
     ("auto_vacuum", plans::auto_vacuum),
-    (
-        "auto_vacuum and rows there before",
-        plans::auto_vacuum_and_rows_before,
-    ),
+    ("auto_vacuum and rows there before", plans::auto_vacuum_and_rows_before),
     ("a write-ahead log", plans::write_ahead_log),
     ("generated columns", plans::generated_columns),
     ("defaults", plans::defaults),
@@ -50,10 +44,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("CHECK", plans::check_constraints),
     ("triggers", plans::triggers),
     ("rows there before", plans::rows_before),
-    (
-        "rows and indexes there before",
-        plans::rows_and_indexes_before,
-    ),
+    ("rows and indexes there before", plans::rows_and_indexes_before),
     ("refused rows", plans::refused_rows),
     ("rows skipped because of their keys", plans::skipped_keys),
     ("dates", plans::dates),
@@ -89,9 +80,7 @@ fn until(name: &str, class: Class, rows: usize, most: usize, loudly: bool) {
             told = seen;
             let seconds = begin.elapsed().as_secs_f64();
             let cases = number + 1;
-            say(&format!(
-                "{name}: {seen} of {rows} rows in {cases} cases, {seconds:.1} s"
-            ));
+            say(&format!("{name}: {seen} of {rows} rows in {cases} cases, {seconds:.1} s"));
         }
         if seen >= rows {
             return;

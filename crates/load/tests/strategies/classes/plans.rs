@@ -73,15 +73,7 @@ const BOTH: &[StrategyChoice] = &[PAGES, ARRAYS];
 /// For what the page writer leaves to SQL.
 const AS_IT_CAN: &[StrategyChoice] = &[StrategyChoice::Auto];
 
-const DECLARED: &[&str] = &[
-    "INTEGER",
-    "REAL",
-    "TEXT",
-    "BLOB",
-    "",
-    "NUMERIC",
-    "DECIMAL(10,2)",
-];
+const DECLARED: &[&str] = &["INTEGER", "REAL", "TEXT", "BLOB", "", "NUMERIC", "DECIMAL(10,2)"];
 const STRICT_TYPES: &[&str] = &["INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
 const PAGE_SIZES: &[u32] = &[512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 
@@ -95,18 +87,13 @@ fn some(random: &mut SplitMix64, number: u64, content: Content) -> Vec<Input> {
         Content::Strict => STRICT_TYPES,
         _ => DECLARED,
     };
-    let mut column = || Input {
-        declared: one_of(random, declared),
-        content,
-    };
+    let mut column = || Input { declared: one_of(random, declared), content };
     (0..number).map(|_| column()).collect()
 }
 
 /// These columns, and up to three of anything.
 fn and_some(random: &mut SplitMix64, columns: &[(&'static str, Content)]) -> Vec<Input> {
-    let first = columns
-        .iter()
-        .map(|&(declared, content)| Input { declared, content });
+    let first = columns.iter().map(|&(declared, content)| Input { declared, content });
     let mut all: Vec<Input> = first.collect();
     all.extend(some(random, 3, Content::Any));
     all
@@ -147,10 +134,7 @@ impl Plan {
         sql: &'static str,
     ) -> Plan {
         let columns = and_some(random, columns);
-        Plan {
-            strategies: AS_IT_CAN,
-            ..Plan::new(random, columns, Made::BySql(sql))
-        }
+        Plan { strategies: AS_IT_CAN, ..Plan::new(random, columns, Made::BySql(sql)) }
     }
 }
 
@@ -196,10 +180,7 @@ pub(super) fn indexes(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn unique_indexes(random: &mut SplitMix64) -> Plan {
-    let unique = [
-        ("INTEGER", Content::UniqueIntegers),
-        ("TEXT", Content::UniqueTexts),
-    ];
+    let unique = [("INTEGER", Content::UniqueIntegers), ("TEXT", Content::UniqueTexts)];
     let columns = and_some(random, &unique);
     let made = Made::ByLoad {
         strict: false,
@@ -212,10 +193,7 @@ pub(super) fn unique_indexes(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn primary_key_of_columns(random: &mut SplitMix64) -> Plan {
-    let unique = [
-        ("INT", Content::UniqueIntegers),
-        ("TEXT", Content::UniqueTexts),
-    ];
+    let unique = [("INT", Content::UniqueIntegers), ("TEXT", Content::UniqueTexts)];
     let columns = and_some(random, &unique);
     let made = Made::ByLoad {
         strict: false,
@@ -228,10 +206,7 @@ pub(super) fn primary_key_of_columns(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn without_rowid(random: &mut SplitMix64) -> Plan {
-    let unique = [
-        ("TEXT", Content::UniqueTexts),
-        ("INTEGER", Content::UniqueIntegers),
-    ];
+    let unique = [("TEXT", Content::UniqueTexts), ("INTEGER", Content::UniqueIntegers)];
     let columns = and_some(random, &unique);
     let key = one_of(random, &[[0, 1], [1, 0]]);
     let made = Made::ByLoad {
@@ -241,17 +216,11 @@ pub(super) fn without_rowid(random: &mut SplitMix64) -> Plan {
         indexes: vec![(vec![2], false)],
         exists: false,
     };
-    Plan {
-        order: format!("c{}, c{}", key[0], key[1]),
-        ..Plan::new(random, columns, made)
-    }
+    Plan { order: format!("c{}, c{}", key[0], key[1]), ..Plan::new(random, columns, made) }
 }
 
 pub(super) fn without_rowid_that_exists(random: &mut SplitMix64) -> Plan {
-    let unique = [
-        ("TEXT", Content::UniqueTexts),
-        ("INTEGER", Content::UniqueIntegers),
-    ];
+    let unique = [("TEXT", Content::UniqueTexts), ("INTEGER", Content::UniqueIntegers)];
     Plan {
         order: "c1, c0".to_owned(),
         ..Plan::by_sql(
@@ -264,10 +233,7 @@ pub(super) fn without_rowid_that_exists(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn descending(random: &mut SplitMix64) -> Plan {
-    let unique = [
-        ("INTEGER", Content::UniqueIntegers),
-        ("INTEGER", Content::Few),
-    ];
+    let unique = [("INTEGER", Content::UniqueIntegers), ("INTEGER", Content::Few)];
     Plan {
         strategies: BOTH,
         ..Plan::by_sql(
@@ -280,10 +246,7 @@ pub(super) fn descending(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn partial_indexes(random: &mut SplitMix64) -> Plan {
-    let unique = [
-        ("INTEGER", Content::UniqueIntegers),
-        ("INTEGER", Content::Few),
-    ];
+    let unique = [("INTEGER", Content::UniqueIntegers), ("INTEGER", Content::Few)];
     Plan::by_sql(
         random,
         &unique,
@@ -304,10 +267,7 @@ pub(super) fn indexes_on_expressions(random: &mut SplitMix64) -> Plan {
 pub(super) fn collations(random: &mut SplitMix64) -> Plan {
     Plan::by_sql(
         random,
-        &[
-            ("TEXT COLLATE NOCASE", Content::Any),
-            ("TEXT COLLATE RTRIM", Content::UniqueTexts),
-        ],
+        &[("TEXT COLLATE NOCASE", Content::Any), ("TEXT COLLATE RTRIM", Content::UniqueTexts)],
         "CREATE TABLE t({columns}); CREATE INDEX i ON t(c0, c2 COLLATE RTRIM);
          CREATE UNIQUE INDEX j ON t(c1)",
     )
@@ -331,13 +291,7 @@ pub(super) fn reserved_bytes(random: &mut SplitMix64) -> Plan {
 
 pub(super) fn utf_16(random: &mut SplitMix64) -> Plan {
     Plan {
-        pragmas: one_of(
-            random,
-            &[
-                "PRAGMA encoding = 'UTF-16le'",
-                "PRAGMA encoding = 'UTF-16be'",
-            ],
-        ),
+        pragmas: one_of(random, &["PRAGMA encoding = 'UTF-16le'", "PRAGMA encoding = 'UTF-16be'"]),
         ..Plan::by_sql(
             random,
             &[("TEXT", Content::Any), ("TEXT", Content::UniqueTexts)],
@@ -346,10 +300,7 @@ pub(super) fn utf_16(random: &mut SplitMix64) -> Plan {
     }
 }
 
-const AUTO_VACUUM: &[&str] = &[
-    "PRAGMA auto_vacuum = FULL",
-    "PRAGMA auto_vacuum = INCREMENTAL",
-];
+const AUTO_VACUUM: &[&str] = &["PRAGMA auto_vacuum = FULL", "PRAGMA auto_vacuum = INCREMENTAL"];
 
 pub(super) fn auto_vacuum(random: &mut SplitMix64) -> Plan {
     Plan {
@@ -364,10 +315,7 @@ pub(super) fn auto_vacuum(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn auto_vacuum_and_rows_before(random: &mut SplitMix64) -> Plan {
-    Plan {
-        pragmas: one_of(random, AUTO_VACUUM),
-        ..rows_before(random)
-    }
+    Plan { pragmas: one_of(random, AUTO_VACUUM), ..rows_before(random) }
 }
 
 pub(super) fn write_ahead_log(random: &mut SplitMix64) -> Plan {
@@ -469,17 +417,10 @@ pub(super) fn skipped_keys(random: &mut SplitMix64) -> Plan {
 }
 
 pub(super) fn dates(random: &mut SplitMix64) -> Plan {
-    let columns = [
-        ("TEXT", Content::Days),
-        ("INTEGER", Content::Few),
-        ("DATE", Content::Days),
-    ];
+    let columns = [("TEXT", Content::Days), ("INTEGER", Content::Few), ("DATE", Content::Days)];
     let columns = columns.map(|(declared, content)| Input { declared, content });
     let made = Made::BySql("CREATE TABLE t({columns}); CREATE INDEX i ON t(c2)");
-    Plan {
-        from_file: true,
-        ..Plan::new(random, columns.into(), made)
-    }
+    Plan { from_file: true, ..Plan::new(random, columns.into(), made) }
 }
 
 /// Rows that do not fit are left out, as INSERT leaves them out one by one.

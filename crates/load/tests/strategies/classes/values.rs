@@ -20,12 +20,7 @@ enum Storage {
     Blob,
 }
 
-const ALL: &[Storage] = &[
-    Storage::Integer,
-    Storage::Real,
-    Storage::Text,
-    Storage::Blob,
-];
+const ALL: &[Storage] = &[Storage::Integer, Storage::Real, Storage::Text, Storage::Blob];
 
 /// What a column of a STRICT table takes of one storage class without a refusal.
 fn strict_storage(declared: &str) -> &'static [Storage] {
@@ -150,20 +145,9 @@ impl Drawn {
         let mut last = lowest + random.below(2_000) as i64;
         let keys = (0..rows).map(|row| {
             let given = row == 0 || random.below(3) > 0;
-            last += if given {
-                1 + (random.below(16) * random.below(16)) as i64
-            } else {
-                1
-            };
-            if given {
-                Value::Integer(last)
-            } else {
-                Value::Null
-            }
+            last += if given { 1 + (random.below(16) * random.below(16)) as i64 } else { 1 };
+            if given { Value::Integer(last) } else { Value::Null }
         });
-        Drawn {
-            keys: keys.collect(),
-            numbers,
-        }
+        Drawn { keys: keys.collect(), numbers }
     }
 }

@@ -43,20 +43,13 @@ impl Home {
         let before = fs::read_to_string(&file).unwrap_or_default();
         let instance = instance();
         fs::write(&file, &instance).map_err(|error| failed(&file, error))?;
-        Ok(Home {
-            path,
-            instance,
-            before,
-            _lock: lock,
-        })
+        Ok(Home { path, instance, before, _lock: lock })
     }
 }
 
 fn taken(name: &str) -> Failure {
-    Failure::unusable(format!(
-        "another agent with the name {name} runs on this machine"
-    ))
-    .hint("give each agent a name of its own with --name")
+    Failure::unusable(format!("another agent with the name {name} runs on this machine"))
+        .hint("give each agent a name of its own with --name")
 }
 
 /// A random text. The standard library seeds each state by the system's randomness.

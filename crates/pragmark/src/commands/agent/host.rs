@@ -67,9 +67,7 @@ impl<'a> Host<'a> {
         let driver = self.driver_for(&plan, &fetched)?;
         let catalogue = self.catalogue(&plan, &fetched)?;
         for (workload, settings) in plan.work() {
-            catalogue
-                .check(workload, settings)
-                .map_err(Failure::unusable)?;
+            catalogue.check(workload, settings).map_err(Failure::unusable)?;
         }
         needs::check(&plan)?;
         self.refuse_unconfined(&plan)?;
@@ -159,9 +157,7 @@ impl<'a> Host<'a> {
     fn task_here(&self, task: &Task, prepared: &Prepared<'_>) -> Result<Task, String> {
         let engine = &task.spec.engine;
         if !prepared.engines.iter().any(|it| it.name == *engine) {
-            return Err(format!(
-                "the run has not said that it needs the engine {engine}"
-            ));
+            return Err(format!("the run has not said that it needs the engine {engine}"));
         }
         let mut task = task.clone();
         task.spec.confined = has_sql(&task.spec.settings);
@@ -213,10 +209,8 @@ impl Machine for Host<'_> {
             self.runs.insert(run.to_owned(), prepared);
             return Err(why);
         }
-        let here: Result<Vec<Task>, String> = tasks
-            .iter()
-            .map(|task| self.task_here(task, &prepared))
-            .collect();
+        let here: Result<Vec<Task>, String> =
+            tasks.iter().map(|task| self.task_here(task, &prepared)).collect();
         let ended = here.map(|tasks| {
             let mut executions = Vec::new();
             let end = prepared.executor.execute(&tasks, &mut executions);

@@ -44,16 +44,10 @@ pub fn execute(args: &AgentArgs) -> Result<Exit, Failure> {
         directory.display()
     );
     let objects = Objects::below(&home.path, args.cache_limit, &server)?;
-    let acceptance = Acceptance {
-        all: args.accept_code,
-        trusted: args.trust.clone(),
-    };
+    let acceptance = Acceptance { all: args.accept_code, trusted: args.trust.clone() };
     let place = (name.as_str(), directory, args.drivers.clone());
     let mut host = Host::new(&driver, place, (objects, acceptance), &interrupted);
-    let orders = Orders {
-        cancelled: Arc::clone(&interrupted),
-        ..Orders::default()
-    };
+    let orders = Orders { cancelled: Arc::clone(&interrupted), ..Orders::default() };
     ::fleet::serve(&server, card, &mut host, &orders, &say)?;
     tell!("the agent has ended");
     Ok(Exit::Success)
@@ -90,12 +84,8 @@ fn agent_name(given: Option<&str>) -> Result<String, Failure> {
     };
     match given == name_of(given) {
         true => Ok(given.to_owned()),
-        false => Err(
-            Failure::usage(format!("`{given}` cannot be the name of an agent")).hint(format!(
-                "--name takes small letters, digits and hyphens: {}",
-                name_of(given)
-            )),
-        ),
+        false => Err(Failure::usage(format!("`{given}` cannot be the name of an agent"))
+            .hint(format!("--name takes small letters, digits and hyphens: {}", name_of(given)))),
     }
 }
 

@@ -60,9 +60,7 @@ impl<'a> Objects<'a> {
         match fs::remove_dir_all(&drivers) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 let drivers = drivers.display();
-                return Err(Failure::unusable(format!(
-                    "cannot remove {drivers}: {error}"
-                )));
+                return Err(Failure::unusable(format!("cannot remove {drivers}: {error}")));
             }
             _ => {}
         }
@@ -200,9 +198,7 @@ mod tests {
             file: "words.so".to_owned(),
             sha256: "0a".repeat(32),
             bytes: 1,
-            content: Content::Extension {
-                target: target.to_owned(),
-            },
+            content: Content::Extension { target: target.to_owned() },
             signature: None,
         };
         assert!(is_for_here(&of(&target())) && !is_for_here(&of("riscv64-linux-gnu")));

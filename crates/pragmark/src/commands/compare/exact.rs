@@ -31,12 +31,7 @@ pub fn execute(args: &CompareArgs, subject: Subject) -> Result<Exit, Failure> {
     };
     let compared = others.iter().map(|new| Comparison::of(base, new));
     let comparisons: Vec<Comparison> = compared.collect();
-    write(
-        args.format,
-        args.out.as_deref(),
-        &report::exact(&comparisons),
-        &comparisons,
-    )?;
+    write(args.format, args.out.as_deref(), &report::exact(&comparisons), &comparisons)?;
     let is_whole = |side: &Side| side.trials.iter().all(|it| it.problem().is_none());
     Ok(match sides.iter().all(is_whole) {
         true => Exit::Success,
@@ -48,9 +43,7 @@ pub fn execute(args: &CompareArgs, subject: Subject) -> Result<Exit, Failure> {
 fn experiment(args: &CompareArgs, subject: Subject) -> Result<Experiment, Failure> {
     let is_trace = matches!(subject, Subject::Trace(_));
     if is_trace && !(args.dbs.is_empty() && args.setup.is_none()) {
-        return Err(Failure::usage(
-            "a trace brings its own databases: leave --db and --setup out",
-        ));
+        return Err(Failure::usage("a trace brings its own databases: leave --db and --setup out"));
     }
     let catalogue = drivers::catalogue(None)?;
     let mut experiment = measure::experiment(&measure_args(args, subject)?, &catalogue)?;

@@ -92,10 +92,7 @@ fn command(planned: &PlannedExperiment, engines: [&String; 2]) -> Option<String>
             (!is_usual).then(|| format!("--set {}", shell::word(&format!("{name}={text}")))),
         );
     }
-    words.push(format!(
-        "--dir {}",
-        shell::word(planned.directory.to_str()?)
-    ));
+    words.push(format!("--dir {}", shell::word(planned.directory.to_str()?)));
     words.extend(engines.map(|engine| format!("--engine {}", shell::word(engine))));
     is_own.then(|| words.join(" "))
 }
@@ -121,11 +118,8 @@ mod tests {
             variants: vec![lab::design::Variant::default()],
             ..PlannedExperiment::default()
         };
-        let plan = RunPlan {
-            engine: engine.to_owned(),
-            experiments: vec![planned],
-            ..RunPlan::default()
-        };
+        let plan =
+            RunPlan { engine: engine.to_owned(), experiments: vec![planned], ..RunPlan::default() };
         RunDigest::from(Collector::new(plan, EnvironmentFile::default()).finish())
     }
 
@@ -159,10 +153,7 @@ mod tests {
     fn what_no_command_line_says_is_not_printed() {
         assert!(said(&[("scripts", "a.sql@2,b.sql".into())]).is_empty());
         assert!(said(&[("rows", 5.into())]).is_empty());
-        let number_as_text = [
-            ("scripts", "a.sql".into()),
-            ("encoding", Level::Text("16".into())),
-        ];
+        let number_as_text = [("scripts", "a.sql".into()), ("encoding", Level::Text("16".into()))];
         assert!(said(&number_as_text).is_empty());
         let other: [(&str, Level); 2] = [("scripts", "a.sql".into()), ("clients", 2.into())];
         assert!(commands(&run("a", &other), &run("b", &other[..1])).is_empty());

@@ -50,9 +50,7 @@ impl Subject {
             ([], scripts) => Ok(Subject::Scripts(scripts.to_vec())),
             ([trace], [_]) => Ok(Subject::Trace((*trace).clone())),
             ([_, _, ..], _) if traces.len() == paths.len() => Err(several(&traces)),
-            _ => Err(Failure::usage(
-                "a trace and files of SQL exclude one another",
-            )),
+            _ => Err(Failure::usage("a trace and files of SQL exclude one another")),
         }
     }
 }
@@ -69,8 +67,7 @@ fn several(files: &[&PathBuf]) -> Failure {
 
 /// Whether it is meant to be an export.
 fn is_export(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|it| it == "json" || it == "csv")
+    path.extension().is_some_and(|it| it == "json" || it == "csv")
 }
 
 fn is_database(path: &Path) -> Result<bool, Failure> {
@@ -106,10 +103,7 @@ mod tests {
         let scripts = vec![script.clone(), script.clone()];
         assert_eq!(of(&[&script, &script]).unwrap(), Subject::Scripts(scripts));
         let run = folder.path().to_owned();
-        assert_eq!(
-            of(&[&run, &run]).unwrap(),
-            Subject::Runs(vec![run.clone(), run.clone()])
-        );
+        assert_eq!(of(&[&run, &run]).unwrap(), Subject::Runs(vec![run.clone(), run.clone()]));
         let export = path("run.json", b"{}");
         assert!(matches!(of(&[&run, &export]).unwrap(), Subject::Runs(_)));
         let words = |paths: &[&PathBuf]| of(paths).unwrap_err().words();

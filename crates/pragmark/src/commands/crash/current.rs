@@ -69,21 +69,15 @@ fn of_connections(library: &Arc<Library>, is_in_wal_mode: bool) -> Result<Settin
         made.execute("CREATE TABLE made(x)")?;
         made.close()?;
         let connection = Connection::open(library, &path, OpenFlags::default(), None)?;
-        let level = |name: &str| {
-            Ok((
-                name.to_owned(),
-                Level::Text(pragma::read(&connection, name)?),
-            ))
-        };
+        let level =
+            |name: &str| Ok((name.to_owned(), Level::Text(pragma::read(&connection, name)?)));
         NAMES.into_iter().map(level).collect()
     };
     read().map_err(Failure::unusable)
 }
 
 fn settings([journal_mode, synchronous, locking_mode]: [&str; 3]) -> Settings {
-    let named = NAMES
-        .into_iter()
-        .zip([journal_mode, synchronous, locking_mode]);
+    let named = NAMES.into_iter().zip([journal_mode, synchronous, locking_mode]);
     let levels = named.map(|(name, level)| (name.to_owned(), level.into()));
     levels.collect()
 }
@@ -125,10 +119,7 @@ mod tests {
     use super::*;
 
     fn variant(levels: [&str; 3]) -> Variant {
-        Variant {
-            settings: settings(levels),
-            ..Variant::default()
-        }
+        Variant { settings: settings(levels), ..Variant::default() }
     }
 
     #[test]
@@ -138,10 +129,7 @@ mod tests {
         let mut variants = vec![variant(others[0]), variant(others[1]), variant(current)];
         put_first(&mut variants, &settings(current));
         let order = [current, others[0], others[1]].map(|it| variant(it).settings);
-        assert_eq!(
-            variants.iter().map(|it| &it.settings).collect::<Vec<_>>(),
-            order.each_ref()
-        );
+        assert_eq!(variants.iter().map(|it| &it.settings).collect::<Vec<_>>(), order.each_ref());
         let names = variants.iter().map(|it| it.name.as_deref());
         assert_eq!(names.collect::<Vec<_>>(), [Some(CURRENT), None, None]);
     }
@@ -166,11 +154,8 @@ mod tests {
 
     #[test]
     fn a_value_counts_by_its_name() {
-        let all = [Setting {
-            name: "synchronous".to_owned(),
-            value: "1".to_owned(),
-            connections: 7,
-        }];
+        let all =
+            [Setting { name: "synchronous".to_owned(), value: "1".to_owned(), connections: 7 }];
         assert_eq!(level(&all, "synchronous").as_deref(), Some("normal"));
         assert_eq!(level(&all, "journal_mode"), None);
     }

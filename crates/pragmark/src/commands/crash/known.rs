@@ -58,8 +58,7 @@ fn sets(catalogue: &Catalogue, defaults: &Settings) -> Result<Vec<TierSet>, Fail
     }
     sets.retain(|set| set.engine == BUILT_IN);
     for set in &mut sets {
-        set.settings
-            .retain(|name, level| defaults.get(name) != Some(level));
+        set.settings.retain(|name, level| defaults.get(name) != Some(level));
     }
     sets.sort_by_key(|set| format!("{:?}", set.settings));
     Ok(distinct(sets))
@@ -125,10 +124,8 @@ fn table(
             continue;
         };
         check_answers(&catalogue, measured, &overlaid(&defaults, &set.settings))?;
-        let findings = Findings {
-            safety: measured.safety.clone(),
-            schedules: measured.schedules.clone(),
-        };
+        let findings =
+            Findings { safety: measured.safety.clone(), schedules: measured.schedules.clone() };
         tiers.push((set.settings.clone(), findings));
     }
     let engine = engines.first().and_then(EngineIdentity::of);

@@ -46,15 +46,11 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     tell!("record: {}", path.display());
     let servers = Servers::installed();
     let end = run::carry_out(&folder, &driver, servers, &interrupted, args.plain)?;
-    conclusion::conclude(&path, end, |analysis| {
-        rendered(analysis, args.format, &path)
-    })
+    conclusion::conclude(&path, end, |analysis| rendered(analysis, args.format, &path))
 }
 
 fn rendered(analysis: &Analysis, format: CrashFormat, folder: &Path) -> Result<String, Failure> {
-    let TrialCounts {
-        measured, skipped, ..
-    } = analysis.trials;
+    let TrialCounts { measured, skipped, .. } = analysis.trials;
     if measured == 0 && skipped > 0 && skipped == analysis.trials.total() {
         return Err(nothing_measured(analysis));
     }

@@ -38,10 +38,8 @@ fn hint(args: &CrashArgs) -> &'static str {
 
 /// Settings that neither an attached database nor a script is likely to have by itself, and the default ones for engines
 /// that lack them.
-const CHECKED: [(JournalMode, Synchronous); 2] = [
-    (JournalMode::Truncate, Synchronous::Extra),
-    (JournalMode::Delete, Synchronous::Full),
-];
+const CHECKED: [(JournalMode, Synchronous); 2] =
+    [(JournalMode::Truncate, Synchronous::Extra), (JournalMode::Delete, Synchronous::Full)];
 
 /// Refuses a script that cannot be crashed: it is parsed and recorded once. Settings that it changes, and a transaction
 /// that it leaves open, are named.
@@ -82,10 +80,7 @@ fn script(
     let files = plan::script_files(path)?;
     if path.exists() || !files.contains([',', '@']) {
         std::fs::metadata(path).map_err(|error| {
-            Failure::unusable(format!(
-                "cannot read the script {}: {error}",
-                path.display()
-            ))
+            Failure::unusable(format!("cannot read the script {}: {error}", path.display()))
         })?;
         text_of("the script", path, MOST_SCRIPT_BYTES)?;
     }
@@ -96,11 +91,7 @@ fn script(
 
 /// Says what a verdict on the script will be about besides the settings of a variant.
 fn note(path: &Path, recording: &Recording, settings: &CrashSettings) {
-    for in_force in recording
-        .in_force
-        .iter()
-        .filter(|it| it.settings != *settings)
-    {
+    for in_force in recording.in_force.iter().filter(|it| it.settings != *settings) {
         tell!(
             "note: {}: from {} on, {} has settings of its own, whatever the variant sets: what is lost is compared with what SQLite documents of those in force",
             path.display(),
@@ -124,10 +115,7 @@ fn copied(
     args: &CrashArgs,
 ) -> Result<Beginning, Failure> {
     let unusable = |error: EngineError| {
-        Failure::unusable(format!(
-            "cannot use a copy of {}: {error}",
-            database.display()
-        ))
+        Failure::unusable(format!("cannot use a copy of {}: {error}", database.display()))
     };
     let copy = folder.join("own.db");
     bench::copy_database(library, database, &copy).map_err(Failure::unusable)?;

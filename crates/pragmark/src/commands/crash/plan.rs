@@ -50,10 +50,8 @@ pub(super) fn of(args: &CrashArgs) -> Result<RunPlan, Failure> {
         }
     };
     if args.accidents.any() && engines.len() > 1 {
-        return Err(
-            Failure::usage("accidents are made to happen with one engine at a time")
-                .hint("name one --engine"),
-        );
+        return Err(Failure::usage("accidents are made to happen with one engine at a time")
+            .hint("name one --engine"));
     }
     let dir = args.accidents.dir.as_deref();
     let (question, variants, rounds, directory) =
@@ -124,10 +122,7 @@ fn variant(levels: Settings, rest: &Settings) -> Variant {
 
 /// A setting for each of the names.
 fn levels<const N: usize>(named: [(&str, Level); N]) -> Settings {
-    named
-        .map(|(name, level)| (name.to_owned(), level))
-        .into_iter()
-        .collect()
+    named.map(|(name, level)| (name.to_owned(), level)).into_iter().collect()
 }
 
 fn names<T: ToString>(given: &[T], otherwise: &[T]) -> Vec<String> {
@@ -144,10 +139,7 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
     };
     let models: Vec<String> = args.model.iter().map(ToString::to_string).collect();
     check_own(args)?;
-    let script = args
-        .script
-        .as_deref()
-        .map_or(Ok(String::new()), script_files)?;
+    let script = args.script.as_deref().map_or(Ok(String::new()), script_files)?;
     let trace = absolute(args.trace.as_deref())?;
     // With a trace it is a name, not a file.
     let database = match (&args.trace, &args.db) {
@@ -178,10 +170,7 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
     for engine in engines {
         let sets = match &args.experiment {
             Some(experiment) => of_experiment(experiment, engine)?,
-            None => of_options(args)
-                .into_iter()
-                .map(|set| (engine.clone(), set))
-                .collect(),
+            None => of_options(args).into_iter().map(|set| (engine.clone(), set)).collect(),
         };
         for (engine, (mut settings, levels)) in sets {
             settings.insert(ENGINE.to_owned(), engine.as_str().into());
@@ -320,9 +309,7 @@ fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, AllAndNamed)>,
         sets.extend(of_variants.map(|it| TierSet::of(&it.settings, &deciding, engine)));
     }
     let sets = distinct(sets).into_iter();
-    Ok(sets
-        .map(|set| (set.engine, (Settings::new(), set.settings)))
-        .collect())
+    Ok(sets.map(|set| (set.engine, (Settings::new(), set.settings))).collect())
 }
 
 /// Kills, dealt out to the settings in turn, in trials of few; and how many trials each has.
@@ -351,10 +338,7 @@ fn kills_of(kills: u64, args: &CrashArgs) -> (Vec<Variant>, u32) {
         let each = own.div_ceil(rounds) as i64;
         (each > 0).then(|| variant(set, &levels([("kills", each.into())])))
     });
-    (
-        variants.collect(),
-        u32::try_from(rounds).unwrap_or(u32::MAX),
-    )
+    (variants.collect(), u32::try_from(rounds).unwrap_or(u32::MAX))
 }
 
 /// The journal modes that have scenarios of two connections.
@@ -371,9 +355,7 @@ fn schedules_of(limit: u64, args: &CrashArgs) -> Result<Vec<Variant>, Failure> {
     let each = i64::try_from(limit).unwrap_or(i64::MAX);
     let rest = levels([("schedules", each.into())]);
     let modes = modes.into_iter();
-    Ok(modes
-        .map(|mode| variant(levels([("journal_mode", mode.into())]), &rest))
-        .collect())
+    Ok(modes.map(|mode| variant(levels([("journal_mode", mode.into())]), &rest)).collect())
 }
 
 #[cfg(test)]
@@ -411,10 +393,7 @@ mod tests {
         assert_eq!(plan_of(&["--quick"]).variants.len(), 24);
         let one = ["--journal-mode", "wal", "--synchronous", "full", "--quick"];
         let label = &plan_of(&one).variants[0].label;
-        assert_eq!(
-            label,
-            "journal_mode=wal locking_mode=normal synchronous=full"
-        );
+        assert_eq!(label, "journal_mode=wal locking_mode=normal synchronous=full");
         let two = [&one[..], &["--engine", "default", "--engine", "system"]].concat();
         let labels = plan_of(&two).variants.into_iter().map(|it| it.label);
         let labels: Vec<String> = labels.collect();
@@ -425,10 +404,7 @@ mod tests {
         assert_eq!(labels.len(), RELEASES.len());
         let schedules = |plan: &PlannedExperiment| plan.variants[0].settings["schedules"].as_int();
         assert_eq!(schedules(&plan_of(&two)), Some(0));
-        assert!(
-            schedules(&plan_of(&every)) > Some(0),
-            "a defect that needs no crash shows"
-        );
+        assert!(schedules(&plan_of(&every)) > Some(0), "a defect that needs no crash shows");
         assert!(labels[0].starts_with(&format!("engine={}", RELEASES[0].version)));
     }
 }

@@ -15,10 +15,8 @@ use crate::failure::{Exit, Failure};
 /// Plays the schedule again and prints every call.
 pub(super) fn execute(schedule: &Schedule, args: &CrashArgs) -> Result<Exit, Failure> {
     let [engine] = args.engine.as_slice() else {
-        return Err(
-            Failure::usage("a schedule is played with one engine at a time")
-                .hint("name one --engine"),
-        );
+        return Err(Failure::usage("a schedule is played with one engine at a time")
+            .hint("name one --engine"));
     };
     let library = Library::load(&engine::source(engine)?).map_err(Failure::unusable)?;
     let folder = memory(args.accidents.dir.as_deref());

@@ -46,10 +46,8 @@ fn all(path: &Path) -> Vec<Read> {
 /// Whether it is an export as tables: a database, or a folder of Parquet files.
 fn is_of_tables(path: &Path) -> bool {
     let text = ["json", "csv"];
-    let is_text = |path: &Path| {
-        path.extension()
-            .is_some_and(|it| text.iter().any(|text| it == *text))
-    };
+    let is_text =
+        |path: &Path| path.extension().is_some_and(|it| text.iter().any(|text| it == *text));
     match path.is_dir() {
         true => tables::is_folder(path),
         false => !is_text(path),

@@ -96,10 +96,7 @@ fn runs(path: &Path, connection: &Connection) -> Result<Vec<Read>, Failure> {
 fn places(connection: &Connection) -> Result<Places, EngineError> {
     let mut places = Places::new();
     for table in NEEDED_TABLES {
-        let sql = format!(
-            "SELECT run, rowid FROM {} ORDER BY rowid",
-            TABLES[table].name
-        );
+        let sql = format!("SELECT run, rowid FROM {} ORDER BY rowid", TABLES[table].name);
         connection.for_each_row(&sql, |row| {
             if let (Value::Text(run), Value::Integer(rowid)) =
                 (row.column_value(0), row.column_value(1))

@@ -66,11 +66,7 @@ fn of_experiments(experiments: &[String]) -> Result<Vec<String>, Failure> {
     for experiment in library::named(experiments, &catalogue)? {
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
             let variants = variants(&experiment, scale, &catalogue);
-            names.extend(
-                variants
-                    .iter()
-                    .map(|variant| engine_of(&variant.settings, "default")),
-            );
+            names.extend(variants.iter().map(|variant| engine_of(&variant.settings, "default")));
         }
     }
     Ok(names)

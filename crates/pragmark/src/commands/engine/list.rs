@@ -13,11 +13,7 @@ use crate::failure::{Exit, Failure};
 /// Prints the list.
 pub fn execute(json: bool) -> Result<Exit, Failure> {
     let at_hand = at_hand()?;
-    let text = if json {
-        as_json(&at_hand)
-    } else {
-        as_text(&at_hand)
-    };
+    let text = if json { as_json(&at_hand) } else { as_text(&at_hand) };
     output::display(&text)
 }
 
@@ -40,18 +36,13 @@ pub fn at_hand() -> Result<Vec<EngineRecord>, Failure> {
 }
 
 fn of_kept(kept: &Kept, driver: &runner::Driver) -> Result<EngineRecord, Failure> {
-    describe(
-        &kept.provenance.name,
-        &kept.library.display().to_string(),
-        driver,
-    )
+    describe(&kept.provenance.name, &kept.library.display().to_string(), driver)
 }
 
 fn as_json(at_hand: &[EngineRecord]) -> String {
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
-    let sets: Vec<_> = sets()
-        .map(|(name, meaning)| json!({ "name": name, "meaning": meaning }))
-        .collect();
+    let sets: Vec<_> =
+        sets().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
     let all = json!({ "at_hand": at_hand, "versions": versions, "option_sets": sets });
     format!("{all:#}\n")
 }

@@ -54,12 +54,7 @@ pub fn names(plan: &RunPlan) -> Vec<String> {
     let others = others.map(|settings| engine_of(settings, &plan.engine));
     let tiers = plan.tiers.iter().flat_map(|tiers| &tiers.sets);
     let of_tiers = tiers.map(|set| set.engine.clone());
-    distinct(
-        [plan.engine.clone()]
-            .into_iter()
-            .chain(others)
-            .chain(of_tiers),
-    )
+    distinct([plan.engine.clone()].into_iter().chain(others).chain(of_tiers))
 }
 
 /// Refuses to resume a run whose engines have changed: it compares trials of the same libraries.

@@ -47,9 +47,8 @@ pub fn prepare(
     let built = build(&builds, driver, interrupted, usual_jobs(), bar)?;
     let mut records = Vec::new();
     for (text, name) in names.iter().zip(parsed) {
-        let to_load = name
-            .map_err(|error| error.to_string())
-            .and_then(|name| to_load(&name, &built));
+        let to_load =
+            name.map_err(|error| error.to_string()).and_then(|name| to_load(&name, &built));
         records.push(match to_load {
             Ok(library) => describe(text, &library, driver)?,
             Err(why) => EngineRecord::unusable(text, why),
@@ -153,9 +152,7 @@ pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineReco
         ));
     }
     let record: EngineRecord = serde_json::from_slice(&answer.output).map_err(|error| {
-        Failure::unusable(format!(
-            "the description of the engine {name} is invalid: {error}"
-        ))
+        Failure::unusable(format!("the description of the engine {name} is invalid: {error}"))
     })?;
     // The engine that is part of the program is checked by its tests.
     let is_own = library == Source::default().to_string();

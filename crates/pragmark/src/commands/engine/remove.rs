@@ -18,10 +18,8 @@ pub fn execute(engines: &[String], all: bool) -> Result<Exit, Failure> {
         let name = named(engine)?;
         match cache.remove(&name)? {
             0 => {
-                return Err(
-                    Failure::usage(format!("there is no stored engine `{name}`"))
-                        .hint("`pragmark engine list` shows the stored engines"),
-                );
+                return Err(Failure::usage(format!("there is no stored engine `{name}`"))
+                    .hint("`pragmark engine list` shows the stored engines"));
             }
             1 => text += &format!("{name}: removed\n"),
             some => text += &format!("{name}: {some} builds removed\n"),

@@ -27,11 +27,7 @@ pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
     if let Some(failure) = problem(&record) {
         return Err(failure);
     }
-    let shown = if json {
-        format!("{:#}\n", json!(record))
-    } else {
-        as_text(&record)
-    };
+    let shown = if json { format!("{:#}\n", json!(record)) } else { as_text(&record) };
     output::display(&shown)
 }
 
@@ -63,9 +59,7 @@ fn plan(build: &BuildName, json: bool) -> String {
     let _ = writeln!(text, "  source: {source}");
     text += &arguments(&recipe.arguments(), recipe.profile_guided);
     for set in build.sets() {
-        let source = set
-            .source
-            .map_or(String::new(), |source| format!(" ({source})"));
+        let source = set.source.map_or(String::new(), |source| format!(" ({source})"));
         let _ = writeln!(text, "  {}: {}{source}", set.name, set.meaning);
         for option in set.options {
             let _ = writeln!(text, "    {}: {}", option.define(), option.meaning);
@@ -92,11 +86,7 @@ fn as_text(engine: &EngineRecord) -> String {
             text += &arguments(&made.arguments, made.profile_guided);
         }
     }
-    let _ = writeln!(
-        text,
-        "  compile options: {}",
-        engine.compile_options.join(" ")
-    );
+    let _ = writeln!(text, "  compile options: {}", engine.compile_options.join(" "));
     if let Some(syncs) = &engine.syncs {
         let _ = writeln!(text, "  syncs of its own VFS: {}", syncs_words(syncs));
     }

@@ -143,21 +143,14 @@ fn group_of(folder: &FleetFolder, group: &Group) -> Result<OfGroup, Failure> {
             false => experiments.map(ratios).collect(),
         },
     };
-    Ok(OfGroup {
-        answer,
-        trials: analysis.trials,
-        machines,
-    })
+    Ok(OfGroup { answer, trials: analysis.trials, machines })
 }
 
 /// The ratios of the variants of an experiment to its baseline.
 fn ratios(experiment: &ExperimentAnalysis) -> Vec<Option<GroupRatio>> {
     let ratio = |variant: &VariantAnalysis| {
         let estimate = &variant.effect.as_ref()?.estimate;
-        Some(GroupRatio {
-            ratio: estimate.centre,
-            interval: estimate.interval,
-        })
+        Some(GroupRatio { ratio: estimate.centre, interval: estimate.interval })
     };
     experiment.variants.iter().map(ratio).collect()
 }
@@ -175,9 +168,7 @@ fn reported(own: &Path) -> Result<HashMap<String, EnvironmentFile>, Failure> {
     let reports: Vec<MachineReport> =
         serde_json::from_str(&text).map_err(|error| unusable(&error))?;
     let ready = reports.into_iter();
-    Ok(ready
-        .filter_map(|it| Some((it.agent, it.machine.ok()?)))
-        .collect())
+    Ok(ready.filter_map(|it| Some((it.agent, it.machine.ok()?))).collect())
 }
 
 /// The class of a group: that of its machine where it is alone.
@@ -195,10 +186,7 @@ fn attributes(
     reported: Option<&EnvironmentFile>,
 ) -> Attributes {
     let agents = &folder.chosen.card.agents;
-    let labels = agents
-        .iter()
-        .find(|it| it.agent == agent)
-        .map(|it| &it.labels);
+    let labels = agents.iter().find(|it| it.agent == agent).map(|it| &it.labels);
     let class = match folder.chosen.card.per {
         Per::Host => labels.map_or_else(|| group.about.clone(), class),
         _ => group.about.clone(),

@@ -33,12 +33,7 @@ pub(super) fn begin(
     let server = connected(args, None, &plan.id, interrupted)?;
     server.make_streams()?;
     let options = &args.fleet;
-    let agents = choose(
-        &server,
-        options.on.as_ref(),
-        (options.agents, options.wait),
-        interrupted,
-    )?;
+    let agents = choose(&server, options.on.as_ref(), (options.agents, options.wait), interrupted)?;
     let sent = Sent::of_plan(args, &plan, interrupted)?;
     let card = card(args, plan, &agents, sent.objects());
     let folder = match opened(&server, &card, &sent, &path) {
@@ -58,10 +53,7 @@ fn opened(
 ) -> Result<FleetFolder, Failure> {
     publish(server, card)?;
     sent.publish(server)?;
-    let card = RunCard {
-        is_open: true,
-        ..card.clone()
-    };
+    let card = RunCard { is_open: true, ..card.clone() };
     publish_all(server, &card)?;
     FleetFolder::create(path, server.address().to_string(), card)
 }
@@ -111,10 +103,7 @@ pub(super) fn adopt(
     if has_coordinator(&server, name)? {
         return Err(recorded(name).hint("stop it first, or follow it with `pragmark fleet status`"));
     }
-    let card = RunCard {
-        finished: false,
-        ..card
-    };
+    let card = RunCard { finished: false, ..card };
     let path = run::folder_of(args.out.as_deref(), &card.plan);
     if path.exists() && analysis::is_fleet(&path) {
         return Err(Failure::usage(format!(
@@ -204,21 +193,12 @@ fn announce(folder: &FleetFolder, agents: &[Present]) {
 /// The agents of a group: by name, the first ones with their labels.
 fn members(group: &Group, agents: &[Present]) -> String {
     const SHOWN: usize = 8;
-    let names: Vec<&str> = group
-        .agents
-        .iter()
-        .take(SHOWN)
-        .map(String::as_str)
-        .collect();
+    let names: Vec<&str> = group.agents.iter().take(SHOWN).map(String::as_str).collect();
     let more = match group.agents.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let first = agents
-        .iter()
-        .find(|it| group.agents.contains(&it.card.agent));
-    let labels = first.map_or(String::new(), |it| {
-        format!(" ({})", Listed(&it.card.labels))
-    });
+    let first = agents.iter().find(|it| group.agents.contains(&it.card.agent));
+    let labels = first.map_or(String::new(), |it| format!(" ({})", Listed(&it.card.labels)));
     format!("{}{more}{labels}", names.join(", "))
 }

@@ -41,12 +41,7 @@ pub(super) fn carry_out(
     let crowds: HashMap<String, Crowd> = card
         .groups
         .iter()
-        .map(|group| {
-            (
-                group.name.clone(),
-                Arc::new(AtomicUsize::new(group.agents.len())),
-            )
-        })
+        .map(|group| (group.name.clone(), Arc::new(AtomicUsize::new(group.agents.len()))))
         .collect();
     let (ends, card) = thread::scope(|scope| {
         let folder = &*folder;
@@ -89,9 +84,7 @@ fn ended(
         Ok(End::Finished) if !failures.is_empty() => Some(failures.remove(0)),
         _ => None,
     };
-    failures
-        .iter()
-        .for_each(|it| tell!("warning: {}", it.words()));
+    failures.iter().for_each(|it| tell!("warning: {}", it.words()));
     match failure {
         Some(failure) => Err(failure),
         None => end,
@@ -99,11 +92,9 @@ fn ended(
 }
 
 fn joined(thread: ScopedJoinHandle<'_, Result<End, Failure>>) -> Result<End, Failure> {
-    thread.join().unwrap_or_else(|_| {
-        Err(Failure::unusable(
-            "the thread of a group has ended by a fault",
-        ))
-    })
+    thread
+        .join()
+        .unwrap_or_else(|_| Err(Failure::unusable("the thread of a group has ended by a fault")))
 }
 
 /// How the whole has ended. Groups that could not be measured are noted in the folder.
@@ -150,10 +141,7 @@ fn of_group(
     let mut remote = Remote::new(server, &card.run, &group.name, crowd);
     let recorded = recorded(&own)?;
     locked(board).group_begins(&group.name, recorded);
-    let mut observer = OfGroup {
-        group: &group.name,
-        board,
-    };
+    let mut observer = OfGroup { group: &group.name, board };
     let end = runner::run(&own, &mut remote, &mut observer)?;
     tiers::keep_measured(&own);
     let reports = machine_reports(server, &card.run, &group.name)?;
@@ -189,15 +177,9 @@ fn opened(
     }
     let Some(part) = part_of_run(server, &card.run, &group.name)? else {
         let name = &group.name;
-        return Err(Failure::unusable(format!(
-            "the server has lost the plan of the group {name}"
-        )));
+        return Err(Failure::unusable(format!("the server has lost the plan of the group {name}")));
     };
-    Ok(Some(RunFolder::create(
-        path,
-        &part.plan,
-        &part.environment,
-    )?))
+    Ok(Some(RunFolder::create(path, &part.plan, &part.environment)?))
 }
 
 /// The first machine of a group that is ready; none where it was stopped.
@@ -249,11 +231,7 @@ fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
     let environment = ready.machine.expect("it is ready");
     let mut plan = card.plan.clone();
     plan.id = format!("{}@{}", card.run, group.name);
-    let directory = environment
-        .machine
-        .volumes
-        .first()
-        .map(|it| it.path.clone());
+    let directory = environment.machine.volumes.first().map(|it| it.path.clone());
     for planned in &mut plan.experiments {
         planned.directory = directory.clone().unwrap_or_else(|| "/".into());
     }
@@ -404,18 +382,13 @@ impl Board {
     }
 
     fn group_begins(&mut self, group: &str, before: u64) {
-        let count = Count {
-            before,
-            since: 0,
-            began: Instant::now(),
-        };
+        let count = Count { before, since: 0, began: Instant::now() };
         self.of_groups.insert(group.to_owned(), count);
     }
 
     fn progress(&self, least: u64) -> Vec<Progress> {
         let all = self.of_groups.iter();
-        all.map(|(group, count)| count.progress(group, least))
-            .collect()
+        all.map(|(group, count)| count.progress(group, least)).collect()
     }
 
     fn group_ended(&mut self) {

@@ -45,10 +45,7 @@ pub(super) fn choose(
         }
         if !is_enough && !said && began.elapsed() > SETTLE {
             said = true;
-            tell!(
-                "waiting for agents: {} of {least} can take part",
-                chosen.len()
-            );
+            tell!("waiting for agents: {} of {least} can take part", chosen.len());
         }
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -68,10 +65,7 @@ pub(super) fn usable<'a>(
 fn why_not(agent: &Present) -> Option<String> {
     let card = &agent.card;
     if card.version != THIS_VERSION {
-        return Some(format!(
-            "it is pragmark {}, and this is {THIS_VERSION}",
-            card.version
-        ));
+        return Some(format!("it is pragmark {}, and this is {THIS_VERSION}", card.version));
     }
     if let Some(why) = &agent.unreadable {
         return Some(why.clone());
@@ -101,9 +95,8 @@ fn too_few(all: &[Present], on: Option<&Expression>, least: usize) -> Failure {
             .hint("start one on each machine: pragmark agent SERVER --dir DIR");
     }
     let matching = usable(all, on).count();
-    let reasons = all
-        .iter()
-        .filter_map(|agent| Some(format!("  {}: {}", agent.card.agent, why_not(agent)?)));
+    let reasons =
+        all.iter().filter_map(|agent| Some(format!("  {}: {}", agent.card.agent, why_not(agent)?)));
     let reasons: Vec<String> = reasons.collect();
     let labels: BTreeSet<String> = all
         .iter()
@@ -119,10 +112,7 @@ fn too_few(all: &[Present], on: Option<&Expression>, least: usize) -> Failure {
         all.len(),
         least.max(1)
     ))
-    .hint(format!(
-        "the agents have these labels:\n{}",
-        labels.join("\n")
-    ))
+    .hint(format!("the agents have these labels:\n{}", labels.join("\n")))
 }
 
 #[cfg(test)]
@@ -153,18 +143,12 @@ mod tests {
 
     #[test]
     fn agents_of_another_version_or_with_a_wrong_clock_take_no_part() {
-        let all = [
-            agent("a", THIS_VERSION, 4),
-            agent("b", "9.9.9", 0),
-            agent("c", THIS_VERSION, -7200),
-        ];
+        let all =
+            [agent("a", THIS_VERSION, 4), agent("b", "9.9.9", 0), agent("c", THIS_VERSION, -7200)];
         let names: Vec<String> = usable(&all, None).map(|it| it.card.agent).collect();
         assert_eq!(names, ["a"]);
         let failure = too_few(&all[1..], None, 1).words();
-        assert!(
-            failure.contains("9.9.9") && failure.contains(THIS_VERSION),
-            "{failure}"
-        );
+        assert!(failure.contains("9.9.9") && failure.contains(THIS_VERSION), "{failure}");
         assert!(failure.contains("120 min behind"), "{failure}");
     }
 

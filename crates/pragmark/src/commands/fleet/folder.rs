@@ -42,12 +42,7 @@ impl FleetFolder {
     pub(super) fn create(path: &Path, server: String, card: RunCard) -> Result<Self, Failure> {
         let folder = FleetFolder {
             path: path.to_owned(),
-            chosen: Chosen {
-                format: FORMAT,
-                server,
-                card,
-                failed: BTreeMap::new(),
-            },
+            chosen: Chosen { format: FORMAT, server, card, failed: BTreeMap::new() },
         };
         fs::create_dir_all(folder.path.join("groups")).map_err(|error| {
             Failure::unusable(format!("cannot create {}: {error}", path.display()))
@@ -74,10 +69,7 @@ impl FleetFolder {
             serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         chosen.card.check().map_err(damaged)?;
         match chosen.format {
-            FORMAT => Ok(FleetFolder {
-                path: path.to_owned(),
-                chosen,
-            }),
+            FORMAT => Ok(FleetFolder { path: path.to_owned(), chosen }),
             other => Err(damaged(format!("it has format {other}, not {FORMAT}"))),
         }
     }

@@ -39,17 +39,10 @@ pub fn execute(command: &FleetCommand) -> Result<Exit, Failure> {
         FleetCommand::Status { server, access } => {
             status::show(&connect(server, access, "status", &interrupted)?)
         }
-        FleetCommand::Drain {
-            server,
-            agents,
-            access,
-        } => status::drain(&connect(server, access, "drain", &interrupted)?, agents),
-        FleetCommand::Purge {
-            server,
-            run,
-            force,
-            access,
-        } => {
+        FleetCommand::Drain { server, agents, access } => {
+            status::drain(&connect(server, access, "drain", &interrupted)?, agents)
+        }
+        FleetCommand::Purge { server, run, force, access } => {
             let server = connect(server, access, "purge", &interrupted)?;
             server.make_streams()?;
             if !force && has_coordinator(&server, run)? {
@@ -72,9 +65,7 @@ fn purge(server: &Server, run: &str) -> Result<Exit, Failure> {
 
 /// Somebody else records a run.
 fn recorded(run: &str) -> Failure {
-    Failure::unusable(format!(
-        "another `pragmark run` records what agents measure for {run}"
-    ))
+    Failure::unusable(format!("another `pragmark run` records what agents measure for {run}"))
 }
 
 /// Whether a run is to be done over a fleet.

@@ -43,14 +43,9 @@ impl Sent {
         interrupted: &AtomicBool,
     ) -> Result<Sent, Failure> {
         let signer = args.fleet.sign_with.as_deref().map(Signer::from_file);
-        let mut sent = Sent {
-            objects: Vec::new(),
-            signer: signer.transpose()?,
-        };
-        for path in distinct(
-            plan.work()
-                .flat_map(|(workload, settings)| files(workload, settings)),
-        ) {
+        let mut sent = Sent { objects: Vec::new(), signer: signer.transpose()? };
+        for path in distinct(plan.work().flat_map(|(workload, settings)| files(workload, settings)))
+        {
             check_settled(Path::new(&path))?;
             sent.add_file(&path, Path::new(&path), Content::Data)?;
         }

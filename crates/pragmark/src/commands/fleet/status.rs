@@ -56,11 +56,7 @@ fn offers(card: &Card) -> String {
         [] => "none".to_owned(),
         names => names.join(", "),
     };
-    let builds = if card.can_build {
-        ", and builds others"
-    } else {
-        ""
-    };
+    let builds = if card.can_build { ", and builds others" } else { "" };
     format!(
         "engines for {}: {}{builds}; drivers: {}",
         card.target,
@@ -72,10 +68,7 @@ fn offers(card: &Card) -> String {
 fn pace(agent: &Present) -> Pace {
     let doing = &agent.card.doing;
     let busy_s = (agent.card.clock_s - doing.since_s).max(0) as f64;
-    Pace {
-        busy_s: doing.block.is_some().then_some(busy_s),
-        last_s: doing.last_s,
-    }
+    Pace { busy_s: doing.block.is_some().then_some(busy_s), last_s: doing.last_s }
 }
 
 fn doing(agent: &Present) -> String {
@@ -99,11 +92,7 @@ fn doing(agent: &Present) -> String {
 fn done(agent: &Present) -> String {
     let doing = &agent.card.doing;
     let minutes = (agent.card.clock_s - doing.began_s).max(1) as f64 / 60.0;
-    format!(
-        "{} blocks done, {:.1} a minute",
-        doing.done,
-        doing.done as f64 / minutes
-    )
+    format!("{} blocks done, {:.1} a minute", doing.done, doing.done as f64 / minutes)
 }
 
 fn run(server: &Server, card: &RunCard) -> Result<String, Failure> {
@@ -145,22 +134,15 @@ fn run(server: &Server, card: &RunCard) -> Result<String, Failure> {
 /// How far a group is, how fast, and how long it needs at least.
 fn far(progress: &Progress) -> String {
     let recorded = format!("{} trials of {} or more", progress.trials, progress.least);
-    let rate = progress
-        .per_s
-        .map(|per_s| format!(", {:.0} a minute", per_s * 60.0));
-    let left = progress
-        .left_s()
-        .map(|left_s| format!(", {} to go at least", humanly(left_s)));
+    let rate = progress.per_s.map(|per_s| format!(", {:.0} a minute", per_s * 60.0));
+    let left = progress.left_s().map(|left_s| format!(", {} to go at least", humanly(left_s)));
     [Some(recorded), rate, left].into_iter().flatten().collect()
 }
 
 /// Asks agents to end after their block.
 pub(super) fn drain(server: &Server, names: &[String]) -> Result<Exit, Failure> {
     server.make_streams()?;
-    let all: Vec<String> = present(server)?
-        .into_iter()
-        .map(|it| it.card.agent)
-        .collect();
+    let all: Vec<String> = present(server)?.into_iter().map(|it| it.card.agent).collect();
     if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
         return Err(Failure::usage(format!("no agent {unknown} is present"))
             .hint(format!("present are: {}", all.join(", "))));
@@ -179,20 +161,12 @@ mod tests {
 
     #[test]
     fn progress_says_rate_and_time_to_go_where_they_are_known() {
-        let known = Progress {
-            group: "g".to_owned(),
-            trials: 60,
-            least: 180,
-            per_s: Some(2.0),
-        };
+        let known = Progress { group: "g".to_owned(), trials: 60, least: 180, per_s: Some(2.0) };
         assert_eq!(
             far(&known),
             "60 trials of 180 or more, 120 a minute, about 60 s to go at least"
         );
-        let unknown = Progress {
-            per_s: None,
-            ..known
-        };
+        let unknown = Progress { per_s: None, ..known };
         assert_eq!(far(&unknown), "60 trials of 180 or more");
     }
 }

@@ -115,9 +115,7 @@ impl<'a> Bench<'a> {
             let trials: Vec<Outcome> = executions.iter().map(|it| it.outcome.clone()).collect();
             let name = names[side].clone();
             if let Some(problem) = trials.iter().find_map(Outcome::problem) {
-                return Err(Failure::unusable(format!(
-                    "{name} cannot be measured: {problem}"
-                )));
+                return Err(Failure::unusable(format!("{name} cannot be measured: {problem}")));
             }
             records.extend(self.records_of_counts(side, executions));
             sides.push(exact::Side { name, trials });
@@ -127,11 +125,8 @@ impl<'a> Bench<'a> {
 
     /// Why no side is counted: both are work of drivers that skip what only counts.
     fn why_uncounted(&self, both: &[Vec<Execution>]) -> Option<String> {
-        let is_foreign = |it: &Variant| {
-            it.settings
-                .get(DRIVER)
-                .is_some_and(|it| *it != NATIVE.into())
-        };
+        let is_foreign =
+            |it: &Variant| it.settings.get(DRIVER).is_some_and(|it| *it != NATIVE.into());
         let mut all = both.iter().flatten();
         let is_skipped = |it: &Execution| matches!(it.outcome, Outcome::Skipped { .. });
         match self.counters.variants.iter().all(is_foreign) && all.all(is_skipped) {
@@ -156,10 +151,7 @@ impl<'a> Bench<'a> {
     fn records_of_counts(&self, side: usize, executions: Vec<Execution>) -> Vec<TrialRecord> {
         let rounds = (0..).zip(executions);
         let records = rounds.map(|(round, execution)| {
-            let execution = Execution {
-                outcome: counts_of(execution.outcome),
-                ..execution
-            };
+            let execution = Execution { outcome: counts_of(execution.outcome), ..execution };
             record(&self.counters, (round, side as u32), side, execution)
         });
         records.collect()
@@ -174,10 +166,8 @@ impl<'a> Bench<'a> {
     ) -> Option<Check> {
         let names = settings_that_decide(&self.catalogue);
         // Tiers that are known depend on settings and engines alone.
-        let environment = EnvironmentFile {
-            engines: self.engines.clone(),
-            ..EnvironmentFile::default()
-        };
+        let environment =
+            EnvironmentFile { engines: self.engines.clone(), ..EnvironmentFile::default() };
         safety(may_lose, run, environment, &names, trials)
     }
 

@@ -281,13 +281,7 @@ mod tests {
         assert_eq!(undecided(None), Exit::Undecided);
         assert_eq!(undecided(Some(UndecidedArg::Ok)), Exit::Success);
         assert_eq!(undecided(Some(UndecidedArg::Fail)), Exit::BeyondBudget);
-        assert_eq!(
-            exit(Status::Failed, Some(UndecidedArg::Ok)),
-            Exit::BeyondBudget
-        );
-        assert_eq!(
-            exit(Status::Passed, Some(UndecidedArg::Fail)),
-            Exit::Success
-        );
+        assert_eq!(exit(Status::Failed, Some(UndecidedArg::Ok)), Exit::BeyondBudget);
+        assert_eq!(exit(Status::Passed, Some(UndecidedArg::Fail)), Exit::Success);
     }
 }

@@ -52,15 +52,11 @@ const LOCK: &str = "lock";
 impl Repository {
     /// The repository that holds a directory, if one does.
     pub fn of(directory: &Path) -> Result<Repository, Failure> {
-        let mut repository = Repository {
-            directory: directory.to_owned(),
-            prefix: PathBuf::new(),
-            git: None,
-        };
-        let Ok(common) = git(
-            directory,
-            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
-        ) else {
+        let mut repository =
+            Repository { directory: directory.to_owned(), prefix: PathBuf::new(), git: None };
+        let Ok(common) =
+            git(directory, &["rev-parse", "--path-format=absolute", "--git-common-dir"])
+        else {
             return Ok(repository);
         };
         repository.git = Some(PathBuf::from(common));
@@ -83,17 +79,11 @@ impl Repository {
         let turn = Turn::of(&home).map_err(cannot)?;
         tidy(&parent, &home);
         std::fs::create_dir_all(&parent).map_err(cannot)?;
-        let folder = tempfile::Builder::new()
-            .tempdir_in(&parent)
-            .map_err(cannot)?;
+        let folder = tempfile::Builder::new().tempdir_in(&parent).map_err(cannot)?;
         let lock = File::create(folder.path().join(LOCK)).map_err(cannot)?;
         lock.lock().map_err(cannot)?;
         drop(turn);
-        Ok(Desk {
-            path: folder.keep(),
-            home,
-            _lock: lock,
-        })
+        Ok(Desk { path: folder.keep(), home, _lock: lock })
     }
 
     /// Checks a revision out below a folder; the directory there that corresponds to that of the project, and the commit.
@@ -113,19 +103,11 @@ impl Repository {
         let commit = format!("{revision}^{{commit}}");
         let commit = git(
             &self.directory,
-            &[
-                "rev-parse",
-                "--verify",
-                "--quiet",
-                "--end-of-options",
-                &commit,
-            ],
+            &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit],
         )
         .map_err(|_| {
-            Failure::unusable(format!(
-                "there is no revision {revision} in this repository"
-            ))
-            .hint("fetch it first: `git fetch origin main`, or `fetch-depth: 0` in a workflow")
+            Failure::unusable(format!("there is no revision {revision} in this repository"))
+                .hint("fetch it first: `git fetch origin main`, or `fetch-depth: 0` in a workflow")
         })?;
         let place = desk.path.join(name);
         let target = place.display().to_string();
@@ -223,10 +205,7 @@ fn remove(folder: &Path, home: &Home) {
     let worktrees = home.worktrees.as_deref();
     let forgotten = worktrees.map_or(Ok(()), |known| forget_worktrees(folder, known));
     if let Err(error) = forgotten {
-        tell!(
-            "warning: git still lists worktrees in {}: {error}",
-            folder.display()
-        );
+        tell!("warning: git still lists worktrees in {}: {error}", folder.display());
     }
     // The last one leaves nothing at all.
     folder.parent().map(std::fs::remove_dir);
@@ -287,20 +266,14 @@ mod tests {
     /// A directory without a repository, and what makes folders in it.
     fn plain() -> (tempfile::TempDir, Repository) {
         let parent = tempfile::tempdir().unwrap();
-        let repository = Repository {
-            directory: parent.path().to_owned(),
-            prefix: PathBuf::new(),
-            git: None,
-        };
+        let repository =
+            Repository { directory: parent.path().to_owned(), prefix: PathBuf::new(), git: None };
         (parent, repository)
     }
 
     /// A directory that is no repository.
     fn home(path: &Path) -> Home {
-        Home {
-            path: path.to_owned(),
-            worktrees: None,
-        }
+        Home { path: path.to_owned(), worktrees: None }
     }
 
     #[test]

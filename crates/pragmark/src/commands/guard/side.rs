@@ -121,19 +121,13 @@ impl Side {
     }
 
     fn failed(&self, what: &str, why: impl std::fmt::Display) -> Failure {
-        Failure::unusable(format!(
-            "the {} side ({}) {what}: {why}",
-            self.role, self.name
-        ))
+        Failure::unusable(format!("the {} side ({}) {what}: {why}", self.role, self.name))
     }
 
     /// Executes the build in the directory of the side.
     fn build(&self, build: &str, database: &Path, interrupted: &AtomicBool) -> Result<(), Failure> {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", build])
-            .current_dir(&self.directory)
-            .env(DATABASE, database);
+        command.args(["-c", build]).current_dir(&self.directory).env(DATABASE, database);
         let built = process::run(&mut command, Group::Own, &Limits::cancelled(interrupted))
             .map_err(Failure::unusable)?;
         match built.end {
@@ -168,9 +162,7 @@ impl Side {
             (None, None) => None,
         };
         database.map(|database| set("database", database));
-        self.engine
-            .as_ref()
-            .map(|engine| set("engine", Level::Text(engine.clone())));
+        self.engine.as_ref().map(|engine| set("engine", Level::Text(engine.clone())));
         Ok(settings)
     }
 
@@ -191,9 +183,7 @@ impl Side {
             };
             Ok(format!("{}{weight}", self.path(name)?))
         });
-        Ok(Level::Text(
-            whole.collect::<Result<Vec<_>, Failure>>()?.join(","),
-        ))
+        Ok(Level::Text(whole.collect::<Result<Vec<_>, Failure>>()?.join(",")))
     }
 
     /// The settings that a file of PRAGMA statements makes.
@@ -219,28 +209,18 @@ fn level(path: &Path) -> Result<Level, Failure> {
 
 /// The settings of PRAGMA statements, or the first statement that is none.
 fn pragmas(text: &str) -> Result<Vec<(String, Level)>, String> {
-    let lines = text
-        .lines()
-        .map(|line| line.split("--").next().unwrap_or_default());
+    let lines = text.lines().map(|line| line.split("--").next().unwrap_or_default());
     let text = lines.collect::<Vec<_>>().join("\n");
     let statements = text.split(';').map(str::trim).filter(|it| !it.is_empty());
     let setting = |statement: &str| {
         let (word, rest) = statement.split_once(char::is_whitespace)?;
-        let (name, value) = rest
-            .split_once('=')
-            .or_else(|| rest.trim().strip_suffix(')')?.split_once('('))?;
+        let (name, value) =
+            rest.split_once('=').or_else(|| rest.trim().strip_suffix(')')?.split_once('('))?;
         let value = value.trim().trim_matches(['\'', '"']);
         let is_pragma = word.eq_ignore_ascii_case("pragma");
-        is_pragma.then(|| {
-            (
-                name.trim().to_ascii_lowercase(),
-                level_of(&value.to_ascii_lowercase()),
-            )
-        })
+        is_pragma.then(|| (name.trim().to_ascii_lowercase(), level_of(&value.to_ascii_lowercase())))
     };
-    statements
-        .map(|it| setting(it).ok_or_else(|| it.to_owned()))
-        .collect()
+    statements.map(|it| setting(it).ok_or_else(|| it.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -251,14 +231,9 @@ mod tests {
     fn pragma_statements_are_settings() {
         let text = "-- of every connection\nPRAGMA journal_mode = WAL; pragma synchronous=FULL;\nPRAGMA cache_size(-64000);";
         let all = pragmas(text).unwrap();
-        let names: Vec<String> = all
-            .iter()
-            .map(|(name, level)| format!("{name}={level}"))
-            .collect();
-        assert_eq!(
-            names,
-            ["journal_mode=wal", "synchronous=full", "cache_size=-64000"]
-        );
+        let names: Vec<String> =
+            all.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        assert_eq!(names, ["journal_mode=wal", "synchronous=full", "cache_size=-64000"]);
         assert_eq!(pragmas("SELECT 1").unwrap_err(), "SELECT 1");
         assert_eq!(pragmas("PRAGMA optimize").unwrap_err(), "PRAGMA optimize");
     }

@@ -44,11 +44,8 @@ pub fn execute(args: &RecordArgs) -> Result<Exit, Failure> {
 /// The exit code: that of the program, unless there is no trace although the program succeeded.
 fn exit(status: Option<ExitStatus>, recorded: bool) -> Exit {
     // As shells do: 128 and the signal.
-    let code = status.map_or(0, |status| {
-        status
-            .code()
-            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-    });
+    let code = status
+        .map_or(0, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
     match (code as u8, recorded) {
         (0, true) => Exit::Success,
         (0, false) => Exit::Unusable,
@@ -64,18 +61,11 @@ fn options(args: &RecordArgs) -> Options {
         Some(DoorArg::Interpose) => Door::Interpose,
         None => Door::Any,
     };
-    Options {
-        door,
-        redact: args.redact,
-    }
+    Options { door, redact: args.redact }
 }
 
 fn trace_file(args: &RecordArgs) -> PathBuf {
-    let program = args
-        .command
-        .first()
-        .map(Path::new)
-        .and_then(Path::file_name);
+    let program = args.command.first().map(Path::new).and_then(Path::file_name);
     args.out.clone().unwrap_or_else(|| {
         let mut name = program.unwrap_or("sqlite".as_ref()).to_owned();
         name.push(".trace");
@@ -127,10 +117,9 @@ fn hold(folder: &Folder) -> Result<Held, Failure> {
     })?;
     held.ok_or_else(|| {
         let path = folder.path().display();
-        let by = folder.holder().map_or_else(
-            || "another process".to_owned(),
-            |process| format!("process {process}"),
-        );
+        let by = folder
+            .holder()
+            .map_or_else(|| "another process".to_owned(), |process| format!("process {process}"));
         Failure::unusable(format!("{path} is being recorded by {by}"))
             .hint("the trace is written when that process has ended")
     })
@@ -140,10 +129,7 @@ fn hold(folder: &Folder) -> Result<Held, Failure> {
 fn run(args: &RecordArgs, folder: &Folder, out: &Path) -> Result<Option<ExitStatus>, Failure> {
     let mut signals = Signals::watch()?;
     if args.extension {
-        tell!(
-            "{}",
-            extension_words(&folder.object(), out, args.command.is_empty())
-        );
+        tell!("{}", extension_words(&folder.object(), out, args.command.is_empty()));
     }
     let Some((program, arguments)) = args.command.split_first() else {
         signals.wait();
@@ -152,10 +138,7 @@ fn run(args: &RecordArgs, folder: &Folder, out: &Path) -> Result<Option<ExitStat
     let mut command = Command::new(program);
     command.args(arguments);
     if !args.extension {
-        command.env(
-            "LD_PRELOAD",
-            folder.preload(std::env::var_os("LD_PRELOAD").as_deref()),
-        );
+        command.env("LD_PRELOAD", folder.preload(std::env::var_os("LD_PRELOAD").as_deref()));
     }
     signals::run(&mut command, &mut signals).map(Some)
 }
@@ -221,9 +204,7 @@ fn finish(folder: &Folder, out: &Path, program: Option<&Path>) -> Result<bool, F
         plural(sealed.processes, "process", "processes"),
         HumanBytes(size),
     );
-    warnings(&sealed)
-        .iter()
-        .for_each(|warning| tell!("warning: {warning}"));
+    warnings(&sealed).iter().for_each(|warning| tell!("warning: {warning}"));
     Ok(true)
 }
 
@@ -250,9 +231,7 @@ fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
     if sealed.lost.space {
         return "the disk was full, or the file may not grow (ulimit -f)".to_owned();
     }
-    let obstacle = program
-        .and_then(in_path)
-        .and_then(|program| recorder::obstacle(&program));
+    let obstacle = program.and_then(in_path).and_then(|program| recorder::obstacle(&program));
     if obstacle == Some(Obstacle::Modernc) {
         return "the program uses modernc.org/sqlite, which is SQLite translated to Go and cannot be recorded".to_owned();
     }
@@ -282,9 +261,7 @@ fn in_path(program: &Path) -> Option<PathBuf> {
         return Some(program.to_owned());
     }
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// What the trace lacks.
@@ -296,41 +273,25 @@ fn warnings(sealed: &Sealed) -> Vec<String> {
             all.push(words.to_owned());
         }
     };
-    warn(
-        lost.space,
-        "the disk was full, so the end of the recording is missing",
-    );
+    warn(lost.space, "the disk was full, so the end of the recording is missing");
     warn(
         lost.file,
         "a process could not open the recording any more, so its later statements are missing",
     );
-    warn(
-        lost.memory,
-        "a process had no memory left, so some of its connections are missing",
-    );
-    warn(
-        lost.statements,
-        "a connection had more than 64 open statements; others are missing",
-    );
+    warn(lost.memory, "a process had no memory left, so some of its connections are missing");
+    warn(lost.statements, "a connection had more than 64 open statements; others are missing");
     warn(
         lost.commits,
         "a process had more than 512 open connections; commits of the others are missing",
     );
     if sealed.unreadable > 0 {
-        all.push(format!(
-            "{} of the recording could not be read",
-            HumanBytes(sealed.unreadable)
-        ));
+        all.push(format!("{} of the recording could not be read", HumanBytes(sealed.unreadable)));
     }
     for (database, result) in &sealed.without_snapshot {
-        all.push(format!(
-            "there is no snapshot of {database} (SQLite's result code {result})"
-        ));
+        all.push(format!("there is no snapshot of {database} (SQLite's result code {result})"));
     }
     for stub in &sealed.stubs {
-        all.push(format!(
-            "the SQLite library in {stub} could not be recorded"
-        ));
+        all.push(format!("the SQLite library in {stub} could not be recorded"));
     }
     all
 }

@@ -39,10 +39,7 @@ impl Signals {
     /// Watches for all signals that this process does not ignore.
     pub fn watch() -> Result<Signals, Failure> {
         let is_ignored = ignored_signals();
-        let mut signals = Signals {
-            any: Arc::default(),
-            each: Vec::new(),
-        };
+        let mut signals = Signals { any: Arc::default(), each: Vec::new() };
         signals.add(|signal| !is_ignored(signal))?;
         Ok(signals)
     }
@@ -71,11 +68,7 @@ impl Signals {
 
     /// Waits for a signal that asks to end.
     pub fn wait(&self) {
-        while !self
-            .arrived()
-            .iter()
-            .any(|it| [SIGINT, SIGTERM, SIGHUP].contains(it))
-        {
+        while !self.arrived().iter().any(|it| [SIGINT, SIGTERM, SIGHUP].contains(it)) {
             thread::sleep(Duration::from_millis(50));
         }
     }
@@ -125,21 +118,12 @@ impl Listener {
     fn start() -> Result<Listener, Failure> {
         let program = std::env::current_exe().map_err(Failure::unusable)?;
         let mut command = Command::new(program);
-        command
-            .arg(LISTENER)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        command.arg(LISTENER).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = Process::start(&mut command, Group::Shared).map_err(Failure::unusable)?;
         let answers = process.lines();
         match (process.take_input(), answers.recv()) {
-            (Some(questions), Ok(_)) => Ok(Listener {
-                _process: process,
-                questions,
-                answers,
-            }),
-            _ => Err(Failure::unusable(
-                "cannot watch for signals of the process group",
-            )),
+            (Some(questions), Ok(_)) => Ok(Listener { _process: process, questions, answers }),
+            _ => Err(Failure::unusable("cannot watch for signals of the process group")),
         }
     }
 

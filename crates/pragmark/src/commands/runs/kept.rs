@@ -31,21 +31,14 @@ impl Kept {
         })?;
         Ok(Kept {
             folder: folder.to_owned(),
-            age: SystemTime::now()
-                .duration_since(created)
-                .unwrap_or_default(),
+            age: SystemTime::now().duration_since(created).unwrap_or_default(),
             bytes,
         })
     }
 
     /// Folder, age and size in a line.
     pub fn line(&self) -> String {
-        format!(
-            "{}  {}  {}",
-            self.folder.display(),
-            age_words(self.age),
-            size_words(self.bytes)
-        )
+        format!("{}  {}  {}", self.folder.display(), age_words(self.age), size_words(self.bytes))
     }
 }
 

@@ -53,10 +53,8 @@ fn is_wanted(args: &PruneArgs, what: &str, interrupted: &AtomicBool) -> Result<b
     }
     match ask::can_ask() {
         true => ask::confirmed(&format!("Remove {what}?"), interrupted),
-        false => Err(
-            Failure::usage("nobody can be asked whether to remove these runs")
-                .hint("add --yes to remove them, or --dry-run to list them"),
-        ),
+        false => Err(Failure::usage("nobody can be asked whether to remove these runs")
+            .hint("add --yes to remove them, or --dry-run to list them")),
     }
 }
 

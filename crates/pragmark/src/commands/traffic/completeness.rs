@@ -27,10 +27,7 @@ fn of_processes(processes: &[Process]) -> Vec<String> {
     let words = |count: u64| plural(count, "process", "processes");
     [
         (killed > 0).then(|| {
-            format!(
-                "{} ended without saying so: killed, or still running.",
-                words(killed)
-            )
+            format!("{} ended without saying so: killed, or still running.", words(killed))
         }),
         (inexact > 0).then(|| {
             format!(
@@ -51,12 +48,8 @@ fn of_recording(meta: &Meta, unfinished: u64) -> Vec<String> {
         "Texts and blobs are hashed and there are no snapshots, so the trace cannot be replayed.";
     [
         (unfinished > 0).then(|| format!("The end of {} was not recorded.", statements())),
-        (meta.unreadable_bytes > 0).then(|| {
-            format!(
-                "{} bytes of the recording were unreadable.",
-                meta.unreadable_bytes
-            )
-        }),
+        (meta.unreadable_bytes > 0)
+            .then(|| format!("{} bytes of the recording were unreadable.", meta.unreadable_bytes)),
         meta.lost.then(|| lost.to_owned()),
         meta.redacted.then(|| redacted.to_owned()),
     ]
@@ -80,9 +73,5 @@ fn of_note(note: &Note) -> String {
 
 fn of_snapshot(snapshot: &Snapshot) -> String {
     let code = snapshot.result.unwrap_or(0);
-    format!(
-        "There is no snapshot of {}: {}.",
-        snapshot.database,
-        error_name(code & 0xff)
-    )
+    format!("There is no snapshot of {}: {}.", snapshot.database, error_name(code & 0xff))
 }

@@ -25,20 +25,12 @@ pub fn document(path: &Path, traffic: &Traffic) -> Document {
     let sections = [
         findings(traffic),
         statements(&traffic.analysis),
-        section(
-            "plans",
-            "Query plans",
-            plans::blocks(&traffic.analysis, &traffic.plans),
-        ),
+        section("plans", "Query plans", plans::blocks(&traffic.analysis, &traffic.plans)),
         transactions(&traffic.analysis),
         failures(&traffic.analysis),
         connections(traffic),
         over_time(&traffic.analysis),
-        section(
-            "completeness",
-            "What the trace lacks",
-            completeness::blocks(traffic),
-        ),
+        section("completeness", "What the trace lacks", completeness::blocks(traffic)),
     ];
     Document {
         title: format!("What the application does: {}", path.display()),
@@ -55,13 +47,10 @@ fn section(anchor: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
 fn about(traffic: &Traffic) -> Vec<Sentence> {
     let analysis = &traffic.analysis;
     let programs: BTreeMap<&str, usize> =
-        traffic
-            .processes
-            .iter()
-            .fold(BTreeMap::new(), |mut programs, process| {
-                *programs.entry(process.program.as_str()).or_default() += 1;
-                programs
-            });
+        traffic.processes.iter().fold(BTreeMap::new(), |mut programs, process| {
+            *programs.entry(process.program.as_str()).or_default() += 1;
+            programs
+        });
     let programs: Vec<String> = programs
         .iter()
         .map(|(program, count)| {
@@ -72,11 +61,8 @@ fn about(traffic: &Traffic) -> Vec<Sentence> {
             }
         })
         .collect();
-    let versions: std::collections::BTreeSet<&str> = traffic
-        .processes
-        .iter()
-        .flat_map(|process| process.versions.split(','))
-        .collect();
+    let versions: std::collections::BTreeSet<&str> =
+        traffic.processes.iter().flat_map(|process| process.versions.split(',')).collect();
     vec![
         format!(
             "{}; SQLite {}",
@@ -89,11 +75,7 @@ fn about(traffic: &Traffic) -> Vec<Sentence> {
             plural(analysis.events, "statement", "statements"),
             time(traffic.meta.duration_us as f64 * 1e3),
             time(analysis.total_ns as f64),
-            plural(
-                traffic.connections.len() as u64,
-                "connection",
-                "connections"
-            ),
+            plural(traffic.connections.len() as u64, "connection", "connections"),
             plural(analysis.commits, "commit", "commits"),
         )
         .into(),
@@ -107,13 +89,11 @@ fn findings(traffic: &Traffic) -> Option<Section> {
         .into_iter()
         .map(|finding| item(analysis, plans, &finding))
         .chain(plans::findings(analysis, plans));
-    let blocks = Block::list(items)
-        .map(|list| vec![list])
-        .unwrap_or_else(|| {
-            vec![Block::paragraph(
-                "Nothing exceeded the thresholds of pragmark; the tables have all figures.",
-            )]
-        });
+    let blocks = Block::list(items).map(|list| vec![list]).unwrap_or_else(|| {
+        vec![Block::paragraph(
+            "Nothing exceeded the thresholds of pragmark; the tables have all figures.",
+        )]
+    });
     let title = "What deserves a look";
     Some(Section::new("findings", Kind::Highlights, title, blocks))
 }
@@ -143,11 +123,7 @@ fn statements(analysis: &Analysis) -> Option<Section> {
     section(
         "statements",
         "Statements",
-        if analysis.statements.is_empty() {
-            Vec::new()
-        } else {
-            blocks
-        },
+        if analysis.statements.is_empty() { Vec::new() } else { blocks },
     )
 }
 
@@ -178,9 +154,7 @@ fn scan_steps_per_row(it: &StatementUse) -> Option<f64> {
 }
 
 fn number(value: u64) -> Cell {
-    Cell::figure(Some(value as f64), |value| {
-        HumanCount(value as u64).to_string()
-    })
+    Cell::figure(Some(value as f64), |value| HumanCount(value as u64).to_string())
 }
 
 fn transactions(analysis: &Analysis) -> Option<Section> {
@@ -191,28 +165,14 @@ fn transactions(analysis: &Analysis) -> Option<Section> {
             HumanCount(count).to_string()
         });
     let facts = [
-        (
-            "commits that wrote",
-            HumanCount(analysis.commits).to_string(),
-        ),
-        (
-            "of these in autocommit",
-            HumanCount(analysis.autocommit_writes).to_string(),
-        ),
-        (
-            "transactions between BEGIN and their end",
-            HumanCount(analysis.transactions).to_string(),
-        ),
+        ("commits that wrote", HumanCount(analysis.commits).to_string()),
+        ("of these in autocommit", HumanCount(analysis.autocommit_writes).to_string()),
+        ("transactions between BEGIN and their end", HumanCount(analysis.transactions).to_string()),
         ("of these read before they wrote", mixed),
-        (
-            "time in them without a running statement",
-            seconds(analysis.idle_us),
-        ),
+        ("time in them without a running statement", seconds(analysis.idle_us)),
     ];
     let mut blocks = vec![Block::Facts(
-        facts
-            .map(|(name, value)| (name.into(), Sentence::number(value)))
-            .into(),
+        facts.map(|(name, value)| (name.into(), Sentence::number(value))).into(),
     )];
     let rows = analysis.longest.iter().map(|it| {
         Row::new([
@@ -235,21 +195,13 @@ fn transactions(analysis: &Analysis) -> Option<Section> {
         Column::left("slowest statement"),
     ];
     if !analysis.longest.is_empty() {
-        blocks.push(Block::table(Table::new(
-            "the longest transactions",
-            columns,
-            rows,
-        )));
+        blocks.push(Block::table(Table::new("the longest transactions", columns, rows)));
     }
     section("transactions", "Transactions", blocks)
 }
 
 fn failures(analysis: &Analysis) -> Option<Section> {
-    let columns = [
-        Column::right("failures"),
-        Column::left("error"),
-        Column::left("statement"),
-    ];
+    let columns = [Column::right("failures"), Column::left("error"), Column::left("statement")];
     let rows = analysis.failures.iter().map(|(code, sql, count)| {
         Row::new([
             number(*count),
@@ -258,11 +210,7 @@ fn failures(analysis: &Analysis) -> Option<Section> {
         ])
     });
     let table = Table::new("failed statements", columns, rows);
-    let blocks = if analysis.failures.is_empty() {
-        Vec::new()
-    } else {
-        vec![Block::table(table)]
-    };
+    let blocks = if analysis.failures.is_empty() { Vec::new() } else { vec![Block::table(table)] };
     section("failures", "Failed statements", blocks)
 }
 
@@ -306,11 +254,8 @@ fn connections(traffic: &Traffic) -> Option<Section> {
     let rows = databases
         .into_iter()
         .map(|(name, (count, open))| Row::new([Cell::code(name), number(count), number(open)]));
-    let columns = [
-        Column::left("database"),
-        Column::right("connections"),
-        Column::right("not closed"),
-    ];
+    let columns =
+        [Column::left("database"), Column::right("connections"), Column::right("not closed")];
     let mut blocks = vec![Block::table(Table::new("databases", columns, rows))];
     let rows = traffic.settings.iter().map(|it| {
         Row::new([
@@ -319,11 +264,7 @@ fn connections(traffic: &Traffic) -> Option<Section> {
             number(it.connections.unsigned_abs()),
         ])
     });
-    let columns = [
-        Column::left("setting"),
-        Column::left("value"),
-        Column::right("connections"),
-    ];
+    let columns = [Column::left("setting"), Column::left("value"), Column::right("connections")];
     if !traffic.settings.is_empty() {
         let mut table = Table::new("settings", columns, rows);
         table.dense = true;
@@ -345,20 +286,15 @@ fn level(setting: &Setting) -> String {
 fn over_time(analysis: &Analysis) -> Option<Section> {
     let size = analysis.timeline.len().div_ceil(TIMES).max(1);
     let bucket = analysis.bucket_us as f64 * 1e3;
-    let rows = analysis
-        .timeline
-        .chunks(size)
-        .enumerate()
-        .map(|(index, buckets)| {
-            let sum =
-                |what: fn(&trace::analysis::Bucket) -> u64| buckets.iter().map(what).sum::<u64>();
-            Row::new([
-                Cell::number(Some(time((index * size) as f64 * bucket))),
-                number(sum(|it| it.reads)),
-                number(sum(|it| it.commits)),
-                Cell::figure(Some(sum(|it| it.busy_ns) as f64), time),
-            ])
-        });
+    let rows = analysis.timeline.chunks(size).enumerate().map(|(index, buckets)| {
+        let sum = |what: fn(&trace::analysis::Bucket) -> u64| buckets.iter().map(what).sum::<u64>();
+        Row::new([
+            Cell::number(Some(time((index * size) as f64 * bucket))),
+            number(sum(|it| it.reads)),
+            number(sum(|it| it.commits)),
+            Cell::figure(Some(sum(|it| it.busy_ns) as f64), time),
+        ])
+    });
     let columns = [
         Column::right("from"),
         Column::right("statements without commit"),
@@ -369,10 +305,6 @@ fn over_time(analysis: &Analysis) -> Option<Section> {
     section(
         "time",
         "Over time",
-        if analysis.events == 0 {
-            Vec::new()
-        } else {
-            vec![Block::table(table)]
-        },
+        if analysis.events == 0 { Vec::new() } else { vec![Block::table(table)] },
     )
 }

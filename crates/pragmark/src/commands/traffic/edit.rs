@@ -19,10 +19,7 @@ pub fn execute(library: &Arc<Library>, command: &TraceCommand) -> Result<Exit, F
     let (written, out) = match command {
         TraceCommand::Cut(args) => {
             check(args)?;
-            (
-                edit::cut(library, &args.trace, &part(args), &args.out),
-                &args.out,
-            )
+            (edit::cut(library, &args.trace, &part(args), &args.out), &args.out)
         }
         TraceCommand::Merge(args) => (edit::merge(library, &args.traces, &args.out), &args.out),
         TraceCommand::Redact(args) => (edit::redact(library, &args.trace, &args.out), &args.out),
@@ -54,11 +51,7 @@ fn form(args: &ExportTraceArgs) -> Result<Form, Failure> {
 }
 
 fn say(out: &Path, events: u64) {
-    tell!(
-        "{}: {}",
-        out.display(),
-        plural(events, "statement", "statements")
-    );
+    tell!("{}: {}", out.display(), plural(events, "statement", "statements"));
 }
 
 fn check(args: &CutArgs) -> Result<(), Failure> {

@@ -41,9 +41,7 @@ pub fn execute(args: &TraceArgs) -> Result<Exit, Failure> {
     match (&args.command, &args.trace) {
         (Some(command), _) => edit::execute(&library, command),
         (None, Some(trace)) => show(&library, trace, args),
-        (None, None) => Err(Failure::usage(
-            "name a trace, such as `pragmark trace app.trace`",
-        )),
+        (None, None) => Err(Failure::usage("name a trace, such as `pragmark trace app.trace`")),
     }
 }
 

@@ -17,10 +17,7 @@ const NAMED: usize = 5;
 
 /// What plans say that deserves a look.
 pub fn findings(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
-    let scans = analysis
-        .statements
-        .iter()
-        .filter(|it| plans.patterns.contains(&it.sql));
+    let scans = analysis.statements.iter().filter(|it| plans.patterns.contains(&it.sql));
     let searches = scans.map(|it| {
         let words = format!(
             " searches texts with a wildcard at the beginning, which no index helps: {} steps in full scans. A \
@@ -30,10 +27,7 @@ pub fn findings(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
         let about = Sentence::code(shortened(&it.sql, QUOTED)).words(words);
         Item::new(lesson(about, Some("fts-baselines")))
     });
-    searches
-        .chain(sorting(analysis, plans))
-        .chain(unused(&plans.unused))
-        .collect()
+    searches.chain(sorting(analysis, plans)).chain(unused(&plans.unused)).collect()
 }
 
 /// The statements that sort each time although an index could have their order.
@@ -46,9 +40,11 @@ fn sorting<'a>(analysis: &'a Analysis, plans: &'a Plans) -> impl Iterator<Item =
         let columns = index.columns.join(", ").replace('"', "");
         let about = Sentence::code(shortened(&it.sql, QUOTED)).words(words);
         let about = about.and_code(format!("{}({columns})", index.table));
-        Some(Item::new(about.words(
-            ", SQLite reads them in order. Writes to the table then maintain that index.",
-        )))
+        Some(Item::new(
+            about.words(
+                ", SQLite reads them in order. Writes to the table then maintain that index.",
+            ),
+        ))
     })
 }
 
@@ -60,9 +56,7 @@ fn unused(indexes: &[UnusedIndex]) -> Vec<Item> {
     }
     let item = |(database, indexes): (&str, Vec<&UnusedIndex>)| {
         let named = indexes.iter().take(NAMED);
-        let names: Vec<String> = named
-            .map(|it| format!("{} ({})", it.index, it.table))
-            .collect();
+        let names: Vec<String> = named.map(|it| format!("{} ({})", it.index, it.table)).collect();
         let others = indexes.len().saturating_sub(NAMED);
         let others = match others {
             0 => String::new(),
@@ -70,22 +64,11 @@ fn unused(indexes: &[UnusedIndex]) -> Vec<Item> {
         };
         let words = format!(
             ": no recorded statement uses {} {}{others}. Writes to the table maintain an index whether or not it is used.",
-            if indexes.len() == 1 {
-                "the index"
-            } else {
-                "the indexes"
-            },
+            if indexes.len() == 1 { "the index" } else { "the indexes" },
             names.join(", "),
         );
-        let name = if database.is_empty() {
-            "in memory"
-        } else {
-            database
-        };
-        Item::new(lesson(
-            Sentence::code(name).words(words),
-            Some("index-timing"),
-        ))
+        let name = if database.is_empty() { "in memory" } else { database };
+        Item::new(lesson(Sentence::code(name).words(words), Some("index-timing")))
     };
     databases.into_iter().map(item).collect()
 }
@@ -105,10 +88,7 @@ pub fn blocks(analysis: &Analysis, plans: &Plans) -> Vec<Block> {
         .collect();
     let mut blocks = Vec::new();
     if !rows.is_empty() {
-        let columns = [
-            Column::left("statement"),
-            Column::left("query plan").prose(),
-        ];
+        let columns = [Column::left("statement"), Column::left("query plan").prose()];
         let mut table = Table::new("query plans", columns, rows);
         table.abridge = Abridge::End;
         blocks.push(Block::table(table));
@@ -129,10 +109,7 @@ fn unknown(plans: &Plans) -> Option<Block> {
     let item = |(why, count): (&str, u64)| {
         Item::doubt(
             None,
-            format!(
-                "{} without a plan: {why}.",
-                plural(count, "statement", "statements")
-            ),
+            format!("{} without a plan: {why}.", plural(count, "statement", "statements")),
         )
     };
     Block::list(reasons.into_iter().map(item))

@@ -20,10 +20,8 @@ pub fn execute(library: &Arc<Library>, args: &ToScriptArgs) -> Result<Exit, Fail
     }
     let snapshot = snapshot(args);
     if snapshot.exists() {
-        let message = format!(
-            "the snapshot would be written as {}, which exists",
-            snapshot.display()
-        );
+        let message =
+            format!("the snapshot would be written as {}, which exists", snapshot.display());
         return Err(Failure::unusable(message).hint("name another file with --snapshot"));
     }
     let fitted = Trace::open(library, &args.trace)
@@ -40,12 +38,7 @@ fn snapshot(args: &ToScriptArgs) -> PathBuf {
 }
 
 fn say(script: &Path, snapshot: &Path, fitted: &Fitted) {
-    tell!(
-        "{}: {} on {}",
-        script.display(),
-        words(&fitted.fitted),
-        fitted.database
-    );
+    tell!("{}: {} on {}", script.display(), words(&fitted.fitted), fitted.database);
     if fitted.left_out.transactions > 0 {
         tell!("left out: {}", words(&fitted.left_out));
     }
@@ -55,11 +48,7 @@ fn say(script: &Path, snapshot: &Path, fitted: &Fitted) {
             plural(*statements, "statement", "statements")
         );
     }
-    tell!(
-        "measure it: pragmark measure --db {} {}",
-        snapshot.display(),
-        script.display()
-    );
+    tell!("measure it: pragmark measure --db {} {}", snapshot.display(), script.display());
 }
 
 fn words(amount: &Amount) -> String {

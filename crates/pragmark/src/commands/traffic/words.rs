@@ -20,10 +20,9 @@ pub fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
         Finding::SingleRows(it) => single_rows(it),
         Finding::Prepared(it) => prepared(it),
         Finding::Autocommit { writes, commits } => autocommit(*writes, *commits),
-        Finding::SingleStatement {
-            transactions,
-            commits,
-        } => single_statement(*transactions, *commits),
+        Finding::SingleStatement { transactions, commits } => {
+            single_statement(*transactions, *commits)
+        }
         Finding::ShortConnections { short, connections } => short_connections(*short, *connections),
         Finding::ReadBeforeWrite(count) => read_before_write(*count),
         Finding::Busy(count) => busy(*count),
@@ -166,10 +165,7 @@ pub fn lesson(sentence: Sentence, experiment: Option<&str>) -> Sentence {
         _ => " Experiment: ",
     };
     match experiment {
-        Some(id) => sentence
-            .words(name)
-            .and_code(format!("pragmark run {id}"))
-            .words("."),
+        Some(id) => sentence.words(name).and_code(format!("pragmark run {id}")).words("."),
         None => sentence,
     }
 }
@@ -180,11 +176,7 @@ fn about(it: &StatementUse, words: String) -> Sentence {
 
 /// A number with its noun.
 pub fn plural(count: u64, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        HumanCount(count),
-        if count == 1 { one } else { many }
-    )
+    format!("{} {}", HumanCount(count), if count == 1 { one } else { many })
 }
 
 /// A time of so many nanoseconds.

@@ -44,10 +44,7 @@ pub fn execute(args: &TuneArgs) -> Result<Exit, Failure> {
         args.plain,
         Some(args.time_limit),
     );
-    let made = Made {
-        experiment,
-        tuning: Some(tuning),
-    };
+    let made = Made { experiment, tuning: Some(tuning) };
     run::execute_with(run, Some(made), check_measured)
 }
 
@@ -77,21 +74,15 @@ fn tuning(args: &TuneArgs, subject: &Subject) -> Result<TuningPlan, Failure> {
         let is_idle = is_built_in && subject.idle.contains(&&lever.name[..]);
         is_idle && !given.contains_key(&lever.name)
     };
-    let idle: Vec<String> = levers
-        .extract_if(.., |it| idle(it))
-        .map(|it| it.name)
-        .collect();
+    let idle: Vec<String> = levers.extract_if(.., |it| idle(it)).map(|it| it.name).collect();
     let is_varied = |name: &String| levers.iter().any(|lever| lever.name == *name);
     let found = picked(&subject.found, is_varied);
     let unknown = |name: &&String| !is_varied(name);
     if let Some(name) = given.keys().find(unknown) {
         let names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();
-        return Err(
-            Failure::usage(format!("--current {name}: this setting is not varied")).hint(format!(
-                "varied are {}; --set gives all trials another setting",
-                names.join(", ")
-            )),
-        );
+        return Err(Failure::usage(format!("--current {name}: this setting is not varied")).hint(
+            format!("varied are {}; --set gives all trials another setting", names.join(", ")),
+        ));
     }
     let may_lose = match args.may_lose {
         AcceptedLoss::Nothing => MayLose::Nothing,
@@ -131,9 +122,7 @@ fn check_goal(goal: GoalArg, experiment: &Experiment) -> Result<(), Failure> {
 
 /// Whether all trials use the built-in SQLite, by whose plans it is known what is idle.
 fn is_built_in(engines: &[String], base: &Settings) -> bool {
-    engines
-        .iter()
-        .all(|it| engine_of(base, it) == BUILT_IN_ENGINE)
+    engines.iter().all(|it| engine_of(base, it) == BUILT_IN_ENGINE)
 }
 
 /// The engine as a factor where several are given.
@@ -161,8 +150,7 @@ fn after(
     let plan = run.plan().map_err(Failure::unusable)?;
     let search = Tuning::of(&plan);
     let mut search = search.ok_or_else(|| unusable("this run is no search"))?;
-    run.each_trial(|record| search.add(&record))
-        .map_err(Failure::unusable)?;
+    run.each_trial(|record| search.add(&record)).map_err(Failure::unusable)?;
     let recommended = search.recommended();
     let space = search.course().tuning().space.clone();
     let settings = space.settings(&recommended);
@@ -196,9 +184,7 @@ fn text_of(mut experiment: Experiment, tuning: &TuningPlan) -> Result<String, Fa
 fn pairs(given: &[String], option: &str) -> Result<Settings, Failure> {
     let pair = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::usage(format!(
-                "{option} {text} lacks a value: {option} NAME=VALUE"
-            ))
+            Failure::usage(format!("{option} {text} lacks a value: {option} NAME=VALUE"))
         })?;
         let (name, value) = (name.trim(), value.trim());
         Ok((name.to_owned(), bench::level_of_setting(name, value)))
@@ -236,9 +222,7 @@ mod tests {
     fn the_plans_of_the_built_in_engine_say_nothing_of_another_one() {
         let named = |engines: &[&str], base: &[(&str, &str)]| {
             let engines: Vec<String> = engines.iter().map(|it| (*it).to_owned()).collect();
-            let base = base
-                .iter()
-                .map(|(name, level)| ((*name).to_owned(), Level::from(*level)));
+            let base = base.iter().map(|(name, level)| ((*name).to_owned(), Level::from(*level)));
             is_built_in(&engines, &base.collect())
         };
         assert!(named(&["default"], &[]));

@@ -152,9 +152,7 @@ fn script(args: &TuneArgs, path: Option<&Path>) -> Result<Subject, Failure> {
 fn trace(args: &TuneArgs, path: &Path) -> Result<Subject, Failure> {
     look_at(path)?;
     let mut experiment = ad_hoc("tune", QUESTION, "replay", "txns_per_s");
-    experiment
-        .base
-        .insert("trace".to_owned(), whole_path(path, "WORKLOAD")?);
+    experiment.base.insert("trace".to_owned(), whole_path(path, "WORKLOAD")?);
     let library = Library::load(&Source::Embedded).map_err(Failure::unusable)?;
     let library = Arc::new(library);
     let trace = Trace::open(&library, path).map_err(Failure::unusable)?;
@@ -184,9 +182,7 @@ fn directory(args: &TuneArgs) -> &Path {
 fn texts(trace: &Trace) -> Result<Vec<String>, Failure> {
     let texts = trace.texts().map_err(Failure::unusable)?;
     let mut seen = HashSet::new();
-    let texts = texts
-        .into_iter()
-        .filter(|text| seen.insert(text.normalised));
+    let texts = texts.into_iter().filter(|text| seen.insert(text.normalised));
     Ok(texts.map(|text| text.sql).collect())
 }
 
@@ -206,20 +202,14 @@ fn restored(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// The workload, base and metric of an experiment.
 fn of_experiment(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     let mut named = library::named(&[name.to_owned()], catalogue)?;
-    let found = named
-        .pop()
-        .ok_or_else(|| Failure::usage("no experiment is named"))?;
+    let found = named.pop().ok_or_else(|| Failure::usage("no experiment is named"))?;
     let mut experiment = ad_hoc("tune", QUESTION, &found.workload, &found.metric);
     let scaled = found.scale.get(&lab::experiment::Scale::Default);
     // Settings of SQLite are what is searched; those of the baseline are not the user's.
     experiment.base = overlaid(&found.base, scaled.unwrap_or(&Settings::new()));
     let of_workload = |name: &String| {
         let workload = catalogue.workload(&found.workload);
-        workload.is_some_and(|it| {
-            it.parameters
-                .iter()
-                .any(|parameter| parameter.name == *name)
-        })
+        workload.is_some_and(|it| it.parameters.iter().any(|parameter| parameter.name == *name))
     };
     let baseline = lab::level::picked(&found.design.baseline, of_workload);
     experiment.base.extend(baseline);
@@ -234,12 +224,7 @@ fn with_goal(args: &TuneArgs, mut experiment: Experiment, other: Option<&str>) -
         GoalArg::Size => "db_bytes".to_owned(),
         GoalArg::Cpu => "cpu_user_s".to_owned(),
     };
-    let also = [
-        Some(experiment.metric.as_str()),
-        other,
-        Some("p99_us"),
-        Some("db_bytes"),
-    ];
+    let also = [Some(experiment.metric.as_str()), other, Some("p99_us"), Some("db_bytes")];
     let limited = args.limit.iter().map(|it| it.metric.as_str());
     let also = also.into_iter().flatten().chain(limited);
     let also = also.filter(|name| *name != metric);
@@ -292,13 +277,10 @@ mod tests {
     fn the_header_of_a_file_tells_the_settings_that_it_keeps() {
         let folder = tempfile::tempdir().unwrap();
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
-        for (number, (page_size, auto_vacuum, journal_mode)) in [
-            (4096, "none", "delete"),
-            (65_536, "full", "wal"),
-            (512, "incremental", "delete"),
-        ]
-        .into_iter()
-        .enumerate()
+        for (number, (page_size, auto_vacuum, journal_mode)) in
+            [(4096, "none", "delete"), (65_536, "full", "wal"), (512, "incremental", "delete")]
+                .into_iter()
+                .enumerate()
         {
             let path = folder.path().join(number.to_string());
             let file = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();

@@ -37,12 +37,8 @@ fn add_run(laboratory: &Laboratory, number: u32) {
     let own: PathBuf = history.join(&name);
     std::fs::create_dir(&own).unwrap();
     let later = format!("2099-01-01T00:{number:02}:00.000Z");
-    let plan = plan
-        .replace(was("id"), &name)
-        .replace(was("created"), &later);
-    let trials = trials
-        .lines()
-        .map(|line| with_rate(line, made_up_rate(number)));
+    let plan = plan.replace(was("id"), &name).replace(was("created"), &later);
+    let trials = trials.lines().map(|line| with_rate(line, made_up_rate(number)));
     let trials = trials.map(|line| line.replace(was("id"), &name) + "\n");
     std::fs::write(own.join("run.json"), plan).unwrap();
     std::fs::write(own.join("outcomes.jsonl"), trials.collect::<String>()).unwrap();
@@ -65,18 +61,13 @@ fn the_history_of_many_runs_names_the_runs_around_a_change() {
     (1..60).for_each(|number| add_run(&laboratory, number));
     std::fs::create_dir(laboratory.path().join("history/broken")).unwrap();
     laboratory.write("history/broken/run.json", "{");
-    laboratory
-        .pragmark(&["history", "history"])
-        .exits(0)
-        .says(&[
-            "History of 60 runs",
-            "between run-039 and run-040",
-            "What could not be read",
-        ]);
+    laboratory.pragmark(&["history", "history"]).exits(0).says(&[
+        "History of 60 runs",
+        "between run-039 and run-040",
+        "What could not be read",
+    ]);
     let page = ["--format", "html", "--out", "history.html"];
-    laboratory
-        .pragmark(&[&["history", "history"][..], &page].concat())
-        .exits(0);
+    laboratory.pragmark(&[&["history", "history"][..], &page].concat()).exits(0);
     let page = laboratory.read("history.html");
     assert!(page.contains("<a href=\"#run-run-040\">run-040</a>"));
     assert!(page.contains("id=\"run-run-040\""));
@@ -93,13 +84,8 @@ fn a_history_is_read_from_exports_and_an_empty_folder_has_none() {
     add_run(&laboratory, 7);
     std::fs::create_dir(laboratory.path().join("exports")).unwrap();
     let export = ["export", "history/run-007", "--format", "json", "--out"];
-    laboratory
-        .pragmark(&[&export[..], &["exports/a.json"]].concat())
-        .exits(0);
-    laboratory
-        .pragmark(&["history", "exports"])
-        .exits(0)
-        .says(&["History of 1 runs", "run-007"]);
+    laboratory.pragmark(&[&export[..], &["exports/a.json"]].concat()).exits(0);
+    laboratory.pragmark(&["history", "exports"]).exits(0).says(&["History of 1 runs", "run-007"]);
     // In its folder and in an export, next to the record of a fleet and what is no export.
     laboratory.write("history/fleet.json", "{}");
     std::fs::copy(
@@ -111,10 +97,7 @@ fn a_history_is_read_from_exports_and_an_empty_folder_has_none() {
     let all = all.says(&["History of 2 runs"]);
     assert!(!all.stdout().contains("could not be read"));
     std::fs::create_dir(laboratory.path().join("empty")).unwrap();
-    laboratory
-        .pragmark(&["history", "empty"])
-        .exits(3)
-        .complains(&["no run below"]);
+    laboratory.pragmark(&["history", "empty"]).exits(3).complains(&["no run below"]);
 }
 
 const BOTH: [&str; 4] = ["export", "history/run-000", "history/run-007", "--format"];
@@ -125,10 +108,7 @@ fn runs_are_exported_into_one_database() {
     add_run(&laboratory, 7);
     let database = [&BOTH[..], &["sqlite", "--out", "runs.db"]].concat();
     laboratory.pragmark(&database).exits(0);
-    laboratory
-        .pragmark(&database)
-        .exits(3)
-        .complains(&["exists"]);
+    laboratory.pragmark(&database).exits(3).complains(&["exists"]);
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());
     let path = laboratory.path().join("runs.db");
     let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
@@ -151,15 +131,11 @@ fn runs_are_exported_into_one_database() {
 fn runs_are_exported_as_parquet_files_that_load() {
     let laboratory = with_a_run();
     add_run(&laboratory, 7);
-    laboratory
-        .pragmark(&[&BOTH[..], &["parquet", "--out", "tables"]].concat())
-        .exits(0);
+    laboratory.pragmark(&[&BOTH[..], &["parquet", "--out", "tables"]].concat()).exits(0);
     let tables = std::fs::read_dir(laboratory.path().join("tables")).unwrap();
     assert_eq!(tables.count(), 7);
     let file = ["load", "tables/trial.parquet", "loaded.db"];
-    laboratory
-        .pragmark(&[&file[..], &["--table", "trial"]].concat())
-        .exits(0);
+    laboratory.pragmark(&[&file[..], &["--table", "trial"]].concat()).exits(0);
     laboratory
         .pragmark(&["export", "history/run-000", "--format", "parquet"])
         .exits(2)

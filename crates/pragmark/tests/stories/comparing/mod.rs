@@ -14,10 +14,7 @@ use crate::laboratory::Laboratory;
 fn shop() -> Laboratory {
     let laboratory = Laboratory::new();
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());
-    for (name, index) in [
-        ("app.db", "CREATE INDEX by_age ON users(age)"),
-        ("migrated.db", ""),
-    ] {
+    for (name, index) in [("app.db", "CREATE INDEX by_age ON users(age)"), ("migrated.db", "")] {
         let path = laboratory.path().join(name);
         let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
         connection
@@ -70,18 +67,9 @@ fn a_dropped_index_is_named_with_its_statement_and_both_plans_and_nothing_is_lef
 #[test]
 fn settings_are_compared_by_syncs_and_bytes() {
     let laboratory = shop();
-    let vary = [
-        "queries.sql",
-        "--db",
-        "app.db",
-        "--vary",
-        "journal_mode=delete,wal",
-    ];
+    let vary = ["queries.sql", "--db", "app.db", "--vary", "journal_mode=delete,wal"];
     let answer = laboratory.pragmark(&compare(&[&vary[..], &["--format", "markdown"]].concat()));
-    answer.exits(0).says(&[
-        "3 of 3 statements have the same plan",
-        "| Syncs | 40 | 12 | ▲ ×0.3 |",
-    ]);
+    answer.exits(0).says(&["3 of 3 statements have the same plan", "| Syncs | 40 | 12 | ▲ ×0.3 |"]);
 }
 
 #[test]
@@ -94,9 +82,7 @@ fn two_libraries_are_compared_on_recorded_traffic() {
         "app.py",
         "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\nc.execute('CREATE TABLE t(a, b)')\nfor i in range(50): c.execute('INSERT INTO t VALUES (?, ?)', (i, i % 7))\nfor i in range(9): c.execute('SELECT a FROM t WHERE b = ? ORDER BY a', (i,)).fetchall()\n",
     );
-    laboratory
-        .pragmark(&["record", "--out", "app.trace", "--", "python3", "app.py"])
-        .exits(0);
+    laboratory.pragmark(&["record", "--out", "app.trace", "--", "python3", "app.py"]).exits(0);
     let engines = ["app.trace", "--engine", "system", "--engine", "default"];
     let json = laboratory.pragmark(&compare(&[&engines[..], &["--format", "json"]].concat()));
     let json = json.exits(0).json();
@@ -125,17 +111,10 @@ fn a_side_that_cannot_be_measured_says_why() {
 #[test]
 fn one_side_or_databases_alone_are_refused_with_what_to_do() {
     let laboratory = shop();
-    let one = laboratory
-        .pragmark(&compare(&["queries.sql", "--db", "app.db"]))
-        .exits(2);
+    let one = laboratory.pragmark(&compare(&["queries.sql", "--db", "app.db"])).exits(2);
     one.complains(&["nothing to compare", "--engine system"]);
-    let unknown = laboratory.pragmark(&compare(&[
-        "queries.sql",
-        "--engine",
-        "9.9.9",
-        "--engine",
-        "default",
-    ]));
+    let unknown =
+        laboratory.pragmark(&compare(&["queries.sql", "--engine", "9.9.9", "--engine", "default"]));
     unknown.exits(2).complains(&["9.9.9"]);
     laboratory
         .pragmark(&compare(&["app.db", "migrated.db"]))

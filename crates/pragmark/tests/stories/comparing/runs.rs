@@ -9,15 +9,7 @@ const RUNS: [&str; 2] = ["before", "after"];
 fn with_runs() -> Laboratory {
     let laboratory = shop();
     for (database, out) in [("app.db", "before"), ("migrated.db", "after")] {
-        let work = [
-            "measure",
-            "--db",
-            database,
-            "queries.sql",
-            "--no-tiers",
-            "--out",
-            out,
-        ];
+        let work = ["measure", "--db", database, "queries.sql", "--no-tiers", "--out", out];
         let vary = [
             "--vary",
             "cache_size=-2000,-64000",
@@ -104,10 +96,7 @@ fn runs_are_compared_from_the_tables_of_an_export() {
             assert_eq!(read["change"], whole["change"], "{format}");
             assert_eq!(read["base"], whole["base"], "{format}");
         }
-        laboratory
-            .pragmark(&["history", out])
-            .exits(0)
-            .says(&["History of 2 runs"]);
+        laboratory.pragmark(&["history", out]).exits(0).says(&["History of 2 runs"]);
     }
     laboratory
         .pragmark(&compare(&["before", "runs.db"]))
@@ -134,11 +123,6 @@ fn what_is_no_run_is_listed_or_refused() {
         .pragmark(&compare(&["before", "after.csv"]))
         .exits(3)
         .complains(&["no table of trials", "--wide"]);
-    laboratory
-        .pragmark(&compare(&["before"]))
-        .exits(2)
-        .complains(&["BASE NEW"]);
-    laboratory
-        .pragmark(&compare(&["before", "queries.sql"]))
-        .exits(2);
+    laboratory.pragmark(&compare(&["before"])).exits(2).complains(&["BASE NEW"]);
+    laboratory.pragmark(&compare(&["before", "queries.sql"])).exits(2);
 }

@@ -30,118 +30,55 @@ const WAYS: &[(&str, Way)] = &[
     ("/ssd", Not("it needs two disks")),
     ("--fleet ", Not("it needs a server: tests/fleet")),
     ("pragmark agent ", Not("it needs a server: tests/fleet")),
-    (
-        "pragmark guard ",
-        Not("it needs a repository with two states: stories/guarding"),
-    ),
+    ("pragmark guard ", Not("it needs a repository with two states: stories/guarding")),
     (" guarded", Not("it needs runs of guard: stories/guarding")),
     ("--notes", Not("it needs notes of git: stories/comparing")),
-    (
-        "--engine 3.",
-        Not("it compiles SQLite, which takes half a minute: stories/engines"),
-    ),
-    (
-        "pragmark engine build",
-        Not("it compiles SQLite: stories/engines"),
-    ),
-    (
-        "pragmark engine add",
-        Not("it needs a library at that path: stories/engines"),
-    ),
-    (
-        "pragmark engine remove",
-        Not("it needs an engine that was built: stories/engines"),
-    ),
+    ("--engine 3.", Not("it compiles SQLite, which takes half a minute: stories/engines")),
+    ("pragmark engine build", Not("it compiles SQLite: stories/engines")),
+    ("pragmark engine add", Not("it needs a library at that path: stories/engines")),
+    ("pragmark engine remove", Not("it needs an engine that was built: stories/engines")),
     (
         "pragmark crash --every-version",
         Not("it compiles every version of SQLite, which takes minutes"),
     ),
-    (
-        "libsqlite3.so",
-        Not("it needs a library at that path: stories/crashes"),
-    ),
-    (
-        "/tmp/wal-header-sync.so",
-        Not("it needs an engine of the proofs: its own tests"),
-    ),
-    (
-        "pragmark driver install",
-        Not("it loads packages: stories/bindings"),
-    ),
-    (
-        "--through python-sqlite3",
-        Not("it needs a driver that is installed: stories/examination"),
-    ),
+    ("libsqlite3.so", Not("it needs a library at that path: stories/crashes")),
+    ("/tmp/wal-header-sync.so", Not("it needs an engine of the proofs: its own tests")),
+    ("pragmark driver install", Not("it loads packages: stories/bindings")),
+    ("--through python-sqlite3", Not("it needs a driver that is installed: stories/examination")),
     ("bundle exec", Not("it needs an application in Ruby")),
     ("gunicorn", Not("it needs an application in Django")),
     ("polls.trace", Not("it needs the trace of that application")),
-    (
-        "--drivers shop",
-        Not("it needs the driver of the line above: stories/own_driver"),
-    ),
-    (
-        ".parquet",
-        Not("it needs a file of another library: stories/loading"),
-    ),
-    (
-        "pragmark compare runs.db",
-        Not("it needs an export of two runs: stories/comparing"),
-    ),
-    (
-        "--scale-factor 10",
-        Not("it fills a database of a million rows"),
-    ),
+    ("--drivers shop", Not("it needs the driver of the line above: stories/own_driver")),
+    (".parquet", Not("it needs a file of another library: stories/loading")),
+    ("pragmark compare runs.db", Not("it needs an export of two runs: stories/comparing")),
+    ("--scale-factor 10", Not("it fills a database of a million rows")),
     (
         "tune my-question.toml",
         Not("it needs more than seconds to learn what can be lost: stories/tuning"),
     ),
     ("load-tools", Not("it needs pandas, DuckDB and others")),
-    (
-        "--text mails.csv",
-        Not("it takes minutes: stories/full_text"),
-    ),
-    (
-        "--text items.jsonl",
-        Not("it takes minutes: stories/full_text"),
-    ),
-    (
-        "--text app.sqlite",
-        Not("it takes minutes: stories/full_text"),
-    ),
-    (
-        "pragmark open",
-        Not("it opens a browser: stories/first_steps"),
-    ),
+    ("--text mails.csv", Not("it takes minutes: stories/full_text")),
+    ("--text items.jsonl", Not("it takes minutes: stories/full_text")),
+    ("--text app.sqlite", Not("it takes minutes: stories/full_text")),
+    ("pragmark open", Not("it opens a browser: stories/first_steps")),
     ("--kill ", Not("it takes minutes: stories/accidents")),
-    (
-        "--schedules",
-        Not("it takes minutes: stories/kills_and_schedules"),
-    ),
+    ("--schedules", Not("it takes minutes: stories/kills_and_schedules")),
     ("--schedule ", AsWritten),
     ("--continue ", Not("it continues a search: stories/tuning")),
-    (
-        "pragmark tune tpcb-like --time-limit 10m",
-        Not("it takes ten minutes"),
-    ),
+    ("pragmark tune tpcb-like --time-limit 10m", Not("it takes ten minutes")),
     ("pragmark tune app.trace", With("--time-limit 3s")),
     ("pragmark tune ", With("--time-limit 3s --seconds 20ms")),
     ("pragmark measure --trace", With("--rounds 2 --no-tiers")),
     ("pragmark measure ", SHORT),
     ("pragmark crash ", FEW),
-    (
-        "pragmark run my-question.toml",
-        With("--no-tiers --probe 0"),
-    ),
+    ("pragmark run my-question.toml", With("--no-tiers --probe 0")),
     ("pragmark run --resume", AsWritten),
     ("pragmark run ", Shown),
     ("pragmark ", AsWritten),
 ];
 
 fn way_of(command: &str) -> Way {
-    WAYS.iter()
-        .find(|(part, _)| command.contains(part))
-        .unwrap()
-        .1
+    WAYS.iter().find(|(part, _)| command.contains(part)).unwrap().1
 }
 
 /// The lines of the documents that start pragmark, each once, without comments. `start.md` has a test of its own.
@@ -153,9 +90,7 @@ fn commands() -> Vec<String> {
     documents.retain(|path| {
         path.extension().is_some_and(|it| it == "md") && !path.ends_with("start.md")
     });
-    let texts = documents
-        .iter()
-        .map(|path| std::fs::read_to_string(path).unwrap());
+    let texts = documents.iter().map(|path| std::fs::read_to_string(path).unwrap());
     let mut commands: Vec<String> = texts.flat_map(|text| commands_of(&text)).collect();
     commands.sort();
     commands.dedup();
@@ -216,9 +151,7 @@ fn shell(script: &str, folder: &Path) -> Command {
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
     shell.args(["-ec", script]).current_dir(folder);
-    shell
-        .env("PATH", path)
-        .env("PRAGMARK_CACHE", folder.join("cache"));
+    shell.env("PATH", path).env("PRAGMARK_CACHE", folder.join("cache"));
     shell.env("XDG_DATA_HOME", folder.join("data"));
     shell
 }
@@ -239,21 +172,11 @@ fn failure(command: &str, folder: &Path) -> Option<String> {
     let copy = tempfile::tempdir().unwrap();
     let mut prepare = Command::new("sh");
     let script = format!("cp -r \"$0\"/. . \n{WITHOUT_ITS_OUTPUT}");
-    prepare
-        .args(["-ec", &script])
-        .arg(folder)
-        .arg(command)
-        .current_dir(copy.path());
+    prepare.args(["-ec", &script]).arg(folder).arg(command).current_dir(copy.path());
     answer_of(&mut prepare).exits(0);
     let answer = answer_of(&mut shell(command, copy.path()));
-    (answer.code() != 0).then(|| {
-        format!(
-            "{command}: {}\n{}\n{}",
-            answer.code(),
-            answer.stdout(),
-            answer.stderr()
-        )
-    })
+    (answer.code() != 0)
+        .then(|| format!("{command}: {}\n{}\n{}", answer.code(), answer.stdout(), answer.stderr()))
 }
 
 #[test]
@@ -268,10 +191,7 @@ fn every_command_of_the_documents_that_takes_seconds_succeeds() {
 
     let all = commands();
     for (part, _) in WAYS {
-        assert!(
-            all.iter().any(|it| it.contains(part)),
-            "no command has {part:?}"
-        );
+        assert!(all.iter().any(|it| it.contains(part)), "no command has {part:?}");
     }
     let executed: Vec<String> = all.iter().filter_map(|it| shortened(it)).collect();
     let waiting = Mutex::new(executed.iter());

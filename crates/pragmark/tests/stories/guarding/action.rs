@@ -55,11 +55,8 @@ impl Runner {
     }
 }
 
-const INPUTS: [(&str, &str); 3] = [
-    ("BASE", "HEAD~1"),
-    ("DIRECTORY", "."),
-    ("ARGUMENTS", "--counters-only"),
-];
+const INPUTS: [(&str, &str); 3] =
+    [("BASE", "HEAD~1"), ("DIRECTORY", "."), ("ARGUMENTS", "--counters-only")];
 
 #[test]
 fn the_action_has_the_steps_that_are_tested_here() {
@@ -85,10 +82,7 @@ fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
     installed.says(&["pragmark"]);
     runner.step("guard.sh", &project, &INPUTS).exits(0);
     let summary = runner.read("GITHUB_STEP_SUMMARY");
-    assert!(
-        summary.contains("plan of `orders_of_customer`"),
-        "{summary}"
-    );
+    assert!(summary.contains("plan of `orders_of_customer`"), "{summary}");
     let output = runner.read("GITHUB_OUTPUT");
     for line in ["code=4", "result=failed"] {
         assert!(output.contains(line), "{output}");
@@ -98,10 +92,7 @@ fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
     let of_repository = "repos/me/shop/issues";
     for (known, call) in [
         ("", format!("--method POST {of_repository}/7/comments")),
-        (
-            "99\n",
-            format!("--method PATCH {of_repository}/comments/99"),
-        ),
+        ("99\n", format!("--method PATCH {of_repository}/comments/99")),
     ] {
         std::fs::write(runner.path("known"), known).unwrap();
         let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
@@ -126,21 +117,13 @@ fn a_side_that_cannot_be_measured_replaces_what_the_comment_said() {
     let step = runner.step("guard.sh", &project, &wrong).exits(0);
     step.complains(&["no revision nowhere"]);
     let output = runner.read("GITHUB_OUTPUT");
-    assert!(
-        output.contains("code=3\nresult=unmeasured\npage="),
-        "{output}"
-    );
+    assert!(output.contains("code=3\nresult=unmeasured\npage="), "{output}");
     assert!(!Path::new(&runner.path("pragmark-guard/guard.html")).exists());
     let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
-    runner
-        .step("comment.sh", &project, &of_pull_request)
-        .exits(0);
+    runner.step("comment.sh", &project, &of_pull_request).exits(0);
     let comment = runner.read("pragmark-guard/comment.md");
     assert!(comment.contains("# Guard: not measured"), "{comment}");
-    assert!(
-        comment.contains("    error: there is no revision nowhere"),
-        "{comment}"
-    );
+    assert!(comment.contains("    error: there is no revision nowhere"), "{comment}");
     let elsewhere = [INPUTS[0], ("DIRECTORY", "nowhere"), INPUTS[2]];
     runner.step("guard.sh", &project, &elsewhere).exits(0);
     assert!(runner.read("GITHUB_OUTPUT").ends_with(&format!(

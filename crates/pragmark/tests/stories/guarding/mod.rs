@@ -21,17 +21,9 @@ fn example() -> PathBuf {
 }
 
 fn run(program: &str, arguments: &[&str], directory: &Path) -> String {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap();
+    let output = Command::new(program).args(arguments).current_dir(directory).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        output.status.success(),
-        "{program} {arguments:?}: {}",
-        text(&output.stderr)
-    );
+    assert!(output.status.success(), "{program} {arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
@@ -91,14 +83,8 @@ impl Project {
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let author = [
-            "-c",
-            "user.name=A",
-            "-c",
-            "user.email=a@example.com",
-            "-c",
-            "commit.gpgsign=false",
-        ];
+        let author =
+            ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
         run("git", &[&author[..], arguments].concat(), self.path())
     }
 
@@ -160,15 +146,12 @@ fn a_dropped_index_fails_with_its_statement_and_both_plans() {
         "--html",
         &file("page.html"),
     ];
-    project
-        .guard(&[&LAST[..], &forms].concat())
-        .exits(4)
-        .says(&[
-            "Guard: failed",
-            "plan of orders_of_customer",
-            "SEARCH orders USING INDEX orders_customer (customer=?)",
-            "SCAN orders",
-        ]);
+    project.guard(&[&LAST[..], &forms].concat()).exits(4).says(&[
+        "Guard: failed",
+        "plan of orders_of_customer",
+        "SEARCH orders USING INDEX orders_customer (customer=?)",
+        "SCAN orders",
+    ]);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("junit.xml").contains("<failure message=\"allowed: no new SCAN\">was: SEARCH"));
     assert!(read("comment.md").starts_with("# Guard: failed"));
@@ -177,11 +160,7 @@ fn a_dropped_index_fails_with_its_statement_and_both_plans() {
     assert_eq!(json["gate"]["checks"][0]["status"], "failed");
     run(
         "python3",
-        &[
-            "-c",
-            "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])",
-            &file("junit.xml"),
-        ],
+        &["-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", &file("junit.xml")],
         folder.path(),
     );
     project.is_clean();
@@ -195,9 +174,7 @@ fn a_guarded_comparison_is_a_run_that_other_commands_read() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run").display().to_string();
     let times = ["--base", "HEAD~1", "--trial", "30ms", "--time-limit", "1s"];
-    project
-        .guard(&[&times[..], &["--out", &run]].concat())
-        .exits(4);
+    project.guard(&[&times[..], &["--out", &run]].concat()).exits(4);
     project.is_clean();
     let pragmark = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
@@ -220,17 +197,12 @@ fn a_guarded_comparison_is_a_run_that_other_commands_read() {
     project.git(&["notes", "--ref=pragmark", "add", "--file", &export]);
     let mut history = Command::new(env!("CARGO_BIN_EXE_pragmark"));
     history.args(["history", "--notes", "pragmark"]);
-    answer_of(history.current_dir(project.path()))
-        .exits(0)
-        .says(&["History of 1 runs", "times"]);
+    answer_of(history.current_dir(project.path())).exits(0).says(&["History of 1 runs", "times"]);
     let page = std::fs::read_to_string(format!("{run}/report.html")).unwrap();
     assert!(page.contains("Guard: failed"));
     let plan = std::fs::read_to_string(format!("{run}/run.json")).unwrap();
     assert!(plan.contains("\"database\": \"new.db\""), "{plan}");
-    project
-        .guard(&[&times[..], &["--out", &run]].concat())
-        .exits(3)
-        .complains(&["--out"]);
+    project.guard(&[&times[..], &["--out", &run]].concat()).exits(3).complains(&["--out"]);
 }
 
 #[test]
@@ -239,10 +211,7 @@ fn an_added_index_passes_and_is_less_work() {
         return;
     };
     let answer = project.guard(&LAST).exits(0);
-    answer.says(&[
-        "Guard: passed",
-        "1 of 4 statements need less work: customers_of_city",
-    ]);
+    answer.says(&["Guard: passed", "1 of 4 statements need less work: customers_of_city"]);
     project.is_clean();
 }
 
@@ -262,17 +231,11 @@ fn syncs_that_are_turned_off_fail_for_safety_although_there_is_less_work() {
         return;
     };
     let answer = project.guard(&LAST).exits(4);
-    answer.says(&[
-        "safety: the new settings lose more than those of the base",
-        "40 → 0",
-    ]);
+    answer.says(&["safety: the new settings lose more than those of the base", "40 → 0"]);
     let file = project.path().join("pragmark-guard.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(
-        &file,
-        text.replace("may-lose = \"nothing\"", "may-lose = \"anything\""),
-    )
-    .unwrap();
+    std::fs::write(&file, text.replace("may-lose = \"nothing\"", "may-lose = \"anything\""))
+        .unwrap();
     project.guard(&LAST).exits(0);
 }
 
@@ -283,16 +246,10 @@ fn a_killed_guard_leaves_a_worktree_that_the_next_one_removes() {
     };
     let file = project.path().join("pragmark-guard.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    let slow = text.replace(
-        "python3 shop.py migrate",
-        "sleep 2; python3 shop.py migrate",
-    );
+    let slow = text.replace("python3 shop.py migrate", "sleep 2; python3 shop.py migrate");
     std::fs::write(&file, slow).unwrap();
     project.commit("A slow build");
-    let mut child = project
-        .command(&["--base", "HEAD", "--counters-only"])
-        .spawn()
-        .unwrap();
+    let mut child = project.command(&["--base", "HEAD", "--counters-only"]).spawn().unwrap();
     let start = Instant::now();
     while project.git(&["worktree", "list"]).lines().count() < 2 {
         assert!(start.elapsed() < Duration::from_secs(60), "no worktree");
@@ -310,19 +267,14 @@ fn a_side_that_does_not_build_is_named_with_what_it_says() {
     let Some(project) = Project::shop() else {
         return;
     };
-    project.write(
-        "migrations/004-broken.sql",
-        "CREATE INDEX broken ON nowhere(a);",
-    );
+    project.write("migrations/004-broken.sql", "CREATE INDEX broken ON nowhere(a);");
     project.commit("Broken");
     let answer = project.guard(&LAST).exits(3);
     answer.complains(&[
         "the new side (working directory) was not built",
         "no such table: main.nowhere",
     ]);
-    let answer = project
-        .guard(&["--base", "HEAD", "--new", "HEAD~1"])
-        .exits(3);
+    let answer = project.guard(&["--base", "HEAD", "--new", "HEAD~1"]).exits(3);
     answer.complains(&["the base side (HEAD at ", "was not built"]);
     project.is_clean();
 }
@@ -332,23 +284,11 @@ fn mistakes_are_refused_before_anything_is_built() {
     let Some(project) = Project::shop() else {
         return;
     };
-    project
-        .guard(&["--base", "nowhere"])
-        .exits(3)
-        .complains(&["no revision nowhere", "git fetch"]);
-    project
-        .guard(&[])
-        .exits(2)
-        .complains(&["nothing to compare with", "--base origin/main"]);
+    project.guard(&["--base", "nowhere"]).exits(3).complains(&["no revision nowhere", "git fetch"]);
+    project.guard(&[]).exits(2).complains(&["nothing to compare with", "--base origin/main"]);
     project.write("pragmark-guard.toml", "work = { script = \"a\" }");
-    project
-        .guard(&["--base", "HEAD"])
-        .exits(2)
-        .complains(&["pragmark-guard.toml", "script"]);
-    project
-        .guard(&["--config", "none.toml", "--base", "HEAD"])
-        .exits(3)
-        .complains(&["none.toml"]);
+    project.guard(&["--base", "HEAD"]).exits(2).complains(&["pragmark-guard.toml", "script"]);
+    project.guard(&["--config", "none.toml", "--base", "HEAD"]).exits(3).complains(&["none.toml"]);
 }
 
 #[test]
@@ -365,16 +305,12 @@ fn a_budget_of_time_is_decided_or_said_to_be_undecided() {
         project.guard(&[&usual[..], more].concat())
     };
     // No noise is that large.
-    times(">= 0.000001", "60s", &[])
-        .exits(0)
-        .says(&["Transactions per", "blocks", "passed"]);
+    times(">= 0.000001", "60s", &[]).exits(0).says(&["Transactions per", "blocks", "passed"]);
     // Identical code is never proved to be a million times as fast.
     let failed = times(">= 1000000", "60s", &[]).exits(4);
     failed.says(&["Guard: failed", "confirmed on fresh"]);
     // Nor that it is not slower at all.
-    times(">= 1", "1s", &["--undecided", "ok"])
-        .exits(0)
-        .says(&["Guard: undecided"]);
+    times(">= 1", "1s", &["--undecided", "ok"]).exits(0).says(&["Guard: undecided"]);
 }
 
 #[test]
@@ -393,15 +329,9 @@ fn a_driver_of_the_projects_own_is_guarded_by_its_own_metric() {
     let file = project.path().join("pragmark-guard.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("0.001", "0.5")).unwrap();
-    project
-        .guard(&base)
-        .exits(4)
-        .says(&["Orders per second", "confirmed on fresh"]);
+    project.guard(&base).exits(4).says(&["Orders per second", "confirmed on fresh"]);
     let counters = [&base[..], &["--counters-only"]].concat();
-    project
-        .guard(&counters)
-        .exits(3)
-        .complains(&["nothing to check"]);
+    project.guard(&counters).exits(3).complains(&["nothing to check"]);
     project.add_to_driver("raise SystemExit('no orders today')");
     project
         .guard(&base)

@@ -18,10 +18,7 @@ fn a_pragma_among_the_statements_leaves_safety_undecided() {
     project.write("queries.sql", &with_pragma);
     project.commit("Hurry");
     // The settings that `pragmas` names do not hold.
-    project
-        .guard(&LAST)
-        .exits(3)
-        .complains(&["synchronous is off"]);
+    project.guard(&LAST).exits(3).complains(&["synchronous is off"]);
     write_work(&project, "scripts = \"queries.sql\"");
     project.commit("PRAGMAs are not named");
     project.write("queries.sql", &queries);
@@ -43,14 +40,10 @@ fn a_journal_mode_that_the_build_leaves_in_the_file_is_seen() {
     };
     write_work(&project, "scripts = \"queries.sql\"");
     project.commit("PRAGMAs are not named");
-    project
-        .guard(&["--base", "HEAD", "--counters-only"])
-        .exits(0);
+    project.guard(&["--base", "HEAD", "--counters-only"]).exits(0);
     project.write("pragmas.sql", "PRAGMA journal_mode = wal;\n");
     let answer = project.guard(&["--base", "HEAD", "--counters-only"]);
-    answer
-        .exits(5)
-        .says(&["journal_mode was delete in the base and is wal"]);
+    answer.exits(5).says(&["journal_mode was delete in the base and is wal"]);
 }
 
 #[test]
@@ -63,9 +56,7 @@ fn settings_that_the_base_leaves_to_sqlite_have_a_tier_as_well() {
     let off = "scripts = \"queries.sql\"\nsettings = { synchronous = \"off\" }";
     write_work(&project, off);
     let answer = project.guard(&["--base", "HEAD", "--counters-only"]);
-    answer
-        .exits(4)
-        .says(&["safety: the new settings lose more than those of the base"]);
+    answer.exits(4).says(&["safety: the new settings lose more than those of the base"]);
 }
 
 #[test]
@@ -77,10 +68,7 @@ fn sides_that_do_different_work_are_not_compared() {
         "inserts.toml",
         "id = \"inserts\"\nquestion = \"?\"\nworkload = \"bulk-insert\"\nbase = { rows = 500 }\n[factors]\nsynchronous = [\"off\", \"full\"]\n[design]\nkind = \"one-at-a-time\"\nbaseline = { synchronous = \"off\" }\n",
     );
-    project.write(
-        "pragmark-guard.toml",
-        "[work]\nexperiment = \"inserts.toml\"\n",
-    );
+    project.write("pragmark-guard.toml", "[work]\nexperiment = \"inserts.toml\"\n");
     project.commit("Other work");
     project.guard(&LAST).exits(3).complains(&[
         "the sides do different work: `sql` in the base, `bulk-insert` in the new side",
@@ -103,10 +91,7 @@ fn a_side_whose_setup_fails_is_named_with_the_reason() {
         .exits(3)
         .complains(&["new: working directory cannot be measured", "nowhere"]);
     project.commit("A setup that fails");
-    project
-        .guard(&base)
-        .exits(3)
-        .complains(&["base: HEAD at ", "nowhere"]);
+    project.guard(&base).exits(3).complains(&["base: HEAD at ", "nowhere"]);
 }
 
 #[test]
@@ -115,10 +100,7 @@ fn a_new_side_may_repair_the_budgets_of_the_base() {
         return;
     };
     let file = std::fs::read_to_string(project.path().join("pragmark-guard.toml")).unwrap();
-    project.write(
-        "pragmark-guard.toml",
-        &file.replace("<= 1.25", "at most 1.25"),
-    );
+    project.write("pragmark-guard.toml", &file.replace("<= 1.25", "at most 1.25"));
     project.commit("A budget that is none");
     project.guard(&LAST).exits(2).complains(&["at most 1.25"]);
     project.write("pragmark-guard.toml", &file);

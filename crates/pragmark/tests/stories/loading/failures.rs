@@ -12,15 +12,9 @@ fn a_locked_database_stays_as_it_was() {
     holder.execute("BEGIN IMMEDIATE").unwrap();
     load_towns(&laboratory, "towns.csv", &["--append"])
         .exits(3)
-        .complains(&[
-            "towns.db: database is locked",
-            "another program is using the database",
-        ]);
+        .complains(&["towns.db: database is locked", "another program is using the database"]);
     holder.execute("ROLLBACK").unwrap();
-    assert_eq!(
-        dump(&laboratory, "towns.db", "SELECT count(*) FROM towns"),
-        "3"
-    );
+    assert_eq!(dump(&laboratory, "towns.db", "SELECT count(*) FROM towns"), "3");
 }
 
 #[test]
@@ -47,14 +41,8 @@ fn a_load_that_is_killed_leaves_the_old_database_and_no_new_one() {
         child.wait().unwrap();
     }
     assert!(!laboratory.path().join("new.db").exists());
-    assert_eq!(
-        dump(&laboratory, "towns.db", "SELECT count(*) FROM towns"),
-        "3"
-    );
-    assert_eq!(
-        dump(&laboratory, "towns.db", "PRAGMA integrity_check"),
-        "ok"
-    );
+    assert_eq!(dump(&laboratory, "towns.db", "SELECT count(*) FROM towns"), "3");
+    assert_eq!(dump(&laboratory, "towns.db", "PRAGMA integrity_check"), "ok");
 }
 
 #[test]
@@ -68,9 +56,7 @@ fn what_a_killed_load_left_goes_with_the_next_one() {
     pipe.write_all(&b"2,b\n".repeat(1_000_000)).unwrap();
     let unfinished = |laboratory: &Laboratory| {
         let names = files(laboratory).into_iter();
-        names
-            .filter(|name| name.starts_with("towns.db.unfinished-"))
-            .count()
+        names.filter(|name| name.starts_with("towns.db.unfinished-")).count()
     };
     wait_until(|| unfinished(&laboratory) == 1);
     // Another load to the same place, while the first one goes on, leaves its file alone.
@@ -81,10 +67,7 @@ fn what_a_killed_load_left_goes_with_the_next_one() {
     child.wait().unwrap();
     assert_eq!(unfinished(&laboratory), 1);
     load_towns(&laboratory, "towns.csv", &[]).exits(0);
-    assert_eq!(
-        files(&laboratory),
-        ["bad.csv", "small.toml", "towns.csv", "towns.db"]
-    );
+    assert_eq!(files(&laboratory), ["bad.csv", "small.toml", "towns.csv", "towns.db"]);
 }
 
 fn start_from_pipe(laboratory: &Laboratory, database: &str) -> std::process::Child {
@@ -121,11 +104,9 @@ fn a_full_disk_leaves_the_old_database() {
     let rows: String = (0..200_000).map(|n| format!("{n},{n}\n")).collect();
     laboratory.write("many.csv", &format!("id,people\n{rows}"));
     let before = std::fs::read(laboratory.path().join("towns.db")).unwrap();
-    for (database, mode) in [
-        ("new.db", "--plain"),
-        ("towns.db", "--append"),
-        ("towns.db", "--replace"),
-    ] {
+    for (database, mode) in
+        [("new.db", "--plain"), ("towns.db", "--append"), ("towns.db", "--replace")]
+    {
         // Files of at most 2.4 MiB, which the library fits into and the rows do not; a program that does not expect the
         // signal is killed by it.
         let script = "trap '' XFSZ; ulimit -f 5000; exec \"$0\" \"$@\"";
@@ -136,19 +117,9 @@ fn a_full_disk_leaves_the_old_database() {
             .output()
             .unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(
-            output.status.code(),
-            Some(3),
-            "{database} {mode}: {complaint}"
-        );
-        assert!(
-            complaint.contains("error: ") && complaint.contains(database),
-            "{complaint}"
-        );
-        assert_eq!(
-            files(&laboratory),
-            ["many.csv", "small.toml", "towns.csv", "towns.db"]
-        );
+        assert_eq!(output.status.code(), Some(3), "{database} {mode}: {complaint}");
+        assert!(complaint.contains("error: ") && complaint.contains(database), "{complaint}");
+        assert_eq!(files(&laboratory), ["many.csv", "small.toml", "towns.csv", "towns.db"]);
         let now = std::fs::read(laboratory.path().join("towns.db")).unwrap();
         assert!(now == before, "{database} {mode}");
     }
@@ -180,11 +151,6 @@ fn a_load_that_is_interrupted_cleans_up() {
     }
     drop(pipe);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(130),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(files(&laboratory), ["small.toml"]);
 }

@@ -19,11 +19,7 @@ fn json_lines_are_loaded_with_their_types() {
         .exits(0)
         .says(&["2 rows into t", "strategy: pages"]);
     assert_eq!(
-        dump(
-            &laboratory,
-            "a.db",
-            "SELECT id, name, open, tags, area, typeof(tags) FROM t"
-        ),
+        dump(&laboratory, "a.db", "SELECT id, name, open, tags, area, typeof(tags) FROM t"),
         "1|Bonn|1|[\"a\", 1.50]|NULL|text\n2|NULL|0|NULL|95.99|null"
     );
     laboratory.write("b.jsonl", "{\"id\": 1}\n\n{\"id\": 2\n");
@@ -47,26 +43,18 @@ fn arrays_and_later_values_are_loaded_without_a_change() {
         .exits(3)
         .complains(&["a.html: it is an HTML page"]);
     assert_eq!(dump(&laboratory, "a.db", "SELECT id FROM t"), "1\n2");
-    laboratory.write(
-        "late.csv",
-        &format!("zip\n{}01234\n", "53111\n".repeat(10_500)),
-    );
-    laboratory
-        .pragmark(&["load", "late.csv", "late.db", "--table", "t"])
-        .exits(0)
-        .says(&["types: from all rows", "row 10501, column zip", "`01234`"]);
+    laboratory.write("late.csv", &format!("zip\n{}01234\n", "53111\n".repeat(10_500)));
+    laboratory.pragmark(&["load", "late.csv", "late.db", "--table", "t"]).exits(0).says(&[
+        "types: from all rows",
+        "row 10501, column zip",
+        "`01234`",
+    ]);
     assert_eq!(
-        dump(
-            &laboratory,
-            "late.db",
-            "SELECT typeof(zip), zip FROM t GROUP BY zip"
-        ),
+        dump(&laboratory, "late.db", "SELECT typeof(zip), zip FROM t GROUP BY zip"),
         "text|01234\ntext|53111"
     );
-    let script = format!(
-        "'{}' load - late.db --table u < late.csv",
-        env!("CARGO_BIN_EXE_pragmark")
-    );
+    let script =
+        format!("'{}' load - late.db --table u < late.csv", env!("CARGO_BIN_EXE_pragmark"));
     let output = std::process::Command::new("/bin/sh")
         .args(["-c", &script])
         .current_dir(laboratory.path())
@@ -87,35 +75,18 @@ fn lists_of_columns_take_any_names() {
         let arguments = [&["load", "a.csv", "a.db", "--table", "t"], more].concat();
         laboratory.pragmark(&arguments)
     };
-    load(&[
-        "--index=-x",
-        "--index",
-        "\"a,b\",c",
-        "--fts",
-        "c",
-        "--not-null",
-        "\"a,b\"",
-    ])
-    .exits(0)
-    .says(&["full-text index: t_fts"]);
+    load(&["--index=-x", "--index", "\"a,b\",c", "--fts", "c", "--not-null", "\"a,b\""])
+        .exits(0)
+        .says(&["full-text index: t_fts"]);
     assert_eq!(
-        dump(
-            &laboratory,
-            "a.db",
-            "SELECT name FROM pragma_index_list('t') ORDER BY name"
-        ),
+        dump(&laboratory, "a.db", "SELECT name FROM pragma_index_list('t') ORDER BY name"),
         "t_-x_index\nt_a,b_c_index"
     );
-    load(&["--replace", "--index", "c,"])
-        .exits(2)
-        .complains(&["one of them is empty"]);
-    load(&["--replace", "--max-errors", "3"])
-        .exits(2)
-        .complains(&["--on-error skip"]);
-    load(&["--append", "--no-header"]).exits(0).says(&[
-        "2 rows into t",
-        "warning: the full-text index t_fts lacks the new rows",
-    ]);
+    load(&["--replace", "--index", "c,"]).exits(2).complains(&["one of them is empty"]);
+    load(&["--replace", "--max-errors", "3"]).exits(2).complains(&["--on-error skip"]);
+    load(&["--append", "--no-header"])
+        .exits(0)
+        .says(&["2 rows into t", "warning: the full-text index t_fts lacks the new rows"]);
     assert_eq!(
         dump(&laboratory, "a.db", "SELECT \"-x\", \"a,b\", c FROM t"),
         "1|2|red\n-x|a,b|c\n1|2|red"
@@ -131,9 +102,7 @@ fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
         let arguments = [&["load"], inputs, &[database, "--table", "t"]].concat();
         laboratory.pragmark(&arguments)
     };
-    load(&["a.csv", "b.csv"], "ab.db")
-        .exits(0)
-        .says(&["3 rows"]);
+    load(&["a.csv", "b.csv"], "ab.db").exits(0).says(&["3 rows"]);
     // The second file has shown that these are no numbers.
     assert_eq!(
         dump(&laboratory, "ab.db", "SELECT id, zip, typeof(zip) FROM t"),
@@ -157,53 +126,27 @@ fn no_file_that_is_read_is_written() {
     for name in ["a", "b"] {
         let (csv, database) = (format!("{name}.csv"), format!("{name}.db"));
         laboratory
-            .pragmark(&[
-                "load",
-                &csv,
-                &database,
-                "--table",
-                "t",
-                "--on-error",
-                "skip",
-            ])
+            .pragmark(&["load", &csv, &database, "--table", "t", "--on-error", "skip"])
             .exits(0);
     }
-    std::fs::hard_link(
-        laboratory.path().join("b.db"),
-        laboratory.path().join("link.db"),
-    )
-    .unwrap();
+    std::fs::hard_link(laboratory.path().join("b.db"), laboratory.path().join("link.db")).unwrap();
     let before = std::fs::read(laboratory.path().join("b.db")).unwrap();
     let names = files(&laboratory);
     let refused = |arguments: &[&str], words: &str| {
-        let arguments = [
-            &["load"],
-            arguments,
-            &["--table", "u", "--on-error", "skip"],
-        ]
-        .concat();
-        laboratory
-            .pragmark(&arguments)
-            .exits(2)
-            .complains(&[words, "choose another file"]);
+        let arguments = [&["load"], arguments, &["--table", "u", "--on-error", "skip"]].concat();
+        laboratory.pragmark(&arguments).exits(2).complains(&[words, "choose another file"]);
     };
     let target = "is both an input and the database to load into";
     refused(&["a.db", "b.db", "b.db"], target);
     refused(&["a.db", "b.db", "link.db"], target);
     let rejects = "is both an input and the file of rejected rows";
     refused(&["a.csv", "new.db", "--rejects", "a.csv"], rejects);
-    refused(
-        &["a.csv", "b.csv", "new.db", "--rejects", "./b.csv"],
-        rejects,
-    );
+    refused(&["a.csv", "b.csv", "new.db", "--rejects", "./b.csv"], rejects);
     let both = "is both the database to load into and the file of rejected rows";
     refused(&["a.csv", "b.db", "--rejects", "b.db"], both);
     refused(&["a.csv", "new.db", "--rejects", "new.db"], both);
     assert_eq!(files(&laboratory), names);
-    assert_eq!(
-        std::fs::read(laboratory.path().join("b.db")).unwrap(),
-        before
-    );
+    assert_eq!(std::fs::read(laboratory.path().join("b.db")).unwrap(), before);
 }
 
 #[test]
@@ -215,30 +158,17 @@ fn texts_in_other_encodings_are_read() {
         let arguments = [&["load", "latin.csv", "latin.db", "--table", "t"], more].concat();
         laboratory.pragmark(&arguments)
     };
-    load(&[]).exits(3).complains(&[
-        "latin.csv, row 1, column name: it is not valid UTF-8",
-        "--encoding",
-    ]);
-    load(&["--encoding", "no-such"])
-        .exits(2)
-        .complains(&["unknown encoding"]);
+    load(&[])
+        .exits(3)
+        .complains(&["latin.csv, row 1, column name: it is not valid UTF-8", "--encoding"]);
+    load(&["--encoding", "no-such"]).exits(2).complains(&["unknown encoding"]);
     load(&["--encoding", "latin1"]).exits(0);
-    assert_eq!(
-        dump(&laboratory, "latin.db", "SELECT name FROM t"),
-        "Liège\ncafé"
-    );
-    let utf_16: Vec<u8> = "\u{feff}name\n\u{1d11e}\n"
-        .encode_utf16()
-        .flat_map(u16::to_be_bytes)
-        .collect();
+    assert_eq!(dump(&laboratory, "latin.db", "SELECT name FROM t"), "Liège\ncafé");
+    let utf_16: Vec<u8> =
+        "\u{feff}name\n\u{1d11e}\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
     std::fs::write(laboratory.path().join("wide.csv"), utf_16).unwrap();
-    laboratory
-        .pragmark(&["load", "wide.csv", "wide.db", "--table", "t"])
-        .exits(0);
-    assert_eq!(
-        dump(&laboratory, "wide.db", "SELECT name FROM t"),
-        "\u{1d11e}"
-    );
+    laboratory.pragmark(&["load", "wide.csv", "wide.db", "--table", "t"]).exits(0);
+    assert_eq!(dump(&laboratory, "wide.db", "SELECT name FROM t"), "\u{1d11e}");
 }
 
 #[test]
@@ -246,15 +176,7 @@ fn another_database_is_read_by_table_or_query() {
     let laboratory = towns();
     load_towns(&laboratory, "towns.csv", &["--primary-key", "id"]).exits(0);
     laboratory
-        .pragmark(&[
-            "load",
-            "towns.db",
-            "copy.db",
-            "--table",
-            "copied",
-            "--primary-key",
-            "id",
-        ])
+        .pragmark(&["load", "towns.db", "copy.db", "--table", "copied", "--primary-key", "id"])
         .exits(0)
         .says(&["3 rows into copied"]);
     assert_eq!(
@@ -273,24 +195,14 @@ fn another_database_is_read_by_table_or_query() {
         ])
         .exits(0)
         .says(&["2 rows into names"]);
-    assert_eq!(
-        dump(&laboratory, "copy.db", "SELECT * FROM names"),
-        "Bonn|4\nLinz, Donau|11"
-    );
+    assert_eq!(dump(&laboratory, "copy.db", "SELECT * FROM names"), "Bonn|4\nLinz, Donau|11");
+    laboratory.pragmark(&["load", "copy.db", "new.db", "--table", "t"]).exits(3).complains(&[
+        "several tables",
+        "copied, names",
+        "--from-table",
+    ]);
     laboratory
-        .pragmark(&["load", "copy.db", "new.db", "--table", "t"])
-        .exits(3)
-        .complains(&["several tables", "copied, names", "--from-table"]);
-    laboratory
-        .pragmark(&[
-            "load",
-            "copy.db",
-            "copy.db",
-            "--table",
-            "t",
-            "--from-table",
-            "names",
-        ])
+        .pragmark(&["load", "copy.db", "copy.db", "--table", "t", "--from-table", "names"])
         .exits(2)
         .complains(&["copy.db is both an input and the database to load into"]);
 }

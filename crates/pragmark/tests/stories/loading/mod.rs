@@ -51,9 +51,8 @@ fn connection(laboratory: &Laboratory, database: &str) -> engine::Connection {
 
 fn files(laboratory: &Laboratory) -> Vec<String> {
     let entries = std::fs::read_dir(laboratory.path()).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -85,27 +84,21 @@ fn a_real_csv_is_loaded_with_quotes_line_breaks_and_names_of_the_world() {
 fn rows_are_added_by_the_names_of_their_columns() {
     let laboratory = towns_loaded();
     laboratory.write("more.tsv", "name\tid\nGraz\t4\n");
-    load_towns(&laboratory, "towns.csv", &[])
-        .exits(3)
-        .complains(&["already", "--append", "--replace"]);
+    load_towns(&laboratory, "towns.csv", &[]).exits(3).complains(&[
+        "already",
+        "--append",
+        "--replace",
+    ]);
     load_towns(&laboratory, "more.tsv", &["--append"])
         .exits(0)
         .says(&["1 row into", "strategy: arrays"]);
     assert_eq!(
-        dump(
-            &laboratory,
-            "towns.db",
-            "SELECT id, name FROM towns WHERE people IS NULL AND id > 3"
-        ),
+        dump(&laboratory, "towns.db", "SELECT id, name FROM towns WHERE people IS NULL AND id > 3"),
         "4|Graz"
     );
     load_towns(&laboratory, "more.tsv", &["--replace", "--type", "id=TEXT"]).exits(0);
     assert_eq!(
-        dump(
-            &laboratory,
-            "towns.db",
-            "SELECT name, id, typeof(id) FROM towns"
-        ),
+        dump(&laboratory, "towns.db", "SELECT name, id, typeof(id) FROM towns"),
         "Graz|4|text"
     );
 }
@@ -117,21 +110,10 @@ fn a_malformed_row_is_named_and_nothing_is_loaded() {
     laboratory
         .pragmark(&["load", "bad.csv", "bad.db", "--table", "t"])
         .exits(3)
-        .complains(&[
-            "bad.csv, row 2: it has 1 field instead of 2",
-            "--on-error skip",
-        ]);
+        .complains(&["bad.csv, row 2: it has 1 field instead of 2", "--on-error skip"]);
     assert_eq!(files(&laboratory), ["bad.csv", "small.toml"]);
     laboratory
-        .pragmark(&[
-            "load",
-            "bad.csv",
-            "bad.db",
-            "--table",
-            "t",
-            "--on-error",
-            "skip",
-        ])
+        .pragmark(&["load", "bad.csv", "bad.db", "--table", "t", "--on-error", "skip"])
         .exits(0)
         .says(&["2 rows into t", "2 rows skipped; see bad.csv.rejected.csv"]);
     assert_eq!(
@@ -157,11 +139,7 @@ fn long_ids_keep_their_digits() {
         let arguments = ["load", input, &database, "--table", "t", "--unique", "id"];
         laboratory.pragmark(&arguments).exits(0);
         assert_eq!(
-            dump(
-                &laboratory,
-                &database,
-                "SELECT typeof(id), id, longer FROM t"
-            ),
+            dump(&laboratory, &database, "SELECT typeof(id), id, longer FROM t"),
             "integer|1234567890123456789|18446744073709551616\ninteger|1234567890123456790|18446744073709551617"
         );
     }
@@ -186,16 +164,8 @@ fn a_place_where_rejected_rows_cannot_go_is_told_before_anything_is_loaded() {
 fn a_value_that_does_not_fit_a_strict_table_is_named() {
     let laboratory = Laboratory::new();
     laboratory.write("bad.csv", "a,b\n1,2\nmany,3\n");
-    let arguments = [
-        "load",
-        "bad.csv",
-        "bad.db",
-        "--table",
-        "t",
-        "--strict",
-        "--type",
-        "a=INTEGER",
-    ];
+    let arguments =
+        ["load", "bad.csv", "bad.db", "--table", "t", "--strict", "--type", "a=INTEGER"];
     laboratory
         .pragmark(&arguments)
         .exits(3)
@@ -207,10 +177,8 @@ fn a_value_that_does_not_fit_a_strict_table_is_named() {
 fn towns_and_unusable_files() -> Laboratory {
     let laboratory = towns();
     laboratory.write("empty.csv", "");
-    laboratory.write(
-        "no.db",
-        "this is no database, but long enough to look like a file of some kind",
-    );
+    laboratory
+        .write("no.db", "this is no database, but long enough to look like a file of some kind");
     laboratory
 }
 
@@ -224,11 +192,7 @@ fn assert_nothing_was_left(laboratory: &Laboratory) {
 fn wrong_options_leave_nothing_behind() {
     let laboratory = towns_and_unusable_files();
     for (options, exit, complaints) in [
-        (
-            &["--type", "nmae=TEXT"][..],
-            2,
-            &["no column nmae", "id, name, people"][..],
-        ),
+        (&["--type", "nmae=TEXT"][..], 2, &["no column nmae", "id, name, people"][..]),
         (&["--type", "id=INT); DROP TABLE t"], 2, &["invalid type"]),
         (&["--page-size", "1000"], 2, &["power of two"]),
         (&["--not-null", "nothing"], 2, &["no column nothing"]),
@@ -242,10 +206,7 @@ fn wrong_options_leave_nothing_behind() {
         ),
     ] {
         let arguments = [&["load", "towns.csv", "towns.db", "--table", "t"], options].concat();
-        laboratory
-            .pragmark(&arguments)
-            .exits(exit)
-            .complains(complaints);
+        laboratory.pragmark(&arguments).exits(exit).complains(complaints);
     }
     assert_nothing_was_left(&laboratory);
 }
@@ -257,17 +218,10 @@ fn files_that_cannot_be_read_or_written_leave_nothing_behind() {
         ("missing.csv", "towns.db", "cannot open missing.csv"),
         ("empty.csv", "towns.db", "is empty"),
         ("towns.csv", "no.db", "file is not a database"),
-        (
-            "towns.csv",
-            "no/such/folder/towns.db",
-            "cannot write no/such/folder/towns.db",
-        ),
+        ("towns.csv", "no/such/folder/towns.db", "cannot write no/such/folder/towns.db"),
     ] {
         let arguments = ["load", input, database, "--table", "t"];
-        laboratory
-            .pragmark(&arguments)
-            .exits(3)
-            .complains(&[complaint]);
+        laboratory.pragmark(&arguments).exits(3).complains(&[complaint]);
     }
     assert_nothing_was_left(&laboratory);
 }
@@ -277,16 +231,7 @@ fn a_full_text_index_finds_what_was_loaded() {
     let laboratory = towns();
     let load = |more: &[&str]| {
         let arguments = [
-            &[
-                "load",
-                "towns.csv",
-                "towns.db",
-                "--table",
-                "towns",
-                "--fts",
-                "name",
-                "--check",
-            ],
+            &["load", "towns.csv", "towns.db", "--table", "towns", "--fts", "name", "--check"],
             more,
         ];
         laboratory.pragmark(&arguments.concat())
@@ -299,20 +244,18 @@ fn a_full_text_index_finds_what_was_loaded() {
     assert_eq!(dump(&laboratory, "towns.db", "PRAGMA page_size"), "8192");
     load(&["--replace"]).exits(0);
     assert_eq!(dump(&laboratory, "towns.db", found), "2");
-    load(&["--replace", "--fts-table", "towns"])
-        .exits(3)
-        .complains(&["already"]);
-    load(&["--replace", "--fts", "nothing"])
-        .exits(2)
-        .complains(&["no column nothing"]);
+    load(&["--replace", "--fts-table", "towns"]).exits(3).complains(&["already"]);
+    load(&["--replace", "--fts", "nothing"]).exits(2).complains(&["no column nothing"]);
 }
 
 #[test]
 fn the_share_of_the_disk_is_measured_when_asked_for() {
     let laboratory = towns();
-    load_towns(&laboratory, "towns.csv", &["--measure-disk"])
-        .exits(0)
-        .says(&["disk: ", "% of the", "raw writes"]);
+    load_towns(&laboratory, "towns.csv", &["--measure-disk"]).exits(0).says(&[
+        "disk: ",
+        "% of the",
+        "raw writes",
+    ]);
     load_towns(&laboratory, "towns.csv", &["--append", "--measure-disk"])
         .exits(0)
         .says(&["disk: not measured", "new database"]);
@@ -346,12 +289,8 @@ fn tools_that_load_are_compared_and_one_that_is_missing_is_skipped_with_how_to_g
     let outcomes = |variant: &str| {
         let variant = format!("tool={variant}");
         let trials = laboratory.trials("run");
-        let of_variant = trials
-            .into_iter()
-            .filter(move |trial| trial["variant"] == *variant);
-        of_variant
-            .map(|trial| trial["outcome"].clone())
-            .collect::<Vec<_>>()
+        let of_variant = trials.into_iter().filter(move |trial| trial["variant"] == *variant);
+        of_variant.map(|trial| trial["outcome"].clone()).collect::<Vec<_>>()
     };
     for variant in ["pragmark-pages", "pragmark-arrays"] {
         let outcomes = outcomes(variant);

@@ -31,11 +31,7 @@ pub(super) fn block(
         .map(|(_, it)| machine_row(it, tone(it.interval), analysis))
         .collect();
     let remark = (all > DRAWN).then(|| {
-        format!(
-            "drawn: the {} largest and the {} smallest of {all} ratios.",
-            DRAWN / 2,
-            DRAWN / 2
-        )
+        format!("drawn: the {} largest and the {} smallest of {all} ratios.", DRAWN / 2, DRAWN / 2)
     });
     let plot = Plot::Forest(Forest {
         scale: Scale::Ratio,
@@ -51,10 +47,7 @@ pub(super) fn block(
     let chart = Chart {
         remark,
         figures: Some(ratios(&sorted, analysis)),
-        ..Chart::new(
-            Sentence::code(&variant.name).words(" to the baseline on each machine"),
-            plot,
-        )
+        ..Chart::new(Sentence::code(&variant.name).words(" to the baseline on each machine"), plot)
     };
     Some(Block::chart(chart))
 }
@@ -113,18 +106,11 @@ fn summary_forest_row(it: &DiskSummary, tone: Tone) -> ForestRow {
 }
 
 fn ratios(sorted: &[&MachineRatio], analysis: &FleetAnalysis) -> Table {
-    let columns = [
-        Column::left("machine"),
-        Column::right("ratio"),
-        Column::right("blocks"),
-    ];
+    let columns = [Column::left("machine"), Column::right("ratio"), Column::right("blocks")];
     let row = |it: &&MachineRatio| {
         Row::new([
             Cell::code(&analysis.machines[it.machine].agent),
-            Cell {
-                value: Some(it.ratio),
-                ..Cell::number(Some(ratio(it.ratio, it.interval)))
-            },
+            Cell { value: Some(it.ratio), ..Cell::number(Some(ratio(it.ratio, it.interval))) },
             Cell::number(Some(it.blocks.to_string())),
         ])
     };
@@ -141,23 +127,14 @@ mod tests {
 
     #[test]
     fn a_larger_ratio_is_better_only_where_the_metric_says_so() {
-        let above = Interval {
-            low: 1.2,
-            high: 1.4,
-        };
-        let below = Interval {
-            low: 0.6,
-            high: 0.8,
-        };
+        let above = Interval { low: 1.2, high: 1.4 };
+        let below = Interval { low: 0.6, high: 0.8 };
         let tones = |metric: &str| [above, below].map(|it| tone(it, metric));
         assert_eq!(tones("rows_per_s"), [Tone::Better, Tone::Worse]);
         for metric in ["seconds", "seconds.index", "p99_us", "db_bytes"] {
             assert_eq!(tones(metric), [Tone::Worse, Tone::Better], "{metric}");
         }
-        let open = Interval {
-            low: 0.9,
-            high: 1.1,
-        };
+        let open = Interval { low: 0.9, high: 1.1 };
         assert_eq!(tone(open, "seconds"), Tone::Same);
     }
 }

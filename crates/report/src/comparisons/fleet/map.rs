@@ -15,10 +15,7 @@ pub(super) fn block(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> O
     }
     let machines = counted(map.rows.len(), "machine");
     let is_long = map.rows.len() > DRAWN;
-    let chart = Chart::new(
-        "Ratio to the baseline on each machine, by class",
-        Plot::Map(map),
-    );
+    let chart = Chart::new("Ratio to the baseline on each machine, by class", Plot::Map(map));
     let chart = Block::chart(chart.with_remark(
         "blue is better than the baseline, orange worse, as far as the interval at 95 % of the machine tells",
     ));
@@ -31,12 +28,7 @@ pub(super) fn block(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> O
 fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
     let mut machines: Vec<usize> = (0..analysis.machines.len()).collect();
     let class = |it: &usize| &analysis.machines[*it].attributes.class;
-    machines.retain(|it| {
-        experiment
-            .variants
-            .iter()
-            .any(|variant| of(variant, *it).is_some())
-    });
+    machines.retain(|it| experiment.variants.iter().any(|variant| of(variant, *it).is_some()));
     machines.sort_by_key(|it| (class(it), &analysis.machines[*it].agent));
     let row = |machine: usize| MapRow {
         name: format!("{}: {}", class(&machine), analysis.machines[machine].agent),
@@ -51,20 +43,14 @@ fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
     Map {
         row_factor: Some("machine".to_owned()),
         column_factor: Some("variant".to_owned()),
-        columns: experiment
-            .variants
-            .iter()
-            .map(|it| it.name.clone())
-            .collect(),
+        columns: experiment.variants.iter().map(|it| it.name.clone()).collect(),
         rows: machines.into_iter().map(row).collect(),
         reasons: vec!["fewer than three blocks".to_owned()],
     }
 }
 
 fn of(variant: &FleetVariant, machine: usize) -> Option<&MachineRatio> {
-    let found = variant
-        .machines
-        .binary_search_by_key(&machine, |it| it.machine);
+    let found = variant.machines.binary_search_by_key(&machine, |it| it.machine);
     found.ok().map(|it| &variant.machines[it])
 }
 
@@ -78,10 +64,5 @@ fn cell(it: &MachineRatio, metric: &str) -> MapCell {
 }
 
 fn missing() -> MapCell {
-    MapCell {
-        tone: Tone::Missing,
-        text: "–".to_owned(),
-        reason: Some(1),
-        ..MapCell::default()
-    }
+    MapCell { tone: Tone::Missing, text: "–".to_owned(), reason: Some(1), ..MapCell::default() }
 }

@@ -83,10 +83,7 @@ fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
     for experiment in &analysis.experiments {
         for variant in experiment.variants.iter().filter(|it| !it.disagrees()) {
             items.extend(
-                variant
-                    .summaries
-                    .iter()
-                    .filter_map(|it| everywhere(experiment, variant, it)),
+                variant.summaries.iter().filter_map(|it| everywhere(experiment, variant, it)),
             );
         }
     }
@@ -126,10 +123,7 @@ fn disagreement(
     analysis: &FleetAnalysis,
 ) -> Item {
     let names = |indices: &[usize]| {
-        let shown = indices
-            .iter()
-            .take(3)
-            .map(|it| analysis.machines[*it].agent.clone());
+        let shown = indices.iter().take(3).map(|it| analysis.machines[*it].agent.clone());
         let shown = shown.collect::<Vec<_>>().join(", ");
         match indices.len().saturating_sub(3) {
             0 => shown,
@@ -142,11 +136,7 @@ fn disagreement(
         names(&variant.below)
     ));
     Item {
-        below: variant
-            .explained
-            .iter()
-            .map(|it| Sentence::from(explained(it)))
-            .collect(),
+        below: variant.explained.iter().map(|it| Sentence::from(explained(it))).collect(),
         ..Item::doubt(Some("machines disagree"), text)
     }
 }
@@ -182,19 +172,12 @@ fn everywhere(
     let text = named(experiment, variant)
         .words(format!(" on {}: ", of_disk(summary)))
         .figure(ratio(summary.ratio, summary.interval))
-        .words(format!(
-            " to the baseline in {}.{expected}",
-            experiment.metric
-        ));
+        .words(format!(" to the baseline in {}.{expected}", experiment.metric));
     Some(Item::new(text))
 }
 
 fn of_disk(summary: &DiskSummary) -> String {
-    format!(
-        "{} with {} disks",
-        counted(summary.machines, "machine"),
-        summary.disk
-    )
+    format!("{} with {} disks", counted(summary.machines, "machine"), summary.disk)
 }
 
 fn between(interval: Interval) -> String {
@@ -268,10 +251,7 @@ fn by_class(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bl
         return None;
     }
     let classes = analysis.classes.iter();
-    let columns = led(
-        Column::left("variant"),
-        classes.map(|class| Column::right(class.as_str())),
-    );
+    let columns = led(Column::left("variant"), classes.map(|class| Column::right(class.as_str())));
     let row = |variant: &FleetVariant| {
         let classes = analysis.classes.iter().map(|class| {
             let it = variant.classes.get(class);
@@ -284,10 +264,7 @@ fn by_class(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bl
     Some(Block::Fold(Fold {
         open: true,
         printed: true,
-        ..Fold::new(
-            "Ratio by class, from all blocks of its machines",
-            vec![Block::table(table)],
-        )
+        ..Fold::new("Ratio by class, from all blocks of its machines", vec![Block::table(table)])
     }))
 }
 
@@ -303,10 +280,7 @@ fn claims(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bloc
     let row = |claim: &FleetClaim| {
         let of_classes = analysis.classes.iter();
         let of_classes = of_classes.map(|class| verdict_of_class(claim, class));
-        let first = [
-            Cell::new(claim.says.as_str()),
-            agreement_cell(claim.overall),
-        ];
+        let first = [Cell::new(claim.says.as_str()), agreement_cell(claim.overall)];
         Row::new(first.into_iter().chain(of_classes))
     };
     let rows = experiment.claims.iter().map(row);
@@ -316,11 +290,7 @@ fn claims(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bloc
 fn verdict_of_class(claim: &FleetClaim, class: &str) -> Cell {
     match (claim.by_class.get(class), claim.of_class(class)) {
         (Some(all), Some(agreement @ (Agreement::Differ | Agreement::Undecided))) => {
-            let sign = if agreement == Agreement::Differ {
-                "≠"
-            } else {
-                "?"
-            };
+            let sign = if agreement == Agreement::Differ { "≠" } else { "?" };
             let without = claim.without_verdict.get(class).copied();
             Cell::new(counted_verdicts(all, without.unwrap_or(0))).signed(sign, Tone::Doubt)
         }
@@ -393,10 +363,7 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
                 "The reports of the {} groups are in groups.",
                 pages.len()
             ))],
-            full: vec![Block::fold(
-                format!("The reports of {} groups", pages.len()),
-                vec![list],
-            )],
+            full: vec![Block::fold(format!("The reports of {} groups", pages.len()), vec![list])],
         },
         false => list,
     });

@@ -31,14 +31,7 @@ impl<'a> Change<'a> {
         let (experiment, metric) = (series.experiment.as_str(), series.metric.as_str());
         let of_medians = matches!(self.scale, Scale::Metric(_));
         let worse = !self.is_better();
-        (
-            level.before,
-            level.after,
-            experiment,
-            metric,
-            of_medians,
-            worse,
-        )
+        (level.before, level.after, experiment, metric, of_medians, worse)
     }
 
     fn is_better(&self) -> bool {
@@ -69,19 +62,9 @@ impl<'a> Change<'a> {
 /// Every change of a history, those of ratios to the baseline before those of medians.
 fn all(history: &History) -> Vec<Change<'_>> {
     let of = |series| {
-        let change = move |scale: Scale| {
-            move |level| Change {
-                series,
-                level,
-                scale: scale.clone(),
-            }
-        };
-        let Series {
-            ratio_changes,
-            changes,
-            metric,
-            ..
-        } = series;
+        let change =
+            move |scale: Scale| move |level| Change { series, level, scale: scale.clone() };
+        let Series { ratio_changes, changes, metric, .. } = series;
         let ratios = ratio_changes.iter().map(change(Scale::Ratio));
         ratios.chain(changes.iter().map(change(Scale::Metric(metric.clone()))))
     };
@@ -125,11 +108,7 @@ fn item(history: &History, group: &[&Change<'_>]) -> Item {
             true => ", together with a change of machine, engine, plan or settings (see the runs).",
             false => ".",
         });
-    Item {
-        sign: Some(sign),
-        tone,
-        ..Item::new(text)
-    }
+    Item { sign: Some(sign), tone, ..Item::new(text) }
 }
 
 /// A variant with the levels before and after.
@@ -150,16 +129,13 @@ fn of_several(start: Sentence, changes: &[&Change<'_>]) -> Sentence {
     let high = ratios.fold(f64::NEG_INFINITY, f64::max);
     let [low, high] = [low, high].map(ratio_without_interval);
     let number = count(changes.len());
-    let mut text = start
-        .words(format!("{what} of {number} variants, "))
-        .figure(match low == high {
+    let mut text =
+        start.words(format!("{what} of {number} variants, ")).figure(match low == high {
             true => low,
             false => format!("{low} to {high}"),
         });
     for (index, change) in changes.iter().take(NAMED).enumerate() {
-        text = text
-            .words([" (", ", "][index.min(1)])
-            .and_code(&change.series.variant);
+        text = text.words([" (", ", "][index.min(1)]).and_code(&change.series.variant);
     }
     match changes.len().saturating_sub(NAMED) {
         0 => text.words(")"),
@@ -210,8 +186,5 @@ pub(super) fn every_change(history: &History) -> Vec<Block> {
 
 /// The name of a run, which leads to its row.
 fn link(run: &Run) -> Sentence {
-    Sentence(vec![Piece::Link {
-        text: run.id.clone(),
-        to: anchor(run),
-    }])
+    Sentence(vec![Piece::Link { text: run.id.clone(), to: anchor(run) }])
 }

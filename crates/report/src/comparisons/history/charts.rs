@@ -15,10 +15,7 @@ const MOST_DOTS: usize = 30_000;
 pub(super) fn charts(history: &History) -> Vec<Block> {
     let mut all: Vec<(&Series, Course)> = Vec::new();
     for series in &history.series {
-        let courses = [
-            ratio_course(history, series),
-            median_course(history, series),
-        ];
+        let courses = [ratio_course(history, series), median_course(history, series)];
         let drawn = courses.into_iter().filter(|it| it.points.len() > 1);
         all.extend(drawn.map(|it| (series, it)));
     }
@@ -67,11 +64,7 @@ fn median_course(history: &History, series: &Series) -> Course {
 fn ratio_course(history: &History, series: &Series) -> Course {
     let points = series.points.iter().filter_map(|it| {
         let ratio = it.figure.ratio?;
-        Some(CoursePoint {
-            run: it.run,
-            y: ratio.centre,
-            interval: ratio.interval,
-        })
+        Some(CoursePoint { run: it.run, y: ratio.centre, interval: ratio.interval })
     });
     let points = points.collect();
     let changes = &series.ratio_changes;
@@ -88,10 +81,8 @@ fn course(
     let runs = history.runs.len();
     let marks = points.windows(2).filter_map(|pair| {
         let all = history.differences(experiment, pair[0].run, pair[1].run);
-        (!all.is_empty()).then(|| CourseMark {
-            at: pair[1].run as f64 - 0.5,
-            words: differences(&all),
-        })
+        (!all.is_empty())
+            .then(|| CourseMark { at: pair[1].run as f64 - 0.5, words: differences(&all) })
     });
     let marks: Vec<CourseMark> = marks.collect();
     let days = history.runs.iter().enumerate();
@@ -100,15 +91,8 @@ fn course(
     days.dedup_by(|later, earlier| later.1 == earlier.1);
     Course {
         levels: levels(&points, changes),
-        changes: changes
-            .iter()
-            .map(|it| (it.before + it.after) as f64 / 2.0)
-            .collect(),
-        words: format!(
-            "{} runs, {} changes of level",
-            count(points.len()),
-            count(changes.len())
-        ),
+        changes: changes.iter().map(|it| (it.before + it.after) as f64 / 2.0).collect(),
+        words: format!("{} runs, {} changes of level", count(points.len()), count(changes.len())),
         marks,
         scale,
         runs,

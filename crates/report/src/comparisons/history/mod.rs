@@ -18,12 +18,7 @@ use crate::words::metric_heading;
 /// The history; `unreadable` are folders that could not be read, with the reason.
 pub fn history(history: &History, unreadable: &[(String, String)]) -> Document {
     let chapter = Section::chapter;
-    let highlights = Section::new(
-        "changes",
-        Kind::Highlights,
-        "What changed",
-        changes(history),
-    );
+    let highlights = Section::new("changes", Kind::Highlights, "What changed", changes(history));
     let chapters = [
         chapter("levels", "Changes of level", every_change(history)),
         chapter("charts", "Charts", charts(history)),
@@ -75,10 +70,9 @@ fn series(history: &History) -> Vec<Block> {
             Cell::figure(newest, |value| figure(value, &it.metric)),
             Cell::number(spread),
             Cell::figure(ratio, ratio_without_interval),
-            Cell::figure(
-                Some((it.changes.len() + it.ratio_changes.len()) as f64),
-                |value| count(value as usize),
-            ),
+            Cell::figure(Some((it.changes.len() + it.ratio_changes.len()) as f64), |value| {
+                count(value as usize)
+            }),
         ])
     };
     let columns = [
@@ -109,10 +103,7 @@ fn runs(history: &History) -> Vec<Block> {
             Cell::new(it.version.as_str()),
             Cell::new(differences(&it.differences)),
         ];
-        Row {
-            anchor: Some(anchor(it)),
-            ..Row::new(cells)
-        }
+        Row { anchor: Some(anchor(it)), ..Row::new(cells) }
     };
     let columns = [
         Column::left("run"),

@@ -17,29 +17,17 @@ pub(super) fn contents(html: &mut Html, sections: &[&Section]) {
         sections.iter().copied().partition(is_chapter);
     let groups = grouped(&chapters);
     let has_headings = groups.len() > 1;
-    let class = if chapters.len() > LONG {
-        "toc long"
-    } else {
-        "toc"
-    };
-    html.element(
-        "nav",
-        &[("class", class), ("aria-label", "Contents")],
-        |html| {
-            html.leaf("h2", &[], "Contents");
-            for (heading, sections) in &groups {
-                if let Some(heading) = heading.filter(|_| has_headings) {
-                    html.leaf("h3", &[], heading);
-                }
-                html.element("ol", &[], |html| {
-                    sections.iter().for_each(|it| entry(html, it))
-                });
+    let class = if chapters.len() > LONG { "toc long" } else { "toc" };
+    html.element("nav", &[("class", class), ("aria-label", "Contents")], |html| {
+        html.leaf("h2", &[], "Contents");
+        for (heading, sections) in &groups {
+            if let Some(heading) = heading.filter(|_| has_headings) {
+                html.leaf("h3", &[], heading);
             }
-            html.element("ul", &[], |html| {
-                others.iter().for_each(|it| entry(html, it))
-            });
-        },
-    );
+            html.element("ol", &[], |html| sections.iter().for_each(|it| entry(html, it)));
+        }
+        html.element("ul", &[], |html| others.iter().for_each(|it| entry(html, it)));
+    });
 }
 
 /// The groups in the order in which they first occur, those without a source last.

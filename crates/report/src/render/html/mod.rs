@@ -141,9 +141,7 @@ impl Writer {
     }
 
     fn heading(&mut self, html: &mut Html, section: &Section, id: &str) {
-        html.element("h2", &[("id", id)], |html| {
-            self.sentence(html, &section.title)
-        });
+        html.element("h2", &[("id", id)], |html| self.sentence(html, &section.title));
         if !section.eyebrow.is_empty() {
             html.class("p", "eyebrow", |html| self.sentence(html, &section.eyebrow));
         }
@@ -158,9 +156,6 @@ mod tests {
     fn hashes_are_written_as_a_policy_takes_them() {
         assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
         assert_eq!(base64(b"Man"), "TWFu");
-        assert_eq!(
-            hash(""),
-            "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-        );
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 }

@@ -10,11 +10,8 @@ impl Writer {
     /// A table that scrolls by itself where it is too wide.
     pub(super) fn table(&mut self, html: &mut Html, table: &Table) {
         html.scrolling(&table.label, |html| {
-            let kinds = [
-                (table.dense, " dense"),
-                (table.sortable, " sortable"),
-                (table.data, " data"),
-            ];
+            let kinds =
+                [(table.dense, " dense"), (table.sortable, " sortable"), (table.data, " data")];
             let kinds = kinds.map(|(is_so, class)| if is_so { class } else { "" });
             let class = format!("figures{}", kinds.concat());
             html.class("table", &class, |html| {
@@ -62,11 +59,7 @@ impl Writer {
 
     fn cell(&mut self, html: &mut Html, cell: &Cell, column: &Column, is_heading: bool) {
         let tone = (cell.tone != Tone::Plain).then(|| tone_class(cell.tone));
-        let kinds = [
-            tone,
-            column.right.then_some("r"),
-            column.prose.then_some("prose"),
-        ];
+        let kinds = [tone, column.right.then_some("r"), column.prose.then_some("prose")];
         let class = kinds.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let value = cell.value.map(|value| value.to_string());
         let mut attributes = Vec::new();

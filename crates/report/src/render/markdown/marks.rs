@@ -72,10 +72,7 @@ pub(super) fn fenced_as(language: &str, text: &str) -> String {
     let text = lines(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    format!(
-        "{fence}{language}\n{}\n{fence}",
-        text.trim_end_matches('\n')
-    )
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 #[cfg(test)]

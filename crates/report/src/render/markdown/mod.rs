@@ -13,10 +13,7 @@ use marks::{escaped, fenced_as, unmarked};
 /// The whole document.
 pub fn markdown(document: &Document) -> String {
     let mut text = Markdown::default();
-    let on = document
-        .on
-        .as_ref()
-        .map(|on| format!(" on {}", escaped(on)));
+    let on = document.on.as_ref().map(|on| format!(" on {}", escaped(on)));
     let title = escaped(&document.title);
     text.part(format!("# {title}{}", on.unwrap_or_default()));
     let about: Vec<String> = document.about.iter().map(|it| text.dressed(it)).collect();
@@ -70,10 +67,8 @@ impl Markdown {
         let qualifier = qualifier.map_or(String::new(), |it| format!(" · {}", escaped(it)));
         let title = self.dressed(&section.title);
         match section.kind {
-            Kind::Folded => self.part(format!(
-                "<details><summary>{}</summary>",
-                escaped(&section.title.plain())
-            )),
+            Kind::Folded => self
+                .part(format!("<details><summary>{}</summary>", escaped(&section.title.plain()))),
             _ => self.part(format!("## {title}{qualifier}")),
         }
         if !section.eyebrow.is_empty() {
@@ -134,9 +129,7 @@ impl Markdown {
     fn list(&mut self, list: &List) {
         let mark = if list.numbered { "1." } else { "-" };
         let items = list.items.iter();
-        let items: Vec<String> = items
-            .map(|it| format!("{mark} {}", self.item(it)))
-            .collect();
+        let items: Vec<String> = items.map(|it| format!("{mark} {}", self.item(it))).collect();
         self.part(items.join("\n"));
     }
 
@@ -163,11 +156,7 @@ impl Markdown {
         let counts =
             counts.map(|it| format!("{} {} {}", it.sign, figures::count(it.count), it.words));
         let counts: Vec<String> = counts.collect();
-        self.part(format!(
-            "{}: {}",
-            escaped(title),
-            escaped(&counts.join(", "))
-        ));
+        self.part(format!("{}: {}", escaped(title), escaped(&counts.join(", "))));
     }
 
     fn chart(&mut self, chart: &Chart) {
@@ -192,11 +181,8 @@ impl Markdown {
             }
             (_, None) => {}
         }
-        let notes: Vec<String> = chart
-            .notes
-            .iter()
-            .map(|it| format!("- {}", self.dressed(it)))
-            .collect();
+        let notes: Vec<String> =
+            chart.notes.iter().map(|it| format!("- {}", self.dressed(it))).collect();
         if !notes.is_empty() {
             self.part(notes.join("\n"));
         }

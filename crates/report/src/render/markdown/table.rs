@@ -17,19 +17,15 @@ impl Markdown {
             return self.part(fenced_as("text", &aligned(table)));
         }
         let columns = with_text(table);
-        let headings: Vec<String> = columns
-            .iter()
-            .map(|it| self.heading(&table.columns[*it]))
-            .collect();
+        let headings: Vec<String> =
+            columns.iter().map(|it| self.heading(&table.columns[*it])).collect();
         let rule = columns.iter().map(|it| match table.columns[*it].right {
             true => "--:",
             false => "---",
         });
         let rule: Vec<&str> = rule.collect();
-        let mut lines = vec![
-            format!("| {} |", headings.join(" | ")),
-            format!("|{}|", rule.join("|")),
-        ];
+        let mut lines =
+            vec![format!("| {} |", headings.join(" | ")), format!("|{}|", rule.join("|"))];
         let rows = table.rows.iter().chain(&table.foot);
         lines.extend(rows.map(|row| self.row(row, &columns)));
         self.part(lines.join("\n"));
@@ -56,10 +52,7 @@ impl Markdown {
             false => text,
         };
         let sign = cell.sign.map_or(String::new(), |sign| format!("{sign} "));
-        let below = cell
-            .below
-            .iter()
-            .map(|it| format!("<br>{}", self.dressed(it)));
+        let below = cell.below.iter().map(|it| format!("<br>{}", self.dressed(it)));
         let below: String = below.collect();
         format!("{sign}{text}{below}").trim_end().to_owned()
     }
@@ -76,9 +69,7 @@ fn aligned(table: &Table) -> String {
     };
     let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
     let line = |cells: &Vec<String>| {
-        let cells = cells
-            .iter()
-            .zip(widths.iter().chain(std::iter::repeat(&GAP)));
+        let cells = cells.iter().zip(widths.iter().chain(std::iter::repeat(&GAP)));
         let cells = cells.map(|(cell, width)| format!("{:width$}", one_line(cell)));
         cells.collect::<String>().trim_end().to_owned()
     };

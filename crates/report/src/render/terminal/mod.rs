@@ -81,10 +81,9 @@ fn block(text: &mut Text, block: &Block) {
         Block::Table(it) => table::add(text, it),
         Block::Chart(it) => chart(text, it),
         // SQL may be broken at any space; other languages have strings and indentation.
-        Block::Code(code) if code.language == "sql" => code
-            .text
-            .lines()
-            .for_each(|it| text.under(Paint::Plain, it)),
+        Block::Code(code) if code.language == "sql" => {
+            code.text.lines().for_each(|it| text.under(Paint::Plain, it))
+        }
         Block::Code(code) => text.code(&code.text),
         Block::Fold(fold) => {
             text.gap();
@@ -128,9 +127,7 @@ fn list(text: &mut Text, list: &List) {
 fn item_line(text: &mut Text, item: &Item) -> String {
     let line = text.flat(&item.text);
     let lead = item.lead.as_ref();
-    let lead = lead.map_or(String::new(), |(figure, interval)| {
-        format!(" {figure} {interval}")
-    });
+    let lead = lead.map_or(String::new(), |(figure, interval)| format!(" {figure} {interval}"));
     match (&item.badge, item.sign) {
         (None, _) => format!("{line}{lead}"),
         (Some(badge), None) => format!("{line}{lead} ({badge})"),
@@ -167,14 +164,8 @@ fn chart(text: &mut Text, chart: &Chart) {
 
 fn bars(text: &mut Text, caption: &str, bars: &Bars) {
     let bars = bars.bars.iter();
-    let bars: Vec<String> = bars
-        .map(|it| format!("{} {}", it.text, it.name.plain()))
-        .collect();
-    text.item(
-        Paint::Plain,
-        "·",
-        &format!("{caption}: {}", bars.join(", ")),
-    );
+    let bars: Vec<String> = bars.map(|it| format!("{} {}", it.text, it.name.plain())).collect();
+    text.item(Paint::Plain, "·", &format!("{caption}: {}", bars.join(", ")));
 }
 
 impl Paint {

@@ -25,10 +25,8 @@ pub(super) fn add(text: &mut Text, table: &Table) {
     let repeated = naming(table, &brief, text.width());
     let left_out: usize = parts.drain(kept..).map(|part| part.len() - repeated).sum();
     for columns in &parts {
-        let widths: Vec<usize> = columns
-            .iter()
-            .map(|it| least_width(table, *it, text.width()))
-            .collect();
+        let widths: Vec<usize> =
+            columns.iter().map(|it| least_width(table, *it, text.width())).collect();
         let laid_out = laid_out(table, columns, &widths, text.width());
         text.block(&laid_out.replace('\u{a0}', " "));
         for column in columns {
@@ -78,10 +76,7 @@ fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
 
 /// The [`least_width`] of all of them.
 fn least_widths(table: &Table, columns: &[usize], width: usize) -> usize {
-    columns
-        .iter()
-        .map(|it| least_width(table, *it, width))
-        .sum()
+    columns.iter().map(|it| least_width(table, *it, width)).sum()
 }
 
 /// The longest word of a column, and the gap behind it; a name is broken where it is very long for the window.
@@ -131,14 +126,7 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
         };
         let below = it.below.as_deref().map(one_line);
         let below = below.map(|below| format!("\n{below}"));
-        align(
-            *column,
-            format!(
-                "{}{}",
-                kept_together(&it.heading),
-                below.unwrap_or_default()
-            ),
-        )
+        align(*column, format!("{}{}", kept_together(&it.heading), below.unwrap_or_default()))
     };
     grid.load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
@@ -163,9 +151,7 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
     for row in &table.foot {
         grid.add_row(cells(row));
     }
-    let least = widths
-        .iter()
-        .map(|it| Width::Fixed(u16::try_from(*it).unwrap_or(u16::MAX)));
+    let least = widths.iter().map(|it| Width::Fixed(u16::try_from(*it).unwrap_or(u16::MAX)));
     grid.set_constraints(least.map(ColumnConstraint::LowerBoundary));
     let last = columns.len() - 1;
     for (index, column) in grid.column_iter_mut().enumerate() {

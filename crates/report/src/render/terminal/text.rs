@@ -186,11 +186,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
                 lines.push(String::new());
                 filled = 0;
             }
-            last(&mut lines).push(if character == '\u{a0}' {
-                ' '
-            } else {
-                character
-            });
+            last(&mut lines).push(if character == '\u{a0}' { ' ' } else { character });
             filled += 1;
         }
     }
@@ -215,10 +211,7 @@ mod tests {
 
     #[test]
     fn code_to_paste_keeps_its_lines_and_indentation() {
-        let mut text = Text::new(Style {
-            width: 20,
-            colour: false,
-        });
+        let mut text = Text::new(Style { width: 20, colour: false });
         text.code("def set_up(connection):\n    connection.execute(\"PRAGMA temp_store\")\n");
         assert_eq!(
             text.finish(),
@@ -228,18 +221,8 @@ mod tests {
 
     #[test]
     fn further_lines_of_an_item_stand_under_its_first() {
-        let mut text = Text::new(Style {
-            width: 40,
-            colour: false,
-        });
-        text.item(
-            Paint::Plain,
-            "1.",
-            "word word word word word word word word word",
-        );
-        assert_eq!(
-            text.finish(),
-            "1. word word word word word word word\n   word word\n"
-        );
+        let mut text = Text::new(Style { width: 40, colour: false });
+        text.item(Paint::Plain, "1.", "word word word word word word word word word");
+        assert_eq!(text.finish(), "1. word word word word word word word\n   word word\n");
     }
 }

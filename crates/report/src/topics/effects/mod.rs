@@ -31,10 +31,7 @@ pub(super) struct Of<'a> {
 
 impl<'a> Of<'a> {
     pub(super) fn subject(subject: &'a Subject<'_>) -> Of<'a> {
-        Of {
-            metric: subject.metric(),
-            labels: &subject.experiment.labels,
-        }
+        Of { metric: subject.metric(), labels: &subject.experiment.labels }
     }
 
     /// A level of a factor: in people's words, or `factor=level`.
@@ -102,10 +99,7 @@ fn chart(subject: &Subject<'_>, effects: &Effects) -> Chart {
         rows: rows.collect(),
         bounds: Vec::new(),
     };
-    let caption = format!(
-        "{}: ratio to the level of the baseline",
-        metric_axis(of.metric)
-    );
+    let caption = format!("{}: ratio to the level of the baseline", metric_axis(of.metric));
     let remark = "thick line: interval; thin line: smallest to largest among the settings of the other factors";
     Chart {
         figures: Some(table(effects, of)),
@@ -120,11 +114,7 @@ fn forest_row(effect: &MainEffect, of: Of<'_>, is_condition: bool) -> ForestRow 
     let ratio = ratio_of(contrast).plain();
     let standing = contrast.standing(of.metric);
     let (sign, tone) = mark(standing);
-    let condition = if is_condition {
-        "; a condition, no choice"
-    } else {
-        ""
-    };
+    let condition = if is_condition { "; a condition, no choice" } else { "" };
     ForestRow {
         words: format!(
             "{id}: {ratio} of {}, a mean over {} settings of the others, {}",
@@ -177,10 +167,7 @@ fn table(effects: &Effects, of: Of<'_>) -> Table {
         Row::new([
             Cell::new(of.setting(&effect.factor, &effect.level)),
             Cell::new(of.level(&effect.factor, &effect.instead_of)),
-            Cell {
-                value: Some(contrast.ratio),
-                ..Cell::new(ratio).signed(sign, tone)
-            },
+            Cell { value: Some(contrast.ratio), ..Cell::new(ratio).signed(sign, tone) },
             Cell::number(Some(range)),
             Cell::figure(Some(contrast.settings as f64), |it| it.to_string()),
         ])
@@ -213,10 +200,7 @@ fn shares(effects: &Effects) -> Option<Block> {
     });
     let mut named: Vec<(Sentence, f64)> = factors.chain(pairs).collect();
     named.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let left = [
-        ("three or more together", shares.rest),
-        ("noise", shares.noise),
-    ];
+    let left = [("three or more together", shares.rest), ("noise", shares.noise)];
     let bar = |filled: bool, name: Sentence, share: f64| Bar {
         name,
         share,
@@ -224,9 +208,7 @@ fn shares(effects: &Effects) -> Option<Block> {
         filled,
     };
     let left = left.map(|(name, share)| bar(false, name.into(), share));
-    let named = named
-        .into_iter()
-        .map(|(name, share)| bar(true, name, share));
+    let named = named.into_iter().map(|(name, share)| bar(true, name, share));
     let bars = named.chain(left).filter(|bar| bar.share >= LEAST_SHARE);
     let bars: Vec<Bar> = bars.collect();
     let remark = match shares.whole {

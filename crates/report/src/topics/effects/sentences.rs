@@ -29,9 +29,8 @@ pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentenc
     let main = effects.main.iter();
     let chosen = main.filter(|effect| no_choice || !is_condition(effect));
     let with_pairs = chosen.map(|effect| (effect, effects.interacting(effect)));
-    let found: Vec<_> = with_pairs
-        .filter(|(effect, pair)| effect.contrast.is_found() || pair.is_some())
-        .collect();
+    let found: Vec<_> =
+        with_pairs.filter(|(effect, pair)| effect.contrast.is_found() || pair.is_some()).collect();
     let of = Of::subject(subject);
     let mut sentences: Vec<Sentence> = found
         .iter()
@@ -75,10 +74,7 @@ fn no_interaction(effects: &Effects) -> &'static str {
 fn alone(effect: &MainEffect, of: Of<'_>) -> Sentence {
     let (times, interval) = effect.contrast.gain(of.metric);
     let range = range(&effect.contrast, of.metric);
-    let holds = match (
-        effect.contrast.settings,
-        effect.contrast.has_one_direction(),
-    ) {
+    let holds = match (effect.contrast.settings, effect.contrast.has_one_direction()) {
         (1, _) => ", in the only setting of the others in which both were measured.".to_owned(),
         (_, true) => format!(", whatever the others are set to{range}."),
         (_, false) => format!(" on average, but not in every setting of the others{range}."),
@@ -145,9 +141,7 @@ fn at(simple: &SimpleEffect, of: Of<'_>) -> Sentence {
         true => ratio_cell(times, interval),
         false => TOO_FEW_ROUNDS.into(),
     };
-    figure
-        .words(" with ")
-        .and(of.level(&simple.other, &simple.at))
+    figure.words(" with ").and(of.level(&simple.other, &simple.at))
 }
 
 #[cfg(test)]
@@ -162,15 +156,9 @@ mod tests {
         let reach = if found { 1.05 } else { 5.0 };
         Contrast {
             ratio,
-            interval: Interval {
-                low: ratio / reach,
-                high: ratio * reach,
-            },
+            interval: Interval { low: ratio / reach, high: ratio * reach },
             settings,
-            range: Interval {
-                low: range.0,
-                high: range.1,
-            },
+            range: Interval { low: range.0, high: range.1 },
         }
     }
 
@@ -243,11 +231,7 @@ mod tests {
     #[test]
     fn an_effect_that_depends_on_another_is_listed_level_by_level() {
         let effect = wal(contrast(3.0, true, (1.0, 9.0), 3));
-        let pair = at_levels(&[
-            ("full", 3.0, true),
-            ("normal", 9.0, true),
-            ("off", 1.0, false),
-        ]);
+        let pair = at_levels(&[("full", 3.0, true), ("normal", 9.0, true), ("off", 1.0, false)]);
         assert_eq!(
             depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain(),
             "The effect of journal_mode=wal instead of delete depends on synchronous: ×9.0 [8.6, 9.5] \
@@ -260,20 +244,14 @@ mod tests {
         let effect = wal(contrast(3.0, true, (0.2, 3.0), 2));
         let pair = at_levels(&[("normal", 3.0, true), ("full", 0.21, false)]);
         let sentence = depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain();
-        assert!(
-            sentence.contains("×0.21 [0.04, 1.05] with full"),
-            "{sentence}"
-        );
+        assert!(sentence.contains("×0.21 [0.04, 1.05] with full"), "{sentence}");
         assert!(!sentence.contains("only") && !sentence.contains("no detectable"));
     }
 
     #[test]
     fn an_interval_of_many_powers_of_ten_is_too_few_rounds() {
         let mut wide = contrast(3.0, true, (1.0, 9.0), 3);
-        wide.interval = Interval {
-            low: 1e-24,
-            high: 1e24,
-        };
+        wide.interval = Interval { low: 1e-24, high: 1e24 };
         assert_eq!(ratio_of(&wide).plain(), "×3, too few rounds");
         let effect = wal(wide);
         let row = forest_row(&effect, of("rows_per_s", &Labels::default()), false);

@@ -17,15 +17,10 @@ pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.advised.iter().all(|it| it.gain.is_none()) {
         return vec![heading, Block::paragraph(NO_TIME)];
     }
-    let columns = [
-        Column::left("change"),
-        Column::right("brings"),
-        Column::left("judgement").prose(),
-    ];
+    let columns =
+        [Column::left("change"), Column::right("brings"), Column::left("judgement").prose()];
     let rows = tuning.advised.iter().map(|it| {
-        let figure = it
-            .gain
-            .map(|gain| figures::ratio(gain.ratio, gain.interval));
+        let figure = it.gain.map(|gain| figures::ratio(gain.ratio, gain.interval));
         Row::new([
             Cell::new(it.advice.change.clone()),
             Cell::number(figure),
@@ -41,10 +36,7 @@ pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
 
 /// The changes that are better in one sentence.
 pub(super) fn brief(tuning: &TuningAnalysis) -> Vec<Block> {
-    better_in_words(tuning)
-        .map(Block::paragraph)
-        .into_iter()
-        .collect()
+    better_in_words(tuning).map(Block::paragraph).into_iter().collect()
 }
 
 /// What to change in the application, or why nothing is said of it, for the first screen; none where no change was to be
@@ -77,8 +69,7 @@ fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
 }
 
 fn is_better(it: &&Advised) -> bool {
-    it.gain
-        .is_some_and(|gain| gain.detectable.is_finite() && gain.interval.low > 1.0)
+    it.gain.is_some_and(|gain| gain.detectable.is_finite() && gain.interval.low > 1.0)
 }
 
 /// The SQL of the changes that are better, to paste.
@@ -90,10 +81,7 @@ fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
         Some(format!("-- {}: {gain}\n{sql}", it.advice.change))
     });
     let text = with_gain.collect::<Vec<_>>().join("\n");
-    (!text.is_empty()).then_some(Block::Code(Code {
-        language: "sql",
-        text,
-    }))
+    (!text.is_empty()).then_some(Block::Code(Code { language: "sql", text }))
 }
 
 fn judgement_of_change(it: &Advised) -> String {

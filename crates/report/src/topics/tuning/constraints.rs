@@ -12,11 +12,8 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.constraints.is_empty() {
         return Vec::new();
     }
-    let columns = [
-        Column::left("constraint"),
-        Column::right("measured"),
-        Column::left("judgement").prose(),
-    ];
+    let columns =
+        [Column::left("constraint"), Column::right("measured"), Column::left("judgement").prose()];
     let rows = tuning.constraints.iter().map(|it| {
         let metric = &it.constraint.metric;
         let figure = it.measured.and_then(|measured| measured.figure);
@@ -32,11 +29,7 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
     });
     let table = Table::new("Constraints", columns, rows);
     let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
-    vec![
-        Block::Heading("Constraints".to_owned()),
-        Block::table(table),
-        Block::small(how),
-    ]
+    vec![Block::Heading("Constraints".to_owned()), Block::table(table), Block::small(how)]
 }
 
 fn judgement_of_constraint(it: &Constrained) -> String {
@@ -71,19 +64,9 @@ mod tests {
     fn a_constraint_is_judged_by_its_interval_or_round_by_round() {
         let judged = |figure: Option<(f64, Interval)>, is_kept| Constrained {
             constraint: Constraint::parsed("busy_errors <= 1").unwrap(),
-            measured: Some(Measured {
-                figure,
-                is_kept,
-                rounds: 7,
-            }),
+            measured: Some(Measured { figure, is_kept, rounds: 7 }),
         };
-        let near = Some((
-            1.0,
-            Interval {
-                low: 0.9,
-                high: 1.1,
-            },
-        ));
+        let near = Some((1.0, Interval { low: 0.9, high: 1.1 }));
         let mut tuning = analysis(Vec::new());
         tuning.constraints = vec![
             judged(near, None),
@@ -91,10 +74,7 @@ mod tests {
             judged(None, Some(false)),
             judged(None, None),
         ];
-        tuning.constraints.push(Constrained {
-            measured: None,
-            ..tuning.constraints[0].clone()
-        });
+        tuning.constraints.push(Constrained { measured: None, ..tuning.constraints[0].clone() });
         let text = text(blocks(&tuning));
         let rows = text.lines().filter(|line| line.starts_with('|')).skip(2);
         let judgements = [

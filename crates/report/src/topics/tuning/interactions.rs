@@ -50,10 +50,7 @@ mod tests {
         tuning.interactions = vec![Interaction {
             settings: ["journal_mode".to_owned(), "cache_size".to_owned()],
             ratio: 1.5,
-            range: Interval {
-                low: 1.2,
-                high: 1.9,
-            },
+            range: Interval { low: 1.2, high: 1.9 },
         }];
         let text = text(blocks(&tuning));
         let row = text.lines().find(|line| line.contains("journal_mode=wal"));

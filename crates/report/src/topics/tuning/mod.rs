@@ -97,12 +97,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     ];
     let rows = tuning.contributions.iter().map(contribution);
     let table = Table::new("What each setting contributes", columns, rows);
-    let rounds = tuning
-        .contributions
-        .iter()
-        .map(|it| it.rounds)
-        .max()
-        .unwrap_or(0);
+    let rounds = tuning.contributions.iter().map(|it| it.rounds).max().unwrap_or(0);
     let how = format!(
         "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
@@ -189,11 +184,8 @@ fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
             Cell::number(Some(figures::ratio(it.ratio, it.range))),
         ])
     };
-    let table = Table::new(
-        "Settings that stay as they are",
-        columns,
-        tuning.unchanged.iter().map(row),
-    );
+    let table =
+        Table::new("Settings that stay as they are", columns, tuning.unchanged.iter().map(row));
     let how = "Expected by the model of all trials of the search, with the range that agrees with it at 95 %: smaller \
                differences than the ends of the range may exist.";
     vec![
@@ -212,10 +204,7 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
     let excluded = Block::list(excluded);
     let unusable = (!tuning.unusable.is_empty()).then(|| {
         let lead = Sentence::from("Failed, or answered differently, and not recommended: ");
-        Block::Paragraph(
-            lead.and(listed(&tuning.unusable)),
-            crate::document::Role::Body,
-        )
+        Block::Paragraph(lead.and(listed(&tuning.unusable)), crate::document::Role::Body)
     });
     let idle = (!tuning.idle.is_empty()).then(|| {
         let names = tuning.idle.iter().map(Sentence::code);
@@ -275,30 +264,18 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
     let chart = (tuning.steps.len() > 1).then(|| {
         let remark =
             "The best of a block is fast by luck as well; the gain above is measured afresh.";
-        Block::full(vec![Block::chart(
-            Chart::new(caption, plot).with_remark(remark),
-        )])
+        Block::full(vec![Block::chart(Chart::new(caption, plot).with_remark(remark))])
     });
     let heading = Block::Heading("The search".to_owned());
-    [heading, Block::paragraph(space)]
-        .into_iter()
-        .chain(chart)
-        .collect()
+    [heading, Block::paragraph(space)].into_iter().chain(chart).collect()
 }
 
 fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
     Point {
         x: step.trials as f64,
         y: figure,
-        range: Interval {
-            low: figure,
-            high: figure,
-        },
-        words: format!(
-            "{name}, after {} trials: {}",
-            step.trials,
-            figures::figure(figure, metric)
-        ),
+        range: Interval { low: figure, high: figure },
+        words: format!("{name}, after {} trials: {}", step.trials, figures::figure(figure, metric)),
     }
 }
 
@@ -356,11 +333,7 @@ mod tests {
             contribution_of("cache_size", 0.995, 1.0, 1.005),
             short,
         ])));
-        let rows: Vec<&str> = text
-            .lines()
-            .filter(|line| line.starts_with('|'))
-            .skip(2)
-            .collect();
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).skip(2).collect();
         let judgements = [
             "better",
             "5 % would have been detected",
@@ -378,11 +351,7 @@ mod tests {
     #[test]
     fn a_change_of_the_application_is_judged_by_its_interval_and_stands_apart() {
         let change = |name: &str, interval: Option<(f64, f64)>| Advised {
-            advice: Advice {
-                change: name.to_owned(),
-                sql: None,
-                settings: Settings::new(),
-            },
+            advice: Advice { change: name.to_owned(), sql: None, settings: Settings::new() },
             gain: interval.map(|(low, high)| Gain {
                 ratio: f64::midpoint(low, high),
                 interval: Interval { low, high },
@@ -403,22 +372,11 @@ mod tests {
         tuning.advised[0].advice.sql = Some("CREATE INDEX a ON t(b);".to_owned());
         tuning.advised[2].advice.sql = Some("VACUUM;".to_owned());
         let brief = text(super::changes::brief(&tuning));
-        assert!(
-            brief.contains("10 in one") && !brief.contains("VACUUM"),
-            "{brief}"
-        );
+        assert!(brief.contains("10 in one") && !brief.contains("VACUUM"), "{brief}");
         let text = text(advice(&tuning));
-        assert!(
-            text.contains("CREATE INDEX a ON t(b);") && !text.contains("VACUUM;"),
-            "{text}"
-        );
+        assert!(text.contains("CREATE INDEX a ON t(b);") && !text.contains("VACUUM;"), "{text}");
         let rows = text.lines().filter(|line| line.starts_with('|')).skip(2);
-        let judgements = [
-            "better",
-            "worse",
-            "5 % would have been detected",
-            "not measured",
-        ];
+        let judgements = ["better", "worse", "5 % would have been detected", "not measured"];
         for (row, judgement) in rows.zip(judgements) {
             assert!(row.contains(judgement), "{row}");
         }
@@ -431,10 +389,7 @@ mod tests {
         let mut same = analysis(Vec::new());
         same.recommended.clear();
         let unchanged = text(contributions(&same));
-        assert!(
-            unchanged.contains("no others are expected to be better"),
-            "{unchanged}"
-        );
+        assert!(unchanged.contains("no others are expected to be better"), "{unchanged}");
     }
 
     #[test]

@@ -26,11 +26,7 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
         .chain(trade_off.metrics.iter().map(column))
         .chain([Column::left("measured in").prose()]);
     let rows = trade_off.compromises.iter().map(|it| row(tuning, it));
-    let table = Table::new(
-        "Configurations that no other one beats in every metric",
-        columns,
-        rows,
-    );
+    let table = Table::new("Configurations that no other one beats in every metric", columns, rows);
     let how = "Medians, and how many times better they are than the current settings in the same blocks (above ×1 is better). What was \
                measured in the search alone was chosen from many trials, so luck has a hand in it: measure it again before it is used.";
     let blocks = [
@@ -60,11 +56,7 @@ fn row(tuning: &TuningAnalysis, it: &Compromise) -> Row {
         true => plural(it.trials, "round", "rounds"),
         false => format!("the search, {}", plural(it.trials, "trial", "trials")),
     };
-    Row::new(
-        std::iter::once(name)
-            .chain(figures)
-            .chain([Cell::new(part)]),
-    )
+    Row::new(std::iter::once(name).chain(figures).chain([Cell::new(part)]))
 }
 
 fn gain(figure: &CompromiseFigure) -> String {
@@ -82,23 +74,13 @@ fn chart(tuning: &TuningAnalysis) -> Block {
         let own = all.filter(|it| it.by_rounds == by_rounds);
         let mut points: Vec<Point> = own.map(|it| point(it, metrics)).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Line {
-            label: name.to_owned(),
-            points,
-            bend: None,
-        }
+        Line { label: name.to_owned(), points, bend: None }
     };
-    let lines = [
-        line("measured in rounds", true),
-        line("in the search alone", false),
-    ];
+    let lines = [line("measured in rounds", true), line("in the search alone", false)];
     let plot = Plot::Curve(Curve {
         metric: metrics[1].clone(),
         factor: metrics[0].clone(),
-        lines: lines
-            .into_iter()
-            .filter(|it| !it.points.is_empty())
-            .collect(),
+        lines: lines.into_iter().filter(|it| !it.points.is_empty()).collect(),
     });
     let caption = Sentence::from(format!("{}, along ", metric_axis(&metrics[1])));
     Block::chart(Chart::new(caption.and_code(&metrics[0]), plot))
@@ -125,10 +107,7 @@ mod tests {
         let figure = |gain: f64| CompromiseFigure {
             median: 100.0 * gain,
             gain,
-            interval: by_rounds.then_some(Interval {
-                low: gain * 0.9,
-                high: gain * 1.1,
-            }),
+            interval: by_rounds.then_some(Interval { low: gain * 0.9, high: gain * 1.1 }),
         };
         Compromise {
             settings: settings.to_owned(),
@@ -152,17 +131,11 @@ mod tests {
         };
         let text = text(blocks(&tuning));
         let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap();
-        assert!(
-            row("journal_mode=wal").contains("×2.0 \\[1.8, 2.2"),
-            "{text}"
-        );
+        assert!(row("journal_mode=wal").contains("×2.0 \\[1.8, 2.2"), "{text}");
         assert!(row("journal_mode=wal").contains("7 rounds"));
         assert!(row("the current settings").contains("7 rounds"), "{text}");
         let searched = row("cache_size=-16384");
-        assert!(
-            searched.contains("the search, 1 trial") && searched.contains("×1.2"),
-            "{text}"
-        );
+        assert!(searched.contains("the search, 1 trial") && searched.contains("×1.2"), "{text}");
         tuning.trade_off.compromises.truncate(1);
         assert!(blocks(&tuning).is_empty());
     }

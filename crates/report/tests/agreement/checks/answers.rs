@@ -38,35 +38,17 @@ fn of_finding(reading: &Reading<'_>, finding: &Finding) -> Vec<String> {
         faster.is_some_and(|it| is_wrong(it.gain, it.interval))
     };
     let contradicted = [
-        (
-            !is_shown(finding.gain, finding.interval),
-            "its rounds do not show it",
-        ),
-        (
-            !is_of_row(experiment, finding),
-            "its row has another figure",
-        ),
-        (
-            is_tied(&experiment.variants[0].label),
-            "it ties with the baseline",
-        ),
+        (!is_shown(finding.gain, finding.interval), "its rounds do not show it"),
+        (!is_of_row(experiment, finding), "its row has another figure"),
+        (is_tied(&experiment.variants[0].label), "it ties with the baseline"),
         (is_tied(&variant.label), "it ties with itself"),
-        (
-            better_still(&|gain, _| gain <= finding.gain),
-            "better still is not better",
-        ),
+        (better_still(&|gain, _| gain <= finding.gain), "better still is not better"),
         (
             better_still(&|gain, interval| !is_shown(gain, interval)),
             "the rounds of what is better still do not show it",
         ),
-        (
-            variant.standing(&experiment.metric) != Standing::Better,
-            "its row is not better",
-        ),
-        (
-            !is_advised(reading, experiment, finding.variant),
-            "the settings to use are others",
-        ),
+        (variant.standing(&experiment.metric) != Standing::Better, "its row is not better"),
+        (!is_advised(reading, experiment, finding.variant), "the settings to use are others"),
         (
             (finding.faster.as_ref())
                 .is_some_and(|it| !is_advised(reading, experiment, it.variant)),
@@ -135,9 +117,7 @@ fn ranked(findings: &[Finding]) -> Vec<String> {
         _ => two[0].gain < two[1].gain,
     });
     let named = |it: &Finding| format!("{} ×{}", it.experiment, it.gain);
-    wrong
-        .map(|two| format!("{} comes before {}", named(&two[0]), named(&two[1])))
-        .collect()
+    wrong.map(|two| format!("{} comes before {}", named(&two[0]), named(&two[1]))).collect()
 }
 
 /// Settings to use are no worse than the baseline's, and those whose gain is told are better by it.
@@ -147,9 +127,7 @@ fn advised(reading: &Reading<'_>) -> Vec<String> {
         rungs.filter_map(|rung| Some((ladder.experiment.as_str(), rung.advice.as_ref().ok()?)))
     });
     let wrong = rungs.filter(|(key, advice)| !is_sound(experiment(reading, key), advice));
-    wrong
-        .map(|(key, advice)| format!("advice of {key} that nothing shows: {advice:?}"))
-        .collect()
+    wrong.map(|(key, advice)| format!("advice of {key} that nothing shows: {advice:?}")).collect()
 }
 
 fn is_sound(experiment: &ExperimentAnalysis, advice: &Advice) -> bool {

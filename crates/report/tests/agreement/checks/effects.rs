@@ -10,10 +10,7 @@ pub fn faults(chapter: &Chapter<'_>) -> Vec<String> {
     };
     let said = chapter.sentences();
     let checks = [nothing_found, denied, gains];
-    checks
-        .into_iter()
-        .flat_map(|check| check(chapter, effects, &said))
-        .collect()
+    checks.into_iter().flat_map(|check| check(chapter, effects, &said)).collect()
 }
 
 /// That nothing was detected is said where nothing was.
@@ -24,18 +21,9 @@ fn nothing_found(chapter: &Chapter<'_>, effects: &Effects, said: &[String]) -> V
     let found = found.filter(|it| !conditions.contains(&it.factor)).count();
     let interactions = effects.interactions().len();
     let contradicted = [
-        (
-            is_said("No effect of a single setting") && found > 0,
-            "an effect was found",
-        ),
-        (
-            is_said("No interaction between") && interactions > 0,
-            "an interaction was found",
-        ),
-        (
-            is_said("There are too few rounds to show what") && found > 0,
-            "an effect was found",
-        ),
+        (is_said("No effect of a single setting") && found > 0, "an effect was found"),
+        (is_said("No interaction between") && interactions > 0, "an interaction was found"),
+        (is_said("There are too few rounds to show what") && found > 0, "an effect was found"),
     ];
     let contradicted = contradicted.into_iter().filter(|(is_so, _)| *is_so);
     contradicted.map(|(_, why)| why.to_owned()).collect()
@@ -43,9 +31,8 @@ fn nothing_found(chapter: &Chapter<'_>, effects: &Effects, said: &[String]) -> V
 
 /// No sentence on settings says that there is no difference: the rows of variants may show one.
 fn denied(_: &Chapter<'_>, _: &Effects, said: &[String]) -> Vec<String> {
-    let on_settings = said
-        .iter()
-        .filter(|it| it.contains("depends on") || it.contains("matters only"));
+    let on_settings =
+        said.iter().filter(|it| it.contains("depends on") || it.contains("matters only"));
     let denies =
         |it: &&String| it.contains("no detectable difference") || it.contains("matters only");
     on_settings.filter(denies).cloned().collect()

@@ -25,10 +25,7 @@ pub fn faults(reading: &Reading<'_>) -> Vec<String> {
 }
 
 fn nonsense(text: &str) -> Option<&'static str> {
-    if ["NaN", "inf ", "∞ times", "× "]
-        .iter()
-        .any(|it| text.contains(it))
-    {
+    if ["NaN", "inf ", "∞ times", "× "].iter().any(|it| text.contains(it)) {
         return Some("no number");
     }
     if intervals(text).any(|(low, high)| low > 0.0 && high / low > WIDEST) {
@@ -36,9 +33,7 @@ fn nonsense(text: &str) -> Option<&'static str> {
     }
     let detectable = text.split("detectable difference ").skip(1);
     let mut detectable = detectable.filter_map(|rest| number(rest.split(' ').next()?));
-    detectable
-        .any(|it| it > LARGEST_DETECTABLE)
-        .then_some("a detectable difference beyond sense")
+    detectable.any(|it| it > LARGEST_DETECTABLE).then_some("a detectable difference beyond sense")
 }
 
 /// The intervals of ratios, `[1.9, 2.3]`, whose ends are numbers.
@@ -61,11 +56,8 @@ fn repeated(block: &Block) -> Option<String> {
         return None;
     };
     let said = |it: &Sentence| it.plain();
-    let mut items: Vec<(String, Vec<String>)> = list
-        .items
-        .iter()
-        .map(|it| (said(&it.text), it.below.iter().map(said).collect()))
-        .collect();
+    let mut items: Vec<(String, Vec<String>)> =
+        list.items.iter().map(|it| (said(&it.text), it.below.iter().map(said).collect())).collect();
     items.sort_unstable();
     let twice = items.windows(2).find(|two| two[0] == two[1])?;
     Some(twice[0].0.clone())

@@ -11,11 +11,8 @@ use crate::reading::{Chapter, Reading};
 pub fn faults(reading: &Reading<'_>) -> Vec<String> {
     let mut faults = figures::faults(reading);
     faults.extend(answers::faults(reading));
-    let of_chapter = [
-        variants::faults as fn(&Chapter<'_>) -> Vec<String>,
-        effects::faults,
-        answers::of_chapter,
-    ];
+    let of_chapter =
+        [variants::faults as fn(&Chapter<'_>) -> Vec<String>, effects::faults, answers::of_chapter];
     for chapter in reading.chapters() {
         let found = of_chapter.iter().flat_map(|check| check(&chapter));
         faults.extend(found.map(|it| format!("{}: {it}", chapter.experiment.key)));

@@ -9,13 +9,8 @@ use crate::plan::{NEVER_REPORTED, PRAGMAS};
 use crate::reading::Chapter;
 
 pub fn faults(chapter: &Chapter<'_>) -> Vec<String> {
-    let checks = [
-        rows, names, letters, undetected, bounds, secondary, durability,
-    ];
-    checks
-        .into_iter()
-        .flat_map(|check| check(chapter))
-        .collect()
+    let checks = [rows, names, letters, undetected, bounds, secondary, durability];
+    checks.into_iter().flat_map(|check| check(chapter)).collect()
 }
 
 fn standing(chapter: &Chapter<'_>, variant: usize) -> Standing {
@@ -32,12 +27,7 @@ fn rows(chapter: &Chapter<'_>) -> Vec<String> {
     let rows = chapter.rows().into_iter();
     rows.filter_map(|(variant, row)| {
         let of = &chapter.experiment.variants[variant];
-        let text = row
-            .cells
-            .iter()
-            .map(|it| it.text.plain())
-            .collect::<Vec<_>>()
-            .join(" | ");
+        let text = row.cells.iter().map(|it| it.text.plain()).collect::<Vec<_>>().join(" | ");
         let fault = sign(chapter, variant, row).or_else(|| ratio(of, &text));
         Some(format!("{} in: {text}", fault?))
     })
@@ -133,22 +123,14 @@ fn letters(chapter: &Chapter<'_>) -> Vec<String> {
     let compared = (1..variants.len()).filter(|it| variants[*it].effect.is_some());
     let wrong = compared.filter(|it| shares(*it, 0) == differs(standing(chapter, *it)));
     wrong
-        .map(|it| {
-            format!(
-                "{} and the letters of {}",
-                variants[it].groups, variants[it].label
-            )
-        })
+        .map(|it| format!("{} and the letters of {}", variants[it].groups, variants[it].label))
         .collect()
 }
 
 fn letters_of(groups: &str) -> Vec<String> {
     let mut letters: Vec<String> = Vec::new();
     for letter in groups.chars() {
-        match letters
-            .last_mut()
-            .filter(|it| it.starts_with('(') && !it.ends_with(')'))
-        {
+        match letters.last_mut().filter(|it| it.starts_with('(') && !it.ends_with(')')) {
             Some(number) => number.push(letter),
             None => letters.push(letter.to_string()),
         }
@@ -166,23 +148,15 @@ fn undetected(chapter: &Chapter<'_>) -> Vec<String> {
         let effect = variants[*variant].effect.as_ref();
         effect.is_some_and(|it| !it.is_found() && it.estimate.interval.contains(1.0))
     };
-    let wrong = chapter
-        .mentioned(&note)
-        .into_iter()
-        .filter(|it| !holds_one(it));
-    wrong
-        .map(|it| format!("{} differs: {note}", variants[it].label))
-        .collect()
+    let wrong = chapter.mentioned(&note).into_iter().filter(|it| !holds_one(it));
+    wrong.map(|it| format!("{} differs: {note}", variants[it].label)).collect()
 }
 
 /// A variant that exceeds an upper bound is named.
 fn bounds(chapter: &Chapter<'_>) -> Vec<String> {
     let experiment = chapter.experiment;
     let exceeded = experiment.upper_bounds.iter().filter(|bound| {
-        let best = experiment
-            .ranking
-            .first()
-            .map(|it| &experiment.variants[*it]);
+        let best = experiment.ranking.first().map(|it| &experiment.variants[*it]);
         let best = best.and_then(|it| it.summaries.get(&experiment.metric));
         best.zip(bound.summary).is_some_and(|(best, bound)| {
             match lab::metric::higher_is_better(&experiment.metric) {
@@ -195,18 +169,12 @@ fn bounds(chapter: &Chapter<'_>) -> Vec<String> {
         let beginning = format!("better median than the upper bound {}: ", it.name);
         chapter.sentence(&beginning).is_none()
     });
-    unsaid
-        .map(|it| format!("{} is exceeded", it.name))
-        .collect()
+    unsaid.map(|it| format!("{} is exceeded", it.name)).collect()
 }
 
 /// A secondary metric is a column, or it is said that no variant has it.
 fn secondary(chapter: &Chapter<'_>) -> Vec<String> {
-    let measured = chapter
-        .experiment
-        .variants
-        .iter()
-        .any(|it| !it.summaries.is_empty());
+    let measured = chapter.experiment.variants.iter().any(|it| !it.summaries.is_empty());
     let tables = chapter.tables("Secondary metrics");
     let has_column = |name: &str| {
         let mut columns = tables.iter().flat_map(|it| &it.columns);
@@ -214,19 +182,13 @@ fn secondary(chapter: &Chapter<'_>) -> Vec<String> {
     };
     let sentences = chapter.sentences();
     let is_missed = |name: &str| {
-        let mut missed = sentences
-            .iter()
-            .filter(|it| it.contains(": no trial has this metric"));
+        let mut missed = sentences.iter().filter(|it| it.contains(": no trial has this metric"));
         missed.any(|it| it.contains(name))
     };
     let has_table = !tables.is_empty() && measured;
     let names = ["cpu_user_s", "syncs", NEVER_REPORTED];
-    let unsaid = names
-        .into_iter()
-        .filter(|it| has_table && !has_column(it) && !is_missed(it));
-    unsaid
-        .map(|it| format!("nothing is said of {it}"))
-        .collect()
+    let unsaid = names.into_iter().filter(|it| has_table && !has_column(it) && !is_missed(it));
+    unsaid.map(|it| format!("nothing is said of {it}")).collect()
 }
 
 /// What giving up durability brings agrees with the rows of the variants.
@@ -245,7 +207,5 @@ fn durability(chapter: &Chapter<'_>) -> Vec<String> {
         }
     };
     let wrong = compared.filter(is_wrong);
-    wrong
-        .map(|it| format!("durability says otherwise: {it:?}"))
-        .collect()
+    wrong.map(|it| format!("durability says otherwise: {it:?}")).collect()
 }

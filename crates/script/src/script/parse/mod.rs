@@ -180,9 +180,7 @@ impl<'a> Reader<'a> {
         };
         let draft = self.current()?;
         draft.set.extend(slot);
-        draft
-            .add(meta, slot, line)
-            .map_err(|mistake| self.wrong(start, mistake))?;
+        draft.add(meta, slot, line).map_err(|mistake| self.wrong(start, mistake))?;
         self.position = end;
         Ok(())
     }
@@ -191,12 +189,7 @@ impl<'a> Reader<'a> {
     fn need(&mut self, slot: Slot, line: usize) -> Result<(), ScriptError> {
         let name = self.names.name(slot).to_owned();
         let draft = self.current()?;
-        draft.need(Need {
-            slot,
-            name: format!(":{name}"),
-            line,
-            hint: None,
-        });
+        draft.need(Need { slot, name: format!(":{name}"), line, hint: None });
         Ok(())
     }
 
@@ -256,18 +249,11 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let number = parameter.strip_prefix('?').and_then(|it| it.parse().ok());
-            largest = number.map_or(largest.saturating_add(1), |number: usize| {
-                number.max(largest)
-            });
+            largest = number.map_or(largest.saturating_add(1), |number: usize| number.max(largest));
             let slot = self.slot_of(&parameter)?;
             let line = line + text[..token.start].matches('\n').count();
             let hint = sql::hint(text, index);
-            self.current()?.need(Need {
-                slot,
-                name: parameter.clone(),
-                line,
-                hint,
-            });
+            self.current()?.need(Need { slot, name: parameter.clone(), line, hint });
             parameters.push((parameter, slot));
         }
         let draft = self.current()?;
@@ -316,17 +302,8 @@ fn split_up(script: Script) -> Vec<Script> {
     let several = script.statements.len() > 1;
     let of = |statement: Statement| {
         let needs = script.needs.iter();
-        let own = |need: &&Need| {
-            statement
-                .parameters
-                .iter()
-                .any(|(_, slot)| *slot == need.slot)
-        };
-        let name = if several {
-            &statement.name
-        } else {
-            &script.name
-        };
+        let own = |need: &&Need| statement.parameters.iter().any(|(_, slot)| *slot == need.slot);
+        let name = if several { &statement.name } else { &script.name };
         Script {
             name: name.clone(),
             file: script.file.clone(),
@@ -334,10 +311,7 @@ fn split_up(script: Script) -> Vec<Script> {
             lines: vec![statement.line],
             draws: Vec::new(),
             needs: needs.filter(own).cloned().collect(),
-            statements: vec![Statement {
-                name: name.clone(),
-                ..statement
-            }],
+            statements: vec![Statement { name: name.clone(), ..statement }],
         }
     };
     script.statements.iter().cloned().map(of).collect()
@@ -345,11 +319,7 @@ fn split_up(script: Script) -> Vec<Script> {
 
 impl Draft {
     fn need(&mut self, need: Need) {
-        let known = self
-            .script
-            .needs
-            .iter()
-            .any(|known| known.slot == need.slot);
+        let known = self.script.needs.iter().any(|known| known.slot == need.slot);
         if !known && !self.set.contains(&need.slot) {
             self.script.needs.push(need);
         }
@@ -387,13 +357,7 @@ impl Draft {
         match (meta, slot) {
             (Meta::Set(_, value), Some(slot)) => self.push(Op::Set(slot, value), line),
             (Meta::Draw(_, table, column, popularity), Some(slot)) => {
-                self.script.draws.push(Draw {
-                    slot,
-                    table,
-                    column,
-                    popularity,
-                    line,
-                });
+                self.script.draws.push(Draw { slot, table, column, popularity, line });
             }
             (Meta::Sleep(time, micros), _) => self.push(Op::Sleep(time, micros), line),
             (Meta::If(condition), _) => {
@@ -437,9 +401,7 @@ impl Draft {
         self.open_branch("endif")?;
         let here = self.script.operations.len();
         let ended = self.branches.pop();
-        let jumps = ended
-            .into_iter()
-            .flat_map(|it| it.ends.into_iter().chain(it.next));
+        let jumps = ended.into_iter().flat_map(|it| it.ends.into_iter().chain(it.next));
         for jump in jumps.collect::<Vec<_>>() {
             self.jump(jump, here);
         }

@@ -62,11 +62,7 @@ fn a_script_of_pgbench_is_one_transaction() {
     assert_eq!(script.statements.len(), 7);
     assert_eq!(script.needs, []);
     let insert = &script.statements[5];
-    let parameters: Vec<&str> = insert
-        .parameters
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let parameters: Vec<&str> = insert.parameters.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(parameters, [":tid", ":bid", ":aid", ":delta"]);
     assert_eq!((insert.name.as_str(), insert.volatile), ("a:10", true));
     assert_eq!(script.statements[6].sql, "END");
@@ -82,11 +78,7 @@ fn named_queries_are_a_script_each() {
     let need = &scripts[0].needs[0];
     assert_eq!((names.name(need.slot), need.line), ("id", 2));
     assert_eq!(need.hint.as_ref().unwrap().column, "id");
-    let needs: Vec<&str> = scripts[1]
-        .needs
-        .iter()
-        .map(|need| need.name.as_str())
-        .collect();
+    let needs: Vec<&str> = scripts[1].needs.iter().map(|need| need.name.as_str()).collect();
     assert_eq!(needs, [":name"]);
 }
 
@@ -112,12 +104,9 @@ fn conditions_choose_what_is_executed() {
             "\\if {first}\nSELECT 0;\n\\if {second}\nSELECT 1;\n\\endif\n\\elif {second}\nSELECT 2;\n\\else\nSELECT 3;\n\\endif\nSELECT 4;"
         )
     };
-    for (first, second, wanted) in [
-        (1, 1, &[0, 1, 4][..]),
-        (1, 0, &[0, 4]),
-        (0, 1, &[2, 4]),
-        (0, 0, &[3, 4]),
-    ] {
+    for (first, second, wanted) in
+        [(1, 1, &[0, 1, 4][..]), (1, 0, &[0, 4]), (0, 1, &[2, 4]), (0, 0, &[3, 4])]
+    {
         let (scripts, names) = read(&text(first, second), Form::Transaction);
         assert_eq!(executed(&scripts[0], &names).0, wanted, "{first} {second}");
     }
@@ -133,10 +122,7 @@ fn commands_may_go_on_in_the_next_line() {
 
 #[test]
 fn gset_ends_a_statement_and_its_names_are_needed_from_it() {
-    let (scripts, _) = read(
-        "SELECT 1 AS one \\gset p_\nSELECT :p_one;",
-        Form::Transaction,
-    );
+    let (scripts, _) = read("SELECT 1 AS one \\gset p_\nSELECT :p_one;", Form::Transaction);
     let script = &scripts[0];
     assert_eq!(script.statements[0].gset.as_deref(), Some("p_"));
     assert_eq!(script.statements[0].sql, "SELECT 1 AS one");
@@ -149,10 +135,7 @@ fn draws_name_a_column() {
     let (scripts, _) = read(text, Form::Transaction);
     let draw = &scripts[0].draws[0];
     assert_eq!((draw.table.as_str(), draw.column.as_str()), ("users", "id"));
-    assert_eq!(
-        draw.popularity,
-        Some(super::super::Popularity::Zipfian(1.2))
-    );
+    assert_eq!(draw.popularity, Some(super::super::Popularity::Zipfian(1.2)));
     assert_eq!(scripts[0].needs, []);
 }
 
@@ -164,12 +147,7 @@ fn triggers_and_quotes_keep_their_semicolons() {
 
 #[test]
 fn times_to_sleep_have_units() {
-    for (text, wanted) in [
-        ("5ms", 1_000),
-        ("5 us", 1),
-        ("5", 1_000_000),
-        ("5 s", 1_000_000),
-    ] {
+    for (text, wanted) in [("5ms", 1_000), ("5 us", 1), ("5", 1_000_000), ("5 s", 1_000_000)] {
         let (scripts, _) = read(&format!("\\sleep {text}\nSELECT 1;"), Form::Transaction);
         assert!(matches!(scripts[0].operations[0], Op::Sleep(_, micros) if micros == wanted));
     }
@@ -178,15 +156,9 @@ fn times_to_sleep_have_units() {
 #[test]
 fn mistakes_name_file_line_and_the_nearest_name() {
     for (text, wanted) in [
-        (
-            "SELECT 1;\n\\sett x 1",
-            "a.sql:2: unknown meta command \\sett; did you mean `set`?",
-        ),
+        ("SELECT 1;\n\\sett x 1", "a.sql:2: unknown meta command \\sett; did you mean `set`?"),
         ("\\aset", "a.sql:1: \\aset is not possible"),
-        (
-            "\n\\setshell x ls",
-            "a.sql:2: \\setshell is not possible: scripts run no programs",
-        ),
+        ("\n\\setshell x ls", "a.sql:2: \\setshell is not possible: scripts run no programs"),
         ("\\startpipeline", "pipelines"),
         ("\\set 1x 2", "`1x` is no name"),
         ("\\set x", "the expression ends too early"),
@@ -199,26 +171,14 @@ fn mistakes_name_file_line_and_the_nearest_name() {
         ("\\gset", "no statement ahead"),
         ("\\if 1\nSELECT 1;", "a.sql:1: this \\if has no \\endif"),
         ("\\else", "\\else without \\if"),
-        (
-            "\\if 1\n\\else\n\\else\n\\endif",
-            "a.sql:3: \\else after \\else",
-        ),
-        (
-            "\\if 1\n\\else\n\\elif 1\n\\endif",
-            "a.sql:3: \\elif after \\else",
-        ),
+        ("\\if 1\n\\else\n\\else\n\\endif", "a.sql:3: \\else after \\else"),
+        ("\\if 1\n\\else\n\\elif 1\n\\endif", "a.sql:3: \\elif after \\else"),
         ("\\endif 1", "unexpected `1` after \\endif"),
         ("\\sleep 3 days", "unknown unit `days`"),
         ("\\draw x", "expected \\draw NAME"),
         ("\\draw x t.c zipfian 1", "from 1.001 to 1000"),
-        (
-            "-- name: a\n-- name: b\nSELECT 1",
-            "a.sql:1: the query `a` has no statement",
-        ),
-        (
-            "-- name: a\nSELECT 1;\n-- name: a\nSELECT 1",
-            "a.sql:3: the name `a` is used twice",
-        ),
+        ("-- name: a\n-- name: b\nSELECT 1", "a.sql:1: the query `a` has no statement"),
+        ("-- name: a\nSELECT 1;\n-- name: a\nSELECT 1", "a.sql:3: the name `a` is used twice"),
         ("-- nothing", "no SQL statement"),
     ] {
         let said = problem(text);

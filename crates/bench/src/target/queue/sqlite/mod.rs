@@ -128,10 +128,7 @@ impl Sqlite {
                 opened
             }
         };
-        Ok(Pooled {
-            idle: &self.idle,
-            connection: Some(connection),
-        })
+        Ok(Pooled { idle: &self.idle, connection: Some(connection) })
     }
 }
 

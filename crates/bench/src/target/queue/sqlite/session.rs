@@ -70,11 +70,7 @@ pub(super) struct EachTime<F, L> {
 
 impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> EachTime<F, L> {
     pub(super) fn new(lend: F, begin: &'static str) -> EachTime<F, L> {
-        EachTime {
-            lend,
-            begin,
-            kept: None,
-        }
+        EachTime { lend, begin, kept: None }
     }
 }
 
@@ -120,11 +116,7 @@ pub(super) struct SqliteSession<'s, S> {
 
 impl<'s, S: Source> SqliteSession<'s, S> {
     pub(super) fn new(source: S, busy: &'s AtomicU64) -> SqliteSession<'s, S> {
-        SqliteSession {
-            source,
-            busy,
-            transaction: Transaction::Closed,
-        }
+        SqliteSession { source, busy, transaction: Transaction::Closed }
     }
 
     /// Runs a statement; one that is refused because of a lock is counted, and tried again where no

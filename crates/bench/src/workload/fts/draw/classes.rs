@@ -31,28 +31,18 @@ fn by_frequency(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     let common = |class, shape| {
         let words = survey.words(Common);
         let why = "no word is in two documents and in 1 % of them";
-        (
-            class,
-            each(class, &words, why, |word| word_query(word, shape)),
-        )
+        (class, each(class, &words, why, |word| word_query(word, shape)))
     };
     let of = |class, frequency, why| {
         let words = survey.words(frequency);
-        (
-            class,
-            each(class, &words, why, |word| word_query(word, Shape::Rows)),
-        )
+        (class, each(class, &words, why, |word| word_query(word, Shape::Rows)))
     };
     vec![
         common("common-term", Shape::Rows),
         common("common-limit", Shape::Limit),
         common("common-ranked", Shape::Ranked),
         common("common-snippets", Shape::Snippets),
-        of(
-            "middling-term",
-            Middling,
-            "every word is either rare or common",
-        ),
+        of("middling-term", Middling, "every word is either rare or common"),
         of("rare-term", Rare, "no word is rare"),
         ("stem-term", stems(survey)),
         ("misspelling", misspellings(survey)),
@@ -65,15 +55,10 @@ fn by_frequency(survey: &Survey) -> Vec<(&'static str, Drawn)> {
 fn of_documents(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     let fields = &survey.fields;
     let pairs = |gap| -> Vec<(&str, &str)> {
-        fields
-            .iter()
-            .filter_map(|field| pair(survey, field, gap))
-            .collect()
+        fields.iter().filter_map(|field| pair(survey, field, gap)).collect()
     };
     let rare = |(one, other): &(&str, &str)| {
-        [one, other]
-            .iter()
-            .any(|word| survey.frequency(word) == Some(Rare))
+        [one, other].iter().any(|word| survey.frequency(word) == Some(Rare))
     };
     let (next, close) = (pairs(1), pairs(3));
     let rare_next: Vec<_> = next.iter().copied().filter(rare).collect();
@@ -82,19 +67,8 @@ fn of_documents(survey: &Survey) -> Vec<(&'static str, Drawn)> {
         ("simple-and", together(survey, "simple-and", Middling, 2)),
         ("rare-terms", together(survey, "rare-terms", Rare, 3)),
         ("phrase", each("phrase", &next, no_pair, phrase)),
-        (
-            "rare-phrase",
-            each("rare-phrase", &rare_next, no_pair, phrase),
-        ),
-        (
-            "near",
-            each(
-                "near",
-                &close,
-                "no field has two words near each other",
-                near,
-            ),
-        ),
+        ("rare-phrase", each("rare-phrase", &rare_next, no_pair, phrase)),
+        ("near", each("near", &close, "no field has two words near each other", near)),
         ("prefix", prefixes(survey)),
         ("initial-token", initial(fields)),
         ("initial-phrase", initial_phrase(fields)),
@@ -117,11 +91,7 @@ fn each<T: Copy>(
             queries.push(Query::new(class, text, how.clone()));
         }
     }
-    if queries.is_empty() {
-        Err(why)
-    } else {
-        Ok(queries)
-    }
+    if queries.is_empty() { Err(why) } else { Ok(queries) }
 }
 
 /// So many items at equal distances.
@@ -139,17 +109,12 @@ fn owned(words: &[&str]) -> Vec<String> {
 }
 
 fn word_query(word: &str, shape: Shape) -> Option<(String, How)> {
-    Some((
-        word.to_owned(),
-        How::Match(Meaning::Words(owned(&[word])), shape),
-    ))
+    Some((word.to_owned(), How::Match(Meaning::Words(owned(&[word])), shape)))
 }
 
 /// Words of every frequency, those of middling frequency first.
 fn all_words(survey: &Survey) -> Vec<&str> {
-    [Middling, Common, Rare]
-        .map(|frequency| survey.words(frequency))
-        .concat()
+    [Middling, Common, Rare].map(|frequency| survey.words(frequency)).concat()
 }
 
 /// Words that the sample has with an English ending, too.
@@ -199,9 +164,7 @@ fn pair<'f>(survey: &Survey, field: &'f Field, gap: usize) -> Option<(&'f str, &
         .filter(|(one, other)| usable(one, other))
         .collect();
     let telling = pairs.iter().find(|(one, other)| {
-        [one, other]
-            .iter()
-            .all(|word| survey.frequency(word) != Some(Common))
+        [one, other].iter().all(|word| survey.frequency(word) != Some(Common))
     });
     telling.or(pairs.first()).copied()
 }
@@ -253,21 +216,11 @@ fn one_word_each<'s>(fields: &'s [Field], is_wanted: impl Fn(&str) -> bool) -> V
 
 fn prefixes(survey: &Survey) -> Drawn {
     let is_common = |word: &str| survey.frequency(word) == Some(Common);
-    let long = one_word_each(&survey.fields, |word| {
-        prefix(word).is_some() && !is_common(word)
-    });
-    each(
-        "prefix",
-        &long,
-        "no word that is not common is longer than four letters",
-        |word| {
-            let prefix = prefix(word)?;
-            Some((
-                format!("{prefix}*"),
-                rows(Meaning::Prefix(prefix.to_owned())),
-            ))
-        },
-    )
+    let long = one_word_each(&survey.fields, |word| prefix(word).is_some() && !is_common(word));
+    each("prefix", &long, "no word that is not common is longer than four letters", |word| {
+        let prefix = prefix(word)?;
+        Some((format!("{prefix}*"), rows(Meaning::Prefix(prefix.to_owned()))))
+    })
 }
 
 /// The words that fields begin with.
@@ -286,16 +239,11 @@ fn initial(fields: &[Field]) -> Drawn {
 }
 
 fn initial_prefix(fields: &[Field]) -> Drawn {
-    each(
-        "prefix-and-initial",
-        &first_words(fields),
-        NO_START,
-        |word| {
-            let prefix = prefix(word)?;
-            let meaning = Meaning::StartsWith(owned(&[prefix]), true);
-            Some((format!("^{prefix}*"), rows(meaning)))
-        },
-    )
+    each("prefix-and-initial", &first_words(fields), NO_START, |word| {
+        let prefix = prefix(word)?;
+        let meaning = Meaning::StartsWith(owned(&[prefix]), true);
+        Some((format!("^{prefix}*"), rows(meaning)))
+    })
 }
 
 fn initial_phrase(fields: &[Field]) -> Drawn {
@@ -349,16 +297,10 @@ fn patterns(survey: &Survey) -> Vec<(&'static str, Drawn)> {
         };
     let no_word = "no document has a word of three letters or more";
     vec![
-        pattern(
-            "like-rare",
-            Operator::Like,
-            &rare,
-            "no word is rare",
-            |word| Some(format!("%{}%", inner(word))),
-        ),
-        pattern("glob-medium", Operator::Glob, usual, no_word, |word| {
-            Some(format!("*{word}*"))
+        pattern("like-rare", Operator::Like, &rare, "no word is rare", |word| {
+            Some(format!("%{}%", inner(word)))
         }),
+        pattern("glob-medium", Operator::Glob, usual, no_word, |word| Some(format!("*{word}*"))),
         pattern("regexp", Operator::Regexp, usual, no_word, |word| {
             Some(format!(r"{}\w+", prefix(word)?))
         }),
@@ -393,11 +335,8 @@ mod tests {
 
     #[test]
     fn items_are_spread_evenly_and_few_are_all_taken() {
-        let spread = |count| {
-            spread(&(0..count).collect::<Vec<usize>>(), 3)
-                .copied()
-                .collect::<Vec<_>>()
-        };
+        let spread =
+            |count| spread(&(0..count).collect::<Vec<usize>>(), 3).copied().collect::<Vec<_>>();
         assert_eq!(spread(12), [2, 6, 10]);
         assert_eq!(spread(3), [0, 1, 2]);
         assert_eq!(spread(2), [0, 1]);

@@ -72,10 +72,7 @@ pub fn read_queries(
     file: &TextFile,
     columns: &[String],
 ) -> Result<DocumentQueries, ImportError> {
-    let problem = |what: String| ImportError::Unusable {
-        path: queries.to_owned(),
-        what,
-    };
+    let problem = |what: String| ImportError::Unusable { path: queries.to_owned(), what };
     let text = std::fs::read_to_string(queries).map_err(|error| problem(error.to_string()))?;
     let read = own::queries(&text, columns).map_err(problem)?;
     match read.is_empty() {
@@ -99,10 +96,7 @@ fn lost(drawn: &[Query], left: &[Query]) -> Vec<(String, String)> {
 }
 
 fn unusable(file: &TextFile, what: String) -> ImportError {
-    ImportError::Unusable {
-        path: file.path().to_owned(),
-        what,
-    }
+    ImportError::Unusable { path: file.path().to_owned(), what }
 }
 
 fn listed(
@@ -118,11 +112,7 @@ fn listed(
             None => classes.push((query.class.clone(), 1)),
         }
     }
-    Ok(DocumentQueries {
-        setting,
-        classes,
-        missing,
-    })
+    Ok(DocumentQueries { setting, classes, missing })
 }
 
 /// The queries that a scan of the sample finds, as words or as letters, and of which no misspelled word

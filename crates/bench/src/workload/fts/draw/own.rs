@@ -32,18 +32,15 @@ fn pattern(line: &str, columns: &[String]) -> Result<Option<Query>, String> {
             let how = How::Pattern(operator, column);
             Ok(Some(Query::new(OWN, pattern, how)))
         }
-        Some((column, ..)) => Err(format!(
-            "there is no column `{column}` (the columns are {})",
-            columns.join(", ")
-        )),
+        Some((column, ..)) => {
+            Err(format!("there is no column `{column}` (the columns are {})", columns.join(", ")))
+        }
     }
 }
 
 /// A name, in quotation marks or without; none where it is more than that.
 fn column_name(text: &str) -> Option<String> {
-    let quoted = text
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
+    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match quoted {
         Some(name) => Some(name.replace("\"\"", "\"")),
         None => (!text.contains([' ', '"', '(', ':'])).then(|| text.to_owned()),
@@ -56,9 +53,7 @@ fn expression(line: &str) -> Query {
 
 /// What an expression means to a scan: words, one phrase or one prefix; nothing beyond.
 fn meaning(line: &str) -> Meaning {
-    let quoted = line
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
+    let quoted = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     if let Some(phrase) = quoted.filter(|inner| !inner.contains('"')) {
         return plain_words(phrase).map_or(Meaning::Other, Meaning::Phrase);
     }
@@ -110,25 +105,10 @@ mod tests {
     #[test]
     fn only_plain_expressions_have_a_meaning() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(
-            meaning("Data Base"),
-            Meaning::Words(words(&["data", "base"]))
-        );
-        assert_eq!(
-            meaning("\"data base\""),
-            Meaning::Phrase(words(&["data", "base"]))
-        );
+        assert_eq!(meaning("Data Base"), Meaning::Words(words(&["data", "base"])));
+        assert_eq!(meaning("\"data base\""), Meaning::Phrase(words(&["data", "base"])));
         assert_eq!(meaning("dat*"), Meaning::Prefix("dat".to_owned()));
-        for other in [
-            "a OR b",
-            "^a",
-            "a: b",
-            "\"a\" \"b\"",
-            "NEAR(a b)",
-            "*",
-            "a*b",
-            "a b*",
-        ] {
+        for other in ["a OR b", "^a", "a: b", "\"a\" \"b\"", "NEAR(a b)", "*", "a*b", "a b*"] {
             assert_eq!(meaning(other), Meaning::Other, "{other}");
         }
     }

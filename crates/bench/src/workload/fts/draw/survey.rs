@@ -34,11 +34,7 @@ pub(super) struct Sample<'f> {
 
 impl<'f> Sample<'f> {
     pub(super) fn of(file: &'f TextFile, columns: &'f [String], rows: u64) -> Sample<'f> {
-        Sample {
-            file,
-            columns,
-            rows,
-        }
+        Sample { file, columns, rows }
     }
 
     pub(super) fn columns(&self) -> &'f [String] {
@@ -57,9 +53,8 @@ impl<'f> Sample<'f> {
             }
             if row % step == 0 {
                 let columns = 0..self.columns.len();
-                let fields: Vec<Option<&str>> = columns
-                    .map(|column| documents.field(0, column).map(beginning))
-                    .collect();
+                let fields: Vec<Option<&str>> =
+                    columns.map(|column| documents.field(0, column).map(beginning)).collect();
                 each(&fields);
             }
         }
@@ -69,10 +64,7 @@ impl<'f> Sample<'f> {
     /// Counts the words of the sample.
     pub(super) fn survey(&self) -> Result<Survey, ImportError> {
         let sampled = self.rows.min(SAMPLE) as usize;
-        let mut survey = Survey {
-            columns: self.columns.to_vec(),
-            ..Survey::default()
-        };
+        let mut survey = Survey { columns: self.columns.to_vec(), ..Survey::default() };
         self.each(|fields| survey.add(fields, sampled.div_ceil(EXAMPLES).max(1)))?;
         Ok(survey)
     }

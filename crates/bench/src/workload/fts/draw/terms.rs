@@ -34,20 +34,14 @@ pub(super) fn words(lower: &str) -> impl Iterator<Item = &str> {
 /// Whether a word is neither too short nor too long to be searched for.
 pub(super) fn is_searchable(word: &str) -> bool {
     let length = word.chars().count();
-    let shortest = if word.chars().any(is_unspaced) {
-        2
-    } else {
-        SHORTEST
-    };
+    let shortest = if word.chars().any(is_unspaced) { 2 } else { SHORTEST };
     (shortest..=LONGEST).contains(&length)
 }
 
 /// The pieces of a run of characters: of one script each, and without Hiragana, which mostly writes endings.
 fn pieces(run: &str, each: &mut impl FnMut(&str)) {
-    let starts: Vec<(usize, Script)> = run
-        .char_indices()
-        .map(|(start, letter)| (start, script(letter)))
-        .collect();
+    let starts: Vec<(usize, Script)> =
+        run.char_indices().map(|(start, letter)| (start, script(letter))).collect();
     for length in PIECES {
         for (first, piece) in starts.windows(length).enumerate() {
             let script = piece[0].1;
@@ -93,10 +87,7 @@ pub(super) fn is_unspaced(letter: char) -> bool {
 
 /// A word without its diacritics, where these are all that keeps it from being ASCII.
 pub(super) fn unaccented(word: &str) -> Option<String> {
-    let plain: String = word
-        .nfd()
-        .filter(|letter| !is_combining_mark(*letter))
-        .collect();
+    let plain: String = word.nfd().filter(|letter| !is_combining_mark(*letter)).collect();
     (plain != word && plain.is_ascii()).then_some(plain)
 }
 
@@ -133,15 +124,9 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_scan_and_scripts_without_spaces_come_in_pieces() {
-        assert_eq!(
-            terms_of("a table of über_all, x27"),
-            ["table", "über", "all", "x27"]
-        );
+        assert_eq!(terms_of("a table of über_all, x27"), ["table", "über", "all", "x27"]);
         assert_eq!(terms_of("我爱数"), ["我爱", "爱数", "我爱数"]);
-        assert_eq!(
-            terms_of("エンジンの数です"),
-            ["エン", "ンジ", "ジン", "エンジ", "ンジン"]
-        );
+        assert_eq!(terms_of("エンジンの数です"), ["エン", "ンジ", "ジン", "エンジ", "ンジン"]);
         assert_eq!(terms_of("데이터 베이스 관리"), ["데이터", "베이스"]);
         let long = "x".repeat(33);
         assert!(terms_of(&long).is_empty());

@@ -121,19 +121,8 @@ fn english_prose_has_every_class_that_its_letters_allow_and_each_query_finds_row
         assert_eq!(found > 0.0, class != "misspelling", "{class}: {found}");
     }
     // What an index of words finds as words is all that a scan finds.
-    for class in [
-        "common-term",
-        "middling-term",
-        "rare-term",
-        "phrase",
-        "near",
-        "initial-phrase",
-    ] {
-        assert_eq!(
-            measured.metrics[&format!("recall_word.{class}")],
-            1.0,
-            "{class}"
-        );
+    for class in ["common-term", "middling-term", "rare-term", "phrase", "near", "initial-phrase"] {
+        assert_eq!(measured.metrics[&format!("recall_word.{class}")], 1.0, "{class}");
     }
     assert_eq!(measured.metrics["recall_word.misspelling"], 0.0);
 }
@@ -154,12 +143,7 @@ fn words_with_diacritics_are_queried_without_them() {
 #[test]
 fn scripts_without_spaces_are_queried_in_pieces() {
     for sentences in [
-        [
-            "我爱数据库，数据很大。",
-            "数据库很快。",
-            "我们使用数据。",
-            "大象很大，不是数据。",
-        ],
+        ["我爱数据库，数据很大。", "数据库很快。", "我们使用数据。", "大象很大，不是数据。"],
         [
             "検索エンジンは速い。",
             "データベースの検索。",
@@ -210,15 +194,8 @@ fn patterns_and_filters_are_on_the_columns_that_their_letters_are_from() {
     assert!(!drawn.setting.contains("empty"));
     let measured = text.measured(&drawn, "unicode61");
     for class in ["like-rare", "glob-medium", "regexp", "column-filter"] {
-        assert!(
-            measured.metrics[&format!("results.{class}")] > 0.0,
-            "{class}"
-        );
-        assert_eq!(
-            measured.metrics[&format!("recall_substring.{class}")],
-            1.0,
-            "{class}"
-        );
+        assert!(measured.metrics[&format!("results.{class}")] > 0.0, "{class}");
+        assert_eq!(measured.metrics[&format!("recall_substring.{class}")], 1.0, "{class}");
     }
 }
 
@@ -227,27 +204,14 @@ fn few_documents_give_fewer_classes_with_a_reason_and_never_a_panic() {
     for texts in [
         &["one single document"][..],
         &["a", "b", "longer"],
-        &[
-            "İstanbul'da İİİ ﬁn ß",
-            "ΣΊΣΥΦΟΣ",
-            "हिन्दी भाषा",
-            "ภาษาไทยไม่มีช่องว่าง",
-        ],
-        &[
-            "x",
-            "\u{0}nul\u{0}byte",
-            "🦀🦀🦀 crab",
-            "e\u{301}te\u{301} combined",
-        ],
+        &["İstanbul'da İİİ ﬁn ß", "ΣΊΣΥΦΟΣ", "हिन्दी भाषा", "ภาษาไทยไม่มีช่องว่าง"],
+        &["x", "\u{0}nul\u{0}byte", "🦀🦀🦀 crab", "e\u{301}te\u{301} combined"],
     ] {
         let text = Text::of(texts);
         let drawn = text.drawn();
         assert!(!drawn.classes.is_empty(), "{texts:?}");
         assert!(
-            drawn
-                .missing
-                .iter()
-                .any(|(class, why)| class == "middling-term" && !why.is_empty())
+            drawn.missing.iter().any(|(class, why)| class == "middling-term" && !why.is_empty())
         );
         for tokenizer in ["unicode61", "trigram", "porter ascii"] {
             text.measured(&drawn, tokenizer);
@@ -260,10 +224,7 @@ fn a_text_without_words_is_refused_by_name() {
     let text = Text::of(&["a b", "—", "12"]);
     let error = draw_queries(&text.file(), &text.columns, 10).unwrap_err();
     let error = error.to_string();
-    assert!(
-        error.contains("own.csv") && error.contains("no query"),
-        "{error}"
-    );
+    assert!(error.contains("own.csv") && error.contains("no query"), "{error}");
 }
 
 #[test]
@@ -272,10 +233,7 @@ fn the_same_documents_give_the_same_queries_and_others_are_not_looked_at() {
     let one = Text::new(&["body"], rows()).drawn().setting;
     let again = Text::new(&["body"], rows()).drawn().setting;
     assert_eq!(one, again);
-    let more = Text::new(
-        &["body"],
-        rows().into_iter().chain([vec!["xylophone".to_owned()]]),
-    );
+    let more = Text::new(&["body"], rows().into_iter().chain([vec!["xylophone".to_owned()]]));
     let first = draw_queries(&more.file(), &more.columns, 300).unwrap();
     assert_eq!(first.setting, one);
 }
@@ -304,9 +262,6 @@ fn queries_of_the_users_are_read_from_a_file() {
     assert_eq!(text.measured(&drawn, "trigram").metrics["results.own"], 3.0);
     for (content, why) in [("# nothing\n", "no query"), ("title GLOB *x*", "line 1")] {
         let error = read(&write(content)).unwrap_err().to_string();
-        assert!(
-            error.contains("queries.txt") && error.contains(why),
-            "{error}"
-        );
+        assert!(error.contains("queries.txt") && error.contains(why), "{error}");
     }
 }

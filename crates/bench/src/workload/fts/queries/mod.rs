@@ -197,22 +197,14 @@ fn is_of(class: &str, choice: &str) -> bool {
     let is_set = SETS.contains(&choice);
     let in_set = || {
         let large = ["all", "large"].contains(&choice) && DRAWN_ONLY.contains(&class);
-        class == OWN
-            || large
-            || published_set(choice)
-                .iter()
-                .any(|query| query.class == class)
+        class == OWN || large || published_set(choice).iter().any(|query| query.class == class)
     };
     class == choice || is_set && in_set()
 }
 
 impl Query {
     pub(super) fn new(class: &str, text: &str, how: How) -> Query {
-        Query {
-            class: class.to_owned(),
-            text: text.to_owned(),
-            how,
-        }
+        Query { class: class.to_owned(), text: text.to_owned(), how }
     }
 
     /// The user's expression, of which nothing is known.
@@ -267,12 +259,10 @@ impl Query {
 /// What a pattern means to a scan, which knows a piece of text between wildcards and regular expressions.
 fn pattern_meaning(operator: Operator, column: &str, pattern: &str) -> Meaning {
     let piece = |wildcard: char, others: &[char], case: bool| {
-        let inner = pattern
-            .strip_prefix(wildcard)
-            .and_then(|rest| rest.strip_suffix(wildcard))
-            .filter(|inner| {
-                !inner.is_empty() && !inner.contains(wildcard) && !inner.contains(others)
-            });
+        let inner =
+            pattern.strip_prefix(wildcard).and_then(|rest| rest.strip_suffix(wildcard)).filter(
+                |inner| !inner.is_empty() && !inner.contains(wildcard) && !inner.contains(others),
+            );
         inner.map_or(Meaning::Other, |inner| {
             Meaning::Contains(column.to_owned(), inner.to_owned(), case)
         })
@@ -320,10 +310,9 @@ mod tests {
         assert_eq!(chosen("large"), ["rare-term", "common-limit", OWN]);
         assert_eq!(chosen("rare-term"), ["rare-term"]);
         assert!(chosen("near").is_empty());
-        for wrong in [
-            "what",
-            "[{\"class\":\"none\",\"text\":\"\",\"how\":{\"pattern\":[\"like\",\"a\"]}}]",
-        ] {
+        for wrong in
+            ["what", "[{\"class\":\"none\",\"text\":\"\",\"how\":{\"pattern\":[\"like\",\"a\"]}}]"]
+        {
             let error = Query::of_file(wrong, "all").unwrap_err().to_string();
             assert!(error.contains("`text_queries`"), "{error}");
         }

@@ -78,18 +78,13 @@ impl Query {
 /// The nearest that LIKE can say, where it can say anything like it.
 fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, String> {
     let anywhere = |pattern: String| -> String {
-        let each: Vec<String> = columns
-            .iter()
-            .map(|column| like(column, &pattern))
-            .collect();
+        let each: Vec<String> = columns.iter().map(|column| like(column, &pattern)).collect();
         format!("({})", each.join(" OR "))
     };
     let condition = match meaning {
         Words(terms) => {
-            let each: Vec<String> = terms
-                .iter()
-                .map(|term| anywhere(format!("%{term}%")))
-                .collect();
+            let each: Vec<String> =
+                terms.iter().map(|term| anywhere(format!("%{term}%"))).collect();
             each.join(" AND ")
         }
         Phrase(terms) => anywhere(format!("%{}%", terms.join(" "))),

@@ -136,11 +136,8 @@ impl Model {
     ) -> Result<(), TrialError> {
         let corpus = source.corpus()?;
         let columns = source.columns();
-        let sql = format!(
-            "SELECT rowid, {} FROM {} ORDER BY rowid",
-            listed(columns),
-            options.written()
-        );
+        let sql =
+            format!("SELECT rowid, {} FROM {} ORDER BY rowid", listed(columns), options.written());
         let mut select = connection.prepare(&sql)?;
         let mut document = Documents::new(columns.len());
         let (mut found, mut wrong) = (0_usize, 0_usize);
@@ -282,9 +279,8 @@ mod tests {
         let expected: Vec<(i64, u64)> = model.expected().collect();
         assert_eq!(expected.len(), 10 + 3 - 3);
         assert_eq!(expected.iter().filter(|(rowid, _)| *rowid > 10).count(), 3);
-        let rewritten = expected
-            .iter()
-            .filter(|(rowid, number)| *rowid <= 10 && *number != *rowid as u64 - 1);
+        let rewritten =
+            expected.iter().filter(|(rowid, number)| *rowid <= 10 && *number != *rowid as u64 - 1);
         assert_eq!(rewritten.count(), 3);
     }
 }

@@ -71,13 +71,7 @@ impl Declared for FtsUpdate {
 
     fn phases() -> Vec<String> {
         let queries = (0..=PARTS).map(query_phase);
-        let others = [
-            "query-finished",
-            "insert",
-            "change",
-            "optimize",
-            "checkpoint",
-        ];
+        let others = ["query-finished", "insert", "change", "optimize", "checkpoint"];
         queries.chain(others.map(str::to_owned)).collect()
     }
 
@@ -109,10 +103,7 @@ impl Declared for FtsUpdate {
         parameters.fill(trial, &connection, &source, &mut measured)?;
 
         (trial.phase)("change");
-        let effort = Effort {
-            repeat: parameters.repeat,
-            limit: None,
-        };
+        let effort = Effort { repeat: parameters.repeat, limit: None };
         let executor = Executor::new(trial, options, &path, Cache::Warm, effort);
         let probe = Probe::prepare(&executor, &connection, options, &source, &queries)?;
         let model = parameters.change(trial, &probe, &source, &mut measured)?;
@@ -192,11 +183,7 @@ struct Work {
 
 impl Work {
     fn new() -> Work {
-        Work {
-            active: Duration::ZERO,
-            cpu: CpuTime::default(),
-            histogram: LatencyHistogram::new(),
-        }
+        Work { active: Duration::ZERO, cpu: CpuTime::default(), histogram: LatencyHistogram::new() }
     }
 
     fn add(&mut self, (time, cpu): (Duration, CpuTime)) {
@@ -260,16 +247,9 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
             }
         }
         if queries.is_empty() {
-            return Err(TrialError::cannot_run(
-                "this table can answer none of the queries",
-            ));
+            return Err(TrialError::cannot_run("this table can answer none of the queries"));
         }
-        Ok(Probe {
-            executor,
-            connection,
-            queries,
-            full_text: options.kind == table::Kind::Fts5,
-        })
+        Ok(Probe { executor, connection, queries, full_text: options.kind == table::Kind::Fts5 })
     }
 
     /// Runs every query and notes the sum of the median times, and the segments of the index.
@@ -319,10 +299,7 @@ mod tests {
                 let metrics = run("fts-update", &settings).unwrap().metrics;
                 assert!(metrics["rows_per_s"] > 0.0, "{change} {level}");
                 assert!(metrics["seconds.query-4"] > 0.0);
-                assert_eq!(
-                    metrics.contains_key("seconds.query-finished"),
-                    level == "merge"
-                );
+                assert_eq!(metrics.contains_key("seconds.query-finished"), level == "merge");
             }
         }
     }
@@ -343,10 +320,7 @@ mod tests {
         assert!(metrics["segments.query-2"] > metrics["segments.query-0"]);
         assert!(metrics["segments.query-4"] > metrics["segments.query-2"]);
         assert_eq!(metrics["segments.query-finished"], 1.0);
-        assert_eq!(
-            metrics["results.query-finished"],
-            metrics["results.query-4"]
-        );
+        assert_eq!(metrics["results.query-finished"], metrics["results.query-4"]);
     }
 
     #[test]

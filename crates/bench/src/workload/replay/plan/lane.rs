@@ -28,11 +28,7 @@ impl Lane {
 
     /// The calls of the lane.
     pub(super) fn calls<'l>(&'l self, take: &'l Take) -> LaneCalls<'l> {
-        LaneCalls {
-            take,
-            further: &self.connections,
-            calls: None,
-        }
+        LaneCalls { take, further: &self.connections, calls: None }
     }
 }
 
@@ -50,10 +46,7 @@ pub(super) fn lanes(spans: &Spans, processes: &HashMap<i64, i64>) -> Vec<Lane> {
     let mut lanes: Vec<Lane> = Vec::new();
     for (connection, lane) in in_sequences(spans, process) {
         if lane == lanes.len() {
-            lanes.push(Lane {
-                process: process(&connection),
-                connections: Vec::new(),
-            });
+            lanes.push(Lane { process: process(&connection), connections: Vec::new() });
         }
         let calls = spans[&connection].calls;
         lanes[lane].connections.push((connection, calls));
@@ -126,10 +119,6 @@ impl<'l> LaneCalls<'l> {
             return Ok(None);
         };
         *left -= 1;
-        Ok(read(calls)?.map(|call| InLane {
-            connection: *connection,
-            call,
-            closes: *left == 0,
-        }))
+        Ok(read(calls)?.map(|call| InLane { connection: *connection, call, closes: *left == 0 }))
     }
 }

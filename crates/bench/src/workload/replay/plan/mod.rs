@@ -54,9 +54,7 @@ impl Plan {
     /// Some lanes for another process, with the connections whose calls it needs.
     pub(super) fn index(&self, lanes: &[usize]) -> (PlanIndex, Vec<i64>) {
         let reels = || lanes.iter().map(|lane| *lane as i64);
-        let connections = lanes
-            .iter()
-            .flat_map(|lane| self.lanes[*lane].connections());
+        let connections = lanes.iter().flat_map(|lane| self.lanes[*lane].connections());
         let index = PlanIndex {
             lanes: self.lanes.clone(),
             steps: self.steps.index(reels()),
@@ -123,12 +121,7 @@ pub(super) fn plan(
     }
     let before = before(&lanes, take, &turns, directory)?;
     let all = |spans: &lane::Spans| spans.values().map(|span| span.calls).sum::<u64>();
-    Ok(Plan {
-        cut: all(&take.spans) - all(spans),
-        steps: steps.finish()?,
-        before,
-        lanes,
-    })
+    Ok(Plan { cut: all(&take.spans) - all(spans), steps: steps.finish()?, before, lanes })
 }
 
 /// The steps that must have been executed before each turn: reading ones that did not see it.
@@ -139,19 +132,14 @@ fn before(
     directory: &Path,
 ) -> Result<Tape, TrialError> {
     let reads = lanes.iter().zip(&turns.of_lanes);
-    let mut reads: Vec<Reads<'_>> = reads
-        .map(|(lane, turns)| Reads::of(lane.calls(take), turns))
-        .collect();
+    let mut reads: Vec<Reads<'_>> =
+        reads.map(|(lane, turns)| Reads::of(lane.calls(take), turns)).collect();
     let mut required = vec![0; lanes.len()];
     let mut writer = Writer::create(&directory.join("replay-before.tape"))?;
     let mut record = Vec::new();
     for (own, moment) in turns.moments() {
         record.clear();
-        for (lane, reads) in reads
-            .iter_mut()
-            .enumerate()
-            .filter(|(lane, _)| *lane != own)
-        {
+        for (lane, reads) in reads.iter_mut().enumerate().filter(|(lane, _)| *lane != own) {
             let steps = reads.until(moment)?;
             if steps > required[lane] {
                 required[lane] = steps;

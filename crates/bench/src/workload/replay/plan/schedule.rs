@@ -85,10 +85,7 @@ pub(super) fn write(
     let mut record = Vec::new();
     while let Some(it) = calls.mark()? {
         let keeps = kept.contains(draft.step);
-        let step = Step {
-            keeps,
-            ..draft.step(&it)
-        };
+        let step = Step { keeps, ..draft.step(&it) };
         record.clear();
         step.put(&mut record);
         writer.append(number as i64, &record)?;
@@ -160,12 +157,8 @@ impl Draft<'_> {
         };
         self.is_locked |= mark.transaction != 0 && !mark.autocommit;
         let pause = mark.start.saturating_sub(self.ended);
-        let mut step = Step {
-            after,
-            pause_ns: pause.max(0) as u64,
-            closes: it.closes,
-            ..Step::default()
-        };
+        let mut step =
+            Step { after, pause_ns: pause.max(0) as u64, closes: it.closes, ..Step::default() };
         self.give_turn(&mut step);
         self.ended = mark.end;
         self.step += 1;
@@ -211,11 +204,7 @@ pub(in crate::workload::replay) struct Steps<'p> {
 
 impl<'p> Steps<'p> {
     pub(super) fn of(calls: LaneCalls<'p>, (steps, before): (Reel<'p>, Reel<'p>)) -> Steps<'p> {
-        Steps {
-            calls,
-            steps,
-            before,
-        }
+        Steps { calls, steps, before }
     }
 
     /// The next step with its call; none after the last one.

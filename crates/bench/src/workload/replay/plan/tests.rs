@@ -27,19 +27,12 @@ fn call(connection: i64, start_us: i64, end_us: i64) -> Call {
 }
 
 fn commit(connection: i64, start_us: i64, end_us: i64, ticket: u64) -> Call {
-    Call {
-        ticket: Some(ticket),
-        ..call(connection, start_us, end_us)
-    }
+    Call { ticket: Some(ticket), ..call(connection, start_us, end_us) }
 }
 
 /// A call within a transaction that has written.
 fn written(connection: i64, start_us: i64, end_us: i64) -> Call {
-    Call {
-        autocommit: false,
-        transaction: 2,
-        ..call(connection, start_us, end_us)
-    }
+    Call { autocommit: false, transaction: 2, ..call(connection, start_us, end_us) }
 }
 
 /// A plan, read.
@@ -62,12 +55,7 @@ impl Planned {
         let mut recorded = Recorded::create(&folder.path().join("calls")).unwrap();
         for (number, call) in calls.iter().enumerate() {
             let event = number as i64;
-            recorded
-                .add(&Call {
-                    event,
-                    ..call.clone()
-                })
-                .unwrap();
+            recorded.add(&Call { event, ..call.clone() }).unwrap();
         }
         let take = recorded.finish().unwrap();
         let plan = plan(&take, commits, processes, folder.path()).unwrap();
@@ -94,10 +82,7 @@ impl Planned {
 
     /// The lane that begins with a call.
     fn lane(&self, call: usize) -> usize {
-        self.lanes
-            .iter()
-            .position(|lane| lane[0].1 == call)
-            .unwrap()
+        self.lanes.iter().position(|lane| lane[0].1 == call).unwrap()
     }
 }
 
@@ -141,12 +126,7 @@ fn writers_take_turns_and_a_read_waits_for_the_commits_that_had_ended() {
 
 #[test]
 fn with_a_rollback_journal_a_read_saw_what_was_committed_while_it_waited() {
-    let calls = [
-        commit(1, 0, 10, 1),
-        commit(1, 20, 30, 2),
-        call(2, 15, 40),
-        call(3, 15, 25),
-    ];
+    let calls = [commit(1, 0, 10, 1), commit(1, 20, 30, 2), call(2, 15, 40), call(3, 15, 25)];
     let plan = planned_with(&calls, &[2, 3]);
     assert_eq!([2, 3].map(|call| step(&plan, call).after), [2, 1]);
     let plan = planned(&calls);
@@ -171,12 +151,7 @@ fn a_turn_waits_for_reads_that_had_ended_before_it_began() {
 
 #[test]
 fn a_transaction_begins_in_its_turn_and_waits_for_nothing_within() {
-    let calls = [
-        written(1, 0, 10),
-        written(1, 20, 30),
-        commit(1, 40, 50, 2),
-        commit(2, 0, 5, 1),
-    ];
+    let calls = [written(1, 0, 10), written(1, 20, 30), commit(1, 40, 50, 2), commit(2, 0, 5, 1)];
     let plan = planned(&calls);
     assert_eq!(step(&plan, 0).after, 1);
     assert_eq!(step(&plan, 1).after, 0);
@@ -186,12 +161,7 @@ fn a_transaction_begins_in_its_turn_and_waits_for_nothing_within() {
 
 #[test]
 fn what_was_rolled_back_has_its_turn_between_the_commits_around_it() {
-    let calls = [
-        commit(1, 0, 10, 1),
-        commit(1, 60, 70, 2),
-        written(2, 20, 30),
-        call(2, 40, 50),
-    ];
+    let calls = [commit(1, 0, 10, 1), commit(1, 60, 70, 2), written(2, 20, 30), call(2, 40, 50)];
     let plan = planned(&calls);
     let (begin, end) = (step(&plan, 2), step(&plan, 3));
     assert_eq!((begin.after, begin.begins, end.ends), (1, 2, 2));
@@ -209,13 +179,7 @@ fn connections_one_after_the_other_share_a_lane() {
 
 #[test]
 fn each_process_has_its_own_lanes_and_processes_one_after_the_other_are_one() {
-    let calls = [
-        call(1, 0, 10),
-        call(2, 5, 8),
-        call(3, 20, 30),
-        call(4, 25, 60),
-        call(5, 50, 70),
-    ];
+    let calls = [call(1, 0, 10), call(2, 5, 8), call(3, 20, 30), call(4, 25, 60), call(5, 50, 70)];
     let processes = HashMap::from([(1, 71), (2, 72), (3, 71), (4, 73), (5, 74)]);
     let plan = Planned::by_processes(&calls, &Commits::default(), &processes);
     let has = |lane: &Vec<(Step, usize)>, call| lane.iter().any(|(_, of)| *of == call);
@@ -229,15 +193,8 @@ fn each_process_has_its_own_lanes_and_processes_one_after_the_other_are_one() {
 
 #[test]
 fn a_statement_is_kept_where_it_is_executed_once_more() {
-    let prepared = |it: Call| Call {
-        prepared: true,
-        ..it
-    };
-    let calls = [
-        prepared(call(1, 0, 1)),
-        call(1, 2, 3),
-        prepared(call(1, 4, 5)),
-    ];
+    let prepared = |it: Call| Call { prepared: true, ..it };
+    let calls = [prepared(call(1, 0, 1)), call(1, 2, 3), prepared(call(1, 4, 5))];
     let plan = planned(&calls);
     let keeps: Vec<bool> = plan.lanes[0].iter().map(|(step, _)| step.keeps).collect();
     assert_eq!(keeps, [true, false, false]);
@@ -245,17 +202,8 @@ fn a_statement_is_kept_where_it_is_executed_once_more() {
 
 #[test]
 fn a_recording_is_cut_where_a_commit_is_missing_unless_it_is_known_to_have_no_call() {
-    let calls = [
-        commit(1, 0, 10, 1),
-        commit(2, 20, 30, 3),
-        call(1, 40, 50),
-        call(3, 5, 8),
-    ];
-    let commits = |further| Commits {
-        begun: 3,
-        further,
-        ..Commits::default()
-    };
+    let calls = [commit(1, 0, 10, 1), commit(2, 20, 30, 3), call(1, 40, 50), call(3, 5, 8)];
+    let commits = |further| Commits { begun: 3, further, ..Commits::default() };
     let torn = Planned::of(&calls, &commits(vec![]));
     assert_eq!(torn.cut, 2);
     let kept: usize = torn.lanes.iter().map(Vec::len).sum();

@@ -18,11 +18,7 @@ impl Tracker {
     pub(super) fn begins(&mut self, mark: &Mark) -> bool {
         let begins = !self.open;
         // Of a statement without an end, what followed is not known.
-        self.open = if mark.has_ended {
-            !mark.autocommit
-        } else {
-            self.open
-        };
+        self.open = if mark.has_ended { !mark.autocommit } else { self.open };
         begins
     }
 }
@@ -109,12 +105,8 @@ pub(super) fn of_lane(
         let mark = it.call;
         if tracker.begins(&mark) {
             turns.extend(open.undone());
-            open = Open {
-                number: open.number + 1,
-                first: step,
-                start: mark.start,
-                ..Open::default()
-            };
+            open =
+                Open { number: open.number + 1, first: step, start: mark.start, ..Open::default() };
         }
         if let Some(ticket) = mark.ticket.filter(|ticket| *ticket > 0) {
             let waits = waiting.contains(&it.connection);
@@ -159,11 +151,7 @@ impl Turns {
                 turn.number = turns.of_tickets[turn.ticket as usize] as i64;
             }
         }
-        match turns
-            .of_lanes
-            .iter()
-            .all(|it| it.is_sorted_by_key(Turn::number))
-        {
+        match turns.of_lanes.iter().all(|it| it.is_sorted_by_key(Turn::number)) {
             true => Ok(turns),
             false => Err(TrialError::cannot_run(
                 "the times of the recording contradict the order of its commits",

@@ -30,11 +30,8 @@ pub(in crate::workload::replay) struct Span {
 
 impl Span {
     /// Of nothing.
-    pub(in crate::workload::replay) const NONE: Span = Span {
-        first: i64::MAX,
-        last: i64::MIN,
-        calls: 0,
-    };
+    pub(in crate::workload::replay) const NONE: Span =
+        Span { first: i64::MAX, last: i64::MIN, calls: 0 };
 
     /// Adds a call.
     pub(in crate::workload::replay) fn add(&mut self, mark: &Mark) {
@@ -190,10 +187,7 @@ impl Recorded {
     /// # Errors
     /// The file cannot be written.
     pub(in crate::workload::replay) fn finish(self) -> Result<Take, TrialError> {
-        Ok(Take {
-            tape: self.writer.finish()?,
-            spans: self.spans,
-        })
+        Ok(Take { tape: self.writer.finish()?, spans: self.spans })
     }
 }
 
@@ -202,14 +196,8 @@ fn put_facts(out: &mut Vec<u8>, call: &Call) {
     put_signed(out, call.event);
     put_signed(out, call.statement);
     put_signed(out, call.start_us);
-    put_signed(
-        out,
-        call.duration_ns.map_or(0, |time| time.saturating_add(1)),
-    );
-    put(
-        out,
-        call.ticket.map_or(0, |ticket| ticket.saturating_add(1)),
-    );
+    put_signed(out, call.duration_ns.map_or(0, |time| time.saturating_add(1)));
+    put(out, call.ticket.map_or(0, |ticket| ticket.saturating_add(1)));
     put(
         out,
         bit(call.prepared, PREPARED)
@@ -270,10 +258,7 @@ impl Take {
     /// # Errors
     /// The file cannot be read.
     pub(in crate::workload::replay) fn open(index: TakeIndex) -> Result<Take, TrialError> {
-        Ok(Take {
-            tape: Tape::open(index)?,
-            spans: BTreeMap::new(),
-        })
+        Ok(Take { tape: Tape::open(index)?, spans: BTreeMap::new() })
     }
 
     /// When the first call started, in nanoseconds.
@@ -284,10 +269,7 @@ impl Take {
 
     /// The calls of a connection.
     pub(in crate::workload::replay) fn calls(&self, connection: i64) -> Calls<'_> {
-        Calls {
-            reel: self.tape.reel(connection),
-            connection,
-        }
+        Calls { reel: self.tape.reel(connection), connection }
     }
 }
 
@@ -427,10 +409,7 @@ mod tests {
         }
         assert!(even.call().unwrap().is_none());
         let mark = take.calls(1).mark().unwrap().unwrap();
-        assert_eq!(
-            (mark.start, mark.ticket, mark.has_ended),
-            (13_000, Some(1), true)
-        );
+        assert_eq!((mark.start, mark.ticket, mark.has_ended), (13_000, Some(1), true));
         assert_eq!(take.spans[&0].calls, 2);
     }
 

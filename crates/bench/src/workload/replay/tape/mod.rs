@@ -120,9 +120,7 @@ impl Writer {
         Ok(Tape {
             file: self.file,
             path: self.path,
-            reels: reels
-                .map(|(reel, (segments, _))| (reel, segments))
-                .collect(),
+            reels: reels.map(|(reel, (segments, _))| (reel, segments)).collect(),
             is_owned: true,
         })
     }
@@ -148,10 +146,7 @@ impl Tape {
     /// Some reels of the tape, for another process.
     pub(super) fn index(&self, reels: impl Iterator<Item = i64>) -> TapeIndex {
         let reels = reels.filter_map(|reel| Some((reel, self.reels.get(&reel)?.clone())));
-        TapeIndex {
-            path: self.path.clone(),
-            reels: reels.collect(),
-        }
+        TapeIndex { path: self.path.clone(), reels: reels.collect() }
     }
 
     /// The tape of another process.

@@ -27,11 +27,7 @@ impl Base {
     pub fn open(path: &Path) -> io::Result<Base> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        Ok(Base {
-            path: path.to_owned(),
-            file,
-            length,
-        })
+        Ok(Base { path: path.to_owned(), file, length })
     }
 
     /// Where it was opened.
@@ -62,9 +58,7 @@ impl Base {
     /// If the file could be opened and cannot be read any more, after which nothing that is above it makes sense.
     fn read(&self, offset: u64, buffer: &mut [u8]) {
         let there = self.length.saturating_sub(offset).min(buffer.len() as u64) as usize;
-        self.file
-            .read_exact_at(&mut buffer[..there], offset)
-            .expect("a base stays readable");
+        self.file.read_exact_at(&mut buffer[..there], offset).expect("a base stays readable");
         buffer[there..].fill(0);
     }
 
@@ -97,11 +91,7 @@ fn blocks(length: u64) -> u64 {
 
 impl Layered {
     pub(super) fn new(base: Arc<Base>) -> Layered {
-        Layered {
-            length: base.length,
-            base,
-            blocks: BTreeMap::new(),
-        }
+        Layered { length: base.length, base, blocks: BTreeMap::new() }
     }
 
     pub(super) fn base(&self) -> &Base {
@@ -185,11 +175,7 @@ impl Layered {
             None => XxHash3_64::oneshot(&self.base.block(number)),
         };
         let hash = XxHash3_64::oneshot(&bytes);
-        let block = Own {
-            bytes,
-            hash,
-            before,
-        };
+        let block = Own { bytes, hash, before };
         self.blocks.insert(number, Arc::new(block));
     }
 
@@ -198,11 +184,7 @@ impl Layered {
         self.blocks.iter().filter(differing).map(|(number, block)| {
             let begin = number * BLOCK as u64;
             let there = (self.length - begin).min(BLOCK as u64) as usize;
-            Changed {
-                number: *number,
-                bytes: &block.bytes[..there],
-                hash: block.hash,
-            }
+            Changed { number: *number, bytes: &block.bytes[..there], hash: block.hash }
         })
     }
 }

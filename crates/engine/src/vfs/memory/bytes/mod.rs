@@ -127,17 +127,9 @@ impl Bytes {
     /// The blocks that differ from the base, in order; without a base, all blocks.
     pub fn changed(&self) -> Box<dyn Iterator<Item = Changed<'_>> + '_> {
         match self {
-            Bytes::Own(bytes) => {
-                Box::new(
-                    (0..)
-                        .zip(bytes.chunks(BLOCK))
-                        .map(|(number, bytes)| Changed {
-                            number,
-                            bytes,
-                            hash: XxHash3_64::oneshot(bytes),
-                        }),
-                )
-            }
+            Bytes::Own(bytes) => Box::new((0..).zip(bytes.chunks(BLOCK)).map(|(number, bytes)| {
+                Changed { number, bytes, hash: XxHash3_64::oneshot(bytes) }
+            })),
             Bytes::Over(layered) => Box::new(layered.changed()),
         }
     }
@@ -247,9 +239,7 @@ mod tests {
         let base = base(&original);
         let mut state = 7_u64;
         let mut random = |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % below
         };
         for _ in 0..50 {
@@ -271,10 +261,8 @@ mod tests {
                 }
                 assert_eq!(layered.to_vec(), plain.to_vec());
                 assert_eq!(layered, plain);
-                let (old, length) = (
-                    random(plain.len() as u64 + 1) as usize,
-                    random(60_000) as usize,
-                );
+                let (old, length) =
+                    (random(plain.len() as u64 + 1) as usize, random(60_000) as usize);
                 let old = old.min(length);
                 assert_eq!(layered.beginning(old, length), plain.beginning(old, length));
             }

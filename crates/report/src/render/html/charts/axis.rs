@@ -41,11 +41,7 @@ impl Axis {
     pub(super) fn over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
         let (low, high) = ends(values)?;
         let log = low > 0.0 && high / low >= LOG_FROM;
-        Some(if log {
-            Axis::logarithmic(low, high)
-        } else {
-            Axis::linear(low, high)
-        })
+        Some(if log { Axis::logarithmic(low, high) } else { Axis::linear(low, high) })
     }
 
     /// A logarithmic axis that holds all of the values; none when one is not above zero or no
@@ -74,31 +70,15 @@ impl Axis {
 
     fn logarithmic(low: f64, high: f64) -> Axis {
         let margin = (high / low).powf(MARGIN);
-        Axis {
-            low: low / margin,
-            high: high * margin,
-            log: true,
-        }
+        Axis { low: low / margin, high: high * margin, log: true }
     }
 
     fn linear(low: f64, high: f64) -> Axis {
         let from_zero = low >= 0.0 && (low < ZERO_BELOW * high || low == high);
         let start = if from_zero { 0.0 } else { low };
-        let width = if high > start {
-            high - start
-        } else {
-            start.abs().max(1.0)
-        };
-        let low = if from_zero {
-            0.0
-        } else {
-            start - MARGIN * width
-        };
-        Axis {
-            low,
-            high: start + width * (1.0 + MARGIN),
-            log: false,
-        }
+        let width = if high > start { high - start } else { start.abs().max(1.0) };
+        let low = if from_zero { 0.0 } else { start - MARGIN * width };
+        Axis { low, high: start + width * (1.0 + MARGIN), log: false }
     }
 
     /// Whether it is logarithmic.
@@ -123,11 +103,7 @@ impl Axis {
     /// Where a value stands; values beyond the axis stand at its end.
     pub(super) fn at(&self, value: f64) -> Percent {
         let along = |value: f64| {
-            if self.log {
-                value.max(f64::MIN_POSITIVE).ln()
-            } else {
-                value
-            }
+            if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value }
         };
         let (low, high) = (along(self.low), along(self.high));
         Percent((100.0 * (along(value) - low) / (high - low)).clamp(0.0, 100.0))
@@ -135,10 +111,7 @@ impl Axis {
 
     /// Where an interval stands.
     pub(super) fn span(&self, interval: Interval) -> Span {
-        Span {
-            from: self.at(interval.low),
-            to: self.at(interval.high),
-        }
+        Span { from: self.at(interval.low), to: self.at(interval.high) }
     }
 
     /// Round marks for figures of a metric.
@@ -162,21 +135,13 @@ impl Axis {
     }
 
     fn marked(&self, values: Vec<f64>, label: impl Fn(f64) -> String) -> Vec<Tick> {
-        let tick = |value: f64| Tick {
-            at: self.at(value),
-            label: label(value),
-            minor: false,
-        };
+        let tick = |value: f64| Tick { at: self.at(value), label: label(value), minor: false };
         spaced(values.into_iter().map(tick).collect())
     }
 
     fn linear_marks(&self, size: bool) -> Vec<f64> {
         // Sizes are round in KiB or MiB, so steps are looked for in that unit.
-        let unit = if size {
-            1024f64.powf(self.high.max(1.0).log(1024.0).floor())
-        } else {
-            1.0
-        };
+        let unit = if size { 1024f64.powf(self.high.max(1.0).log(1024.0).floor()) } else { 1.0 };
         let step = unit * nice((self.high - self.low) / unit / STEPS);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
@@ -202,15 +167,9 @@ impl Axis {
     }
 
     fn powers_of_two(&self) -> Vec<f64> {
-        let (low, high) = (
-            self.low.log2().ceil() as i32,
-            self.high.log2().floor() as i32,
-        );
+        let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
         let step = (f64::from(high - low) / STEPS).ceil().max(1.0) as usize;
-        (low..=high)
-            .step_by(step)
-            .map(|power| 2f64.powi(power))
-            .collect()
+        (low..=high).step_by(step).map(|power| 2f64.powi(power)).collect()
     }
 
     fn holds(&self, value: f64) -> bool {
@@ -253,9 +212,7 @@ fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
 /// The next step of the form 1, 2 or 5 times a power of ten.
 fn nice(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|factor| factor * power >= step * 0.999);
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= step * 0.999);
     factor.unwrap_or(10.0) * power
 }
 
@@ -265,11 +222,7 @@ mod tests {
 
     #[test]
     fn labels_that_would_collide_are_left_out() {
-        let tick = |at: f64| Tick {
-            at: Percent(at),
-            label: "1000".to_owned(),
-            minor: false,
-        };
+        let tick = |at: f64| Tick { at: Percent(at), label: "1000".to_owned(), minor: false };
         let kept = spaced([0.0, 4.0, 11.0, 40.0].map(tick).into());
         let places: Vec<(f64, bool)> = kept.iter().map(|it| (it.at.0, it.minor)).collect();
         assert_eq!(places, [(0.0, false), (11.0, true), (40.0, false)]);
@@ -279,11 +232,7 @@ mod tests {
     fn labels_fit_an_axis_of_nine_rem_on_a_narrow_screen() {
         // A digit of 13 pixels is a little more than seven wide; 9rem are 144 pixels.
         let (character, axis) = (7.3, 144.0);
-        for (high, metric) in [
-            (30_000.0, "txns_per_s"),
-            (4e9, "db_bytes"),
-            (2e6, "rows_per_s"),
-        ] {
+        for (high, metric) in [(30_000.0, "txns_per_s"), (4e9, "db_bytes"), (2e6, "rows_per_s")] {
             let ticks = Axis::over([high / 290.0, high]).unwrap().ticks(metric);
             let kept = ticks.iter().filter(|tick| !tick.minor);
             let ends = kept.map(|tick| {
@@ -293,18 +242,12 @@ mod tests {
             });
             let ends: Vec<(f64, f64)> = ends.collect();
             assert!(ends.len() > 1, "{ticks:?}");
-            assert!(
-                ends.windows(2).all(|pair| pair[0].1 <= pair[1].0),
-                "{ticks:?}"
-            );
+            assert!(ends.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{ticks:?}");
         }
     }
 
     fn labels(axis: Axis, metric: &str) -> Vec<String> {
-        axis.ticks(metric)
-            .into_iter()
-            .map(|tick| tick.label)
-            .collect()
+        axis.ticks(metric).into_iter().map(|tick| tick.label).collect()
     }
 
     #[test]
@@ -339,10 +282,7 @@ mod tests {
         assert!(axis.is_log());
         let step = axis.at(1000.0).0 - axis.at(100.0).0;
         assert!((axis.at(10_000.0).0 - axis.at(1000.0).0 - step).abs() < 1e-9);
-        assert_eq!(
-            labels(axis, "txns_per_s"),
-            ["100", "300", "1 k", "3 k", "10 k", "30 k"]
-        );
+        assert_eq!(labels(axis, "txns_per_s"), ["100", "300", "1 k", "3 k", "10 k", "30 k"]);
     }
 
     #[test]
@@ -359,20 +299,14 @@ mod tests {
     #[test]
     fn an_axis_of_levels_is_logarithmic_however_few_there_are() {
         assert!(Axis::logarithmic_over([1.0, 2.0]).unwrap().is_log());
-        assert_eq!(
-            Axis::logarithmic_over([7.0]).unwrap().at(7.0),
-            Percent(50.0)
-        );
+        assert_eq!(Axis::logarithmic_over([7.0]).unwrap().at(7.0), Percent(50.0));
         assert!(Axis::logarithmic_over([0.0, 7.0]).is_none());
     }
 
     #[test]
     fn sizes_are_marked_at_powers_of_two() {
         let linear = Axis::over([3.0 * 1_048_576.0, 20.0 * 1_048_576.0]).unwrap();
-        assert_eq!(
-            labels(linear, "db_bytes"),
-            ["0 B", "5 MiB", "10 MiB", "15 MiB", "20 MiB"]
-        );
+        assert_eq!(labels(linear, "db_bytes"), ["0 B", "5 MiB", "10 MiB", "15 MiB", "20 MiB"]);
         let log = Axis::over([4096.0, 4096.0 * 1024.0]).unwrap();
         assert_eq!(
             labels(log, "db_bytes"),

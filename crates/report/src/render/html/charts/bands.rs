@@ -34,9 +34,8 @@ impl Writer {
         let height = 100.0 / bands.bands.len() as f64;
         let top = |index: usize| index as f64 * height;
         let all = bands.bands.iter().enumerate();
-        let placed: Vec<Vec<Placed<'_>>> = all
-            .map(|(index, band)| placed(band, axis, top(index), height))
-            .collect();
+        let placed: Vec<Vec<Placed<'_>>> =
+            all.map(|(index, band)| placed(band, axis, top(index), height)).collect();
         let ticks = axis.ticks(&bands.metric);
         let class = format!("plot bands-{}", bands.bands.len());
         html.class("div", &class, |html| {

@@ -76,9 +76,7 @@ pub(super) fn draw(html: &mut Html, curve: &Curve) {
         });
         end_labels(html, &axes, curve);
         tick_labels(html, &across(&axes, curve));
-        html.class("div", "factor", |html| {
-            html.leaf("code", &[], &curve.factor)
-        });
+        html.class("div", "factor", |html| html.leaf("code", &[], &curve.factor));
     });
 }
 
@@ -154,9 +152,8 @@ fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
 fn end_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
     let end = |it: &Line| it.points.last().map(|point| axes.at((point.x, point.y)).1);
     let lines = curve.lines.iter();
-    let mut ends: Vec<Label> = lines
-        .map(|it| Label::new(&it.label, end(it).unwrap_or(Percent(0.0))))
-        .collect();
+    let mut ends: Vec<Label> =
+        lines.map(|it| Label::new(&it.label, end(it).unwrap_or(Percent(0.0)))).collect();
     labels::spread(ends.iter_mut().collect());
     html.element("svg", &[("class", "ends")], |html| {
         for (label, class) in ends.iter().zip(CLASSES) {
@@ -174,10 +171,7 @@ fn across(axes: &Axes, curve: &Curve) -> Vec<Tick> {
     let mut levels: Vec<f64> = points.map(|point| point.x).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
-    let tick = |level: f64| Tick {
-        at: axes.x.at(level),
-        label: figures::level(level),
-        minor: false,
-    };
+    let tick =
+        |level: f64| Tick { at: axes.x.at(level), label: figures::level(level), minor: false };
     axis::spaced(levels.into_iter().map(tick).collect())
 }

@@ -28,9 +28,7 @@ fn values(rows: &[ForestRow]) -> Vec<f64> {
     let values = marks.flat_map(|marks| {
         let interval = marks.interval.filter(|it| it.is_bounded());
         let interval = interval.into_iter().flat_map(|it| [it.low, it.high]);
-        [marks.dot, marks.range.low, marks.range.high]
-            .into_iter()
-            .chain(interval)
+        [marks.dot, marks.range.low, marks.range.high].into_iter().chain(interval)
     });
     values.collect()
 }

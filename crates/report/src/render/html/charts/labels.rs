@@ -66,10 +66,8 @@ mod tests {
     use super::*;
 
     fn spread_of(ends: &[(&str, f64)]) -> Vec<f64> {
-        let mut labels: Vec<Label> = ends
-            .iter()
-            .map(|(text, at)| Label::new(text, Percent(*at)))
-            .collect();
+        let mut labels: Vec<Label> =
+            ends.iter().map(|(text, at)| Label::new(text, Percent(*at))).collect();
         spread(labels.iter_mut().collect());
         labels.iter().map(|label| label.at.0).collect()
     }
@@ -81,11 +79,7 @@ mod tests {
 
     #[test]
     fn labels_that_would_overlap_are_moved_apart_in_their_order() {
-        let places = spread_of(&[
-            ("b", 50.0),
-            ("a", 49.0),
-            ("a label that has two lines", 51.0),
-        ]);
+        let places = spread_of(&[("b", 50.0), ("a", 49.0), ("a label that has two lines", 51.0)]);
         assert!(places[1] + LINE <= places[0] + 1e-9);
         assert!(places[0] + 1.5 * LINE <= places[2] + 1e-9);
     }

@@ -13,16 +13,12 @@ pub(super) fn draw(html: &mut Html, map: &Map) {
     html.scrolling(&label, |html| {
         html.element("table", &[], |html| {
             html.element("thead", &[], |html| head(html, map));
-            html.element("tbody", &[], |html| {
-                map.rows.iter().for_each(|it| row(html, it))
-            });
+            html.element("tbody", &[], |html| map.rows.iter().for_each(|it| row(html, it)));
         });
     });
     if !map.reasons.is_empty() {
         html.class("ol", "reasons", |html| {
-            map.reasons
-                .iter()
-                .for_each(|reason| html.leaf("li", &[], reason));
+            map.reasons.iter().for_each(|reason| html.leaf("li", &[], reason));
         });
     }
 }
