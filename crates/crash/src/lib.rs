@@ -4,7 +4,13 @@
 //! A workload is recorded ([`Trace`]); storage models ([`Model`]) say what of it a crash may leave on
 //! the disk; what it leaves is recovered by the same engine and compared with every state that a
 //! committed transaction produced.
+//!
+//! Three modules work on real processes and files instead of a recording:
+//! - [`kill`] kills a writing process at random moments, on the real file system;
+//! - [`schedule`] runs one connection inside the file-system calls of another, which finds damage that needs no crash;
+//! - [`syncs`] checks that the syncs of an engine reach the system.
 
+mod accident;
 mod beginning;
 mod complaint;
 mod content;
@@ -14,6 +20,7 @@ mod error;
 mod in_force;
 mod isolation;
 mod judge;
+pub mod kill;
 mod matrix;
 mod model;
 mod named;
@@ -21,15 +28,18 @@ mod occasion;
 mod pages;
 mod record;
 mod sandbox;
+pub mod schedule;
 mod script;
 mod seen;
 mod settings;
 mod states;
 mod survey;
+pub mod syncs;
 mod tally;
 mod trace;
 mod witness;
 
+pub use accident::AccidentError;
 pub use beginning::Beginning;
 pub use content::Content;
 pub use disk::{Damage, Disk, State, Units};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use accidents::schedule::{Extent, Stage, explore, scenario};
+use crash::schedule::{Extent, Stage, explore, scenario};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use serde::Serialize;
 

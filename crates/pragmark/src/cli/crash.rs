@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use accidents::schedule::Schedule;
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
+use crash::schedule::Schedule;
 
 use super::values::{page_size, zero_or_one};
 use crate::complete;

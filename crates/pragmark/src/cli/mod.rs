@@ -179,7 +179,7 @@ pub enum Command {
     #[command(hide = true)]
     Become(BecomeArgs),
     /// Commit with an engine after a line of standard input; print the syncs that SQLite requested.
-    #[command(name = accidents::syncs::COMMAND, hide = true)]
+    #[command(name = ::crash::syncs::COMMAND, hide = true)]
     MakeSyncedCommits {
         /// The engine.
         engine: String,

@@ -26,19 +26,15 @@ pub fn replay_worker() -> Result<Exit, Failure> {
 
 /// Writes until it is killed.
 pub fn write_until_killed() -> Result<Exit, Failure> {
-    accidents::kill::write_until_killed(std::io::stdin().lock(), std::io::stdout().lock())
+    crash::kill::write_until_killed(std::io::stdin().lock(), std::io::stdout().lock())
         .map_err(Failure::unusable)?;
     Ok(Exit::Success)
 }
 
 /// Commits with an engine while the parent counts the system calls.
 pub fn make_synced_commits(engine: &str) -> Result<Exit, Failure> {
-    accidents::syncs::make_synced_commits(
-        engine,
-        std::io::stdin().lock(),
-        std::io::stdout().lock(),
-    )
-    .map_err(Failure::unusable)?;
+    crash::syncs::make_synced_commits(engine, std::io::stdin().lock(), std::io::stdout().lock())
+        .map_err(Failure::unusable)?;
     Ok(Exit::Success)
 }
 

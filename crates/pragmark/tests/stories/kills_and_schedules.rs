@@ -36,13 +36,13 @@ fn liar(laboratory: &Laboratory) -> std::path::PathBuf {
 #[cfg(unix)]
 fn a_writer_that_acknowledges_what_it_did_not_write_is_found_out() {
     let laboratory = Laboratory::new();
-    let setting = ::accidents::kill::Setting {
+    let setting = ::crash::kill::Setting {
         journal_mode: "delete".to_owned(),
         synchronous: "full".to_owned(),
         locking_mode: "normal".to_owned(),
     };
     let kept = laboratory.path().join("kept");
-    let plan = ::accidents::kill::Plan {
+    let plan = ::crash::kill::Plan {
         program: liar(&laboratory),
         arguments: Vec::new(),
         engine: ::engine::Source::Embedded,
@@ -53,7 +53,7 @@ fn a_writer_that_acknowledges_what_it_did_not_write_is_found_out() {
         keep: Some(kept.clone()),
     };
     let go_on = std::sync::atomic::AtomicBool::new(false);
-    let outcomes = ::accidents::kill::run(&plan, &go_on, |_| {}).unwrap();
+    let outcomes = ::crash::kill::run(&plan, &go_on, |_| {}).unwrap();
     assert!(!outcomes[0].findings.is_empty());
     for finding in &outcomes[0].findings {
         assert!(finding.damage.is_loss(), "{}", finding.damage);

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use accidents::kill::{self, COMMAND, Outcome, Setting};
+use crash::kill::{self, COMMAND, Outcome, Setting};
 use crash::{CrashSettings, Model, documented};
 use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
 use lab::trial::{Artifact, Measured};

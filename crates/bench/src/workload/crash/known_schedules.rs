@@ -8,7 +8,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use accidents::schedule::Extent;
+use crash::schedule::Extent;
 use engine::build::{Cache, sha256};
 use engine::{Library, Origin, Source};
 use lab::tier::METHOD;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use accidents::schedule::{Explored, Extent, explore_all};
+use crash::schedule::{Explored, Extent, explore_all};
 use engine::Library;
 use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use accidents::schedule::{Explored, Extent, Finding, Scenario, explore_all};
+use crash::schedule::{Explored, Extent, Finding, Scenario, explore_all};
 use crash::{CrashSettings, LockingMode};
 use engine::Library;
 use lab::seed::Seed;

@@ -344,7 +344,7 @@ fn kills_of(kills: u64, args: &CrashArgs) -> (Vec<Variant>, u32) {
 /// The journal modes that have scenarios of two connections.
 fn schedules_of(limit: u64, args: &CrashArgs) -> Result<Vec<Variant>, Failure> {
     let wanted = names(&args.journal_mode, JournalMode::ALL);
-    let played = accidents::schedule::all().map(|(_, mode)| mode);
+    let played = crash::schedule::all().map(|(_, mode)| mode);
     let modes = distinct(played.filter(|mode| wanted.iter().any(|wanted| wanted == mode)));
     if modes.is_empty() {
         return Err(Failure::usage(format!(

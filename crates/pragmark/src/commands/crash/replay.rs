@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ::engine::Library;
-use accidents::AccidentError;
-use accidents::schedule::{Schedule, Stage};
+use crash::AccidentError;
+use crash::schedule::{Schedule, Stage};
 
 use super::plan::memory;
 use crate::cli::CrashArgs;

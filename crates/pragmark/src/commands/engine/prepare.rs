@@ -10,7 +10,7 @@ use ::engine::Source;
 use ::engine::build::{
     BuildError, BuildEvent, BuildName, Builder, Cache, EngineName, Tools, resolve,
 };
-use accidents::syncs;
+use crash::syncs;
 use lab::record::{EngineRecord, engine_to_load};
 use process::{Group, Limits};
 use runner::Driver;

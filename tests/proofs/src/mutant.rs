@@ -12,7 +12,7 @@ static LIBRARY: &[u8] = include_bytes!(env!("PRAGMARK_MUTANTS"));
 #[derive(Debug, Error)]
 pub enum MutantError {
     /// No mutation has that name.
-    #[error("there is no mutation called {0}; see crates/proofs/mutations.toml")]
+    #[error("there is no mutation called {0}; see tests/proofs/mutations.toml")]
     Unknown(String),
     /// The mark of the number does not occur exactly once in the library.
     #[error(

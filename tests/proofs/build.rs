@@ -3,7 +3,7 @@
 //! A mutation that does not fit this version of SQLite is left out here and reported by the tests, so
 //! that a new amalgamation never keeps the rest of pragmark from being built.
 
-#[path = "../engine/src/options.rs"]
+#[path = "../../crates/engine/src/options.rs"]
 #[allow(dead_code)]
 mod options;
 #[path = "src/patch.rs"]
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    for file in ["build.rs", "mutations.toml", "src/patch.rs", "../engine/src/options.rs"] {
+    for file in ["build.rs", "mutations.toml", "src/patch.rs", "../../crates/engine/src/options.rs"]
+    {
         println!("cargo:rerun-if-changed={file}");
     }
     let amalgamation = required_path("DEP_PRAGMARK_ENGINE_AMALGAMATION").join("sqlite3.c");

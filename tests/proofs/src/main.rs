@@ -15,10 +15,10 @@ mod real {
     }
 }
 
-use accidents::schedule::Extent;
-use accidents::syncs;
 use clap::{Parser, Subcommand};
 use crash::CrashError;
+use crash::schedule::Extent;
+use crash::syncs;
 use engine::{Library, Source};
 use lab::record::SyncCheck;
 use pragmark_proofs::{Crashes, Instrument, Mutants, Mutation, look_for_alarms, noticed_by};

@@ -1,8 +1,8 @@
 //! Whether schedules notice a mutation.
 
 use crate::patch::Mutation;
-use accidents::AccidentError;
-use accidents::schedule::{Explored, Extent, Stage, all, explore};
+use crash::AccidentError;
+use crash::schedule::{Explored, Extent, Stage, all, explore};
 use engine::Library;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A sample of the mutants, and of the images of settings that lose nothing. The whole set is a command:
 //! see docs/proofs.md.
 
-use accidents::schedule::Extent;
+use crash::schedule::Extent;
 use engine::{Library, Source};
 use lab::tier::Loss;
 use pragmark_proofs::{Crashes, Instrument, Mutants, look_for_alarms, noticed_by};

@@ -2,7 +2,7 @@
 //! that are told.
 
 use engine::{Library, Source};
-use pragmark_accidents::schedule::{
+use pragmark_crash::schedule::{
     Extent, RARE, SCENARIOS, Schedule, Stage, all, explore, explore_all, scenario,
 };
 use std::collections::HashSet;

@@ -2,7 +2,7 @@
 
 use super::ledger::{Ledger, Transaction};
 use super::scenario::Act;
-use crate::error::{is_not_understood, is_of_harness};
+use crate::accident::{is_not_understood, is_of_harness};
 use engine::{Connection, EngineError, Library, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
