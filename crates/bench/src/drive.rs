@@ -15,7 +15,8 @@ use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::{self, Trial};
+use crate::trial::Trial;
+use crate::workload;
 
 /// Runs the trial that `input` specifies and writes its messages to `output`.
 ///

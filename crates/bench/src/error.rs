@@ -27,7 +27,7 @@ pub enum TrialError {
     },
     /// A file of the user's is not what it should be.
     #[error(transparent)]
-    Import(#[from] crate::import::ImportError),
+    Import(#[from] crate::import::error::ImportError),
     /// SQLite or the loading of it reported an error.
     #[error(transparent)]
     Engine(#[from] EngineError),

@@ -23,6 +23,7 @@ mod measure;
 mod platform;
 mod target;
 mod training;
+mod trial;
 mod workload;
 
 pub use advice::{advice, idle_settings, idle_settings_of_pgbench, schema_advice};

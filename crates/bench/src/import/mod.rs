@@ -5,10 +5,12 @@
 //! file and, where it lies in one, the row. A file is read whole before it is used, so that a
 //! mistake in its last row is found before anything is made of the first.
 
+pub(crate) mod error;
 mod experiments;
 #[cfg(test)]
 mod tests;
 
+pub use error::ImportError;
 pub use experiments::{
     TakesNoText, TextUse, check_takes_text, compares_classes, needs_queries, text_of, use_queries,
     use_text,
@@ -24,25 +26,6 @@ use crate::generate::Documents;
 /// Names that FTS5 gives to columns of its own, whatever their case: the last is that of the table
 /// of the documents.
 pub(crate) const RESERVED: [&str; 3] = ["rank", "rowid", "docs"];
-
-/// What is wrong with a file of documents.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// It cannot be read, or a row of it.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// There is no row in it.
-    #[error("{} has no rows", .0.display())]
-    Empty(PathBuf),
-    /// The file as a whole cannot be used.
-    #[error("{}: {what}", path.display())]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        what: String,
-    },
-}
 
 /// What of a file is used, and how it is written.
 #[derive(Clone, Debug, Default)]

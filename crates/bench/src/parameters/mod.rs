@@ -4,7 +4,7 @@
 //! the catalogue from which help and checks of experiment files come. [`choice!`] does the same for the
 //! names that a parameter may have. Doc comments are the meanings that users read; the type of a field is
 //! its [`Kind`], which decides the accepted levels and the unit. Rules between parameters are a function
-//! of the workload ([`crate::workload::Declared::check`]).
+//! of the workload ([`crate::workload::declared::Declared::check`]).
 
 mod kinds;
 

@@ -9,10 +9,10 @@ use std::time::Instant;
 use engine::Connection;
 use lab::trial::Measured;
 
-use super::Trial;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
+use crate::trial::Trial;
 
 /// Host parameters that one statement may have in every SQLite since 3.32
 /// (<https://sqlite.org/limits.html>, section 9).

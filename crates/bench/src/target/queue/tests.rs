@@ -9,7 +9,7 @@ use lab::level::Settings;
 use lab::seed::Seed;
 
 use super::*;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 fn task(id: u128) -> Task {
     Task {
@@ -36,14 +36,12 @@ fn sqlite_that_begins(
     let settings = settings.map(|(name, level)| (name.to_owned(), level.into()));
     let settings = Settings::from(settings);
     let trial = Trial {
-        settings: &settings,
-        library: Arc::new(Library::load(&Source::Embedded).unwrap()),
-        directory,
         seed: Seed(1),
-        counter: None,
-        postgres: None,
-        artifacts: None,
-        phase: &mut |_| {},
+        ..Trial::detached(
+            &settings,
+            &Arc::new(Library::load(&Source::Embedded).unwrap()),
+            directory,
+        )
     };
     Box::new(Sqlite::create(&trial, connections, statements, true).unwrap())
 }

@@ -7,7 +7,7 @@ use engine::vfs::{CountingVfs, FileCounts, IoCounts};
 use engine::{Connection, DbStatus};
 
 use crate::error::TrialError;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// What the work does to files and to the page cache, counted from its making on.
 pub(crate) struct Counts {

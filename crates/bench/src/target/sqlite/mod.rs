@@ -17,7 +17,7 @@ use lab::trial::ReadBack;
 
 use crate::error::TrialError;
 use crate::parameters::setting;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 pub(crate) use counts::{Counts, add_counts_for_each, file_metrics};
 use proof::OPEN_MUTEX;
@@ -359,7 +359,6 @@ fn open_flags(settings: &Settings) -> OpenFlags {
 mod tests {
     use super::*;
     use engine::Source;
-    use lab::seed::Seed;
 
     fn statements(level: impl Into<Level>) -> Result<Vec<String>, EngineError> {
         pragma_statements(&Settings::from([("journal_mode".to_owned(), level.into())]))
@@ -379,16 +378,11 @@ mod tests {
     fn opening_an_existing_file_writes_nothing_though_a_setting_shapes_it() {
         let settings = Settings::from([("auto_vacuum".to_owned(), "full".into())]);
         let directory = tempfile::tempdir().unwrap();
-        let opening = Opening::of(&Trial {
-            settings: &settings,
-            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
-            directory: directory.path(),
-            seed: Seed(0),
-            counter: None,
-            postgres: None,
-            artifacts: None,
-            phase: &mut |_| {},
-        })
+        let opening = Opening::of(&Trial::detached(
+            &settings,
+            &Arc::new(Library::load(&Source::Embedded).unwrap()),
+            directory.path(),
+        ))
         .unwrap();
         let path = directory.path().join("x.db");
         let new = opening.open_unproved(&path).unwrap();

@@ -8,7 +8,7 @@ use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
 
 use crate::error::TrialError;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// Name under which it is read back whether a connection takes its mutex.
 pub(super) const OPEN_MUTEX: &str = "open_mutex";

@@ -26,7 +26,7 @@ use super::table::Table;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::parameters::Choice;
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::common::{expect, refuse_counting};
 
 /// Rows of a batch.

@@ -14,7 +14,7 @@ use super::method::Method;
 use super::parameters::{Parameters, Statement};
 use super::rows::Rows;
 use crate::error::TrialError;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// The name under which the source is attached.
 pub(super) const NAME: &str = "source";

@@ -12,17 +12,18 @@ use engine::{Connection, Library, Source};
 use lab::level::overlaid;
 use lab::trial::ReadBack;
 
+use super::DATABASE;
 use super::client::Client;
 use super::clock::{Monotonic, Nanos, wake_punctually};
 use super::message::{Answer, BusyCounts, Closing, Kind, Order, PartReport, Report, WorkerSpec};
 use super::pace::{Course, Ended, Task, carry_out};
 use super::parameters::{Parameters, Waiting};
-use super::{DATABASE, Trial};
 use crate::drive::die_with_the_parent;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::parameters::Parameters as _;
 use crate::target::sqlite::{self, Counts};
+use crate::trial::Trial;
 use crate::workload::sql;
 
 /// What does the operations of a worker.
@@ -154,14 +155,9 @@ fn open(
     counter: Option<&Arc<CountingVfs>>,
 ) -> Result<Connection, TrialError> {
     let trial = Trial {
-        settings: &spec.settings,
-        library: Arc::clone(library),
-        directory: &spec.directory,
         seed: spec.seed,
         counter: counter.cloned(),
-        postgres: None,
-        artifacts: None,
-        phase: &mut |_| {},
+        ..Trial::detached(&spec.settings, library, &spec.directory)
     };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
     if parameters.waiting == Waiting::EvenHandler {

@@ -9,9 +9,10 @@ use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
 use lab::trial::{Artifact, Measured};
 
 use super::super::common::set;
-use super::super::{Declared, Trial};
+use super::super::declared::Declared;
 use super::settings;
 use crate::error::TrialError;
+use crate::trial::Trial;
 
 /// The workload `kill`.
 pub(in super::super) struct Kill;

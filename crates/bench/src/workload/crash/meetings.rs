@@ -8,10 +8,11 @@ use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};
 
 use super::super::common::set;
-use super::super::{Declared, Trial};
+use super::super::declared::Declared;
 use super::schedules::wrong_schedule;
 use super::settings;
 use crate::error::TrialError;
+use crate::trial::Trial;
 
 /// The workload `schedules`.
 pub(in super::super) struct Meetings;

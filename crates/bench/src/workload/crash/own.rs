@@ -15,7 +15,7 @@ use super::settings::Parameters;
 use super::{again, traffic};
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::sql::{snapshot, unroll};
 
 /// A script or a trace.
@@ -251,16 +251,8 @@ fn prepare(trial: &Trial<'_>, copy: &Path) -> Result<(), TrialError> {
     let mut settings = trial.settings.clone();
     // A database that is there has its page size.
     settings.remove("page_size");
-    let same = Trial {
-        settings: &settings,
-        library: trial.library.clone(),
-        directory: trial.directory,
-        seed: trial.seed,
-        counter: None,
-        postgres: None,
-        artifacts: None,
-        phase: &mut |_| {},
-    };
+    let same =
+        Trial { seed: trial.seed, ..Trial::detached(&settings, &trial.library, trial.directory) };
     let connection = sqlite::open(&same, copy)?;
     connection.query_i64("SELECT count(*) FROM sqlite_master")?;
     Ok(connection.close()?)

@@ -8,11 +8,11 @@ use crash::{CrashSettings, Model};
 use lab::level::{Level, Settings};
 use lab::trial::{Measured, ReadBack};
 
-use super::super::Trial;
 use super::super::common::close;
 use crate::error::TrialError;
 use crate::parameters::Parameters as Declaration;
 use crate::target::sqlite;
+use crate::trial::Trial;
 
 /// The settings that the crash laboratory can try.
 const TRIED: [&str; 4] = ["journal_mode", "synchronous", "locking_mode", "page_size"];

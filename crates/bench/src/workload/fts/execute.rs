@@ -14,7 +14,7 @@ use super::table::{TableOptions, is_refusal};
 use crate::error::TrialError;
 use crate::measure::CpuTime;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::common::expect;
 
 choice! {

@@ -22,10 +22,11 @@ use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Rows;
 use crate::target::sqlite;
+use crate::trial::Trial;
 use crate::workload::common::{
     MIB, close, set, set_bytes_per_row, set_counts, set_cpu, set_peak_memory,
 };
-use crate::workload::{Declared, Trial};
+use crate::workload::declared::Declared;
 
 /// The workload `fts-insert`.
 pub(in crate::workload) struct FtsInsert;

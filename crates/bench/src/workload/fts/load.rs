@@ -13,7 +13,7 @@ use crate::error::TrialError;
 use crate::generate::Documents;
 use crate::measure::{CpuTime, Windows};
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// How rows are grouped.
 #[derive(Clone, Copy, Debug)]

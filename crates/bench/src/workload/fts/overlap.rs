@@ -14,8 +14,9 @@ use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions, TokenizerOptions};
 use crate::error::TrialError;
 use crate::target::sqlite;
+use crate::trial::Trial;
 use crate::workload::common::{close, set};
-use crate::workload::{Declared, Trial};
+use crate::workload::declared::Declared;
 
 /// The workload `fts-overlap`.
 pub(in crate::workload) struct FtsOverlap;

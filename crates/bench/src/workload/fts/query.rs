@@ -23,8 +23,9 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Limit;
 use crate::target::sqlite;
+use crate::trial::Trial;
 use crate::workload::common::{close, set, set_bytes_per_row, set_cpu, set_peak_memory};
-use crate::workload::{Declared, Trial};
+use crate::workload::declared::Declared;
 
 /// The workload `fts-query`.
 pub(in crate::workload) struct FtsQuery;

@@ -14,7 +14,7 @@ use super::{coming, create};
 use crate::descriptors::open_files;
 use crate::error::TrialError;
 use crate::target::sqlite::{self, Counts};
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::common::{expect, set};
 use crate::workload::team::{Gate, together};
 

@@ -12,7 +12,7 @@ use lab::trial::ReadBack;
 use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// Between two tries for a lock, as in `drivers/ruby/orm_target.rb`.
 const PAUSE: Duration = Duration::from_micros(500);
@@ -95,22 +95,16 @@ mod tests {
     use super::*;
     use engine::{Library, Source};
     use lab::level::Settings;
-    use lab::seed::Seed;
     use std::path::Path;
     use std::sync::Arc;
 
     fn pool(directory: &Path, busy_timeout: i64) -> Pool {
         let settings = Settings::from([("busy_timeout".to_owned(), busy_timeout.into())]);
-        let trial = Trial {
-            settings: &settings,
-            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
+        let trial = Trial::detached(
+            &settings,
+            &Arc::new(Library::load(&Source::Embedded).unwrap()),
             directory,
-            seed: Seed(0),
-            counter: None,
-            postgres: None,
-            artifacts: None,
-            phase: &mut |_| {},
-        };
+        );
         Pool::of(&trial, directory.join("test.db")).unwrap()
     }
 

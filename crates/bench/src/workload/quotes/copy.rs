@@ -17,7 +17,7 @@ use lab::trial::ReadBack;
 use super::verify::{self, Sums};
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::common::{Elapsed, Stopwatch};
 
 /// The table without its index, as far as the article says.

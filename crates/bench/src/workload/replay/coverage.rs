@@ -15,7 +15,7 @@ use super::source::{LeftOut, Recording};
 use super::survey::{Amount, Survey};
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// How much of a recording can be replayed.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -29,7 +29,6 @@ use std::sync::{Arc, Mutex};
 use engine::{Library, Source};
 use lab::level::Settings;
 use lab::needs::Needs;
-use lab::seed::Seed;
 use lab::trial::Measured;
 use trace::{Call, Trace};
 
@@ -188,16 +187,9 @@ pub fn check_trace(path: &Path) -> Result<(), TrialError> {
 /// # Errors
 /// As [`check_trace`]; a database cannot be restored.
 pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u64)>, TrialError> {
-    let trial = Trial {
-        settings: &Settings::new(),
-        library: Arc::new(Library::load(&Source::Embedded)?),
-        directory,
-        seed: Seed(0),
-        counter: None,
-        postgres: None,
-        artifacts: None,
-        phase: &mut |_| {},
-    };
+    let settings = Settings::new();
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    let trial = Trial::detached(&settings, &library, directory);
     let trace = source::open(path)?;
     let mut recording = Recording::read(&trace, path, directory)?;
     recording.confine(trial.settings);

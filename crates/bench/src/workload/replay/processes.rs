@@ -25,7 +25,7 @@ use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::target::sqlite::{Counts, Opening};
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::common::{Elapsed, Stopwatch, add};
 use crate::workload::contention::worker::is_gone;
 use crate::workload::team::{Gate, together};
@@ -225,16 +225,7 @@ where
         true => Some(Arc::new(CountingVfs::register(&library)?)),
         false => None,
     };
-    let trial = Trial {
-        settings: &part.settings,
-        library,
-        directory: &part.directory,
-        seed: lab::seed::Seed(0),
-        counter,
-        postgres: None,
-        artifacts: None,
-        phase: &mut |_| {},
-    };
+    let trial = Trial { counter, ..Trial::detached(&part.settings, &library, &part.directory) };
     let mut recording = Recording::of(&source::open(&part.trace)?, &part.trace, &part.directory)?;
     recording.confine(&part.settings);
     recording.left_out = part.left_out;

@@ -13,7 +13,7 @@ use super::stage::{self, Stage};
 use super::suite::Suite;
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// What a statement answered so far.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]

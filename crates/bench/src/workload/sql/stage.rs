@@ -13,7 +13,8 @@ use super::{DATABASE, pgbench};
 use crate::error::TrialError;
 use crate::platform::forget;
 use crate::target::sqlite;
-use crate::workload::{Trial, shaping};
+use crate::trial::Trial;
+use crate::workload::shaping;
 
 /// A database that is ready for the work.
 pub(super) struct Stage {

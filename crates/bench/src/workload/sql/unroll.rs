@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use engine::Library;
 use lab::level::{Settings, overlaid};
-use lab::seed::Seed;
 use script::{Form, Names, Op, Script, parse};
 
 use super::client::Client;
@@ -17,7 +16,7 @@ use super::{job, stage};
 use crate::error::TrialError;
 use crate::parameters::Parameters as _;
 use crate::target::sqlite;
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::contention::worker::Operator;
 
 /// One execution of a statement.
@@ -76,16 +75,7 @@ pub(in crate::workload) fn unroll(
     let settings =
         [("scripts", files.into()), ("database", database.display().to_string().as_str().into())];
     let settings = Settings::from(settings.map(|(name, level)| (name.to_owned(), level)));
-    let trial = Trial {
-        settings: &settings,
-        library: Arc::clone(library),
-        directory,
-        seed: Seed(0),
-        counter: None,
-        postgres: None,
-        artifacts: None,
-        phase: &mut |_| {},
-    };
+    let trial = Trial::detached(&settings, library, directory);
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &settings))?;
     let mut suite = Suite::read(&parameters)?;
     let stage = stage::make(&trial, &parameters, directory)?;

@@ -9,7 +9,7 @@ use lab::trial::Measured;
 use super::Parameters;
 use crate::error::TrialError;
 use crate::measure::Windows;
-use crate::workload::Trial;
+use crate::trial::Trial;
 use crate::workload::common::{Stopwatch, expect, set, set_peak_memory};
 
 /// A container that was filled.

@@ -18,7 +18,7 @@ use super::{Closing, Job, Notes, Store, Task};
 use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};
-use crate::workload::Trial;
+use crate::trial::Trial;
 
 /// The file of the database.
 const DATABASE: &str = "test.db";

@@ -24,8 +24,9 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
 use crate::target::sqlite;
+use crate::trial::Trial;
 use crate::workload::common::{close, set, set_cpu, set_latency, set_peak_memory};
-use crate::workload::{Declared, Trial};
+use crate::workload::declared::Declared;
 
 /// The workload `fts-update`.
 pub(in crate::workload) struct FtsUpdate;

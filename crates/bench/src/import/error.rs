@@ -1,0 +1,24 @@
+//! Errors of files of documents.
+
+use std::path::PathBuf;
+
+use load::LoadError;
+
+/// Problem of a file of documents.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It cannot be read, or a row of it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// There is no row in it.
+    #[error("{} has no rows", .0.display())]
+    Empty(PathBuf),
+    /// The file as a whole cannot be used.
+    #[error("{}: {what}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}

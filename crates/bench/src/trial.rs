@@ -1,0 +1,50 @@
+//! The context of a trial: everything that a workload and a target get from outside.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Library;
+use engine::vfs::CountingVfs;
+use lab::level::Settings;
+use lab::seed::Seed;
+
+/// The context of a trial.
+pub struct Trial<'a> {
+    /// Every setting of the variant.
+    pub settings: &'a Settings,
+    /// The library to be measured.
+    pub library: Arc<Library>,
+    /// An empty directory of the trial's own.
+    pub directory: &'a Path,
+    /// Seed of all data.
+    pub seed: Seed,
+    /// The file system seen through counters, in a counting trial.
+    pub counter: Option<Arc<CountingVfs>>,
+    /// Address of a PostgreSQL server, for trials that drive one.
+    pub postgres: Option<&'a str>,
+    /// Where files that are a result are kept, if anywhere.
+    pub artifacts: Option<&'a Path>,
+    /// Tells the parent which phase begins.
+    pub phase: &'a mut dyn FnMut(&str),
+}
+
+impl<'a> Trial<'a> {
+    /// Returns a context outside of a measured trial, such as that of a worker: it reports no phases and counts nothing.
+    pub(crate) fn detached(
+        settings: &'a Settings,
+        library: &Arc<Library>,
+        directory: &'a Path,
+    ) -> Trial<'a> {
+        Trial {
+            settings,
+            library: Arc::clone(library),
+            directory,
+            seed: Seed(0),
+            counter: None,
+            postgres: None,
+            artifacts: None,
+            // A closure without captures has no size, so nothing is allocated or leaked.
+            phase: Box::leak(Box::new(|_: &str| {})),
+        }
+    }
+}
