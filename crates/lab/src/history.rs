@@ -122,7 +122,7 @@ impl Run {
             })
         });
         let mut facts = facts(run);
-        let fact = |name: &str| facts.iter().find(|it| it.0 == name).map(|it| it.1.clone());
+        let fact = |name: &str| facts.iter().find(|fact| fact.0 == name).map(|fact| fact.1.clone());
         let version = fact("engine of the run").and_then(|name| fact(&format!("engine {name}")));
         // Each run has another.
         facts.retain(|(name, _)| name != "seed");
@@ -154,7 +154,7 @@ impl History {
     /// once.
     pub fn of(mut runs: Vec<Run>) -> History {
         // Of the same run the one with its settings comes first and stays, in whichever order they are given.
-        let key = |it: &Run| (it.created.clone(), it.id.clone(), it.settings.is_empty());
+        let key = |run: &Run| (run.created.clone(), run.id.clone(), run.settings.is_empty());
         runs.sort_by_cached_key(key);
         runs.dedup_by(|one, other| (&one.created, &one.id) == (&other.created, &other.id));
         note_differences(&mut runs);
@@ -188,7 +188,7 @@ impl History {
 fn differences(one: &Run, other: &Run, experiment: &str) -> Vec<Difference> {
     let name = settings_of(experiment);
     let [of_one, of_other] = [one, other].map(|run| {
-        let settings = run.settings.iter().filter(|it| it.0 == name);
+        let settings = run.settings.iter().filter(|setting| setting.0 == name);
         settings.cloned().collect::<Vec<_>>()
     });
     let mut differences = known_differences(&one.facts, &other.facts);
@@ -210,13 +210,13 @@ fn note_differences(runs: &mut [Run]) {
 /// The medians by run.
 fn medians(points: &[Point]) -> Vec<(usize, f64)> {
     let medians = points.iter();
-    medians.map(|it| (it.run, it.figure.summary.median)).collect()
+    medians.map(|median| (median.run, median.figure.summary.median)).collect()
 }
 
 /// The ratios to the baseline by run.
 fn ratios(points: &[Point]) -> Vec<(usize, f64)> {
     let ratios = points.iter();
-    ratios.filter_map(|it| Some((it.run, it.figure.ratio?.centre))).collect()
+    ratios.filter_map(|ratio| Some((ratio.run, ratio.figure.ratio?.centre))).collect()
 }
 
 /// Where the level of a series changes. Ratios count, so logarithms are looked at.
@@ -316,7 +316,7 @@ mod tests {
         let change = history.series[0].changes[0];
         assert_eq!(history.runs[change.before].id, "run-024");
         assert!(!change.circumstances_changed);
-        let of = |id: &str| history.runs.iter().position(|it| it.id == id).unwrap();
+        let of = |id: &str| history.runs.iter().position(|run| run.id == id).unwrap();
         let names = |run: usize| -> Vec<&str> {
             let all = history.runs[run].differences.iter();
             all.map(|it| it.what.as_str()).collect()

@@ -21,7 +21,8 @@ struct Name {
 impl Names {
     /// The shortest names that still tell the variants apart.
     pub(crate) fn of(experiment: &ExperimentAnalysis) -> Names {
-        let all: Vec<&Settings> = experiment.variants.iter().map(|it| &it.levels).collect();
+        let all: Vec<&Settings> =
+            experiment.variants.iter().map(|variant| &variant.levels).collect();
         let Some(baseline) = all.first() else {
             return Names(Vec::new());
         };
@@ -29,9 +30,10 @@ impl Names {
         let one_at_a_time = all.iter().all(is_small);
         let variants = experiment.variants.iter().enumerate();
         let names = variants.map(|(index, variant)| {
-            let telling = match one_at_a_time && index > 0 {
-                true => changed(&variant.levels, baseline),
-                false => varying(&variant.levels, &all),
+            let telling = if one_at_a_time && index > 0 {
+                changed(&variant.levels, baseline)
+            } else {
+                varying(&variant.levels, &all)
             };
             let levels = match (telling.is_empty(), variant.levels.is_empty()) {
                 (false, _) => label(&telling),
@@ -83,10 +85,7 @@ impl Names {
 /// Names in a row, the first `most` of them: `a, b and 3 more`.
 pub(crate) fn listed(mut names: Vec<Sentence>, most: usize) -> Sentence {
     // Naming the last one takes no more room than saying that there is one more.
-    let left = match names.len() > most + 1 {
-        true => names.split_off(most).len(),
-        false => 0,
-    };
+    let left = if names.len() > most + 1 { names.split_off(most).len() } else { 0 };
     let last = match left {
         0 if names.len() > 1 => names.pop(),
         0 => None,
@@ -114,7 +113,7 @@ fn changed(variant: &Settings, baseline: &Settings) -> Settings {
 
 /// The levels of factors in which variants differ.
 fn varying(variant: &Settings, all: &[&Settings]) -> Settings {
-    let differs = |name: &String| all.iter().any(|it| it.get(name) != all[0].get(name));
+    let differs = |name: &String| all.iter().any(|levels| levels.get(name) != all[0].get(name));
     picked(variant, differs)
 }
 

@@ -40,7 +40,7 @@ fn columns(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 fn starts_with_from(text: &str) -> bool {
-    text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("FROM "))
+    text.get(..5).is_some_and(|text| text.eq_ignore_ascii_case("FROM "))
 }
 
 #[cfg(test)]

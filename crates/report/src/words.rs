@@ -40,7 +40,7 @@ pub(crate) fn verdict_counts(count: impl Fn(Verdict) -> usize) -> Vec<Count> {
         let (sign, tone) = verdict_mark(verdict);
         Count { sign, words: verdict.to_string(), count: count(verdict), tone }
     });
-    counted.into_iter().filter(|it| it.count > 0).collect()
+    counted.into_iter().filter(|counted| counted.count > 0).collect()
 }
 
 /// The sign of a standing and what it means.
@@ -146,10 +146,7 @@ pub(crate) fn rare_words(rare: &RareLoss) -> String {
 
 /// `higher is better` or `lower is better`.
 fn direction(metric: &str) -> &'static str {
-    match metric::higher_is_better(metric) {
-        true => "higher is better",
-        false => "lower is better",
-    }
+    if metric::higher_is_better(metric) { "higher is better" } else { "lower is better" }
 }
 
 /// The metric as a heading: `Rows a second`, `Time, index`, `Syncs, WAL`.
@@ -232,7 +229,7 @@ pub(crate) fn capital(text: &str) -> String {
 pub(crate) fn by_rank(experiment: &ExperimentAnalysis) -> Vec<usize> {
     let mut order = experiment.ranking.clone();
     let is_ranked = |variant: &usize| experiment.ranking.contains(variant);
-    order.extend((0..experiment.variants.len()).filter(|it| !is_ranked(it)));
+    order.extend((0..experiment.variants.len()).filter(|variant| !is_ranked(variant)));
     order
 }
 

@@ -81,7 +81,7 @@ fn digests() -> [RunDigest; 2] {
 fn small_digests() -> [RunDigest; 2] {
     digests().map(|mut run| {
         let few = ["insert-index-timing", "checkpoint-size"];
-        run.experiments.retain(|it| few.contains(&it.key.as_str()));
+        run.experiments.retain(|experiment| few.contains(&experiment.key.as_str()));
         run
     })
 }
@@ -132,7 +132,7 @@ fn two_runs_are_compared_by_what_can_be_compared() {
 #[test]
 fn runs_without_a_ratio_in_common_are_not_said_to_be_the_same() {
     let [base, mut new] = small_digests();
-    for variant in new.experiments.iter_mut().flat_map(|it| &mut it.variants) {
+    for variant in new.experiments.iter_mut().flat_map(|experiment| &mut experiment.variants) {
         variant.log_ratios.clear();
     }
     let document = report::runs(&[RunComparison::of(&base, &new)], &[], &[]);
@@ -147,7 +147,7 @@ fn halved([base, new]: [RunDigest; 2]) -> History {
         let mut run = if number < 6 { base.clone() } else { new.clone() };
         run.plan.id = format!("run-{number:02}");
         run.plan.created = format!("2099-01-{:02}T00:00:00Z", number + 1);
-        for variant in run.experiments.iter_mut().flat_map(|it| &mut it.variants) {
+        for variant in run.experiments.iter_mut().flat_map(|experiment| &mut experiment.variants) {
             let factor = if number < 6 { 1.0 } else { 0.5 };
             let wobble = 1.0 + 0.004 * f64::from(number * 7 % 5);
             for summary in variant.summaries.values_mut() {

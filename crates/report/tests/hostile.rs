@@ -37,7 +37,7 @@ fn the_text_is_in_the_analysis() {
     assert!(experiment.question.ends_with(HOSTILE));
     assert!(experiment.claims[0].claim.says.ends_with(HOSTILE));
     assert!(experiment.variants[0].label.ends_with(HOSTILE));
-    assert!(experiment.variants.iter().any(|it| it.trials.measured > 0));
+    assert!(experiment.variants.iter().any(|variant| variant.trials.measured > 0));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn settings_to_paste_are_the_same_program_whatever_the_text_says() {
         for comment in text.lines().filter(|line| line.starts_with(mark)) {
             assert_inactive(comment);
             let acted_on = ["\\", "<%", "coding:", "coding="];
-            assert!(!acted_on.iter().any(|it| comment.contains(it)), "{comment}");
+            assert!(!acted_on.iter().any(|on| comment.contains(on)), "{comment}");
         }
     }
 }

@@ -35,7 +35,7 @@ fn gate() -> Gate {
 
 /// Checks the attributes of an element: all that are required, and no other than these.
 fn has(element: Node<'_, '_>, required: &[&str], optional: &[&str]) {
-    let names: Vec<&str> = element.attributes().map(|it| it.name()).collect();
+    let names: Vec<&str> = element.attributes().map(|attribute| attribute.name()).collect();
     let name = element.tag_name().name();
     for wanted in required {
         assert!(names.contains(wanted), "{name} has no {wanted}");

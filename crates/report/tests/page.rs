@@ -315,7 +315,7 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
 fn settings_of_a_safer_rung_say_why_they_are_printed_for_a_riskier_one() {
     let mut analysis = made_up::analysis().clone();
     let mut ladders = analysis.ladders.iter_mut();
-    let ladder = ladders.find(|it| it.experiment == "journal-and-sync");
+    let ladder = ladders.find(|ladder| ladder.experiment == "journal-and-sync");
     let ladder = ladder.unwrap();
     let printed = |analysis: &Analysis| {
         let query = report::SettingsQuery {
@@ -338,7 +338,7 @@ fn a_search_without_time_for_its_rounds_says_which_time_limit_has_it() {
     let search = tuned.tuning.as_mut().unwrap();
     search.limit_for_rounds_s = Some(200.0);
     let key = search.experiment.clone();
-    let experiment = tuned.experiments.iter_mut().find(|it| it.key == key);
+    let experiment = tuned.experiments.iter_mut().find(|experiment| experiment.key == key);
     let experiment = experiment.unwrap();
     experiment.rounds = 2;
     for variant in &mut experiment.variants {

@@ -20,7 +20,7 @@ fn rows() -> Vec<TableRow> {
 
 fn read(rows: &[TableRow]) -> Result<RunDigest, String> {
     let mut run = RunOfTables::default();
-    let needed = rows.iter().filter(|it| NEEDED_TABLES.contains(&it.0));
+    let needed = rows.iter().filter(|row| NEEDED_TABLES.contains(&row.0));
     needed.into_iter().try_for_each(|row| run.add(row))?;
     run.finish()
 }
@@ -34,11 +34,11 @@ fn the_tables_of_a_run_have_its_ratios_figures_and_circumstances() {
         let comparison = RunComparison::of(base, new);
         assert_eq!(comparison.differences, []);
         assert_eq!(comparison.experiments.len(), whole.experiments.len());
-        let variants = comparison.experiments.iter().flat_map(|it| &it.variants);
-        let changes: Vec<_> = variants.filter_map(|it| it.change).collect();
+        let variants = comparison.experiments.iter().flat_map(|experiment| &experiment.variants);
+        let changes: Vec<_> = variants.filter_map(|variant| variant.change).collect();
         assert!(changes.len() > 10);
         let is_none = |verdict| verdict == RatioVerdict::NotDetectable;
-        assert!(changes.iter().all(|it| is_none(it.verdict)));
+        assert!(changes.iter().all(|change| is_none(change.verdict)));
         let alone = Doubt::TablesAlone { run: whole.plan.id.clone() };
         assert!(comparison.doubts.contains(&alone));
         let text = report::render::markdown(&report::runs(&[comparison], &[], &[]));
@@ -52,14 +52,14 @@ fn an_experiment_that_a_stopped_run_did_not_come_to_is_left_out() {
     let last = &all[all.len() - 1].key;
     let is_of_last = |(table, cells): &TableRow| {
         let form = &TABLES[*table];
-        let place = form.columns.iter().position(|it| it.0 == "experiment");
+        let place = form.columns.iter().position(|column| column.0 == "experiment");
         let cell = place.and_then(|place| cells.get(place));
         form.name == "trial" && cell == Some(&last.as_str().into())
     };
     let mut stopped = rows();
     let of_last: Vec<TableRow> = stopped.extract_if(.., |row| is_of_last(row)).collect();
     let number = TABLES.iter().position(|it| it.name == "trial").unwrap();
-    let column = |name| TABLES[number].columns.iter().position(|it| it.0 == name);
+    let column = |name| TABLES[number].columns.iter().position(|column| column.0 == name);
     let (id, figures) = (column("trial").unwrap(), |row: &TableRow| TABLES[row.0].name == "figure");
     let lost: Vec<&Datum> = of_last.iter().map(|(_, cells)| &cells[id]).collect();
     stopped.retain(|row| !figures(row) || !row.1.iter().any(|cell| lost.contains(&cell)));
@@ -71,11 +71,11 @@ fn an_experiment_that_a_stopped_run_did_not_come_to_is_left_out() {
 #[test]
 fn an_interval_without_an_end_has_none_in_the_tables() {
     let mut analysis = made_up::analysis().clone();
-    let mut claims = analysis.experiments.iter_mut().flat_map(|it| &mut it.claims);
+    let mut claims = analysis.experiments.iter_mut().flat_map(|experiment| &mut experiment.claims);
     claims.next().unwrap().interval = Some(Interval::EVERYTHING);
     let rows = run_rows(&analysis);
     let mut cells = rows.iter().flat_map(|(_, cells)| cells);
-    assert!(!cells.any(|it| matches!(it, Datum::Real(number) if !number.is_finite())));
+    assert!(!cells.any(|cell| matches!(cell, Datum::Real(number) if !number.is_finite())));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn another_machine_is_seen_in_the_tables() {
 fn cells_that_are_not_what_they_should_be_are_named() {
     let with = |table: &str, column: &str, cell: Datum| {
         let mut rows = rows();
-        let of = |it: &&mut TableRow| TABLES[it.0].name == table;
+        let of = |row: &&mut TableRow| TABLES[row.0].name == table;
         let (number, cells) = rows.iter_mut().find(of).unwrap();
         let columns = TABLES[*number].columns;
         let place = columns.iter().position(|it| it.0 == column).unwrap();

@@ -24,7 +24,7 @@ fn a_table_of_trials_has_the_ratios_and_figures_of_its_run() {
     let whole = RunDigest::from(analysis.clone());
     let mut compared = 0;
     for (one, other) in analysis.experiments.iter().zip(&whole.experiments) {
-        let own = read.experiments.iter().find(|it| it.key == one.key).unwrap();
+        let own = read.experiments.iter().find(|experiment| experiment.key == one.key).unwrap();
         // A table does not say which blocks were disturbed.
         if one.dropped_blocks > 0 {
             continue;
@@ -58,13 +58,13 @@ fn a_table_compared_with_its_run_shows_no_change_and_says_what_is_not_known() {
     for (base, new) in [(&whole, &read), (&read, &whole)] {
         let comparison = RunComparison::of(base, new);
         assert!(comparison.differences.is_empty());
-        assert!(comparison.experiments.iter().all(|it| it.settings.is_empty()));
+        assert!(comparison.experiments.iter().all(|experiment| experiment.settings.is_empty()));
         assert!(comparison.experiments.len() > 3);
-        let variants = comparison.experiments.iter().flat_map(|it| &it.variants);
-        let changes: Vec<_> = variants.filter_map(|it| it.change).collect();
+        let variants = comparison.experiments.iter().flat_map(|experiment| &experiment.variants);
+        let changes: Vec<_> = variants.filter_map(|variant| variant.change).collect();
         assert!(changes.len() > 10);
         let is_none = |verdict| verdict == RatioVerdict::NotDetectable;
-        assert!(changes.iter().all(|it| is_none(it.verdict)));
+        assert!(changes.iter().all(|change| is_none(change.verdict)));
         let alone = Doubt::TrialsAlone { run: "table.csv".to_owned() };
         assert!(comparison.doubts.contains(&alone));
         let document = report::runs(&[comparison], &[], &[]);
@@ -79,7 +79,7 @@ fn what_is_no_table_of_trials_is_refused_with_the_reason() {
     let wrong = |text: &str| run_of_trials_csv("t.csv", text).unwrap_err();
     let narrow = table(Columns::Narrow);
     let (plan, _, _) = made_up::run();
-    let has_blocks = plan.experiments.iter().any(|it| it.variants.len() > 7);
+    let has_blocks = plan.experiments.iter().any(|experiment| experiment.variants.len() > 7);
     assert!(has_blocks && wrong(&narrow).contains("--wide"));
     let analysis = made_up::analysis();
     let variants = report::export::variants_csv(analysis, Columns::Wide).unwrap();

@@ -27,9 +27,9 @@ fn bencher_gets_its_metric_format() {
     let analysis = made_up::analysis();
     let all: Value = serde_json::from_str(&bencher(analysis).unwrap()).unwrap();
     jsonschema::validate(&bencher_metric_format(), &all).unwrap();
-    let measured = analysis.experiments.iter().flat_map(|it| {
-        let metric = &it.metric;
-        let variants = it.variants.iter();
+    let measured = analysis.experiments.iter().flat_map(|experiment| {
+        let metric = &experiment.metric;
+        let variants = experiment.variants.iter();
         variants.filter(move |variant| variant.summaries.contains_key(metric))
     });
     let benchmarks = all.as_object().unwrap();

@@ -123,7 +123,7 @@ fn a_variant_that_exceeds_an_upper_bound_is_named() {
     let said = "better median than the upper bound plain file: ";
     assert!(!report::markdown(&analysis).contains(said));
     let bounds = &mut analysis.experiments[0].upper_bounds;
-    let plain_file = bounds.iter_mut().find(|it| it.name == "plain file").unwrap();
+    let plain_file = bounds.iter_mut().find(|bound| bound.name == "plain file").unwrap();
     plain_file.exceeded_by = vec![1];
     assert!(report::markdown(&analysis).contains(said));
 }
@@ -203,7 +203,7 @@ fn unconfirmed(variants: &[usize]) -> Analysis {
     let mut analysis = made_up::analysis().clone();
     let key = analysis.findings[0].experiment.clone();
     let mut experiments = analysis.experiments.iter_mut();
-    let experiment = experiments.find(|it| it.key == key).unwrap();
+    let experiment = experiments.find(|experiment| experiment.key == key).unwrap();
     for index in variants {
         let variant = &mut experiment.variants[*index];
         let mut confirmation = variant.effect.as_ref().unwrap().estimate.clone();
@@ -321,7 +321,7 @@ fn a_narrow_export_has_the_figures_of_the_wide_one() {
     let csv = trials_csv(&trials, Columns::Narrow);
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     for (row, trial) in reader.records().map(Result::unwrap).zip(&trials) {
-        let planned = plan.experiments.iter().find(|it| it.key == trial.experiment);
+        let planned = plan.experiments.iter().find(|experiment| experiment.key == trial.experiment);
         let metric = &planned.unwrap().experiment.metric;
         let figure = match &trial.outcome {
             lab::trial::Outcome::Measured(measured) => measured.metrics.get(metric).copied(),

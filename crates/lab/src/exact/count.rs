@@ -27,7 +27,7 @@ pub enum Count {
 impl Count {
     /// The counter of this name in the trials of a side.
     pub fn of(name: &str, trials: &[&Measured]) -> Count {
-        let values = trials.iter().map(|it| value(name, it));
+        let values = trials.iter().map(|trial| value(name, trial));
         let Some(values) = values.collect::<Option<Vec<f64>>>() else {
             return Count::Missing;
         };

@@ -97,7 +97,7 @@ impl Comparison {
         };
         if let (Some(first), Some(second)) = (base_trials.first(), new_trials.first()) {
             comparison.totals = totals(&base_trials, &new_trials);
-            let texts = [first, second].map(|it| by_name(&it.statements));
+            let texts = [first, second].map(|trial| by_name(&trial.statements));
             comparison.add_statements(texts, &base_trials, &new_trials);
         }
         comparison
@@ -159,7 +159,7 @@ fn facts(side: &Side, trials: &[&Measured]) -> SideFacts {
 }
 
 fn by_name(statements: &[StatementRecord]) -> BTreeMap<&str, &StatementRecord> {
-    let named = statements.iter().map(|it| (it.name.as_str(), it));
+    let named = statements.iter().map(|statement| (statement.name.as_str(), statement));
     named.collect()
 }
 
@@ -167,9 +167,12 @@ fn by_name(statements: &[StatementRecord]) -> BTreeMap<&str, &StatementRecord> {
 fn totals(base: &[&Measured], new: &[&Measured]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for family in FAMILIES {
-        let is_of_all = |name: &&String| match OF_STATEMENT.contains(&family) {
-            true => *name == family,
-            false => name.split('.').next() == Some(family),
+        let is_of_all = |name: &&String| {
+            if OF_STATEMENT.contains(&family) {
+                *name == family
+            } else {
+                name.split('.').next() == Some(family)
+            }
         };
         let all = [base, new].into_iter().flatten();
         let names = all.flat_map(|trial| trial.metrics.keys()).filter(is_of_all);

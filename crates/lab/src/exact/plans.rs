@@ -30,7 +30,8 @@ impl PlanChange {
             return None;
         }
         let (before, after) = (scans(base), scans(new));
-        let sorts = |plan: &[String]| plan.iter().filter(|it| it.contains("TEMP B-TREE")).count();
+        let sorts =
+            |node: &[String]| node.iter().filter(|node| node.contains("TEMP B-TREE")).count();
         Some(PlanChange {
             base: base.to_vec(),
             new: new.to_vec(),
@@ -43,10 +44,7 @@ impl PlanChange {
 
 /// Whether two plans are the same: word by word from one version of SQLite, otherwise by the meaning of their nodes.
 pub fn same_plan(one: &[String], other: &[String], same_version: bool) -> bool {
-    match same_version {
-        true => one == other,
-        false => normalised(one) == normalised(other),
-    }
+    if same_version { one == other } else { normalised(one) == normalised(other) }
 }
 
 /// How often each table, or whatever else is named, is read whole.
@@ -56,7 +54,7 @@ fn scans(plan: &[String]) -> BTreeMap<String, usize> {
         let name = node.strip_prefix("SCAN ");
         // Not a table: a VALUES clause, and what was just computed.
         let is_table = |name: &&str| !name.starts_with(['(', '#']) && *name != "CONSTANT ROW";
-        if let Some(name) = name.and_then(|it| it.split(" USING ").next()).filter(is_table)
+        if let Some(name) = name.and_then(|name| name.split(" USING ").next()).filter(is_table)
             && !node.contains(" VIRTUAL TABLE INDEX ")
         {
             *scans.entry(name.to_owned()).or_default() += 1;
@@ -98,7 +96,8 @@ fn words(node: &str) -> String {
     let node = node.strip_prefix("EXECUTE ").unwrap_or(node);
     for action in ["SCAN ", "SEARCH "] {
         let rest = node.strip_prefix(action);
-        let rest = rest.and_then(|it| it.strip_prefix("TABLE ").or(it.strip_prefix("SUBQUERY ")));
+        let rest =
+            rest.and_then(|rest| rest.strip_prefix("TABLE ").or(rest.strip_prefix("SUBQUERY ")));
         if let Some(rest) = rest {
             return format!("{action}{}", named_by_alias(rest));
         }
@@ -127,9 +126,9 @@ impl Numbers {
             let Some((before, number)) = node.split_once(kind) else {
                 continue;
             };
-            let digits = |it: char| it.is_ascii_digit();
+            let digits = |c: char| c.is_ascii_digit();
             let number = number.strip_prefix("(subquery-").unwrap_or(number);
-            let end = number.find(|it| !digits(it)).unwrap_or(number.len());
+            let end = number.find(|number| !digits(number)).unwrap_or(number.len());
             let (number, rest) = number.split_at(end);
             if number.is_empty() {
                 continue;
@@ -150,7 +149,7 @@ mod tests {
     use super::*;
 
     fn plan(nodes: &[&str]) -> Vec<String> {
-        nodes.iter().map(|it| (*it).to_owned()).collect()
+        nodes.iter().map(|node| (*node).to_owned()).collect()
     }
 
     fn change(base: &[&str], new: &[&str]) -> Option<PlanChange> {

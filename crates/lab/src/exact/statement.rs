@@ -116,18 +116,18 @@ impl Statement {
 
     /// Whether a counter of it does not repeat exactly.
     pub fn is_inexact(&self) -> bool {
-        self.figures.iter().any(|it| it.change == Change::NotExact)
+        self.figures.iter().any(|figure| figure.change == Change::NotExact)
     }
 
     /// The counters that say how much work it is.
     fn work(&self) -> impl Iterator<Item = &Figure> {
-        self.figures.iter().filter(|it| is_work(&it.metric))
+        self.figures.iter().filter(|figure| is_work(&figure.metric))
     }
 
     /// Other answers first, then by how much the work grew.
     pub(super) fn in_order_of_concern(&self, other: &Statement) -> Ordering {
-        let answer = |it: &Statement| it.weight() == Weight::Answer;
-        let steps = |it: &Statement| it.more_steps.unwrap_or(0.0);
+        let answer = |statement: &Statement| statement.weight() == Weight::Answer;
+        let steps = |statement: &Statement| statement.more_steps.unwrap_or(0.0);
         answer(other)
             .cmp(&answer(self))
             .then(steps(other).total_cmp(&steps(self)))
@@ -137,7 +137,7 @@ impl Statement {
 }
 
 fn more_steps(figures: &[Figure]) -> Option<f64> {
-    let of = |metric: &str| figures.iter().find(|it| it.metric == metric);
+    let of = |metric: &str| figures.iter().find(|figure| figure.metric == metric);
     let (executions, steps) = (of("executions")?, of("vm_steps")?);
     let base = executions.base.exact()? * steps.base.exact()?;
     let new = executions.new.exact()? * steps.new.exact()?;
@@ -165,12 +165,12 @@ fn answer_change(name: &str, base: &[&Measured], new: &[&Measured]) -> AnswerCha
 /// The answer of a side, where all of its repetitions have the same.
 fn answer<'a>(name: &str, trials: &[&'a Measured]) -> Result<&'a Answer, &'static str> {
     let of = |trial: &&'a Measured| {
-        let statement = trial.statements.iter().find(|it| it.name == name);
-        statement.and_then(|it| it.answer.as_ref())
+        let statement = trial.statements.iter().find(|statement| statement.name == name);
+        statement.and_then(|statement| statement.answer.as_ref())
     };
     let answers: Option<Vec<&Answer>> = trials.iter().map(of).collect();
     match answers.as_deref() {
-        Some([first, rest @ ..]) if rest.iter().all(|it| it == first) => Ok(first),
+        Some([first, rest @ ..]) if rest.iter().all(|answer| answer == first) => Ok(first),
         Some([_, ..]) => Err("a side does not repeat its own answer"),
         _ => Err("its answer was not read"),
     }

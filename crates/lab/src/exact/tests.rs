@@ -67,8 +67,8 @@ fn identical_sides_have_no_change_and_times_are_not_compared() {
     assert!(same.is_complete());
     assert_eq!(same.statements[0].weight(), Weight::Same);
     assert_eq!(same.statements[0].answer, AnswerChange::Same);
-    assert!(same.totals.iter().all(|it| it.change == Change::Same));
-    let names: Vec<&str> = same.totals.iter().map(|it| it.metric.as_str()).collect();
+    assert!(same.totals.iter().all(|total| total.change == Change::Same));
+    let names: Vec<&str> = same.totals.iter().map(|total| total.metric.as_str()).collect();
     assert_eq!(names, ["vm_steps", "syncs", "syncs.wal"]);
 }
 

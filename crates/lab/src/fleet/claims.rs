@@ -26,10 +26,7 @@ impl FleetClaim {
     /// What the groups of a class say together; none where there is no verdict.
     pub fn of_class(&self, class: &str) -> Option<Agreement> {
         let verdicts = Agreement::of(self.by_class.get(class)?);
-        Some(match self.without_verdict.contains_key(class) {
-            true => verdicts.with_more(),
-            false => verdicts,
-        })
+        Some(if self.without_verdict.contains_key(class) { verdicts.with_more() } else { verdicts })
     }
 }
 
@@ -48,11 +45,11 @@ pub enum Agreement {
 impl Agreement {
     /// Of these verdicts.
     fn of<'v>(verdicts: impl IntoIterator<Item = &'v Verdict> + Clone) -> Agreement {
-        let has = |wanted| verdicts.clone().into_iter().any(|it| *it == wanted);
+        let has = |wanted| verdicts.clone().into_iter().any(|verdict| *verdict == wanted);
         let mut all = verdicts.clone().into_iter();
         match all.next() {
             _ if has(Verdict::Confirmed) && has(Verdict::Refuted) => Agreement::Differ,
-            Some(first) if all.all(|it| it == first) => Agreement::All(*first),
+            Some(first) if all.all(|verdict| verdict == first) => Agreement::All(*first),
             _ => Agreement::Undecided,
         }
     }
@@ -72,7 +69,7 @@ pub(super) fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<Fle
     for GroupAnswer { class, claims: judged, .. } in groups {
         for judged in judged.get(experiment).into_iter().flatten() {
             let id = &judged.claim.id;
-            let index = claims.iter().position(|it| it.id == *id).unwrap_or_else(|| {
+            let index = claims.iter().position(|claim| claim.id == *id).unwrap_or_else(|| {
                 claims.push(FleetClaim {
                     id: id.clone(),
                     says: judged.claim.says.clone(),
@@ -89,10 +86,7 @@ pub(super) fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<Fle
     for claim in &mut claims {
         claim.without_verdict = without_verdict(experiment, groups, &claim.id);
         let judged = Agreement::of(claim.by_class.values().flatten());
-        claim.overall = match claim.without_verdict.is_empty() {
-            true => judged,
-            false => judged.with_more(),
-        };
+        claim.overall = if claim.without_verdict.is_empty() { judged } else { judged.with_more() };
     }
     claims
 }
@@ -106,7 +100,7 @@ fn without_verdict(
     let mut without = BTreeMap::new();
     for group in groups {
         let mut judged = group.claims.get(experiment).into_iter().flatten();
-        if !judged.any(|it| it.claim.id == claim) {
+        if !judged.any(|judged| judged.claim.id == claim) {
             *without.entry(group.class.clone()).or_default() += 1;
         }
     }

@@ -60,10 +60,7 @@ pub fn with_paths(
             let new = other(&path).filter(is_one).ok_or(path)?;
             whole.push(new);
         }
-        let text = match *name == SEVERAL {
-            true => weighted_again(own, &whole),
-            false => whole.concat(),
-        };
+        let text = if *name == SEVERAL { weighted_again(own, &whole) } else { whole.concat() };
         changed.insert((*name).to_owned(), Level::Text(text));
     }
     Ok(changed)
@@ -80,9 +77,10 @@ fn is_path(workload: &str, settings: &Settings, name: &str) -> bool {
 }
 
 fn paths(name: &str, text: &str) -> Vec<String> {
-    match name == SEVERAL {
-        true => entries(text).map(|(path, _)| path.to_owned()).collect(),
-        false => vec![text.to_owned()],
+    if name == SEVERAL {
+        entries(text).map(|(path, _)| path.to_owned()).collect()
+    } else {
+        vec![text.to_owned()]
     }
 }
 
@@ -90,7 +88,7 @@ fn paths(name: &str, text: &str) -> Vec<String> {
 fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
     list.split(',').map(|entry| {
         let entry = entry.trim();
-        let is_weight = |it: &usize| entry[it + 1..].chars().all(|c| c.is_ascii_digit());
+        let is_weight = |at: &usize| entry[at + 1..].chars().all(|c| c.is_ascii_digit());
         match entry.rfind('@').filter(is_weight) {
             Some(at) => entry.split_at(at),
             None => (entry, "@1"),

@@ -27,7 +27,9 @@ impl<'a> MachineCollector<'a> {
             return;
         };
         let experiments = &self.plan.experiments;
-        let Some(index) = experiments.iter().position(|it| it.key == record.experiment) else {
+        let Some(index) =
+            experiments.iter().position(|experiment| experiment.key == record.experiment)
+        else {
             return;
         };
         if let Some(observation) = observation(&experiments[index], record) {

@@ -67,12 +67,15 @@ fn all(machines: &[&Attributes]) -> Vec<Attribute> {
             "the ratio is smaller where an fsync takes longer",
         ]
         .map(str::to_owned),
-        values: machines.iter().map(|it| it.fsync_ns.map(|ns| (ns.max(1) as f64).ln())).collect(),
+        values: machines
+            .iter()
+            .map(|machine| machine.fsync_ns.map(|ns| (ns.max(1) as f64).ln()))
+            .collect(),
     }];
     let texts: [(&str, Text); 3] = [
-        ("processor", |it| it.cpu.as_ref()),
-        ("file system", |it| it.file_system.as_ref()),
-        ("kernel", |it| it.kernel.as_ref()),
+        ("processor", |machine| machine.cpu.as_ref()),
+        ("file system", |machine| machine.file_system.as_ref()),
+        ("kernel", |machine| machine.kernel.as_ref()),
     ];
     for (name, text) in texts {
         all.extend(divisions(name, machines, text));
@@ -104,7 +107,10 @@ fn divisions(
             format!("the ratio is larger with {value} than with the others"),
             format!("the ratio is smaller with {value} than with the others"),
         ],
-        values: machines.iter().map(|it| Some(f64::from(u8::from(text(it)? == value)))).collect(),
+        values: machines
+            .iter()
+            .map(|machine| Some(f64::from(u8::from(text(machine)? == value))))
+            .collect(),
     };
     values.map(|(value, _)| division(value)).collect()
 }
@@ -143,21 +149,20 @@ struct Point {
 }
 
 fn regression(points: &[Point]) -> Option<Slope> {
-    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|it| it.weight * of(it)).sum::<f64>();
+    let sum = |of: &dyn Fn(&Point) -> f64| {
+        points.iter().map(|point| point.weight * of(point)).sum::<f64>()
+    };
     let weight = sum(&|_| 1.0);
-    let (x, y) = (sum(&|it| it.x) / weight, sum(&|it| it.y) / weight);
-    let spread = sum(&|it| (it.x - x).powi(2));
+    let (x, y) = (sum(&|point| point.x) / weight, sum(&|point| point.y) / weight);
+    let spread = sum(&|point| (point.x - x).powi(2));
     if spread <= f64::EPSILON * weight {
         return None;
     }
-    let value = sum(&|it| (it.x - x) * (it.y - y)) / spread;
-    let residual = sum(&|it| (it.y - y - value * (it.x - x)).powi(2));
+    let value = sum(&|point| (point.x - x) * (point.y - y)) / spread;
+    let residual = sum(&|point| (point.y - y - value * (point.x - x)).powi(2));
     let freedom = (points.len() - 2) as f64;
     let error = (residual / freedom / spread).sqrt();
-    let p_value = match error > 0.0 {
-        true => student_tail(value / error, freedom),
-        false => 0.0,
-    };
+    let p_value = if error > 0.0 { student_tail(value / error, freedom) } else { 0.0 };
     Some(Slope { value, p_value })
 }
 

@@ -119,8 +119,8 @@ pub fn own_labels(machine: &Environment, volume: Option<&Volume>) -> Labels {
     set("cpu", machine.cpu.model.clone());
     set("arch", machine.system.architecture.clone());
     set("kernel", machine.system.kernel.clone());
-    set("disk", volume.map(|it| Disk::of(it).to_string()));
-    set("fs", volume.and_then(|it| it.file_system.clone()));
+    set("disk", volume.map(|volume| Disk::of(volume).to_string()));
+    set("fs", volume.and_then(|volume| volume.file_system.clone()));
     labels
 }
 
@@ -190,10 +190,7 @@ pub fn name_of(text: &str) -> String {
     };
     let words: String = text.chars().map(plain).collect();
     let name = words.split_whitespace().collect::<Vec<_>>().join("-");
-    match name.is_empty() {
-        true => "unnamed".to_owned(),
-        false => name,
-    }
+    if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
 #[cfg(test)]
@@ -221,7 +218,7 @@ mod tests {
     fn machines_are_grouped_by_what_the_answer_is_for() {
         let names = |per| -> Vec<(String, usize)> {
             let groups = groups(&machines(), per).into_iter();
-            groups.map(|it| (it.name, it.agents.len())).collect()
+            groups.map(|group| (group.name, group.agents.len())).collect()
         };
         let named = |name: &str, agents| (name.to_owned(), agents);
         assert_eq!(
@@ -259,7 +256,8 @@ mod tests {
     #[test]
     fn groups_whose_names_would_be_the_same_are_numbered() {
         let both = [candidate("x", &[("class", "A b")]), candidate("y", &[("class", "a_B")])];
-        let names: Vec<String> = groups(&both, Per::Class).into_iter().map(|it| it.name).collect();
+        let names: Vec<String> =
+            groups(&both, Per::Class).into_iter().map(|group| group.name).collect();
         assert_eq!(names, ["a-b", "a-b-2"]);
         assert_eq!(name_of("…"), "unnamed");
     }

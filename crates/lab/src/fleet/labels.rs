@@ -32,7 +32,7 @@ impl Expression {
     pub fn holds(&self, labels: &Labels) -> bool {
         match self {
             Expression::Is(name, value) if value == "*" => labels.contains_key(name),
-            Expression::Is(name, value) => labels.get(name).is_some_and(|it| it == value),
+            Expression::Is(name, value) => labels.get(name).is_some_and(|label| label == value),
             Expression::Not(inner) => !inner.holds(labels),
             Expression::And(left, right) => left.holds(labels) && right.holds(labels),
             Expression::Or(left, right) => left.holds(labels) || right.holds(labels),
@@ -69,10 +69,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
         }
     }
     words.retain(|word| !word.is_empty());
-    match quoted {
-        true => Err("a quotation mark is missing".to_owned()),
-        false => Ok(words),
-    }
+    if quoted { Err("a quotation mark is missing".to_owned()) } else { Ok(words) }
 }
 
 fn last(words: &mut [String]) -> &mut String {
@@ -113,14 +110,12 @@ impl Words {
         }
         if self.take("(") {
             let inner = self.alternatives()?;
-            return match self.take(")") {
-                true => Ok(inner),
-                false => Err("a `)` is missing".to_owned()),
-            };
+            return if self.take(")") { Ok(inner) } else { Err("a `)` is missing".to_owned()) };
         }
-        match self.0.is_empty() {
-            true => Err("it ends too early".to_owned()),
-            false => comparison(&self.0.remove(0)),
+        if self.0.is_empty() {
+            Err("it ends too early".to_owned())
+        } else {
+            comparison(&self.0.remove(0))
         }
     }
 }

@@ -24,8 +24,8 @@ pub struct Progress {
 impl Progress {
     /// Seconds until the fewest trials are recorded; none where the rate is not known, or there are more already.
     pub fn left_s(&self) -> Option<f64> {
-        let left = self.least.checked_sub(self.trials).filter(|it| *it > 0)?;
-        let per_s = self.per_s.filter(|it| *it > 0.0)?;
+        let left = self.least.checked_sub(self.trials).filter(|left| *left > 0)?;
+        let per_s = self.per_s.filter(|per_s| *per_s > 0.0)?;
         Some(left as f64 / per_s)
     }
 }
@@ -42,13 +42,13 @@ pub struct Pace {
 /// The agents, by their indices, whose block takes more than three times as long as the last block of the usual agent
 /// took. One agent alone is never said to straggle.
 pub fn stragglers(agents: &[Pace]) -> Vec<usize> {
-    let mut last: Vec<f64> = agents.iter().filter_map(|it| it.last_s).collect();
+    let mut last: Vec<f64> = agents.iter().filter_map(|agent| agent.last_s).collect();
     last.sort_by(f64::total_cmp);
     let Some(usual_s) = last.get(last.len() / 2).filter(|_| agents.len() > 1) else {
         return Vec::new();
     };
     let limit_s = (STRAGGLES * usual_s).max(SHORT_S);
-    let straggles = |it: &Pace| it.busy_s.is_some_and(|busy_s| busy_s > limit_s);
+    let straggles = |pace: &Pace| pace.busy_s.is_some_and(|busy_s| busy_s > limit_s);
     let all = agents.iter().enumerate();
     all.filter(|(_, it)| straggles(it)).map(|(index, _)| index).collect()
 }

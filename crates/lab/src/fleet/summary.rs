@@ -185,7 +185,7 @@ pub struct GroupRatio {
 
 /// What these machines say together, and what groups of them say by themselves.
 pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer]) -> FleetAnalysis {
-    let mut classes: Vec<String> = groups.iter().map(|it| it.class.clone()).collect();
+    let mut classes: Vec<String> = groups.iter().map(|group| group.class.clone()).collect();
     classes.sort();
     classes.dedup();
     let experiment = |(index, planned): (usize, &crate::record::PlannedExperiment)| {
@@ -208,10 +208,10 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
     let unanswered = groups.iter().filter_map(|group| {
         Some(Unanswered { class: group.class.clone(), why: group.failed.clone()? })
     });
-    let machines = machines.into_iter().map(|it| FleetMachine {
-        agent: it.agent,
-        attributes: it.attributes,
-        blocks: it.blocks,
+    let machines = machines.into_iter().map(|machine| FleetMachine {
+        agent: machine.agent,
+        attributes: machine.attributes,
+        blocks: machine.blocks,
     });
     FleetAnalysis {
         machines: machines.collect(),
@@ -255,11 +255,9 @@ fn directions(effects: &[(usize, MachineEffect)]) -> (Vec<usize>, Vec<usize>) {
         let on = effects.iter().filter(|(_, effect)| is_on(&effect.interval(alpha)));
         on.map(|(machine, _)| *machine).collect()
     };
-    let (above, below) = (side(&|it| it.low > 0.0), side(&|it| it.high < 0.0));
-    match above.is_empty() || below.is_empty() {
-        true => (Vec::new(), Vec::new()),
-        false => (above, below),
-    }
+    let (above, below) =
+        (side(&|interval| interval.low > 0.0), side(&|interval| interval.high < 0.0));
+    if above.is_empty() || below.is_empty() { (Vec::new(), Vec::new()) } else { (above, below) }
 }
 
 fn summaries(effects: &[(usize, MachineEffect)], all: &[Machine]) -> Vec<DiskSummary> {
@@ -278,7 +276,7 @@ fn summaries(effects: &[(usize, MachineEffect)], all: &[Machine]) -> Vec<DiskSum
             machines: pooled.machines,
             ratio: pooled.centre.exp(),
             interval: pooled.interval.exp(),
-            prediction: pooled.prediction.map(|it| it.exp()),
+            prediction: pooled.prediction.map(|interval| interval.exp()),
             inconsistency: pooled.inconsistency,
         })
     };
@@ -314,7 +312,7 @@ mod tests {
         all.extend((0..3).map(|_| machine("r", Disk::Rotating, 3.0)));
         let variant = of_variant("v", (0, 1), &all);
         let disks: Vec<(Disk, usize)> =
-            variant.summaries.iter().map(|it| (it.disk, it.machines)).collect();
+            variant.summaries.iter().map(|summary| (summary.disk, summary.machines)).collect();
         assert_eq!(disks, [(Disk::Solid, 4), (Disk::Rotating, 3)]);
         assert!((variant.summaries[0].ratio - 0.7_f64.exp()).abs() < 1e-9);
         assert!((variant.summaries[1].ratio - 3.0_f64.exp()).abs() < 1e-6);

@@ -209,7 +209,7 @@ impl Work {
 
     fn check(&self) -> Result<(), String> {
         let work = [&self.scripts, &self.trace, &self.experiment];
-        if work.iter().filter(|it| it.is_some()).count() != 1 {
+        if work.iter().filter(|work| work.is_some()).count() != 1 {
             return Err("[work] needs either `scripts`, `trace` or `experiment`".to_owned());
         }
         if self.drivers.is_some() && self.experiment.is_none() {

@@ -18,7 +18,7 @@ pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
         checks.extend(limited(name, limit, comparison));
     }
     checks.extend(uncounted(guard, &checks));
-    if guard.scans == Scans::Refused && !checks.iter().any(|it| it.subject == PLAN) {
+    if guard.scans == Scans::Refused && !checks.iter().any(|check| check.subject == PLAN) {
         checks.push(passed(
             PLAN,
             "no new SCAN",
@@ -26,10 +26,13 @@ pub fn counters(guard: &Guard, comparison: &Comparison) -> Vec<Check> {
         ));
     }
     let compared = comparison.statements.iter();
-    let compared =
-        compared.filter(|it| !matches!(it.answer, crate::exact::AnswerChange::NotCompared { .. }));
+    let compared = compared.filter(|statement| {
+        !matches!(statement.answer, crate::exact::AnswerChange::NotCompared { .. })
+    });
     let number = compared.count();
-    if guard.answers == Answers::Same && number > 0 && !checks.iter().any(|it| it.subject == ANSWER)
+    if guard.answers == Answers::Same
+        && number > 0
+        && !checks.iter().any(|check| check.subject == ANSWER)
     {
         checks.push(passed(
             ANSWER,
@@ -61,7 +64,7 @@ fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
     let limits = limits.map(|(name, limit)| (name, limit.to_string()));
     let is_judged = |name: &str, allowed: &str| {
         let mut checks = checks.iter();
-        checks.any(|it| it.name() == name && it.allowed == allowed)
+        checks.any(|check| check.name() == name && check.allowed == allowed)
     };
     let named = budgets.filter(|_| !guard.has_usual_budgets()).chain(limits);
     let open = named.filter(|(name, allowed)| is_exact(name) && !is_judged(name, allowed));
@@ -105,9 +108,10 @@ fn answer(answers: Answers, it: &Statement) -> Option<Check> {
     let crate::exact::AnswerChange::Other { base, new } = it.answer else {
         return None;
     };
-    let words = match base == new {
-        true => format!("{new} rows as before, with other content"),
-        false => format!("{new} rows instead of {base}"),
+    let words = if base == new {
+        format!("{new} rows as before, with other content")
+    } else {
+        format!("{new} rows instead of {base}")
     };
     (answers == Answers::Same).then(|| Check {
         statement: Some(it.name.clone()),
@@ -151,7 +155,7 @@ fn counted<'a>(name: &str, comparison: &'a Comparison) -> Option<&'a Figure> {
     }
     let (metric, statement) = name.split_once('.')?;
     let mut statements = comparison.statements.iter();
-    statements.find(|it| it.name == statement)?.figure(metric)
+    statements.find(|other| other.name == statement)?.figure(metric)
 }
 
 fn bounded(name: &str, allowed: &str, status: Status, figure: &Figure) -> Check {
@@ -210,7 +214,7 @@ mod tests {
     }
 
     fn status(checks: &[Check], subject: &str) -> Option<Status> {
-        checks.iter().find(|it| it.subject == subject).map(|it| it.status)
+        checks.iter().find(|check| check.subject == subject).map(|check| check.status)
     }
 
     const FILE: &str = "work = { scripts = \"q.sql\" }";
@@ -274,7 +278,8 @@ mod tests {
         );
         let all = checks(&file, &side(&[11.0, 11.0], SEARCH, 3));
         let vm_steps = all.iter().filter(|it| it.subject == "vm_steps");
-        let statuses: Vec<_> = vm_steps.map(|it| (it.statement.as_deref(), it.status)).collect();
+        let statuses: Vec<_> =
+            vm_steps.map(|step| (step.statement.as_deref(), step.status)).collect();
         assert_eq!(statuses, [(None, Status::Failed), (Some("q"), Status::Passed)]);
         assert_eq!(status(&all, "p99_us"), None);
         let varies = checks(&file, &side(&[900.0, 901.0], SEARCH, 3));

@@ -85,7 +85,7 @@ impl Limit {
 
     /// The same in a unit, where it has none.
     pub(super) fn in_unit(self, name: &str) -> Limit {
-        let unit = || MEASURES.iter().find(|it| it.name == name);
+        let unit = || MEASURES.iter().find(|measure| measure.name == name);
         Limit { unit: self.unit.or_else(unit), ..self }
     }
 }
@@ -95,12 +95,12 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, BudgetError> {
         let trimmed = text.trim();
-        let digits = trimmed.trim_end_matches(|it: char| it.is_alphabetic());
+        let digits = trimmed.trim_end_matches(|c: char| c.is_alphabetic());
         let unit = match &trimmed[digits.len()..] {
             "" => None,
             name => {
                 let unknown = || BudgetError::Limit(text.to_owned());
-                let known = MEASURES.iter().find(|it| it.name == name);
+                let known = MEASURES.iter().find(|measure| measure.name == name);
                 Some(known.ok_or_else(unknown)?)
             }
         };

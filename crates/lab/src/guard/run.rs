@@ -126,7 +126,7 @@ pub fn both_sides(
     names: &[String; 2],
 ) -> Result<PlannedExperiment, OtherWork> {
     let work = |side: &PlannedExperiment| {
-        let target = side.variants.first().map(|it| target::of(&it.settings));
+        let target = side.variants.first().map(|variant| target::of(&variant.settings));
         let workload = &side.experiment.workload;
         match target {
             None | Some(target::SQLITE) => format!("`{workload}`"),
@@ -237,7 +237,7 @@ mod tests {
         let names = ["base: a", "new: b"].map(str::to_owned);
         let of = |new: PlannedExperiment| both_sides(&side("sql", Settings::new()), &new, &names);
         let both = of(side("sql", Settings::new())).unwrap();
-        let labels: Vec<_> = both.variants.iter().map(|it| it.label.as_str()).collect();
+        let labels: Vec<_> = both.variants.iter().map(|variant| variant.label.as_str()).collect();
         assert_eq!(labels, ["base", "new"]);
         let words = of(side("replay", Settings::new())).unwrap_err().to_string();
         assert!(words.contains("`sql` in the base, `replay` in the new"), "{words}");

@@ -176,7 +176,7 @@ impl Sequence {
         let both = reach(2.0 * self.alpha())? + reach(2.0 * (1.0 - POWER))?;
         match self.scale {
             Scale::Ratios => Some(both.exp_m1()),
-            Scale::Figures => Some(both / look.centre).filter(|it| it.is_finite()),
+            Scale::Figures => Some(both / look.centre).filter(|share| share.is_finite()),
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn share(runs: &[(usize, Decision)], of: impl Fn(&(usize, Decision)) -> bool) -> f64 {
-        runs.iter().filter(|it| of(it)).count() as f64 / runs.len() as f64
+        runs.iter().filter(|run| of(run)).count() as f64 / runs.len() as f64
     }
 
     #[test]

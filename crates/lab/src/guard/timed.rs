@@ -33,9 +33,10 @@ impl Timed {
             metric: metric.clone(),
             allowed,
             is_limit,
-            sequence: match is_limit {
-                true => Sequence::of_figures(bound, budgets + limits),
-                false => Sequence::new(bound, budgets + limits),
+            sequence: if is_limit {
+                Sequence::of_figures(bound, budgets + limits)
+            } else {
+                Sequence::new(bound, budgets + limits)
             },
             is_lacking: false,
         };
@@ -79,10 +80,7 @@ impl Timed {
     /// What is judged of a block; none where it lacks the metric.
     fn value(&self, base: &BTreeMap<String, f64>, new: &BTreeMap<String, f64>) -> Option<f64> {
         let figure = *new.get(&self.metric)?;
-        Some(match self.is_limit {
-            true => figure,
-            false => quotient(figure, *base.get(&self.metric)?),
-        })
+        Some(if self.is_limit { figure } else { quotient(figure, *base.get(&self.metric)?) })
     }
 
     /// Whether more blocks are needed.
@@ -98,13 +96,13 @@ impl Timed {
             Decision::Open | Decision::Exhausted => Status::Undecided,
         };
         // What stands for a ratio to 0 is no figure.
-        let look = self.sequence.last_look().filter(|it| it.one_sided == 0);
-        let centre = look.map(|it| it.centre);
+        let look = self.sequence.last_look().filter(|look| look.one_sided == 0);
+        let centre = look.map(|look| look.centre);
         let detectable = look.and_then(|_| self.sequence.detectable());
         Check {
             ratio: centre.filter(|_| !self.is_limit),
             figure: centre.filter(|_| self.is_limit),
-            interval: look.map(|it| it.interval),
+            interval: look.map(|look| look.interval),
             detectable: detectable.filter(|_| status == Status::Undecided),
             open: self.is_open(),
             blocks: self.sequence.all().to_vec(),
@@ -115,8 +113,8 @@ impl Timed {
     /// What was measured, in blocks.
     fn words(&self) -> String {
         let (look, alarm) = (self.sequence.last_look(), self.sequence.alarm());
-        let blocks = look.map_or(self.sequence.blocks(), |it| it.blocks);
-        let before = alarm.map_or(0, |it| it.blocks);
+        let blocks = look.map_or(self.sequence.blocks(), |look| look.blocks);
+        let before = alarm.map_or(0, |alarm| alarm.blocks);
         let words = match (self.sequence.decision(), look, alarm) {
             (Decision::Failed, ..) => format!("{blocks} blocks, confirmed on fresh blocks"),
             (Decision::Exhausted, ..) => format!("{blocks} blocks, the most that are measured"),
@@ -134,15 +132,16 @@ impl Timed {
             (Decision::Open, None, None) => format!("{blocks} blocks, too few to judge"),
             (Decision::Passed | Decision::Open, ..) => format!("{blocks} blocks"),
         };
-        let words = match look.map_or(0, |it| it.one_sided) {
+        let words = match look.map_or(0, |look| look.one_sided) {
             0 => words,
             some => format!("{words}; in {some} of them one side alone has a figure of 0"),
         };
-        match self.is_lacking {
-            true => format!(
+        if self.is_lacking {
+            format!(
                 "{words}; the next did not report it; p99 needs 1,000 operations: raise --trial"
-            ),
-            false => words,
+            )
+        } else {
+            words
         }
     }
 }
@@ -175,7 +174,8 @@ mod tests {
             }
         }
         let checks: Vec<Check> = all.iter().map(Timed::check).collect();
-        let summary: Vec<_> = checks.iter().map(|it| (it.allowed.as_str(), it.status)).collect();
+        let summary: Vec<_> =
+            checks.iter().map(|check| (check.allowed.as_str(), check.status)).collect();
         assert_eq!(summary, [("<= 1.5", Status::Passed), ("<= 20 ms", Status::Failed)]);
         assert!((checks[0].ratio.unwrap() - 1.2).abs() < 1e-9 && checks[0].figure.is_none());
         let figure = checks[1].figure.unwrap();

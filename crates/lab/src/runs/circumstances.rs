@@ -112,7 +112,7 @@ fn differences_of(one: &[(String, String)], other: &[(String, String)]) -> Vec<D
         base: of(one, name),
         new: of(other, name),
     });
-    all.filter(|it| it.base != it.new && !it.is_slight()).collect()
+    all.filter(|difference| difference.base != difference.new && !difference.is_slight()).collect()
 }
 
 /// What is known of machine, engines and plan, by name.
@@ -139,12 +139,11 @@ pub(crate) fn facts(run: &RunDigest) -> Vec<(String, String)> {
     add("seed", Some(plan.seed.0.to_string()));
     for volume in &machine.volumes {
         let several = machine.volumes.len() > 1;
-        let of = |name: &str| match several {
-            true => format!("{name} of {}", volume.path.display()),
-            false => name.to_owned(),
+        let of = |name: &str| {
+            if several { format!("{name} of {}", volume.path.display()) } else { name.to_owned() }
         };
         add(&of("file system"), volume.file_system.clone());
-        add(&of("mount options"), volume.mount_options.as_ref().map(|it| it.join(",")));
+        add(&of("mount options"), volume.mount_options.as_ref().map(|options| options.join(",")));
         add(&of("disk"), disk(volume));
     }
     for engine in &run.environment.engines {
@@ -168,8 +167,9 @@ fn disk(volume: &Volume) -> Option<String> {
 /// What weakens the comparison.
 pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    let of_machine =
-        |it: &Difference| it.is_known() && OF_MACHINE.iter().any(|name| it.what.starts_with(name));
+    let of_machine = |difference: &Difference| {
+        difference.is_known() && OF_MACHINE.iter().any(|name| difference.what.starts_with(name))
+    };
     if differences(base, new).iter().any(of_machine) {
         doubts.push(Doubt::OtherMachine);
     }
@@ -184,7 +184,7 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
             doubts.push(Doubt::Unfinished { run: name() });
         }
         let compared = run.experiments.iter();
-        for experiment in compared.filter(|it| counterpart(it, other).is_some()) {
+        for experiment in compared.filter(|experiment| counterpart(experiment, other).is_some()) {
             let key = || experiment.key.clone();
             if experiment.aa_check_alarm() {
                 doubts.push(Doubt::AaCheck { run: name(), experiment: key() });
@@ -208,7 +208,7 @@ pub(super) fn settings(base: &Settings, new: &Settings) -> Vec<Difference> {
         base: of(base, name),
         new: of(new, name),
     });
-    all.filter(|it| it.base != it.new).collect()
+    all.filter(|difference| difference.base != difference.new).collect()
 }
 
 #[cfg(test)]

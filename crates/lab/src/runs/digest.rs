@@ -132,7 +132,7 @@ impl RunDigest {
     pub fn of_export(text: &str) -> Result<RunDigest, String> {
         let digest: RunDigest = serde_json::from_str(text).map_err(|error| error.to_string())?;
         digest.plan.check()?;
-        let empty = digest.experiments.iter().find(|it| it.variants.is_empty());
+        let empty = digest.experiments.iter().find(|experiment| experiment.variants.is_empty());
         if let Some(experiment) = empty {
             return Err(format!("the experiment {} has no variants", experiment.key));
         }
@@ -154,7 +154,7 @@ impl RunDigest {
     pub fn is_complete(&self) -> bool {
         match &self.of_tables {
             Some(tables) => tables.is_complete,
-            None => self.experiments.iter().all(|it| it.stop.is_some()),
+            None => self.experiments.iter().all(|experiment| experiment.stop.is_some()),
         }
     }
 }
@@ -162,14 +162,16 @@ impl RunDigest {
 impl ExperimentDigest {
     /// Whether a variant has fewer rounds than the exact method takes.
     pub fn is_preliminary(&self) -> bool {
-        let few = |it: &VariantDigest| (1..MIN_BLOCKS_FOR_WILCOXON).contains(&it.log_ratios.len());
+        let few = |variant: &VariantDigest| {
+            (1..MIN_BLOCKS_FOR_WILCOXON).contains(&variant.log_ratios.len())
+        };
         self.preliminary || self.variants.iter().any(few)
     }
 
     /// Whether the A/A check says that the instrument saw a difference where there is none.
     pub fn aa_check_alarm(&self) -> bool {
         let check = self.aa_check.as_ref();
-        check.is_some_and(|it| !it.interval.contains(1.0))
+        check.is_some_and(|check| !check.interval.contains(1.0))
     }
 }
 

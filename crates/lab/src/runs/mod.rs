@@ -115,8 +115,11 @@ pub enum RatioVerdict {
 impl RunComparison {
     /// Compares a run with the base.
     pub fn of(base: &RunDigest, new: &RunDigest) -> RunComparison {
-        let pairs: Vec<(&ExperimentDigest, &ExperimentDigest)> =
-            base.experiments.iter().filter_map(|it| Some((it, counterpart(it, new)?))).collect();
+        let pairs: Vec<(&ExperimentDigest, &ExperimentDigest)> = base
+            .experiments
+            .iter()
+            .filter_map(|experiment| Some((experiment, counterpart(experiment, new)?)))
+            .collect();
         let comparisons: usize = pairs.iter().map(|(one, _)| one.variants.len() - 1).sum();
         let alpha = ALPHA / comparisons.max(1) as f64;
         RunComparison {
@@ -153,9 +156,9 @@ fn missing(run: &RunDigest, other: &RunDigest) -> Vec<String> {
             names.push(experiment.key.clone());
             continue;
         };
-        let has = |it: &&VariantDigest| twin(it, counterpart).is_none();
+        let has = |variant: &&VariantDigest| twin(variant, counterpart).is_none();
         let variants = experiment.variants.iter().filter(has);
-        names.extend(variants.map(|it| format!("{}: {}", experiment.key, it.label)));
+        names.extend(variants.map(|variant| format!("{}: {}", experiment.key, variant.label)));
     }
     names
 }
@@ -171,9 +174,9 @@ fn experiment(
 ) -> ExperimentComparison {
     let same_seed = runs[0].plan.seed == runs[1].plan.seed;
     let same_baseline = base.variants[0].label == new.variants[0].label;
-    let is_measured = |it: &VariantDigest| it.summaries.contains_key(&base.metric);
+    let is_measured = |variant: &VariantDigest| variant.summaries.contains_key(&base.metric);
     let has_baselines = is_measured(&base.variants[0]) && is_measured(&new.variants[0]);
-    let pairs = base.variants.iter().filter_map(|it| Some((it, twin(it, new)?)));
+    let pairs = base.variants.iter().filter_map(|variant| Some((variant, twin(variant, new)?)));
     let mut variants: Vec<VariantComparison> = pairs
         .map(|(one, other)| {
             let change = match same_baseline {
@@ -194,13 +197,15 @@ fn experiment(
             }
         })
         .collect();
-    variants.sort_by_key(|it| (!it.baseline, it.change.map_or(3, RatioChange::rank)));
+    variants
+        .sort_by_key(|variant| (!variant.baseline, variant.change.map_or(3, RatioChange::rank)));
     ExperimentComparison {
         key: base.key.clone(),
         metric: base.metric.clone(),
-        settings: match runs.iter().any(|run| run.trials_alone) {
-            true => Vec::new(),
-            false => circumstances::settings(&base.variants[0].settings, &new.variants[0].settings),
+        settings: if runs.iter().any(|run| run.trials_alone) {
+            Vec::new()
+        } else {
+            circumstances::settings(&base.variants[0].settings, &new.variants[0].settings)
         },
         variants,
     }
@@ -214,8 +219,8 @@ impl RatioChange {
         alpha: f64,
     ) -> Result<RatioChange, Incomparable> {
         let of = Independent::of(&base.log_ratios, &new.log_ratios, alpha);
-        let of = of.filter(|it| it.detectable.exp_m1() <= LARGEST_DETECTABLE);
-        let is_measured = |it: &VariantDigest| it.summaries.contains_key(metric);
+        let of = of.filter(|change| change.detectable.exp_m1() <= LARGEST_DETECTABLE);
+        let is_measured = |variant: &VariantDigest| variant.summaries.contains_key(metric);
         let it = match of {
             Some(it) => it,
             None if is_measured(base) && is_measured(new) => return Err(Incomparable::FewRounds),
@@ -249,7 +254,7 @@ impl RatioChange {
 fn side(variant: &VariantDigest, same_seed: bool) -> Side {
     let mut statements = variant.statements.clone();
     if !same_seed {
-        statements.iter_mut().for_each(|it| it.answer = None);
+        statements.iter_mut().for_each(|statement| statement.answer = None);
     }
     let trial = |pick: fn(&Summary) -> f64| {
         let several = variant.summaries.iter().filter(|(_, it)| it.n > 1);
@@ -260,9 +265,10 @@ fn side(variant: &VariantDigest, same_seed: bool) -> Side {
             ..Measured::default()
         }))
     };
-    let trials = match variant.unmeasured() {
-        true => Vec::new(),
-        false => vec![trial(|it| it.range.low), trial(|it| it.range.high)],
+    let trials = if variant.unmeasured() {
+        Vec::new()
+    } else {
+        vec![trial(|summary| summary.range.low), trial(|summary| summary.range.high)]
     };
     Side { name: variant.label.clone(), trials }
 }
@@ -276,5 +282,5 @@ fn counted_once(base: &VariantDigest, new: &VariantDigest) -> Vec<Figure> {
     let (one, other) = (trial(base), trial(new));
     let names = one.metrics.keys();
     let figures = names.map(|name| Figure::between(name, &[&one], &[&other]));
-    figures.filter(|it| it.change != Change::Missing && it.base != it.new).collect()
+    figures.filter(|figure| figure.change != Change::Missing && figure.base != figure.new).collect()
 }

@@ -39,15 +39,15 @@ fn planned(
     metric: &str,
     trials: &[TrialRecord],
 ) -> Option<Result<PlannedExperiment, String>> {
-    let own = || trials.iter().filter(|it| it.experiment == key);
-    let baseline = own().find(|it| it.role == Role::Baseline)?;
+    let own = || trials.iter().filter(|trial| trial.experiment == key);
+    let baseline = own().find(|trial| trial.role == Role::Baseline)?;
     if metric::find(metric).is_none() {
         return Some(Err(format!(
             "{metric}, the metric of {key}, is one of a driver, and the table does not say whether more of it is better"
         )));
     }
     let mut labels = vec![&baseline.variant];
-    for trial in own().filter(|it| it.role == Role::Variant) {
+    for trial in own().filter(|trial| trial.role == Role::Variant) {
         if !labels.contains(&&trial.variant) {
             labels.push(&trial.variant);
         }

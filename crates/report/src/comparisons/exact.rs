@@ -24,8 +24,8 @@ pub fn exact(comparisons: &[Comparison]) -> Document {
     let mut document =
         Document { title: "What changed, by counters".to_owned(), ..Document::default() };
     let several = comparisons.len() > 1;
-    document.about.extend(comparisons.first().map(|it| side("base", &it.base)));
-    document.about.extend(comparisons.iter().map(|it| side("new", &it.new)));
+    document.about.extend(comparisons.first().map(|comparison| side("base", &comparison.base)));
+    document.about.extend(comparisons.iter().map(|comparison| side("new", &comparison.new)));
     document.about.push(
         "Counters, plans and answers are the same on every machine; no time is measured.".into(),
     );
@@ -149,7 +149,8 @@ fn whole(comparison: &Comparison) -> Option<Item> {
 
 fn statements(comparison: &Comparison) -> Vec<Block> {
     let changed = comparison.statements.iter();
-    let changed = changed.filter(|it| it.weight() != Weight::Same || it.is_inexact());
+    let changed =
+        changed.filter(|changed| changed.weight() != Weight::Same || changed.is_inexact());
     let rows: Vec<Row> = changed.map(row).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -203,10 +204,7 @@ fn change(it: &Statement) -> Cell {
         Weight::Mixed => ("both directions".to_owned(), Tone::Neutral),
         Weight::Same => ("does not repeat".to_owned(), Tone::Doubt),
     };
-    let words = match steps.is_empty() {
-        true => words,
-        false => format!("{words}, {steps}"),
-    };
+    let words = if steps.is_empty() { words } else { format!("{words}, {steps}") };
     let rewritten = it.new_sql.as_ref().map_or("", |_| "the text changed, too");
     Cell::new(words)
         .signed(if it.weight() == Weight::Same { "?" } else { sign(it.weight()) }, tone)
@@ -221,7 +219,7 @@ fn scan_words(it: &Statement) -> String {
 /// The plans of both sides, next to each other.
 fn plans(comparison: &Comparison) -> Vec<Block> {
     let changed = comparison.statements.iter();
-    let changed = changed.filter_map(|it| Some((it, it.plan.as_ref()?)));
+    let changed = changed.filter_map(|changed| Some((changed, changed.plan.as_ref()?)));
     let rows: Vec<Row> = changed.map(plan_row).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -248,16 +246,16 @@ fn plan_row((it, plan): (&Statement, &PlanChange)) -> Row {
 }
 
 fn totals(comparison: &Comparison) -> Vec<Block> {
-    let row = |it: &Figure| {
+    let row = |figure: &Figure| {
         Row::new([
-            Cell::new(metric_heading(&it.metric)),
-            Cell::number(Some(figures::count(it.base, &it.metric))),
-            Cell::number(Some(figures::count(it.new, &it.metric))),
-            figures::ratio(it),
+            Cell::new(metric_heading(&figure.metric)),
+            Cell::number(Some(figures::count(figure.base, &figure.metric))),
+            Cell::number(Some(figures::count(figure.new, &figure.metric))),
+            figures::ratio(figure),
         ])
     };
     let is_zero = |count: Count| count.exact() == Some(0.0);
-    let says = |it: &&Figure| !(is_zero(it.base) && is_zero(it.new));
+    let says = |figure: &&Figure| !(is_zero(figure.base) && is_zero(figure.new));
     let counted: Vec<&Figure> = comparison.totals.iter().filter(says).collect();
     if counted.is_empty() {
         return Vec::new();
@@ -280,16 +278,16 @@ fn not_compared(comparison: &Comparison) -> Vec<Block> {
         let text = |name: &String| Sentence::code(name).words(format!(" is only in {side}."));
         names.iter().map(text).map(Item::new).collect::<Vec<_>>()
     };
-    let inexact = comparison.statements.iter().filter(|it| it.is_inexact());
-    let inexact = inexact.map(|it| {
+    let inexact = comparison.statements.iter().filter(|statement| statement.is_inexact());
+    let inexact = inexact.map(|inexact| {
         let words =
             " has counters that differ between repetitions of one side, so they are no verdict.";
-        Item::doubt(None, Sentence::code(&it.name).words(words))
+        Item::doubt(None, Sentence::code(&inexact.name).words(words))
     });
-    let answers = comparison.statements.iter().filter_map(|it| match &it.answer {
+    let answers = comparison.statements.iter().filter_map(|statement| match &statement.answer {
         AnswerChange::NotCompared { why } => {
             let words = format!(": answers are not compared, because {why}.");
-            Some(Item::new(Sentence::code(&it.name).words(words)))
+            Some(Item::new(Sentence::code(&statement.name).words(words)))
         }
         _ => None,
     });

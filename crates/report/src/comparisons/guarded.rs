@@ -72,19 +72,17 @@ fn happened(check: &Check) -> String {
         None => check.words.clone(),
         Some(size) => format!("{}; {}", check.words, detectable(size)),
     };
-    match check.open {
-        true => format!("{words}; a longer --time-limit measures more"),
-        false => words,
-    }
+    if check.open { format!("{words}; a longer --time-limit measures more") } else { words }
 }
 
 /// The smallest difference that the blocks would have shown.
 fn detectable(size: f64) -> String {
     /// A tenfold difference.
     const LARGEST: f64 = 9.0;
-    match size <= LARGEST {
-        true => format!("a difference of {} would have been detected", percent(size)),
-        false => "even a tenfold difference might have gone undetected".to_owned(),
+    if size <= LARGEST {
+        format!("a difference of {} would have been detected", percent(size))
+    } else {
+        "even a tenfold difference might have gone undetected".to_owned()
     }
 }
 
@@ -121,7 +119,7 @@ fn subject(check: &Check) -> Sentence {
 
 /// The checks as JUnit XML: each is a test case.
 pub fn junit(gate: &Gate) -> String {
-    let count = |status: Status| gate.checks.iter().filter(|it| it.status == status).count();
+    let count = |status: Status| gate.checks.iter().filter(|check| check.status == status).count();
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"pragmark guard\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
         gate.checks.len(),
@@ -147,12 +145,12 @@ pub fn junit(gate: &Gate) -> String {
 /// Text as XML has it; control characters, which XML has not, are replaced.
 fn escaped(text: &str) -> String {
     let clean = lab::text::one_line(text);
-    let escape = |it: char| match it {
+    let escape = |c: char| match c {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),
         '>' => "&gt;".to_owned(),
         '"' => "&quot;".to_owned(),
-        it => it.to_string(),
+        c => c.to_string(),
     };
     clean.chars().map(escape).collect()
 }

@@ -22,7 +22,7 @@ pub fn runs(
     unreadable: &[(String, String)],
 ) -> Document {
     let mut document = Document { title: "Runs compared".to_owned(), ..Document::default() };
-    let base = comparisons.first().map(|it| it.base.as_str());
+    let base = comparisons.first().map(|comparison| comparison.base.as_str());
     document.about.extend(base.map(|id| Sentence::from("base: ").and_code(id)));
     for (number, comparison) in comparisons.iter().enumerate() {
         document.about.push(Sentence::from("new: ").and_code(&comparison.new));
@@ -88,29 +88,31 @@ fn nothing_changed(experiments: &[ExperimentComparison]) -> String {
     if experiments.is_empty() {
         return "The runs have no experiment with the same name, workload and metric.".to_owned();
     }
-    let variants = || experiments.iter().flat_map(|it| &it.variants);
-    let reasons = || variants().filter_map(|it| it.incomparable);
+    let variants = || experiments.iter().flat_map(|experiment| &experiment.variants);
+    let reasons = || variants().filter_map(|variant| variant.incomparable);
     let ratios = match reasons().next() {
-        _ if variants().all(|it| it.baseline) => {
+        _ if variants().all(|variant| variant.baseline) => {
             "The runs have no variant besides the baseline in common, so there is no ratio to compare"
         }
-        _ if variants().any(|it| it.change.is_some()) => {
+        _ if variants().any(|variant| variant.change.is_some()) => {
             "No ratio to the baseline changed detectably"
         }
         Some(Incomparable::OtherBaseline)
-            if reasons().all(|it| it == Incomparable::OtherBaseline) =>
+            if reasons().all(|reason| reason == Incomparable::OtherBaseline) =>
         {
             "The runs have different baselines, so no ratio can be compared"
         }
-        Some(Incomparable::Unmeasured) if reasons().all(|it| it == Incomparable::Unmeasured) => {
+        Some(Incomparable::Unmeasured)
+            if reasons().all(|reason| reason == Incomparable::Unmeasured) =>
+        {
             "No variant was measured in both runs"
         }
         Some(Incomparable::BaselineUnmeasured)
-            if reasons().all(|it| it == Incomparable::BaselineUnmeasured) =>
+            if reasons().all(|reason| reason == Incomparable::BaselineUnmeasured) =>
         {
             "A run did not measure the baseline, so no ratio can be compared"
         }
-        _ if reasons().all(|it| it != Incomparable::FewRounds) => {
+        _ if reasons().all(|reason| reason != Incomparable::FewRounds) => {
             "No variant can be compared: the tables say why"
         }
         _ => "No ratio to the baseline has enough rounds in both runs to be compared",
@@ -181,7 +183,7 @@ fn doubt(it: &Doubt) -> String {
 }
 
 fn circumstances(comparison: &RunComparison) -> Vec<Block> {
-    let trials_alone = |it: &Doubt| matches!(it, Doubt::TrialsAlone { .. });
+    let trials_alone = |doubt: &Doubt| matches!(doubt, Doubt::TrialsAlone { .. });
     let mut blocks = match comparison.differences.is_empty() {
         true if comparison.doubts.iter().any(trials_alone) => vec![Block::paragraph(
             "Not known: a table of trials says nothing of machine, engines and settings.",
@@ -202,8 +204,11 @@ fn circumstances(comparison: &RunComparison) -> Vec<Block> {
 
 fn differences(all: &[Difference]) -> Block {
     let columns = [Column::left("what"), Column::left("base").prose(), Column::left("new").prose()];
-    let row = |it: &Difference| {
-        Row::new([&it.what, &it.base, &it.new].map(|text| Cell::new(text.as_str())))
+    let row = |difference: &Difference| {
+        Row::new(
+            [&difference.what, &difference.base, &difference.new]
+                .map(|text| Cell::new(text.as_str())),
+        )
     };
     Block::table(Table::new("differences", columns, all.iter().map(row)))
 }
@@ -222,7 +227,7 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
         Column::left("ratio to the baseline, new / base"),
         Column::left("verdict").prose(),
     ];
-    let rows = experiment.variants.iter().map(|it| variant_row(&experiment.metric, it));
+    let rows = experiment.variants.iter().map(|variant| variant_row(&experiment.metric, variant));
     blocks.push(Block::table(Table::new("variants", columns, rows)));
     if let Some(table) = counters(experiment) {
         blocks.push(Block::small("Counters that differ:"));
@@ -233,7 +238,7 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
 
 fn variant_row(metric: &str, it: &VariantComparison) -> Row {
     let median = |summary: Option<&lab::analysis::Summary>| {
-        Cell::figure(summary.map(|it| it.median), |value| figure(value, metric))
+        Cell::figure(summary.map(|summary| summary.median), |value| figure(value, metric))
     };
     let (change, verdict) = match it.change {
         Some(change) => (Cell::number(Some(ratio(change.ratio, change.interval))), verdict(change)),
@@ -287,7 +292,7 @@ fn counters(experiment: &ExperimentComparison) -> Option<Block> {
 }
 
 fn counter_rows(it: &VariantComparison) -> Vec<Row> {
-    let is_verdict = |it: &&Figure| it.ratio().is_some_and(|ratio| ratio != 1.0);
+    let is_verdict = |figure: &&Figure| figure.ratio().is_some_and(|ratio| ratio != 1.0);
     let of_all = it.exact.totals.iter().map(|figure| (None, figure));
     let of_statements = it.exact.statements.iter().flat_map(|statement| {
         let figures = statement.figures.iter();
@@ -295,8 +300,8 @@ fn counter_rows(it: &VariantComparison) -> Vec<Row> {
     });
     let exact = of_all.chain(of_statements).filter(|(_, it)| is_verdict(it));
     // Raw counts of work that ends by time say how fast it was.
-    let per_unit = |it: &&Figure| it.metric.contains("_per_");
-    let once = it.counted_once.iter().filter(per_unit).map(|it| (None, it));
+    let per_unit = |figure: &&Figure| figure.metric.contains("_per_");
+    let once = it.counted_once.iter().filter(per_unit).map(|once| (None, once));
     let row = |(statement, figure): (Option<&str>, &Figure)| {
         let is_once = matches!(figure.base, Count::Once(_));
         let heading = match statement {
@@ -308,9 +313,10 @@ fn counter_rows(it: &VariantComparison) -> Vec<Row> {
             Cell::new(heading),
             Cell::number(Some(figures::count(figure.base, &figure.metric))),
             Cell::number(Some(figures::count(figure.new, &figure.metric))),
-            match is_once {
-                true => Cell::new(how_much_once(figure)).signed("?", Tone::Doubt),
-                false => figures::ratio(figure),
+            if is_once {
+                Cell::new(how_much_once(figure)).signed("?", Tone::Doubt)
+            } else {
+                figures::ratio(figure)
             },
         ])
     };

@@ -108,10 +108,7 @@ impl From<&str> for Sentence {
 
 impl From<String> for Sentence {
     fn from(text: String) -> Sentence {
-        match text.is_empty() {
-            true => Sentence::default(),
-            false => Sentence(vec![Piece::Words(text)]),
-        }
+        if text.is_empty() { Sentence::default() } else { Sentence(vec![Piece::Words(text)]) }
     }
 }
 

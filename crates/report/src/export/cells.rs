@@ -36,10 +36,7 @@ const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 /// (<https://owasp.org/www-community/attacks/CSV_Injection>); an apostrophe before it keeps it a text.
 pub(super) fn text(cell: &str) -> String {
     let line = one_line(cell);
-    match line.trim_start().starts_with(FORMULAS) {
-        true => format!("'{line}"),
-        false => line.into_owned(),
-    }
+    if line.trim_start().starts_with(FORMULAS) { format!("'{line}") } else { line.into_owned() }
 }
 
 /// The text of a cell, without the apostrophe that [`text`] put before it.

@@ -42,10 +42,7 @@ fn metrics_of<'a>(
 
 /// What a variant is in its experiment.
 pub(super) fn role(variant: &VariantAnalysis) -> &'static str {
-    match variant.baseline {
-        true => "baseline",
-        false => "variant",
-    }
+    if variant.baseline { "baseline" } else { "variant" }
 }
 
 /// The figures of a summary in the order of [`FIGURES`].
@@ -55,7 +52,7 @@ pub(super) fn figures(summary: Option<&Summary>) -> [String; 7] {
         of(|it| it.median),
         of(|it| it.range.low),
         of(|it| it.range.high),
-        number(summary.and_then(|it| it.sd)),
+        number(summary.and_then(|summary| summary.sd)),
         of(|it| it.p95),
         of(|it| it.p99),
         summary.map_or(String::new(), |it| it.n.to_string()),

@@ -37,7 +37,7 @@ struct Row<'a> {
 impl Row<'_> {
     fn cell(&self, column: &str) -> Result<&Datum, String> {
         let form = &TABLES[self.table];
-        let place = form.columns.iter().position(|it| it.0 == column);
+        let place = form.columns.iter().position(|known| known.0 == column);
         let cell = place.and_then(|place| self.cells.get(place));
         cell.ok_or_else(|| format!("a row of the table {} has no {column}", form.name))
     }

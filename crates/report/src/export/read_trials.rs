@@ -44,7 +44,8 @@ pub fn run_of_trials_csv(name: &str, text: &str) -> Result<RunDigest, String> {
 /// Refuses rounds with several blocks where the table does not say which trial was in which.
 fn check_blocks(trials: &[TrialRecord]) -> Result<(), String> {
     let mut baselines: BTreeMap<(&str, u32), usize> = BTreeMap::new();
-    let is_timed = |it: &&TrialRecord| it.purpose == Purpose::Rounds && it.role == Role::Baseline;
+    let is_timed =
+        |trial: &&TrialRecord| trial.purpose == Purpose::Rounds && trial.role == Role::Baseline;
     for it in trials.iter().filter(is_timed) {
         *baselines.entry((&it.experiment, it.round)).or_default() += 1;
     }
@@ -117,9 +118,9 @@ impl<'a> Row<'a> {
         };
         let own = (plain(self.cell("metric")?), self.cell("figure")?);
         let known = METRICS.iter();
-        let known = known.filter_map(|it| Some((it.name, self.optional(it.name)?)));
+        let known = known.filter_map(|metric| Some((metric.name, self.optional(metric.name)?)));
         let more = plain(self.optional("more").unwrap_or_default());
-        let more = more.split(';').filter_map(|it| it.split_once('='));
+        let more = more.split(';').filter_map(|entry| entry.split_once('='));
         let all = std::iter::once(own).chain(known).chain(more);
         let filled = all.filter(|(_, text)| !text.is_empty());
         filled.map(|(name, text)| figure(name, text)).collect()

@@ -110,7 +110,8 @@ fn benchmarks(
 fn metrics(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Vec<String> {
     let planned = analysis.plan.experiments.iter();
     let planned = planned.filter(|planned| planned.key == experiment.key);
-    let secondary = planned.flat_map(|it| it.experiment.secondary_metrics.iter().cloned());
+    let secondary =
+        planned.flat_map(|planned| planned.experiment.secondary_metrics.iter().cloned());
     let mut metrics = vec![experiment.metric.clone()];
     metrics.extend(secondary.filter(|metric| *metric != experiment.metric));
     metrics
@@ -149,10 +150,7 @@ impl Benchstat {
         let mut text = String::new();
         let names: std::collections::BTreeSet<&String> = metrics.values().collect();
         for metric in names {
-            let better = match metric::higher_is_better(metric) {
-                true => "higher",
-                false => "lower",
-            };
+            let better = if metric::higher_is_better(metric) { "higher" } else { "lower" };
             let _ = writeln!(text, "Unit {metric} better={better}");
         }
         Benchstat { text, metrics }
@@ -184,9 +182,9 @@ impl Benchstat {
 
 /// A name as one word that begins with a capital letter or a mark, as Go requires.
 fn word(name: &str) -> String {
-    let plain = name.chars().map(|it| match it {
-        it if it.is_whitespace() || is_other(it) => '_',
-        it => it,
+    let plain = name.chars().map(|c| match c {
+        c if c.is_whitespace() || is_other(c) => '_',
+        c => c,
     });
     let plain: String = plain.collect();
     match plain.chars().next() {

@@ -180,10 +180,7 @@ fn integer(value: impl TryInto<i64>) -> Datum {
 }
 
 fn optional(text: &str) -> Datum {
-    match text.is_empty() {
-        true => Datum::None,
-        false => text.into(),
-    }
+    if text.is_empty() { Datum::None } else { text.into() }
 }
 
 /// The rows of a trial, which has this number among those of its run, from 0.
@@ -234,7 +231,7 @@ pub fn run_rows(analysis: &Analysis) -> Vec<TableRow> {
         (ENVIRONMENT, row)
     });
     let experiments = analysis.experiments.iter();
-    let experiments = experiments.flat_map(|it| experiment_rows(run, it));
+    let experiments = experiments.flat_map(|experiment| experiment_rows(run, experiment));
     let rows = std::iter::once((RUN, row));
     rows.chain(facts).chain(experiments).collect()
 }
@@ -281,11 +278,11 @@ fn estimate_rows(
             Datum::Real(it.range.high),
             it.sd.into(),
             integer(it.n),
-            estimate.map(|it| it.centre).into(),
-            estimate.and_then(|it| finite(it.interval.low)).into(),
-            estimate.and_then(|it| finite(it.interval.high)).into(),
-            estimate.map(|it| it.level).into(),
-            estimate.map(|it| it.detectable).into(),
+            estimate.map(|estimate| estimate.centre).into(),
+            estimate.and_then(|estimate| finite(estimate.interval.low)).into(),
+            estimate.and_then(|estimate| finite(estimate.interval.high)).into(),
+            estimate.map(|estimate| estimate.level).into(),
+            estimate.map(|estimate| estimate.detectable).into(),
             estimate.map_or(Datum::None, |it| it.preliminary.into()),
             optional(if is_own { &variant.groups } else { "" }),
         ];
@@ -307,8 +304,8 @@ fn claim_row(run: &str, experiment: &ExperimentAnalysis, judged: &Judged) -> Vec
         (&judged.claim.says).into(),
         judged.verdict.to_string().as_str().into(),
         judged.figure.into(),
-        judged.interval.and_then(|it| finite(it.low)).into(),
-        judged.interval.and_then(|it| finite(it.high)).into(),
+        judged.interval.and_then(|interval| finite(interval.low)).into(),
+        judged.interval.and_then(|interval| finite(interval.high)).into(),
         judged.bounds.low.into(),
         judged.bounds.high.into(),
         judged.claim.published.into(),
@@ -332,7 +329,8 @@ mod tests {
                 let cells: Vec<&str> = line.split('|').map(str::trim).collect();
                 cells.get(2).map(|cell| cell.trim_matches('`').to_owned())
             });
-            let documented: Vec<String> = documented.filter(|it| !it.is_empty()).collect();
+            let documented: Vec<String> =
+                documented.filter(|documented| !documented.is_empty()).collect();
             let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
             assert_eq!(documented[documented.len() - names.len()..], names);
         }

@@ -50,7 +50,8 @@ impl<W: Write> TrialsCsv<W> {
     /// the end.
     pub fn new(writer: W, plan: &RunPlan, columns: Columns) -> TrialsCsv<W> {
         let experiments = plan.experiments.iter();
-        let metrics = experiments.map(|it| (it.key.clone(), it.experiment.metric.clone()));
+        let metrics = experiments
+            .map(|experiment| (experiment.key.clone(), experiment.experiment.metric.clone()));
         TrialsCsv {
             writer: csv::Writer::from_writer(writer),
             metrics: metrics.collect(),

@@ -124,7 +124,7 @@ fn tier_columns(variant: &VariantAnalysis) -> Vec<String> {
     let tier = variant.safety.as_ref().map(|safety| &safety.tier);
     let losses = |accident| loss_columns(tier.map(|tier| tier.losses(accident)));
     let rare = tier.into_iter().flat_map(|tier| &tier.occasions);
-    let rare: Vec<String> = rare.map(|it| it.words(|count| count.to_string())).collect();
+    let rare: Vec<String> = rare.map(|rare| rare.words(|count| count.to_string())).collect();
     let uncrashed = tier.and_then(|tier| tier.uncrashed.as_ref());
     let uncrashed = uncrashed.map_or(String::new(), |it| text(&it.schedule));
     let problem = text(tier.and_then(Tier::why_not).unwrap_or_default());

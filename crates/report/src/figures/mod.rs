@@ -72,7 +72,7 @@ pub(crate) fn figure_with_interval(value: f64, interval: Interval, metric: &str)
 fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static str) {
     let unit = metric::find(metric).map(|metric| metric.unit);
     let all = [interval.high, interval.low].into_iter().chain(before.iter().copied());
-    let largest = all.filter(|it| it.is_finite()).reduce(f64::max);
+    let largest = all.filter(|value| value.is_finite()).reduce(f64::max);
     let (divisor, suffix) = match (unit, largest) {
         (Some(unit), Some(largest)) => scale(largest, unit),
         _ => (1.0, ""),
@@ -83,7 +83,7 @@ fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static s
         (false, _) if value > 0.0 => "∞".to_owned(),
         (false, _) => "−∞".to_owned(),
     };
-    let before: String = before.iter().map(|it| written(*it) + " ").collect();
+    let before: String = before.iter().map(|before| written(*before) + " ").collect();
     let [low, high] = [interval.low, interval.high].map(written);
     (format!("{before}[{low}, {high}]"), suffix)
 }
@@ -106,10 +106,7 @@ pub fn times(centre: f64, interval: Interval) -> String {
 
 /// A ratio with so many decimals; one of thousands with three digits that mean something.
 fn digits_of_ratio(value: f64, decimals: usize) -> String {
-    match value >= 1_000.0 {
-        true => significant(value),
-        false => format!("{value:.decimals$}"),
-    }
+    if value >= 1_000.0 { significant(value) } else { format!("{value:.decimals$}") }
 }
 
 /// An interval whose ends are open where they are further than a factor of a hundred from the estimate,
@@ -194,7 +191,7 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         *fits.or(steps.last()).unwrap_or(&(1.0, ""))
     };
     let rate = |names: [&'static str; 4]| {
-        pick(&std::array::from_fn::<_, 4, _>(|it| (RATES[it], names[it])))
+        pick(&std::array::from_fn::<_, 4, _>(|index| (RATES[index], names[index])))
     };
     match unit {
         Unit::Seconds if value == 0.0 => (1.0, "s"),

@@ -80,7 +80,7 @@ pub(super) fn of_map(map: &Map) -> Table {
         let name = Cell::new(Sentence::code(&row.name));
         Row::new([name].into_iter().chain(row.cells.iter().map(cell)))
     };
-    let columns = map.columns.iter().map(|it| Column::left(Sentence::code(it)));
+    let columns = map.columns.iter().map(|column| Column::left(Sentence::code(column)));
     let first = Column::left(names.join(" \\ "));
     Table {
         columns: led(first, columns).collect(),

@@ -48,10 +48,7 @@ impl Pragma {
 
     /// The value in a program: a number as it is, a word as text.
     pub(super) fn literal(&self) -> String {
-        match self.is_number() {
-            true => self.value.clone(),
-            false => format!("\"{}\"", self.value),
-        }
+        if self.is_number() { self.value.clone() } else { format!("\"{}\"", self.value) }
     }
 
     /// The value in YAML, which would take `off` for the truth value `false`.
@@ -155,9 +152,10 @@ impl Chosen {
 
     fn add(&mut self, name: &str, level: &Level) -> Result<(), BadValue> {
         let pragma = Pragma { name: name.to_owned(), value: value(name, level)? };
-        match OF_THE_FILE.contains(&name) {
-            true => self.file.push(pragma),
-            false => self.connection.push(pragma),
+        if OF_THE_FILE.contains(&name) {
+            self.file.push(pragma)
+        } else {
+            self.connection.push(pragma)
         }
         Ok(())
     }
@@ -189,10 +187,7 @@ impl Chosen {
         let order = self.connection.iter().any(is_normal).then_some(order);
         let wal = "WAL is stored in the file and stays. The newest commits are in app.db-wal: back up with VACUUM INTO or SQLite's backup \
                    interface, not by copying app.db alone, and use no network file system.";
-        match self.is_wal() {
-            true => std::iter::once(wal).chain(order).collect(),
-            false => Vec::new(),
-        }
+        if self.is_wal() { std::iter::once(wal).chain(order).collect() } else { Vec::new() }
     }
 
     /// How transactions begin, where that is not the default.
@@ -230,9 +225,10 @@ fn value(name: &str, level: &Level) -> Result<String, BadValue> {
         Level::Text(text) if name == "encoding" && text.starts_with("UTF-") => format!("'{text}'"),
         other => other.to_string(),
     };
-    match is_plain_value(&text) && is_plain_name(name) {
-        true => Ok(text),
-        false => Err(BadValue { name: name.to_owned(), value: level.to_string() }),
+    if is_plain_value(&text) && is_plain_name(name) {
+        Ok(text)
+    } else {
+        Err(BadValue { name: name.to_owned(), value: level.to_string() })
     }
 }
 

@@ -51,7 +51,7 @@ struct Form<'a> {
 pub(super) fn text(binding: Binding, chosen: &Chosen) -> String {
     let pragmas = chosen.connection.iter();
     let (by_key, others): (Vec<&Pragma>, Vec<&Pragma>) =
-        pragmas.partition(|it| has_key(binding, it));
+        pragmas.partition(|pragma| has_key(binding, pragma));
     let form =
         Form { binding, chosen, parameters: parameters(binding, chosen, &by_key), by_key, others };
     form.render().expect("a string takes any text")
@@ -101,10 +101,7 @@ fn parameters(binding: Binding, chosen: &Chosen, by_key: &[&Pragma]) -> String {
     });
     let all = timeout.into_iter().chain(pragmas).chain(begin).chain(mutex);
     let all: Vec<String> = all.collect();
-    match all.is_empty() {
-        true => String::new(),
-        false => format!("?{}", all.join("&")),
-    }
+    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
 }
 
 /// sqlite-jdbc compares truth values with `true` and `false`, and other words in capitals.

@@ -169,17 +169,13 @@ pub fn once(chosen: &Chosen) -> Option<String> {
         [] => "",
         _ => "CREATE TABLE sets_the_encoding(x);\nDROP TABLE sets_the_encoding;\n",
     };
-    let wal = match chosen.is_wal() {
-        true => "PRAGMA journal_mode = wal;\n",
-        false => "",
-    };
+    let wal = if chosen.is_wal() { "PRAGMA journal_mode = wal;\n" } else { "" };
     let analyze = if chosen.analyze { "ANALYZE;\n" } else { "" };
-    let written_anew = match chosen.file.is_empty() {
-        true => String::new(),
-        false => {
-            let (encoding, shape) = (statements(encoding), statements(shape));
-            format!("{encoding}PRAGMA journal_mode = delete;\n{shape}{table}VACUUM;\n{wal}")
-        }
+    let written_anew = if chosen.file.is_empty() {
+        String::new()
+    } else {
+        let (encoding, shape) = (statements(encoding), statements(shape));
+        format!("{encoding}PRAGMA journal_mode = delete;\n{shape}{table}VACUUM;\n{wal}")
     };
     Some(written_anew + analyze).filter(|script| !script.is_empty())
 }

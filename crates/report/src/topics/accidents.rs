@@ -20,9 +20,10 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     }
     // Of many engines the table says enough.
-    let differences = match versions::engines(experiment).len() > versions::FEW {
-        true => Vec::new(),
-        false => differences(experiment),
+    let differences = if versions::engines(experiment).len() > versions::FEW {
+        Vec::new()
+    } else {
+        differences(experiment)
     };
     let mut blocks: Vec<Block> = Block::list(differences).into_iter().collect();
     match experiment.workload.as_str() {
@@ -41,7 +42,7 @@ fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
         return Vec::new();
     }
     match experiment.engine_differences.as_slice() {
-        [] if experiment.variants.iter().any(|it| !it.class().is_measured()) => {
+        [] if experiment.variants.iter().any(|variant| !variant.class().is_measured()) => {
             vec![Item::new(
                 "No difference between engines was found; some settings were not measured.",
             )]
@@ -109,14 +110,14 @@ fn kill_result(variant: &VariantAnalysis) -> String {
 
 /// Each scenario with its result, and how many schedules went wrong.
 fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
-    let tables = experiment.variants.iter().flat_map(|it| &it.tables);
+    let tables = experiment.variants.iter().flat_map(|variant| &variant.tables);
     let rows = tables.flat_map(|table| &table.rows);
     let scenario = |row: &Vec<String>| {
         let (name, result) = (row.first()?, row.last()?);
         Some(Item::new(Sentence::code(name).words(format!(": {result}"))))
     };
     let safeties = experiment.variants.iter();
-    let safeties = safeties.filter_map(|it| it.safety.as_ref());
+    let safeties = safeties.filter_map(|safety| safety.safety.as_ref());
     let (mut all, mut wrongs, mut repeat) = (0, 0, None);
     for schedules in safeties.filter_map(|safety| safety.schedules.as_ref()) {
         if let Schedules::Played { played, wrong, first } = schedules {
@@ -137,11 +138,12 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
 /// The files that show damage, the first by name.
 fn artifacts(experiment: &ExperimentAnalysis) -> Vec<Item> {
     let all = || experiment.variants.iter();
-    let total = all().map(|it| it.artifacts.len()).sum::<usize>();
+    let total = all().map(|variant| variant.artifacts.len()).sum::<usize>();
     // Of the user's own workload, those of the current settings.
     let current = crash_answer::current(experiment);
-    let named = all().filter(|it| current.is_none_or(|current| it.label == current.label));
-    let named: Vec<_> = named.flat_map(|it| &it.artifacts).take(ARTIFACTS).collect();
+    let named =
+        all().filter(|variant| current.is_none_or(|current| variant.label == current.label));
+    let named: Vec<_> = named.flat_map(|variant| &variant.artifacts).take(ARTIFACTS).collect();
     let more = total > named.len();
     let named = named.into_iter().map(|artifact| {
         let path = Sentence::code(artifact.path.display().to_string());

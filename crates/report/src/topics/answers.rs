@@ -22,12 +22,12 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let details = subject
         .finding
         .into_iter()
-        .flat_map(|it| details(subject, it))
+        .flat_map(|finding| details(subject, finding))
         .chain(statements::in_the_mix(subject));
     let note = experiment.note.as_deref().map(Sentence::marked);
     let note = note.map(|note| Block::Paragraph(note, Role::Quote));
     // What is lost with the current settings is an answer already.
-    let is_open = crash_answer::current(experiment).is_none_or(|it| it.safety.is_none());
+    let is_open = crash_answer::current(experiment).is_none_or(|current| current.safety.is_none());
     let words = is_open.then(|| Block::Paragraph(answer_words(subject), Role::Answer));
     words
         .into_iter()
@@ -90,7 +90,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     let all_better = better + failing + breaking;
     if all_better + worse + lost + unknown == 0 {
         let detectable = subject.experiment.detectable.map(figures::percent);
-        let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
+        let detectable = detectable.map(|percent| format!(" (detectable difference {percent})"));
         return Sentence::from("No detectable difference from ")
             .and(baseline)
             .and(explained(&detectable.unwrap_or_default()))
@@ -136,7 +136,7 @@ fn breaks_constraints(subject: &Subject<'_>, index: usize) -> Sentence {
 fn unconfirmed(subject: &Subject<'_>, index: usize) -> Sentence {
     let variant = &subject.experiment.variants[index];
     let estimate = variant.confirmation.as_ref();
-    let ratio = estimate.map(|it| figures::ratio(it.centre, it.interval));
+    let ratio = estimate.map(|estimate| figures::ratio(estimate.centre, estimate.interval));
     Sentence::from("No variant was confirmed to be better than the baseline ")
         .and(subject.names.sentence(0))
         .words(". The best of many was ")
@@ -148,9 +148,12 @@ fn unconfirmed(subject: &Subject<'_>, index: usize) -> Sentence {
 
 fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
     let variants = subject.experiment.variants.len();
-    let words = |class: &Class| match class.uncrashed {
-        true => UNCRASHED.to_owned(),
-        false => Accident::ALL.map(|accident| loss_short(class.loss(accident))).join(" / "),
+    let words = |class: &Class| {
+        if class.uncrashed {
+            UNCRASHED.to_owned()
+        } else {
+            Accident::ALL.map(|accident| loss_short(class.loss(accident))).join(" / ")
+        }
     };
     // What crashes would have lost is not said of those that need none to be corrupt.
     let alike = grouped(classes.iter().map(|(class, n)| (words(class), *n)));
@@ -196,7 +199,7 @@ fn range(subject: &Subject<'_>, best: usize, worst: usize) -> Sentence {
 /// What there is to know of a finding besides.
 fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
     let safety = safety_detail(finding);
-    let faster = finding.faster.as_ref().map(|it| faster(subject, it));
+    let faster = finding.faster.as_ref().map(|variant| faster(subject, variant));
     let choice = (finding.chosen_from >= MANY).then(|| explained(&choice(finding)));
     let all = [tied(subject, finding), passed_over(subject, finding), choice, safety, faster];
     all.into_iter().flatten().collect()
@@ -211,7 +214,7 @@ pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
     if !experiment.is_measured_by_command() {
         return Sentence::default();
     }
-    let coarse = experiment.detectable.is_some_and(|it| it > WORTH);
+    let coarse = experiment.detectable.is_some_and(|size| size > WORTH);
     let code = |rounds| Sentence::code(format!("--rounds {rounds}"));
     match experiment.rounds_to_detect(WORTH).filter(|_| coarse) {
         Some(rounds) if rounds <= MOST => Sentence::from("; with as much noise, ")
@@ -225,8 +228,8 @@ pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
 /// With which time limit a search has time for its rounds, where that of the run was too short for them.
 pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
     let tuning = subject.analysis.tuning.as_ref();
-    let tuning = tuning.filter(|it| it.experiment == subject.experiment.key);
-    let Some(limit_s) = tuning.and_then(|it| it.limit_for_rounds_s) else {
+    let tuning = tuning.filter(|tuning| tuning.experiment == subject.experiment.key);
+    let Some(limit_s) = tuning.and_then(|tuning| tuning.limit_for_rounds_s) else {
         return Sentence::default();
     };
     // Whole minutes: it is a guess by the time of few rounds.
@@ -241,9 +244,10 @@ pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
 /// How to measure more rounds, where an option does it.
 pub(super) fn more_rounds(experiment: &ExperimentAnalysis) -> Sentence {
     let twice = 2 * experiment.rounds.max(10);
-    match experiment.is_measured_by_command() {
-        true => Sentence::from(": ").and_code(format!("--rounds {twice}")),
-        false => Sentence::default(),
+    if experiment.is_measured_by_command() {
+        Sentence::from(": ").and_code(format!("--rounds {twice}"))
+    } else {
+        Sentence::default()
     }
 }
 
@@ -323,8 +327,8 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         ("preliminary", format!("{rounds} a first answer only"))
     });
     let aa_check = experiment.aa_check.as_ref();
-    let alarm = aa_check.filter(|_| experiment.aa_check_alarm()).map(|it| {
-        let ratio = figures::ratio(it.centre, it.interval);
+    let alarm = aa_check.filter(|_| experiment.aa_check_alarm()).map(|check| {
+        let ratio = figures::ratio(check.centre, check.interval);
         (
             "A/A check alarm",
             format!("the baseline differs from itself ({ratio}), so do not trust small effects"),
@@ -341,12 +345,12 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
 /// That what a search recommends does not keep a constraint, as its rounds show.
 fn broken(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let tuning = subject.analysis.tuning.as_ref();
-    let own = tuning.filter(|it| it.experiment == subject.experiment.key);
-    let judged = own.into_iter().flat_map(|it| &it.constraints);
-    let broken = judged.filter(|it| it.is_broken()).map(|it| {
+    let own = tuning.filter(|tuning| tuning.experiment == subject.experiment.key);
+    let judged = own.into_iter().flat_map(|tuning| &tuning.constraints);
+    let broken = judged.filter(|judged| judged.is_broken()).map(|judged| {
         let why = format!(
             "what the search recommends does not keep `{}`, so it is not to be used",
-            it.constraint
+            judged.constraint
         );
         ("constraint not kept", why)
     });

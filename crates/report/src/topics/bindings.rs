@@ -69,7 +69,7 @@ fn costs(bindings: &Bindings, cell: fn(Option<Cost>) -> Cell) -> Table {
 }
 
 fn defaults(bindings: &Bindings) -> Block {
-    let names: Vec<&str> = bindings.defaults.iter().map(|it| it.0.as_str()).collect();
+    let names: Vec<&str> = bindings.defaults.iter().map(|default| default.0.as_str()).collect();
     let brief = format!(
         "Bindings differ in the defaults of {}: the page and the Markdown report list them.",
         names.join(", ")

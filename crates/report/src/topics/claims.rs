@@ -24,7 +24,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn table(claims: &[Judged]) -> Table {
-    let columns = ["verdict", "claim"].map(|it| Column::left(it).prose());
+    let columns = ["verdict", "claim"].map(|heading| Column::left(heading).prose());
     let figures = [
         Column::right("measured"),
         Column::left("where it lies"),
@@ -56,7 +56,7 @@ fn checks(subject: &Subject<'_>) -> Vec<Block> {
 
 /// The figure with its interval.
 fn measured(judged: &Judged) -> Option<String> {
-    let interval = figures::claim_interval(judged).map(|it| format!(" {it}"));
+    let interval = figures::claim_interval(judged).map(|interval| format!(" {interval}"));
     Some(figures::claim_figure(judged)? + &interval.unwrap_or_default())
 }
 
@@ -64,7 +64,7 @@ fn item(judged: &Judged) -> Item {
     let (sign, tone) = verdict_mark(judged.verdict);
     let head = format!("{} ({}): {}", judged.verdict, judged.claim.id, judged.claim.says);
     let parts = [
-        measured(judged).map(|it| format!("measured {it}")),
+        measured(judged).map(|figure| format!("measured {figure}")),
         Some(format!("confirmed if {}", figures::claim_bounds(judged))),
         compared_with(judged),
         judged.preliminary.then(|| "preliminary".to_owned()),
@@ -76,7 +76,7 @@ fn item(judged: &Judged) -> Item {
 
 /// The published figure, or the one that is expected.
 fn compared_with(judged: &Judged) -> Option<String> {
-    let published = figures::claim_published(judged).map(|it| format!("published {it}"));
+    let published = figures::claim_published(judged).map(|figure| format!("published {figure}"));
     let expected = figures::claim_expected(judged).zip(judged.claim.expected);
     published.or_else(|| {
         expected.map(|(figure, expected)| format!("expected {figure} ({})", expected.origin))
@@ -128,7 +128,7 @@ fn published_or_expected(judged: &Judged) -> Cell {
 /// Where the bound lies, where the figure, where the published or expected one; none where there is no figure.
 fn strip(judged: &Judged, tone: Tone) -> Option<Strip> {
     let dot = judged.figure.filter(|figure| figure.is_finite())?;
-    let other = compared_with(judged).map(|it| format!(", {it}"));
+    let other = compared_with(judged).map(|figure| format!(", {figure}"));
     // No difference belongs into the picture: most claims are about being above or below it. An
     // absolute figure has no such value.
     let none = match (&judged.unit, figures::is_spread(judged)) {

@@ -45,7 +45,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 /// The variant with the current settings, where it was crashed.
 pub(super) fn current(experiment: &ExperimentAnalysis) -> Option<&VariantAnalysis> {
     let mut variants = experiment.variants.iter();
-    variants.find(|it| is_current(it))
+    variants.find(|variant| is_current(variant))
 }
 
 fn is_current(variant: &VariantAnalysis) -> bool {
@@ -76,10 +76,7 @@ fn table(subject: &Subject<'_>) -> Table {
         let losses = Accident::ALL.map(|accident| tiers::class_cell(class, accident));
         let number = Cell::number(Some(count(own.len() as u64)));
         let names = Cell::new(subject.names.list(&own, NAMED));
-        let names = match promised {
-            true => names,
-            false => names.with_below(UNPROMISED),
-        };
+        let names = if promised { names } else { names.with_below(UNPROMISED) };
         (!own.is_empty()).then(|| Row::new(losses.into_iter().chain([number, names])))
     };
     let classes = subject.experiment.classes();
@@ -97,10 +94,11 @@ fn table(subject: &Subject<'_>) -> Table {
 /// Whether what was found is no better than what SQLite documents: with settings of which it says that a crash can corrupt
 /// the database, images without damage are no reason to use them.
 fn is_promised(variant: &VariantAnalysis) -> bool {
-    let models = variant.safety.iter().flat_map(|it| &it.models);
-    !models.filter(|it| it.assumed).any(|model| {
+    let models = variant.safety.iter().flat_map(|safety| &safety.models);
+    !models.filter(|model| model.assumed).any(|model| {
         let documented = model.documented.as_ref();
-        let may_corrupt = documented.is_some_and(|it| it.promise == Promise::MayCorrupt);
+        let may_corrupt =
+            documented.is_some_and(|documented| documented.promise == Promise::MayCorrupt);
         may_corrupt && model.worst() < Some(Loss::Corruption)
     })
 }
@@ -108,17 +106,18 @@ fn is_promised(variant: &VariantAnalysis) -> bool {
 /// The command that compares the current settings with the safest ones by speed, which crash tests do not measure.
 fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
     let variants = &subject.experiment.variants;
-    let promised = || variants.iter().filter(|it| is_promised(it));
-    let safest = promised().map(VariantAnalysis::class).min_by_key(|it| it.order())?;
-    let is_meant =
-        |it: &&VariantAnalysis| (it.class() == safest && is_promised(it)) || is_current(it);
+    let promised = || variants.iter().filter(|variant| is_promised(variant));
+    let safest = promised().map(VariantAnalysis::class).min_by_key(|class| class.order())?;
+    let is_meant = |variant: &&VariantAnalysis| {
+        (variant.class() == safest && is_promised(variant)) || is_current(variant)
+    };
     let safest: Vec<&VariantAnalysis> = variants.iter().filter(is_meant).collect();
     let script = safest.first()?.settings.get("script");
     if script.and_then(Level::as_text).is_some_and(names_several) {
         return None;
     }
     let vary = TRIED.map(|name| {
-        let levels = safest.iter().filter_map(|it| it.settings.get(name));
+        let levels = safest.iter().filter_map(|variant| variant.settings.get(name));
         let levels = distinct(levels.map(Level::to_string));
         format!(" --vary {name}={}", levels.join(","))
     });
@@ -149,10 +148,11 @@ fn workload(variant: &VariantAnalysis) -> String {
 
 /// A word of a command line.
 fn word(text: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
-    match text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(curve) = &subject.experiment.curve else {
         return Vec::new();
     };
-    let bent = curve.series.iter().filter_map(|it| Some((it, it.bend?)));
+    let bent = curve.series.iter().filter_map(|series| Some((series, series.bend?)));
     let bends = bent.map(|(series, bend)| match bend {
         Model::Cache(knee) => cache_words(curve, series, &knee),
         Model::Volume(cost) => volume_words(curve, series, &cost),
@@ -44,25 +44,22 @@ pub(super) fn has_everything(subject: &Subject<'_>) -> bool {
 }
 
 fn drawable(curve: &Curve) -> impl Iterator<Item = &Series> {
-    curve.series.iter().filter(|it| !it.points.is_empty())
+    curve.series.iter().filter(|series| !series.points.is_empty())
 }
 
 fn chart(subject: &Subject<'_>, curve: &Curve) -> Block {
     let metric = subject.metric();
     let by = joined(curve.by.iter().map(Sentence::code), ", ");
-    let by = match by.is_empty() {
-        true => by,
-        false => Sentence::from(", a line for each ").and(by),
-    };
+    let by = if by.is_empty() { by } else { Sentence::from(", a line for each ").and(by) };
     let left_out: Vec<Sentence> =
-        drawable(curve).skip(LINES).map(|it| it.label.as_str().into()).collect();
+        drawable(curve).skip(LINES).map(|line| line.label.as_str().into()).collect();
     let note = (!left_out.is_empty()).then(|| {
         Sentence::from("Not drawn: ")
             .and(listed(left_out, LINES))
             .words("; the chart of variants has them.")
     });
     let caption = Sentence::from(format!("{}, along ", metric_axis(metric)));
-    let lines = drawable(curve).take(LINES).map(|it| line(it, metric));
+    let lines = drawable(curve).take(LINES).map(|one| line(one, metric));
     let plot = Plot::Curve(crate::document::Curve {
         metric: metric.to_owned(),
         factor: curve.factor.clone(),
@@ -161,9 +158,10 @@ fn cache_words(curve: &Curve, series: &Series, knee: &CacheKnee) -> Sentence {
 /// How well a model explains the data, never as if it did so wholly.
 fn explained(r_squared: f64) -> String {
     const NEARLY_ALL: f64 = 0.9995;
-    match r_squared >= NEARLY_ALL {
-        true => "R² above 0.999".to_owned(),
-        false => format!("R² {r_squared:.3}"),
+    if r_squared >= NEARLY_ALL {
+        "R² above 0.999".to_owned()
+    } else {
+        format!("R² {r_squared:.3}")
     }
 }
 

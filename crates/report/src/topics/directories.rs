@@ -22,10 +22,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         return Vec::new();
     }
     let plan = &analysis.plan;
-    let elsewhere = match plan.postgres_given && plan.drives_postgres() {
-        true => ELSEWHERE,
-        false => "",
-    };
+    let elsewhere = if plan.postgres_given && plan.drives_postgres() { ELSEWHERE } else { "" };
     let lead = Block::small(format!("{LEAD}{elsewhere}"));
     vec![Section::new(
         "directories",
@@ -43,13 +40,13 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
         return Vec::new();
     };
     let question = Sentence::marked(&first.experiment.question).plain();
-    let columns = all.iter().map(|it| column(analysis, it.experiment));
+    let columns = all.iter().map(|subject| column(analysis, subject.experiment));
     let row = |variant: usize| {
-        let cells = all.iter().map(|it| cell(it.experiment, variant));
+        let cells = all.iter().map(|subject| cell(subject.experiment, variant));
         Row::led(first.names.cell(variant), cells)
     };
     let heading = Column::left(metric_heading(first.metric()).to_lowercase());
-    let ratios = side_by_side.to_first.iter().map(|it| to_first(it.as_ref()));
+    let ratios = side_by_side.to_first.iter().map(|first| to_first(first.as_ref()));
     let table = Table {
         foot: vec![Row::led(Cell::new("all variants, to the first"), ratios)],
         sortable: true,
@@ -64,7 +61,7 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
 }
 
 fn to_first(estimate: Option<&Estimate>) -> Cell {
-    Cell::number(estimate.map(|it| figures::ratio(it.centre, it.interval)))
+    Cell::number(estimate.map(|estimate| figures::ratio(estimate.centre, estimate.interval)))
 }
 
 fn column(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Column {
@@ -78,7 +75,7 @@ fn column(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Column {
 fn cell(experiment: &ExperimentAnalysis, index: usize) -> Cell {
     let variant = &experiment.variants[index];
     let metric = &experiment.metric;
-    let median = variant.summaries.get(metric).map(|it| it.median);
+    let median = variant.summaries.get(metric).map(|summary| summary.median);
     let (sign, tone) = mark(variant.standing(metric));
     let estimate = variant.effect.as_ref().filter(|_| !variant.baseline);
     let ratio = estimate.map(|effect| {

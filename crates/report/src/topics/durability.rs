@@ -59,7 +59,11 @@ fn row(subject: &Subject<'_>, class: &AtDurability) -> Row {
         Cell::new(crate::document::joined(names, " or ")),
         Cell::number(subject.median(best[0])),
         Cell::new(listed(behind.collect::<Vec<Sentence>>(), NAMED)),
-        Cell::new(class.against_stronger.map_or_else(Sentence::default, |it| against(subject, it))),
+        Cell::new(
+            class
+                .against_stronger
+                .map_or_else(Sentence::default, |stronger| against(subject, stronger)),
+        ),
     ])
 }
 

@@ -54,9 +54,9 @@ fn machine(environment: &Environment) -> Vec<Fact> {
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name} {}", percent(value? / 100.0))))
         .collect();
-    let cpu_limit = limit(limits.cpu_quota, |it| format!("{} CPUs", significant(it)));
+    let cpu_limit = limit(limits.cpu_quota, |cpus| format!("{} CPUs", significant(cpus)));
     let memory_limit = limit(limits.memory_max_bytes, |bytes| size(Some(bytes)));
-    let average = load.load_average.map(|it| it.map(|load| format!("{load:.2}")));
+    let average = load.load_average.map(|loads| loads.map(|load| format!("{load:.2}")));
     let steal = load.steal_fraction.map_or_else(unknown, percent);
     let system = &environment.system;
     vec![
@@ -71,7 +71,7 @@ fn machine(environment: &Environment) -> Vec<Fact> {
         ("Memory", memory(environment)),
         ("CPU limit", cpu_limit),
         ("Memory limit", memory_limit),
-        ("Load average", average.map_or_else(unknown, |it| it.join(", "))),
+        ("Load average", average.map_or_else(unknown, |loads| loads.join(", "))),
         ("Pressure, 10 s before the run", known(pressure)),
         ("CPU steal since boot", steal),
     ]
@@ -82,9 +82,10 @@ fn noise(probe: &NoiseProbe) -> Fact {
     let of = |name: &str, deviation: Option<f64>| Some(format!("{name} {}", percent(deviation?)));
     let bursts: Vec<String> =
         [of("CPU", probe.cpu_sd), of("fsync", probe.fsync_sd)].into_iter().flatten().collect();
-    let bursts = match bursts.is_empty() {
-        true => unknown(),
-        false => format!("{} between equal bursts", bursts.join(", ")),
+    let bursts = if bursts.is_empty() {
+        unknown()
+    } else {
+        format!("{} between equal bursts", bursts.join(", "))
     };
     ("Noise ahead of the run", bursts)
 }
@@ -95,10 +96,7 @@ fn unknown() -> String {
 
 /// What is known, in a row.
 fn known(all: Vec<String>) -> String {
-    match all.is_empty() {
-        true => unknown(),
-        false => all.join(", "),
-    }
+    if all.is_empty() { unknown() } else { all.join(", ") }
 }
 
 fn yes_no(value: Option<bool>, yes: &str, no: &str) -> String {
@@ -152,7 +150,7 @@ fn volume(volume: &Volume) -> Row {
     let time = |ns: u64| with_unit(ns as f64 / 1e3, Unit::Microseconds);
     let file_system = volume.file_system.as_deref();
     let file_system = file_system.unwrap_or("unknown file system");
-    let options = volume.mount_options.as_ref().map(|it| it.join(","));
+    let options = volume.mount_options.as_ref().map(|options| options.join(","));
     Row::new([
         Cell::code(volume.path.display().to_string()),
         Cell::new(format!("{file_system}, {}", volume_kind(volume.kind)))
@@ -189,10 +187,8 @@ fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
 }
 
 fn device(volume: &Volume) -> String {
-    let rotational = volume.rotational.map(|rotates| match rotates {
-        true => "rotates",
-        false => "does not rotate",
-    });
+    let rotational =
+        volume.rotational.map(|rotates| if rotates { "rotates" } else { "does not rotate" });
     let cache = volume.write_cache.map(|cache| match cache {
         WriteCache::WriteBack => "write-back cache",
         WriteCache::WriteThrough => "no volatile cache",
@@ -212,14 +208,15 @@ fn engine(engine: &EngineRecord) -> Vec<Block> {
     let version = format!("SQLite {}{}", engine.version, path.unwrap_or_default());
     let source = ("Source id".into(), Sentence::code(&engine.source_id));
     let provenance = engine.provenance.as_ref();
-    let made = provenance.into_iter().flat_map(|it| {
-        let hash = ("SHA-256".into(), Sentence::code(&it.sha256));
-        [("Origin".into(), made(it).into()), hash]
+    let made = provenance.into_iter().flat_map(|one| {
+        let hash = ("SHA-256".into(), Sentence::code(&one.sha256));
+        [("Origin".into(), made(one).into()), hash]
     });
     let facts = [named(version), source].into_iter().chain(made);
     let options = engine.compile_options.iter().map(Sentence::code);
-    let arguments = provenance.map(|it| it.arguments.join(" ")).filter(|it| !it.is_empty());
-    let arguments = arguments.map(|it| Block::small(Sentence::code(it)));
+    let arguments =
+        provenance.map(|made| made.arguments.join(" ")).filter(|arguments| !arguments.is_empty());
+    let arguments = arguments.map(|argument| Block::small(Sentence::code(argument)));
     let entries = Block::Entries(options.collect());
     let blocks = [entries].into_iter().chain(arguments).collect();
     let fold = Fold::new(format!("{} compile options", engine.compile_options.len()), blocks);
@@ -228,10 +225,7 @@ fn engine(engine: &EngineRecord) -> Vec<Block> {
 
 /// How an engine that pragmark keeps was made.
 fn made(made: &ProvenanceRecord) -> String {
-    let profile = match made.profile_guided {
-        true => " and the profile of a training run",
-        false => "",
-    };
+    let profile = if made.profile_guided { " and the profile of a training run" } else { "" };
     let how = match &made.compiler {
         Some(compiler) => format!("compiled {} with {compiler}{profile}", made.created),
         None => format!("added {}", made.created),

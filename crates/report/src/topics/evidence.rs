@@ -81,12 +81,14 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
     let variants = &subject.experiment.variants;
     let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
     let measured: Vec<usize> = measured.collect();
-    let columns = measured.iter().map(|it| Column::right(subject.names.sentence(*it)));
+    let columns = measured.iter().map(|variant| Column::right(subject.names.sentence(*variant)));
     let row = |metric: &&String| {
         let part = metric.split_once('.').map_or("", |(_, part)| part);
         let cells = measured.iter().map(|variant| {
             let summary = variants[*variant].summaries.get(*metric);
-            Cell::figure(summary.map(|it| it.median), |value| figures::figure(value, metric))
+            Cell::figure(summary.map(|summary| summary.median), |value| {
+                figures::figure(value, metric)
+            })
         });
         Row::led(Cell::new(part), cells)
     };
@@ -146,7 +148,7 @@ fn counted(experiment: &ExperimentAnalysis) -> Vec<&str> {
 }
 
 fn counts_above_zero(experiment: &ExperimentAnalysis) -> BTreeSet<&str> {
-    let counts = experiment.variants.iter().flat_map(|it| &it.counts);
+    let counts = experiment.variants.iter().flat_map(|variant| &variant.counts);
     let above = counts.filter(|(_, value)| **value != 0.0);
     above.map(|(name, _)| name.as_str()).collect()
 }
@@ -188,7 +190,7 @@ fn data(subject: &Subject<'_>) -> Vec<Block> {
     });
     let fold = |(title, tables): (&str, Vec<(&DataTable, usize)>)| {
         let blocks = grouped(tables).into_iter().flat_map(|(table, variants)| {
-            let names = variants.iter().map(|it| subject.names.sentence(*it));
+            let names = variants.iter().map(|variant| subject.names.sentence(*variant));
             let lead = listed(names.collect(), usize::MAX - 1);
             [Block::small(lead), Block::table(data_table(title, table))]
         });
@@ -205,7 +207,7 @@ fn data_table(title: &str, table: &DataTable) -> Table {
         abridge: Abridge::End,
         ..Table::new(
             title,
-            columns.map(|it| Column::left(it.as_str())),
+            columns.map(|column| Column::left(column.as_str())),
             table.rows.iter().map(|row| Row::new(row.iter().map(cell))),
         )
     }

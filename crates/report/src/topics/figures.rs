@@ -34,18 +34,12 @@ const NAMED: usize = 4;
 
 /// The chart, unless effects say more.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    match has_effects_first(subject) {
-        true => Vec::new(),
-        false => chart(subject),
-    }
+    if has_effects_first(subject) { Vec::new() } else { chart(subject) }
 }
 
 /// The chart where effects come first: of hundreds of variants what each setting does says more.
 pub(super) fn after_effects(subject: &Subject<'_>) -> Vec<Block> {
-    match has_effects_first(subject) {
-        true => chart(subject),
-        false => Vec::new(),
-    }
+    if has_effects_first(subject) { chart(subject) } else { Vec::new() }
 }
 
 /// Whether there are so many variants that effects say more than they do.
@@ -66,7 +60,7 @@ fn chart(subject: &Subject<'_>) -> Vec<Block> {
         let all = figures::count(ranked.len());
         format!("Drawn: of {all} variants the {BEST} best, the baseline and the {WORST} worst.")
     });
-    let left_out = left_out.map(|it| Block::full(vec![Block::small(it)]));
+    let left_out = left_out.map(|words| Block::full(vec![Block::small(words)]));
     let plot = Plot::Forest(forest(subject, &drawn));
     let chart = Block::chart(Chart {
         figures: Some(table(subject, &ranked)),
@@ -74,16 +68,18 @@ fn chart(subject: &Subject<'_>) -> Vec<Block> {
         ..Chart::new(metric_axis(subject.metric()), plot)
     });
     let bounds = subject.experiment.upper_bounds.iter();
-    let bounds = bounds.filter_map(|it| Some(format!("{}: {}", it.name, upper_bound_problem(it)?)));
+    let bounds =
+        bounds.filter_map(|bound| Some(format!("{}: {}", bound.name, upper_bound_problem(bound)?)));
     let bounds = Block::list(bounds.map(Item::new)).map(|list| Block::brief(vec![list]));
-    let blocks = [chart].into_iter().chain(bounds).chain(left_out).collect();
+    let blocks: Vec<Block> = [chart].into_iter().chain(bounds).chain(left_out).collect();
     // Curve and map have every variant at a glance.
-    match curve::has_everything(subject) || map::has_everything(subject) {
-        false => blocks,
-        true => vec![Block::Depth {
+    if curve::has_everything(subject) || map::has_everything(subject) {
+        vec![Block::Depth {
             brief: blocks.clone(),
             full: vec![Block::fold("Every variant, ranked", blocks)],
-        }],
+        }]
+    } else {
+        blocks
     }
 }
 
@@ -101,16 +97,16 @@ fn forest(subject: &Subject<'_>, drawn: &[usize]) -> Forest {
     let experiment = subject.experiment;
     let metric = subject.metric();
     let baseline = experiment.variants.first();
-    let baseline = baseline.and_then(|it| it.summaries.get(metric));
+    let baseline = baseline.and_then(|baseline| baseline.summaries.get(metric));
     let baseline = baseline.map(|summary| summary.median);
-    let rows = drawn.iter().map(|it| forest_row(subject, *it, baseline));
+    let rows = drawn.iter().map(|variant| forest_row(subject, *variant, baseline));
     let bounds = experiment.upper_bounds.iter();
     Forest {
         scale: Scale::Metric(metric.to_owned()),
         baseline,
         columns: ["median", "to the baseline"].map(str::to_owned).into(),
         rows: rows.collect(),
-        bounds: bounds.map(|it| bound_row(it, metric)).collect(),
+        bounds: bounds.map(|bound| bound_row(bound, metric)).collect(),
     }
 }
 
@@ -120,7 +116,7 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
     let standing = variant.standing(metric);
     let (sign, tone) = mark(standing);
     let summary = variant.summaries.get(metric);
-    let median = summary.map(|it| figures::figure(it.median, metric));
+    let median = summary.map(|summary| figures::figure(summary.median, metric));
     let marks = summary.map(|summary| Marks {
         dot: summary.median,
         range: summary.range,
@@ -129,7 +125,7 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
     });
     let reason = problem(variant);
     let compared = compared(variant, standing);
-    let range = summary.map(|it| figures::range(it.range, metric));
+    let range = summary.map(|summary| figures::range(summary.range, metric));
     let words = match (&median, range) {
         (Some(median), Some(range)) => format!("median {median}, trials {range}; {compared}"),
         _ => reason.clone().unwrap_or_default(),
@@ -164,9 +160,9 @@ fn compared(variant: &VariantAnalysis, standing: Standing) -> String {
 }
 
 fn bound_row(bound: &UpperBoundAnalysis, metric: &str) -> ForestRow {
-    let median = bound.summary.map(|it| figures::figure(it.median, metric));
+    let median = bound.summary.map(|summary| figures::figure(summary.median, metric));
     let problem = upper_bound_problem(bound);
-    let range = bound.summary.map(|it| figures::range(it.range, metric));
+    let range = bound.summary.map(|summary| figures::range(summary.range, metric));
     let words = match (&median, range) {
         (Some(median), Some(range)) => format!("median {median}, trials {range}"),
         _ => problem.clone().unwrap_or_default(),
@@ -206,7 +202,7 @@ fn table(subject: &Subject<'_>, ranked: &[usize]) -> Table {
     let rows = ranked.iter().map(|index| row(subject, *index, has_tiers));
     let bounds = experiment.upper_bounds.iter();
     Table {
-        foot: bounds.map(|it| bound_cells(it, subject.metric())).collect(),
+        foot: bounds.map(|bound| bound_cells(bound, subject.metric())).collect(),
         sortable: true,
         abridge: Abridge::Middle,
         ..Table::new(
@@ -224,21 +220,27 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     let (sign, tone) = mark(standing);
     let summary = variant.summaries.get(metric);
     let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
-    let ratio = estimate
-        .filter(|_| !variant.baseline)
-        .map_or_else(|| standing_words(standing).into(), |it| ratio_cell(it.centre, it.interval));
+    let ratio = estimate.filter(|_| !variant.baseline).map_or_else(
+        || standing_words(standing).into(),
+        |estimate| ratio_cell(estimate.centre, estimate.interval),
+    );
     let cells = [
         subject.names.cell(index),
-        Cell::figure(summary.map(|it| it.median), |it| figures::figure(it, metric)),
+        Cell::figure(summary.map(|summary| summary.median), |summary| {
+            figures::figure(summary, metric)
+        }),
         Cell {
-            value: summary.map(|it| it.range.low),
-            ..Cell::number(summary.map(|it| figures::range(it.range, metric)))
+            value: summary.map(|summary| summary.range.low),
+            ..Cell::number(summary.map(|summary| figures::range(summary.range, metric)))
         },
         Cell::figure(Some(variant.trials.measured as f64), |_| {
             figures::count(variant.trials.measured)
         }),
-        Cell { value: estimate.map(|it| it.centre), ..Cell::new(ratio).signed(sign, tone) },
-        Cell::figure(estimate.map(|it| it.detectable), figures::percent),
+        Cell {
+            value: estimate.map(|estimate| estimate.centre),
+            ..Cell::new(ratio).signed(sign, tone)
+        },
+        Cell::figure(estimate.map(|estimate| estimate.detectable), figures::percent),
     ];
     let tier = variant.safety.as_ref().map(|safety| &safety.tier);
     let tier = has_tiers.then(|| tiers::cells(tier)).into_iter().flatten();
@@ -254,12 +256,12 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
 /// Whether the answer or the settings to use name the variant.
 fn is_chosen(subject: &Subject<'_>, index: usize) -> bool {
     let finding = subject.finding.iter();
-    let by_finding = finding.flat_map(|it| {
-        let faster = it.faster.as_ref().map(|faster| faster.variant);
-        [Some(it.variant), faster].into_iter().flatten()
+    let by_finding = finding.flat_map(|finding| {
+        let faster = finding.faster.as_ref().map(|faster| faster.variant);
+        [Some(finding.variant), faster].into_iter().flatten()
     });
     let mut ladders = subject.analysis.ladders.iter();
-    let ladder = ladders.find(|it| it.experiment == subject.experiment.key);
+    let ladder = ladders.find(|ladder| ladder.experiment == subject.experiment.key);
     let rungs = ladder.into_iter().flat_map(|ladder| &ladder.rungs);
     let advised = rungs.filter_map(|rung| Some(rung.advice.as_ref().ok()?.variant));
     by_finding.chain(advised).any(|chosen| chosen == index)
@@ -279,9 +281,9 @@ fn bound_cells(bound: &UpperBoundAnalysis, metric: &str) -> Row {
     let name = Cell::new(bound.name.as_str()).with_below(bound.says.as_str());
     let cells = [
         name.with_below(problem.unwrap_or_default()),
-        Cell::number(summary.map(|it| figures::figure(it.median, metric))),
-        Cell::number(summary.map(|it| figures::range(it.range, metric))),
-        Cell::number(summary.map(|it| figures::count(it.n))),
+        Cell::number(summary.map(|summary| figures::figure(summary.median, metric))),
+        Cell::number(summary.map(|summary| figures::range(summary.range, metric))),
+        Cell::number(summary.map(|summary| figures::count(summary.n))),
         Cell::new(UPPER_BOUND).signed(UPPER_BOUND_SIGN, Tone::Bound),
     ];
     Row::new(cells)
@@ -302,9 +304,9 @@ fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
 fn lost_in_correction(subject: &Subject<'_>) -> Option<Sentence> {
     let experiment = subject.experiment;
     let variants = &experiment.variants;
-    let is_lost = |it: &usize| variants[*it].is_lost_in_correction();
+    let is_lost = |variant: &usize| variants[*variant].is_lost_in_correction();
     let lost: Vec<usize> = by_rank(experiment).into_iter().filter(is_lost).collect();
-    let compared = variants.iter().filter(|it| it.effect.is_some()).count();
+    let compared = variants.iter().filter(|variant| variant.effect.is_some()).count();
     let (sign, _) = mark(Standing::Same);
     let lead = format!(
         "{sign} the interval excludes ×1, but the difference does not count among {compared} comparisons: "
@@ -406,7 +408,7 @@ fn not_of_medians(subject: &Subject<'_>) -> Option<Sentence> {
     let median = |variant: &VariantAnalysis| Some(variant.summaries.get(subject.metric())?.median);
     let baseline = experiment.variants.first().and_then(median)?;
     let differs = |variant: &VariantAnalysis| {
-        let interval = variant.effect.as_ref().map(|it| it.estimate.interval);
+        let interval = variant.effect.as_ref().map(|effect| effect.estimate.interval);
         let ratio = median(variant).map(|median| median / baseline);
         let both = ratio.zip(interval);
         both.is_some_and(|(ratio, interval)| !interval.contains(ratio))
@@ -426,7 +428,9 @@ fn unsteady(subject: &Subject<'_>) -> Option<Sentence> {
         (Unsteady::Both, "warmed up or drifted"),
     ];
     let lines = kinds.into_iter().filter_map(|(kind, words)| {
-        let is_so = |it: &usize| variants[*it].steadiness.and_then(|it| it.mostly()) == Some(kind);
+        let is_so = |variant: &usize| {
+            variants[*variant].steadiness.and_then(|steadiness| steadiness.mostly()) == Some(kind)
+        };
         let so: Vec<usize> = (0..variants.len()).filter(is_so).collect();
         let sentence = match so.len() {
             0 => return None,

@@ -17,7 +17,7 @@ use crate::words::{UNCRASHED, gain_words, loss_short, metric_heading};
 /// The findings of a run; nothing where crashes alone were tried, which have no speed to compare.
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     let experiments = &analysis.experiments;
-    if !experiments.is_empty() && experiments.iter().all(|it| it.tries_crashes()) {
+    if !experiments.is_empty() && experiments.iter().all(|experiment| experiment.tries_crashes()) {
         return Vec::new();
     }
     let items: Vec<Item> =
@@ -32,10 +32,11 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// What is said where nothing is found; nothing where no experiment has anything to compare.
 fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> {
-    let answers = experiments.iter().map(|it| it.answer(None));
+    let answers = experiments.iter().map(|experiment| experiment.answer(None));
     let answers: Vec<Answer<'_>> = answers.collect();
-    let is_open = |it: &Answer<'_>| matches!(it, Answer::NoBaseline(_) | Answer::TooFewRounds);
-    if answers.iter().all(|it| matches!(it, Answer::OnlyBaseline)) {
+    let is_open =
+        |answer: &Answer<'_>| matches!(answer, Answer::NoBaseline(_) | Answer::TooFewRounds);
+    if answers.iter().all(|answer| matches!(answer, Answer::OnlyBaseline)) {
         None
     } else if answers.iter().all(is_open) {
         Some("No answer yet: too little was measured.")
@@ -61,9 +62,9 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
         link = link.and(explained(" (gain of the confirmation run)"));
     }
     let search = analysis.tuning.as_ref();
-    let search = search.filter(|it| it.experiment == experiment.key);
+    let search = search.filter(|tuning| tuning.experiment == experiment.key);
     let in_application = search.and_then(tuning::in_application);
-    let step = finding.faster.as_ref().map(|it| step(&subject, it));
+    let step = finding.faster.as_ref().map(|faster| step(&subject, faster));
     Some(Item {
         lead: Some((
             figures::ratio_alone(finding.gain, finding.interval),
@@ -107,7 +108,7 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     let losses = &subject.experiment.variants[finding.variant].recall_losses;
     let risks = [
         risk(finding),
-        finding.survives.as_ref().map(|it| survival(it).into()),
+        finding.survives.as_ref().map(|change| survival(change).into()),
         losses.first().map(|_| recall(subject, losses).into()),
     ];
     risks.into_iter().flatten().fold(sentence.words("."), Sentence::and)
@@ -115,7 +116,7 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
 
 /// Whether the variant differs in what is executed, and not in how.
 fn is_other_work(finding: &Finding) -> bool {
-    ["scripts", "sql", "trace"].iter().any(|it| finding.levels.contains_key(*it))
+    ["scripts", "sql", "trace"].iter().any(|name| finding.levels.contains_key(*name))
 }
 
 /// What to do, up to what it brings.
@@ -157,7 +158,11 @@ fn lost(tiers: &TierChange) -> String {
         (own, baseline) if own == baseline => ", like the baseline".to_owned(),
         (_, baseline) => format!(" (baseline: {})", loss_short(baseline)),
     };
-    loses(own, |it| takes_anything(own, it) || takes_anything(baseline, it), compared)
+    loses(
+        own,
+        |accident| takes_anything(own, accident) || takes_anything(baseline, accident),
+        compared,
+    )
 }
 
 /// Whether an accident takes anything, as far as that was measured.
@@ -175,7 +180,7 @@ fn loses(
         return format!("It {UNCRASHED}");
     }
     let told = Accident::ALL.into_iter();
-    let told = told.filter(|it| *it == Accident::Power || is_told(*it));
+    let told = told.filter(|accident| *accident == Accident::Power || is_told(*accident));
     let part = |accident: Accident| {
         let when = match accident {
             Accident::Process => "If the process dies it",
@@ -206,7 +211,8 @@ fn recall(subject: &Subject<'_>, losses: &[RecallLoss]) -> String {
     let loss = |loss: &RecallLoss| {
         let of = |variant: usize| {
             let summary = variants[variant].summaries.get(&loss.metric);
-            summary.map_or("–".to_owned(), |it| figures::figure(it.median, &loss.metric))
+            summary
+                .map_or("–".to_owned(), |summary| figures::figure(summary.median, &loss.metric))
         };
         let what = metric_heading(&loss.metric).to_lowercase();
         format!("{what} {} instead of {}", of(own), of(0))
@@ -219,7 +225,7 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let class = faster.tier.as_ref().map(Tier::class);
     let lost = match (class, faster.survives) {
         (Some(class), _) if class.is_measured() => {
-            loses(class, |it| takes_anything(class, it), |_| String::new())
+            loses(class, |accident| takes_anything(class, accident), |_| String::new())
         }
         (_, Some(survives)) => format!("What survives: {survives}"),
         _ => "What a crash takes was not measured".to_owned(),
@@ -230,9 +236,10 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
 /// Which variant is better still than that of the finding, and how much better than the baseline.
 pub(super) fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let experiment = subject.experiment;
-    let safety = match experiment.is_less_safe(&experiment.variants[faster.variant]) {
-        true => "but less safe",
-        false => "but with unknown safety",
+    let safety = if experiment.is_less_safe(&experiment.variants[faster.variant]) {
+        "but less safe"
+    } else {
+        "but with unknown safety"
     };
     Sentence::from(format!("Better still, {safety}: "))
         .and(named(faster.name.as_ref(), &faster.levels))

@@ -23,9 +23,10 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let pairs = effects.pairs.iter().filter(|pair| only || pair.is_found());
     let maps: Vec<Block> =
         overview.into_iter().chain(pairs.map(|pair| map(pair, Of::subject(subject)))).collect();
-    let full = match maps.is_empty() {
-        true => maps,
-        false => vec![Block::fold("Interactions between settings", maps)],
+    let full = if maps.is_empty() {
+        maps
+    } else {
+        vec![Block::fold("Interactions between settings", maps)]
     };
     let table = table(effects, Of::subject(subject)).map(Block::table);
     let brief = table.into_iter().collect();
@@ -113,10 +114,8 @@ fn strongest(pair: &PairEffect, metric: &str) -> MapCell {
 
 fn map(pair: &PairEffect, of: Of<'_>) -> Block {
     // Narrow screens have more room downwards.
-    let (rows, columns) = match pair.levels[0].len() >= pair.levels[1].len() {
-        true => (0, 1),
-        false => (1, 0),
-    };
+    let (rows, columns) =
+        if pair.levels[0].len() >= pair.levels[1].len() { (0, 1) } else { (1, 0) };
     let cell_of = |row_index: usize, row: &Level, column_index: usize, column: &Level| {
         let levels = if rows == 0 { [row, column] } else { [column, row] };
         match (row_index, column_index, pair.cell(levels)) {
@@ -132,7 +131,7 @@ fn map(pair: &PairEffect, of: Of<'_>) -> Block {
         MapRow { name, cells }
     };
     let column_names = pair.levels[columns].iter();
-    let column_names = column_names.map(|it| of.level(&pair.factors[columns], it).plain());
+    let column_names = column_names.map(|name| of.level(&pair.factors[columns], name).plain());
     let map = Map {
         row_factor: Some(pair.factors[rows].clone()),
         column_factor: Some(pair.factors[columns].clone()),

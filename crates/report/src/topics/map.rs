@@ -45,7 +45,7 @@ fn map(subject: &Subject<'_>) -> Option<Map> {
     let mut map = Map {
         row_factor: Some(row_factor.clone()),
         column_factor: Some(column_factor.clone()),
-        columns: columns.iter().map(|it| of.level(column_factor, it).plain()).collect(),
+        columns: columns.iter().map(|column| of.level(column_factor, column).plain()).collect(),
         ..Map::default()
     };
     for row in rows {

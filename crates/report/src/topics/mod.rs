@@ -176,7 +176,7 @@ fn experiment_section(analysis: &Analysis, index: usize) -> Section {
     Section {
         anchor: anchor(index, experiment),
         kind: Kind::Chapter,
-        group: Some(source.map_or("Without a source".to_owned(), |it| format!("Source {it}"))),
+        group: Some(source.map_or("Without a source".to_owned(), |name| format!("Source {name}"))),
         eyebrow: eyebrow(index, experiment),
         title: Sentence::marked(&experiment.question),
         qualifier: run::directory_name(analysis, experiment),

@@ -74,18 +74,16 @@ fn aa_check(subject: &Subject<'_>) -> Option<String> {
         return is_expected.then(|| format!("A/A check: {TOO_FEW_ROUNDS}"));
     };
     let ratio = figures::ratio(aa_check.centre, aa_check.interval);
-    let result = match experiment.aa_check_alarm() {
-        true => "failed, ×1 was expected",
-        false => "passed",
-    };
+    let result = if experiment.aa_check_alarm() { "failed, ×1 was expected" } else { "passed" };
     Some(format!("A/A check {result}: {ratio}"))
 }
 
 /// What would have been found. Figures that hardly vary, such as sizes, show every difference.
 fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
     let detectable = experiment.detectable?;
-    Some(match experiment.detects_everything() {
-        true => "detectable difference: any, as trials hardly vary".to_owned(),
-        false => format!("detectable difference {} (80 % power)", percent(detectable)),
+    Some(if experiment.detects_everything() {
+        "detectable difference: any, as trials hardly vary".to_owned()
+    } else {
+        format!("detectable difference {} (80 % power)", percent(detectable))
     })
 }

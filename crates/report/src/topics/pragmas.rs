@@ -30,12 +30,13 @@ fn run_wide(analysis: &Analysis) -> BTreeMap<&str, &str> {
 pub(super) fn of_run(analysis: &Analysis) -> Block {
     let same = run_wide(analysis);
     let entries = same.iter().map(|(name, value)| entry(name, value));
-    let (title, blocks) = match same.is_empty() {
-        true => ("No PRAGMA has the same value on every connection of the run", Vec::new()),
-        false => (
+    let (title, blocks) = if same.is_empty() {
+        ("No PRAGMA has the same value on every connection of the run", Vec::new())
+    } else {
+        (
             "PRAGMAs with the same value on every connection of the run",
             vec![Block::Entries(entries.collect())],
-        ),
+        )
     };
     Block::Fold(Fold { anchor: Some(ANCHOR.to_owned()), ..Fold::new(title, blocks) })
 }
@@ -53,14 +54,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         blocks.push(Block::Entries(held));
     }
     let has_connections = connections(subject.experiment).next().is_some();
-    match has_connections {
-        true => blocks.extend(read_back(subject)),
-        false => blocks.push(Block::small("No PRAGMA was read back.")),
+    if has_connections {
+        blocks.extend(read_back(subject))
+    } else {
+        blocks.push(Block::small("No PRAGMA was read back."))
     }
-    let title = match has_connections {
-        true => "Settings and PRAGMAs read back",
-        false => "Settings",
-    };
+    let title = if has_connections { "Settings and PRAGMAs read back" } else { "Settings" };
     vec![Block::full(vec![Block::unprinted(title, blocks)])]
 }
 
@@ -83,12 +82,13 @@ fn read_back(subject: &Subject<'_>) -> Vec<Block> {
     let same_here = same.into_iter().filter(|(name, _)| !run_wide.contains_key(name));
     let same_here = same_here.filter_map(|(name, value)| Some(entry(name, value?)));
     let same_here: Vec<Sentence> = same_here.collect();
-    let mut blocks = match differing.is_empty() {
-        true => vec![Block::small("Every PRAGMA read back is the same in all variants.")],
-        false => vec![
+    let mut blocks = if differing.is_empty() {
+        vec![Block::small("Every PRAGMA read back is the same in all variants.")]
+    } else {
+        vec![
             Block::small("PRAGMAs that differ, as SQLite answered them after the work:"),
             Block::table(table(subject, &differing)),
-        ],
+        ]
     };
     if !same_here.is_empty() {
         blocks.push(Block::small("The same in all variants here, but not in every experiment:"));

@@ -42,7 +42,7 @@ fn table(subject: &Subject<'_>, measured: &[usize]) -> Table {
         let variant = &variants[*index];
         let figure = |metric: &&str| {
             let summary = variant.summaries.get(*metric);
-            Cell::figure(summary.map(|it| it.median), |value| share(value, metric))
+            Cell::figure(summary.map(|summary| summary.median), |value| share(value, metric))
         };
         let end = Cell::new(end_words(titled(variant, "end state")));
         let cells = METRICS.iter().map(figure).chain([end]);
@@ -55,9 +55,10 @@ fn table(subject: &Subject<'_>, measured: &[usize]) -> Table {
 fn share(value: f64, metric: &str) -> String {
     /// From here on, three digits would be 100.
     const NEARLY: f64 = 99.95;
-    match metric.ends_with("_percent") && (NEARLY..100.0).contains(&value) {
-        true => "> 99.9 %".to_owned(),
-        false => figures::figure(value, metric),
+    if metric.ends_with("_percent") && (NEARLY..100.0).contains(&value) {
+        "> 99.9 %".to_owned()
+    } else {
+        figures::figure(value, metric)
     }
 }
 

@@ -14,9 +14,9 @@ use crate::words::{plural, verdict_counts};
 /// The version of SQLite that the run is about, and the machine.
 pub(super) fn title(analysis: &Analysis) -> (String, String) {
     let engines = &analysis.environment.engines;
-    let default = engines.iter().find(|it| it.name == analysis.plan.engine);
+    let default = engines.iter().find(|engine| engine.name == analysis.plan.engine);
     let engine = default.or(engines.first());
-    let title = engine.map_or("SQLite".to_owned(), |it| format!("SQLite {}", it.version));
+    let title = engine.map_or("SQLite".to_owned(), |engine| format!("SQLite {}", engine.version));
     (title, machine(&analysis.environment.machine))
 }
 
@@ -31,10 +31,7 @@ fn machine(environment: &Environment) -> String {
         environment.system.kernel.clone(),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
-    match known.is_empty() {
-        true => "an unknown machine".to_owned(),
-        false => known.join(", "),
-    }
+    if known.is_empty() { "an unknown machine".to_owned() } else { known.join(", ") }
 }
 
 /// How the run came about and how its trials ended.
@@ -104,7 +101,7 @@ fn trials(analysis: &Analysis) -> String {
 /// How many safety tiers the run did not need to measure, by where they come from.
 fn known_tiers(tiers: &TierPlan) -> Vec<String> {
     let from = |origin: Origin, whence: &str| {
-        let known = tiers.known.iter().filter(|it| it.origin == origin).count();
+        let known = tiers.known.iter().filter(|tier| tier.origin == origin).count();
         (known > 0).then(|| format!("{} {whence}", plural(known, "safety tier", "safety tiers")))
     };
     let origins =
@@ -118,13 +115,13 @@ pub(super) fn head(analysis: &Analysis) -> Vec<Block> {
     let tally = (!claims.is_empty())
         .then(|| Block::Tally("Published claims, checked here".to_owned(), claims));
     let warnings = warnings(analysis).into_iter();
-    let warnings = Block::list(warnings.map(|it| Item::doubt(None, explained(&it))));
+    let warnings = Block::list(warnings.map(|warning| Item::doubt(None, explained(&warning))));
     tally.into_iter().chain(warnings).collect()
 }
 
 /// What weakens the whole run: where it ended early, and the warnings about its machine.
 fn warnings(analysis: &Analysis) -> Vec<String> {
-    let open = analysis.experiments.iter().filter(|it| it.stop.is_none());
+    let open = analysis.experiments.iter().filter(|experiment| experiment.stop.is_none());
     let (open, all) = (open.count(), analysis.experiments.len());
     let unfinished =
         (open > 0).then(|| format!("unfinished: {open} of {all} experiments did not complete"));
@@ -148,7 +145,7 @@ pub(super) fn directory_name(
     experiment: &ExperimentAnalysis,
 ) -> Option<String> {
     let own: &Path = &experiment.directory;
-    let directories = analysis.experiments.iter().map(|it| it.directory.as_path());
+    let directories = analysis.experiments.iter().map(|experiment| experiment.directory.as_path());
     let mut others = directories.filter(|other| *other != own).peekable();
     others.peek()?;
     let name = own.file_name();

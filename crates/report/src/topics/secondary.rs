@@ -16,9 +16,9 @@ use crate::words::{by_rank, metric_heading};
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let named = &subject.planned.experiment.secondary_metrics;
-    let named = named.iter().filter(|it| !is_in_bindings(experiment, it));
+    let named = named.iter().filter(|metric| !is_in_bindings(experiment, metric));
     let (measured, missing): (Vec<String>, Vec<String>) =
-        named.cloned().partition(|it| is_measured(experiment, it));
+        named.cloned().partition(|metric| is_measured(experiment, metric));
     let has_table = !measured.is_empty();
     let metrics: Vec<String> = led(experiment.metric.clone(), measured).collect();
     let table = has_table.then(|| Block::table(medians(subject, &metrics, "Secondary metrics")));
@@ -30,10 +30,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     });
     let heading = Block::Heading("Secondary metrics, medians".to_owned());
     let blocks: Vec<Block> = table.into_iter().chain(missing).collect();
-    match blocks.is_empty() {
-        true => blocks,
-        false => led(heading, blocks).collect(),
-    }
+    if blocks.is_empty() { blocks } else { led(heading, blocks).collect() }
 }
 
 /// How trials have more operations, where an option does it.
@@ -50,20 +47,22 @@ fn longer(subject: &Subject<'_>) -> Sentence {
 
 /// The name of a metric with its meaning, which says from how much work on it exists.
 fn explained(name: String) -> Sentence {
-    let about = metric::find(&name).map(|it| format!(" ({})", it.about));
+    let about = metric::find(&name).map(|metric| format!(" ({})", metric.about));
     Sentence::code(name).words(about.unwrap_or_default())
 }
 
 fn is_measured(experiment: &ExperimentAnalysis, metric: &str) -> bool {
     let mut variants = experiment.variants.iter();
-    variants.any(|it| it.summaries.contains_key(metric) || it.counts.contains_key(metric))
+    variants.any(|variant| {
+        variant.summaries.contains_key(metric) || variant.counts.contains_key(metric)
+    })
 }
 
 /// Whether the costs of bindings say the same.
 fn is_in_bindings(experiment: &ExperimentAnalysis, metric: &str) -> bool {
     let parts = compared(experiment).map(|bindings| &bindings.parts);
     let part = metric.strip_prefix("ns_per_row.");
-    parts.zip(part).is_some_and(|(parts, part)| parts.iter().any(|it| it == part))
+    parts.zip(part).is_some_and(|(parts, part)| parts.iter().any(|known| known == part))
 }
 
 /// Medians: a line for each measured variant, a column for each metric.
@@ -71,7 +70,7 @@ pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) ->
     let variants = &subject.experiment.variants;
     let cell = |variant: usize, metric: &String| {
         let variant = &variants[variant];
-        let median = variant.summaries.get(metric).map(|it| it.median);
+        let median = variant.summaries.get(metric).map(|summary| summary.median);
         // Counted in one trial of the variant.
         let figure = median.or_else(|| variant.counts.get(metric).copied());
         Cell::figure(figure, |value| figures::figure(value, metric))

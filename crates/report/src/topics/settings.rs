@@ -37,7 +37,7 @@ pub fn settings_to_use(analysis: &Analysis, query: &SettingsQuery) -> String {
 fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Option<String> {
     let mark = mark_of(query.binding);
     let mut experiments = analysis.experiments.iter();
-    let experiment = experiments.find(|it| it.key == ladder.experiment)?;
+    let experiment = experiments.find(|experiment| experiment.key == ladder.experiment)?;
     let names = Names::of(experiment);
     let line = |rung: &Rung| comment(mark, &sentence(rung, experiment, &names).plain());
     let rung = ladder.rung(query.may_lose)?;
@@ -100,10 +100,10 @@ fn body(advice: &Advice, binding: Option<Binding>) -> String {
         Some(binding) => {
             let mark = binding.comment_mark();
             let remarks = remarks(binding, &chosen).into_iter();
-            let mut lines: Vec<String> = remarks.map(|it| comment(mark, &it)).collect();
+            let mut lines: Vec<String> = remarks.map(|remark| comment(mark, &remark)).collect();
             lines.extend(once.map(|once| once_in_comments(&once, mark)));
             let wal = chosen.remarks_on_wal().into_iter();
-            lines.extend(wal.map(|it| comment(mark, it)));
+            lines.extend(wal.map(|remark| comment(mark, remark)));
             lines.concat() + &binding.text(&chosen)
         }
         None => {
@@ -167,20 +167,19 @@ fn to_paste(chosen: &Chosen) -> Vec<Block> {
     let each = (connections.lines().count() > 1).then(|| code("sql", connections));
     let wal = chosen.remarks_on_wal().into_iter().map(Block::small);
     let both: Vec<Block> = once.chain(each).chain(wal).collect();
-    match both.is_empty() {
-        true => both,
-        false => {
-            let others = forms_of_bindings(chosen);
-            let others = Block::unprinted("Ready to paste into a program", others);
-            both.into_iter().chain([others]).collect()
-        }
+    if both.is_empty() {
+        both
+    } else {
+        let others = forms_of_bindings(chosen);
+        let others = Block::unprinted("Ready to paste into a program", others);
+        both.into_iter().chain([others]).collect()
     }
 }
 
 /// The rung that a search for settings was for; none where the experiment was not tuned.
 fn sought_rung<'a>(subject: &'a Subject<'_>) -> Option<&'a Rung> {
     let tuning = subject.analysis.tuning.as_ref();
-    let tuning = tuning.filter(|it| it.experiment == subject.experiment.key)?;
+    let tuning = tuning.filter(|tuning| tuning.experiment == subject.experiment.key)?;
     ladder(subject)?.rung(tuning.may_lose)
 }
 
@@ -198,10 +197,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         rungs.filter(|rung| rung.may_lose < MayLose::Anything && sought != Some(rung.may_lose));
     let own: Vec<Block> = rungs.flat_map(|rung| blocks_of(subject, rung)).collect();
     let heading = Block::Heading("Settings to use".to_owned());
-    match own.is_empty() {
-        true => own,
-        false => led(heading, own).collect(),
-    }
+    if own.is_empty() { own } else { led(heading, own).collect() }
 }
 
 fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {

@@ -59,8 +59,8 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
     let several = shown.len() > 1;
     let metrics = METRICS.iter().filter(|metric| has(baseline, metric));
     let mut metrics: Vec<&str> = metrics.copied().collect();
-    if variants.iter().any(|it| !it.statement_effects.is_empty()) && several {
-        let median = metrics.iter().position(|it| *it == METRICS[0]);
+    if variants.iter().any(|variant| !variant.statement_effects.is_empty()) && several {
+        let median = metrics.iter().position(|metric| *metric == METRICS[0]);
         metrics.insert(median.map_or(0, |at| at + 1), RATIO);
     }
     let row = |statement: &StatementRecord, variant: usize| {
@@ -70,7 +70,9 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
             }
             let metric = format!("{metric}.{}", statement.name);
             let summary = variants[variant].summaries.get(&metric);
-            Cell::figure(summary.map(|it| it.median), |value| figures::figure(value, &metric))
+            Cell::figure(summary.map(|summary| summary.median), |value| {
+                figures::figure(value, &metric)
+            })
         };
         let name = match variant {
             0 => Cell::code(&statement.name).with_below(one_line(&statement.sql)),
@@ -80,7 +82,8 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
         Row::led(name, variant.into_iter().chain(metrics.iter().map(figure)))
     };
     let statements = baseline.statements.iter();
-    let rows = statements.flat_map(|it| shown.iter().map(move |variant| (it, *variant)));
+    let rows =
+        statements.flat_map(|statement| shown.iter().map(move |variant| (statement, *variant)));
     let variant = several.then(|| Column::left("variant"));
     let columns = variant.into_iter().chain(metrics.iter().map(|metric| match *metric {
         RATIO => Column::right(RATIO),
@@ -124,7 +127,7 @@ fn is_lost_in_correction(effect: &Effect) -> bool {
 /// What a ratio without a sign means, where there is one.
 fn unsigned(subject: &Subject<'_>) -> Option<Block> {
     let variants = &subject.experiment.variants;
-    let mut effects = variants.iter().flat_map(|it| it.statement_effects.values());
+    let mut effects = variants.iter().flat_map(|variant| variant.statement_effects.values());
     let words = "A ratio without a sign excludes ×1 by its interval, but not after the correction for the number of statements \
                  and variants.";
     let is_shown = variants.len() < VARIANTS_FROM;
@@ -136,7 +139,7 @@ pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
     let variants = &subject.experiment.variants;
     let differing = |variant: &usize| !variants[*variant].differing_statements().is_empty();
     let differing: Vec<usize> = (1..variants.len()).filter(differing).collect();
-    let is_a_mix = variants.first().is_some_and(|it| it.statements.len() > 1);
+    let is_a_mix = variants.first().is_some_and(|variant| variant.statements.len() > 1);
     if !is_a_mix || differing.is_empty() || variants.len() >= VARIANTS_FROM {
         return Vec::new();
     }
@@ -149,7 +152,7 @@ pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
                 .figure(figures::percent(share))
                 .words(" of the time, by its executions and their median: the figures of the whole may be mostly its own.")
         });
-    let sentences = differing.into_iter().map(|it| times(subject, it));
+    let sentences = differing.into_iter().map(|variant| times(subject, variant));
     sentences.chain(longest).collect()
 }
 
@@ -247,7 +250,7 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
     }
     for (statement, plans) in differing {
         for (plan, variants) in plans {
-            let names = variants.iter().map(|it| subject.names.sentence(*it));
+            let names = variants.iter().map(|variant| subject.names.sentence(*variant));
             let lead = Sentence::code(&statement.name).words(": ");
             blocks.push(Block::small(lead.and(listed(names.collect(), usize::MAX - 1))));
             blocks.push(code(plan));
@@ -258,9 +261,10 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
         let nodes: Vec<&str> = plan.iter().map(|node| node.trim_start()).collect();
         let name = Sentence::code(&statement.name);
         // Names of recorded statements are made up; those of others are the user's.
-        let name = match subject.experiment.workload == "replay" {
-            true => name.words(", ").and_code(one_line(&statement.sql)),
-            false => name,
+        let name = if subject.experiment.workload == "replay" {
+            name.words(", ").and_code(one_line(&statement.sql))
+        } else {
+            name
         };
         Item::new(name.words(": ").words(nodes.join("; ")))
     });
@@ -274,7 +278,7 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
 fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usize>)> {
     let variants = subject.experiment.variants.iter().enumerate();
     let plans = variants.flat_map(|(index, variant)| {
-        let own = variant.statements.iter().filter(|it| it.name == name);
+        let own = variant.statements.iter().filter(|statement| statement.name == name);
         own.map(move |statement| (statement.plan.as_slice(), index))
     });
     grouped(plans)

@@ -79,12 +79,13 @@ fn crashed(subject: &Subject<'_>) -> Vec<Block> {
     let sentence = |(table, variants): (&DataTable, Vec<usize>)| {
         let rows = table.rows.iter().map(|row| row.join(": "));
         let words = rows.collect::<Vec<_>>().join("; ");
-        let of = variants.into_iter().map(|it| subject.names.sentence(it));
-        match several {
-            true => Sentence::from("Crashed with ")
+        let of = variants.into_iter().map(|variant| subject.names.sentence(variant));
+        if several {
+            Sentence::from("Crashed with ")
                 .and(listed(of.collect(), usize::MAX - 1))
-                .words(format!(": {words}.")),
-            false => Sentence::from(format!("Crashed: {words}.")),
+                .words(format!(": {words}."))
+        } else {
+            Sentence::from(format!("Crashed: {words}."))
         }
     };
     let sentences = all.into_iter().map(sentence);
@@ -116,12 +117,13 @@ fn extent(rows: &[Alike<'_>]) -> String {
     };
     let whole = models().map(|model| model.model.as_str());
     let whole = distinct(whole.filter(|name| is_whole(name)));
-    match whole.is_empty() {
-        true => String::new(),
-        false => format!(
+    if whole.is_empty() {
+        String::new()
+    } else {
+        format!(
             " All states were judged under {}; under the other models, a sample.",
             whole.join(", ")
-        ),
+        )
     }
 }
 
@@ -166,7 +168,7 @@ fn model_cell(model: &ModelSafety) -> Cell {
     let cause = model.cause.as_ref().map(|cause| format!("cause: {cause}"));
     let words = Some(model_words(model));
     let title: Vec<String> = [words, witness, cause].into_iter().flatten().collect();
-    let promise = model.documented.as_ref().map(|it| it.promise.words());
+    let promise = model.documented.as_ref().map(|documented| documented.promise.words());
     let is_broken =
         model.breaks_a_promise(model.worst()) || model.broken_in_force().next().is_some();
     let cell = Cell {
@@ -177,7 +179,7 @@ fn model_cell(model: &ModelSafety) -> Cell {
     .signed(sign, if is_broken { Tone::Doubt } else { tone });
     let rare = model.worse_occasions().map(|on| occasion_words(on, model));
     rare.fold(cell, Cell::with_below)
-        .with_below(promise.map_or(String::new(), |it| format!("promised: {it}")))
+        .with_below(promise.map_or(String::new(), |promise| format!("promised: {promise}")))
 }
 
 /// What was found under a model, in ordinary commits and on rare occasions.
@@ -243,7 +245,7 @@ fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
     let counts = format!("{mark}{} of {}", count(wrong), count(played));
     Cell {
         strong: wrong > 0,
-        title: first.map(|it| format!("{}: {}; {}", it.schedule, it.what, it.again)),
+        title: first.map(|first| format!("{}: {}; {}", first.schedule, first.what, first.again)),
         ..Cell::new(Sentence::number(counts))
     }
     .signed(sign, tone)
@@ -293,9 +295,9 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
         )
     };
     let words = |shown, cause, witness| words_of(documented, shown, cause, witness);
-    let of_settings = model.broken_in_force().map(|it| {
-        let shown = format!("under {}: {}", it.settings, it.counts.words(count));
-        let words = words_of(&it.documented, shown, None, it.witness.as_ref());
+    let of_settings = model.broken_in_force().map(|broken| {
+        let shown = format!("under {}: {}", broken.settings, broken.counts.words(count));
+        let words = words_of(&broken.documented, shown, None, broken.witness.as_ref());
         (words, model.again.as_deref())
     });
     let is_broken = model.in_force.is_empty() && model.breaks_a_promise(model.ordinary.loss());
@@ -330,10 +332,11 @@ fn wrong_schedule(safety: &Safety) -> Option<(String, Option<&str>)> {
 fn safer(subject: &Subject<'_>, rows: &[Alike<'_>]) -> Option<Block> {
     let causes = rows.iter().flat_map(|(safety, variants)| {
         let models = safety.models.iter();
-        let safer: Vec<&ModelSafety> = models.filter(|it| it.is_safer_than_documented()).collect();
+        let safer: Vec<&ModelSafety> =
+            models.filter(|model| model.is_safer_than_documented()).collect();
         let by_cause = safer.chunk_by(|one, other| cause_of(one) == cause_of(other));
         let with_names = by_cause.map(|models| {
-            let names: Vec<&str> = models.iter().map(|it| it.model.as_str()).collect();
+            let names: Vec<&str> = models.iter().map(|model| model.model.as_str()).collect();
             (cause_of(models[0]), (names, variants.as_slice()))
         });
         with_names.collect::<Vec<_>>()

@@ -88,7 +88,7 @@ fn band(subject: &Subject<'_>, class: Class) -> Option<Band> {
 fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option<BandDot> {
     let metric = subject.metric();
     let value = variant.summaries.get(metric)?.median;
-    let tier = variant.safety.as_ref().map(|it| tier_words(&it.tier));
+    let tier = variant.safety.as_ref().map(|safety| tier_words(&safety.tier));
     let mut best = subject.experiment.best_at_tiers.iter();
     Some(BandDot {
         value,
@@ -111,7 +111,7 @@ fn table(subject: &Subject<'_>) -> Table {
         let standing = variant.standing(subject.metric());
         let (sign, tone) = mark(standing);
         let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
-        let ratio = estimate.map(|it| ratio_cell(it.centre, it.interval));
+        let ratio = estimate.map(|estimate| ratio_cell(estimate.centre, estimate.interval));
         let losses = Accident::ALL.map(|accident| class_cell(best.class, accident));
         let others = [
             Cell { strong: best.pareto, ..subject.names.cell(best.variant) },
@@ -193,12 +193,12 @@ fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
         ),
         ("shrinking the database file", "copy the database before VACUUM."),
     ];
-    let safeties = experiment.variants.iter().filter_map(|it| it.safety.as_ref());
+    let safeties = experiment.variants.iter().filter_map(|variant| variant.safety.as_ref());
     let seen: Vec<&str> = safeties
         .flat_map(|safety| &safety.tier.occasions)
         .map(|rare| rare.occasion.as_str())
         .collect();
-    let seen = |occasion: &str| seen.iter().any(|it| it.starts_with(occasion));
+    let seen = |occasion: &str| seen.iter().any(|known| known.starts_with(occasion));
     let given = PRECAUTIONS.into_iter().filter(|(occasion, _)| seen(occasion));
     given
         .map(|(occasion, precaution)| {
@@ -215,11 +215,14 @@ fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
     let gaps = grouped(
         ranked.filter_map(|index| Some((variants[index].safety.as_ref()?.tier.why_not()?, index))),
     );
-    let gap = |(why, of_reason): (&str, Vec<usize>)| match of_reason.len() == variants.len() {
-        true => capital(&format!("no safety tier was measured: {why}")).into(),
-        false => Sentence::from("No safety tier of ")
-            .and(subject.names.list(&of_reason, NAMED))
-            .words(format!(": {why}")),
+    let gap = |(why, of_reason): (&str, Vec<usize>)| {
+        if of_reason.len() == variants.len() {
+            capital(&format!("no safety tier was measured: {why}")).into()
+        } else {
+            Sentence::from("No safety tier of ")
+                .and(subject.names.list(&of_reason, NAMED))
+                .words(format!(": {why}"))
+        }
     };
     gaps.into_iter().map(gap).collect()
 }

@@ -69,8 +69,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         untried(experiment)
     );
     let table = table(&settings, &alike, &version);
-    let items = alike.iter().filter(|it| it.engines.len() > 2);
-    let items = items.map(|it| Item::new(members(it)));
+    let items = alike.iter().filter(|group| group.engines.len() > 2);
+    let items = items.map(|item| Item::new(members(item)));
     let heading = Block::small(format!("{TITLE}:"));
     [heading, Block::table(table), Block::small(legend)]
         .into_iter()
@@ -80,21 +80,20 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 
 /// That nothing is known of damage without a crash, where no schedules of two connections were played.
 fn untried(experiment: &ExperimentAnalysis) -> &'static str {
-    let mut safety = experiment.variants.iter().filter_map(|it| it.safety.as_ref());
-    let is_played = |it: &Safety| matches!(it.schedules, Some(Schedules::Played { .. }));
-    match safety.any(is_played) {
-        true => "",
-        false => {
-            " Two connections at the same moment were not tried, so what goes wrong without any crash does not show here."
-        }
+    let mut safety = experiment.variants.iter().filter_map(|variant| variant.safety.as_ref());
+    let is_played = |safety: &Safety| matches!(safety.schedules, Some(Schedules::Played { .. }));
+    if safety.any(is_played) {
+        ""
+    } else {
+        " Two connections at the same moment were not tried, so what goes wrong without any crash does not show here."
     }
 }
 
 /// The engines of an experiment, in the order of its variants.
 pub(super) fn engines(experiment: &ExperimentAnalysis) -> Vec<String> {
     let variants = experiment.variants.iter();
-    let named = variants.filter(|it| it.levels.contains_key(ENGINE));
-    distinct(named.map(|it| engine_of(&it.levels, "default")))
+    let named = variants.filter(|variant| variant.levels.contains_key(ENGINE));
+    distinct(named.map(|variant| engine_of(&variant.levels, "default")))
 }
 
 fn settings_of(variant: &VariantAnalysis) -> Settings {
@@ -110,29 +109,30 @@ fn version(subject: &Subject<'_>, engine: &str) -> String {
 
 /// The numbers of a version, by which it is ordered.
 fn numbers(version: &str) -> Vec<u32> {
-    let parts = version.split(|it: char| !it.is_ascii_digit());
+    let parts = version.split(|c: char| !c.is_ascii_digit());
     parts.filter_map(|part| part.parse().ok()).collect()
 }
 
 fn finding(experiment: &ExperimentAnalysis, engine: &str, settings: &Settings) -> Finding {
     let mut variants = experiment.variants.iter();
-    let variant = variants
-        .find(|it| engine_of(&it.levels, "default") == engine && settings_of(it) == *settings);
-    let safety = variant.and_then(|it| it.safety.as_ref());
-    let Some(safety) = safety.filter(|it| it.tier.class() != Class::default()) else {
-        let why = variant.and_then(|it| it.problem.clone());
+    let variant = variants.find(|variant| {
+        engine_of(&variant.levels, "default") == engine && settings_of(variant) == *settings
+    });
+    let safety = variant.and_then(|variant| variant.safety.as_ref());
+    let Some(safety) = safety.filter(|safety| safety.tier.class() != Class::default()) else {
+        let why = variant.and_then(|variant| variant.problem.clone());
         return Finding::Unknown(why.unwrap_or_else(|| NOT_MEASURED.to_owned()));
     };
     let rare = safety.tier.occasions.iter();
-    let rare = rare.map(|it| (it.accident, it.occasion.clone(), it.counts.loss()));
+    let rare = rare.map(|rare| (rare.accident, rare.occasion.clone(), rare.counts.loss()));
     Finding::Measured { class: safety.tier.class(), rare: rare.collect() }
 }
 
 fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> String) -> Table {
-    let heading = |it: &Alike<'_>| Column::left(heading(&it.engines, version)).prose();
+    let heading = |alike: &Alike<'_>| Column::left(heading(&alike.engines, version)).prose();
     let columns = led(Column::left("settings").prose(), alike.iter().map(heading));
     let row = |(number, settings): (usize, &Settings)| {
-        let cells = alike.iter().map(|it| cell(&it.found[number]));
+        let cells = alike.iter().map(|group| cell(&group.found[number]));
         Row::led(Cell::code(short(settings)), cells)
     };
     Table { dense: true, ..Table::new(TITLE, columns, settings.iter().enumerate().map(row)) }
@@ -142,13 +142,12 @@ fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> 
 fn short(settings: &Settings) -> String {
     let named = ["journal_mode", "synchronous", "locking_mode"];
     let known = settings.keys().all(|name| named.contains(&name.as_str()));
-    match known {
-        true => {
-            let values = named.iter().filter_map(|name| settings.get(*name));
-            let values: Vec<String> = values.map(ToString::to_string).collect();
-            values.join("/")
-        }
-        false => label(settings),
+    if known {
+        let values = named.iter().filter_map(|name| settings.get(*name));
+        let values: Vec<String> = values.map(ToString::to_string).collect();
+        values.join("/")
+    } else {
+        label(settings)
     }
 }
 
@@ -156,10 +155,7 @@ fn short(settings: &Settings) -> String {
 fn heading(engines: &[&str], version: &impl Fn(&str) -> String) -> String {
     let name = |engine: &str| {
         let version = version(engine);
-        match engine.contains(&version) {
-            true => engine.to_owned(),
-            false => format!("{engine} ({version})"),
-        }
+        if engine.contains(&version) { engine.to_owned() } else { format!("{engine} ({version})") }
     };
     match engines {
         [] => String::new(),
@@ -179,9 +175,10 @@ fn cell(found: &Finding) -> Cell {
         Finding::Unknown(why) => Cell { title: Some(why.clone()), ..Cell::new(NOT_MEASURED) },
         Finding::Measured { class, rare } => {
             let (signs, tone) = class_mark(*class);
-            let words = match class.uncrashed {
-                true => format!("{signs} {UNCRASHED}"),
-                false => format!("{signs} {}", loss_short(class.power)),
+            let words = if class.uncrashed {
+                format!("{signs} {UNCRASHED}")
+            } else {
+                format!("{signs} {}", loss_short(class.power))
             };
             let cell = Cell { tone, ..Cell::new(words) };
             let rare = rare.iter().map(|(_, occasion, loss)| {

@@ -82,7 +82,7 @@ fn first_run(is_wanted: impl Fn(&Analysis) -> bool) -> Analysis {
 
 /// An analysis of which one experiment is as wanted, and the place of this one.
 fn first(is_wanted: impl Fn(&ExperimentAnalysis) -> bool) -> (Analysis, usize) {
-    let place = |it: &Analysis| it.experiments.iter().position(&is_wanted);
+    let place = |analysis: &Analysis| analysis.experiments.iter().position(&is_wanted);
     let analysis = first_run(|it| place(it).is_some());
     let place = place(&analysis).unwrap();
     (analysis, place)
@@ -91,7 +91,7 @@ fn first(is_wanted: impl Fn(&ExperimentAnalysis) -> bool) -> (Analysis, usize) {
 /// A variant of this standing.
 fn of_standing(experiment: &ExperimentAnalysis, wanted: Standing) -> Option<usize> {
     let mut variants = experiment.variants.iter();
-    variants.position(|it| it.standing(&experiment.metric) == wanted)
+    variants.position(|variant| variant.standing(&experiment.metric) == wanted)
 }
 
 /// What the checks say of an analysis after `tamper` has made it say something else.
@@ -107,7 +107,8 @@ fn tampered(
 
 #[test]
 fn a_letter_shared_with_the_baseline_is_noticed() {
-    let is_better = |it: &ExperimentAnalysis| of_standing(it, Standing::Better).is_some();
+    let is_better =
+        |experiment: &ExperimentAnalysis| of_standing(experiment, Standing::Better).is_some();
     let faults = tampered(is_better, |experiment| {
         let better = of_standing(experiment, Standing::Better).unwrap();
         experiment.variants[better].groups = experiment.variants[0].groups.clone();
@@ -117,7 +118,8 @@ fn a_letter_shared_with_the_baseline_is_noticed() {
 
 #[test]
 fn a_difference_that_its_interval_does_not_show_is_noticed() {
-    let is_same = |it: &ExperimentAnalysis| of_standing(it, Standing::Same).is_some();
+    let is_same =
+        |experiment: &ExperimentAnalysis| of_standing(experiment, Standing::Same).is_some();
     let faults = tampered(is_same, |experiment| {
         let same = of_standing(experiment, Standing::Same).unwrap();
         experiment.variants[same].effect.as_mut().unwrap().q_value = 0.0;
@@ -127,7 +129,8 @@ fn a_difference_that_its_interval_does_not_show_is_noticed() {
 
 #[test]
 fn figures_beyond_sense_are_noticed() {
-    let is_same = |it: &ExperimentAnalysis| of_standing(it, Standing::Same).is_some();
+    let is_same =
+        |experiment: &ExperimentAnalysis| of_standing(experiment, Standing::Same).is_some();
     let faults = tampered(is_same, |experiment| {
         let same = of_standing(experiment, Standing::Same).unwrap();
         let effect = experiment.variants[same].effect.as_mut().unwrap();
@@ -138,9 +141,11 @@ fn figures_beyond_sense_are_noticed() {
 
 #[test]
 fn a_durability_class_that_denies_a_gain_is_noticed() {
-    let gains = |it: &ExperimentAnalysis| {
-        let mut weaker = it.by_durability.iter().skip(1);
-        weaker.any(|class| it.variants[class.variants[0]].standing(&it.metric) == Standing::Better)
+    let gains = |experiment: &ExperimentAnalysis| {
+        let mut weaker = experiment.by_durability.iter().skip(1);
+        weaker.any(|class| {
+            experiment.variants[class.variants[0]].standing(&experiment.metric) == Standing::Better
+        })
     };
     let faults = tampered(gains, |experiment| {
         for class in experiment.by_durability.iter_mut().skip(1) {
@@ -152,8 +157,8 @@ fn a_durability_class_that_denies_a_gain_is_noticed() {
 
 #[test]
 fn an_upper_bound_that_is_exceeded_in_silence_is_noticed() {
-    let is_exceeded = |it: &ExperimentAnalysis| {
-        let mut bounds = it.upper_bounds.iter();
+    let is_exceeded = |experiment: &ExperimentAnalysis| {
+        let mut bounds = experiment.upper_bounds.iter();
         bounds.any(|bound| !bound.exceeded_by.is_empty())
     };
     let faults = tampered(is_exceeded, |experiment| {
@@ -167,7 +172,7 @@ fn a_finding_that_its_rounds_do_not_show_is_noticed() {
     let mut analysis = first_run(|it| !it.findings.is_empty());
     let finding = &mut analysis.findings[0];
     let mut experiments = analysis.experiments.iter();
-    let experiment = experiments.find(|it| it.key == finding.experiment);
+    let experiment = experiments.find(|experiment| experiment.key == finding.experiment);
     let baseline = &experiment.unwrap().variants[0];
     finding.tied.push(baseline.label.clone());
     finding.interval.low = 0.9;

@@ -109,7 +109,8 @@ fn design(recipe: &ExperimentRecipe, factors: &[(usize, usize)]) -> String {
     let variants = match recipe.design {
         Design::List => {
             let variants = recipe.list.iter();
-            let variants = variants.map(|it| format!("{{ {} }}", assignment(factors, it)));
+            let variants =
+                variants.map(|variant| format!("{{ {} }}", assignment(factors, variant)));
             format!("variants = [{}]\n", variants.collect::<Vec<_>>().join(", "))
         }
         _ => String::new(),

@@ -24,7 +24,8 @@ impl<'a> Reading<'a> {
     /// The sections of the experiments.
     pub fn chapters(&self) -> impl Iterator<Item = Chapter<'_>> {
         let sections = self.document.sections.iter();
-        let sections = sections.filter(|it| it.kind == Kind::Chapter && it.anchor != "directories");
+        let sections = sections
+            .filter(|section| section.kind == Kind::Chapter && section.anchor != "directories");
         let experiments = self.analysis.experiments.iter();
         experiments.zip(sections).map(|(experiment, section)| Chapter { experiment, section })
     }
@@ -32,8 +33,8 @@ impl<'a> Reading<'a> {
     /// The list of findings; none where there are none.
     pub fn findings(&self) -> Vec<&Item> {
         let sections = self.document.sections.iter();
-        let highlights = sections.filter(|it| it.kind == Kind::Highlights);
-        let blocks = highlights.flat_map(|it| all(&it.blocks));
+        let highlights = sections.filter(|section| section.kind == Kind::Highlights);
+        let blocks = highlights.flat_map(|highlight| all(&highlight.blocks));
         let lists = blocks.filter_map(|block| match block {
             Block::List(list) => Some(&list.items),
             _ => None,
@@ -54,13 +55,13 @@ impl Chapter<'_> {
 
     /// The sentence that begins so; none where there is none.
     pub fn sentence(&self, beginning: &str) -> Option<String> {
-        self.sentences().into_iter().find(|it| it.starts_with(beginning))
+        self.sentences().into_iter().find(|sentence| sentence.starts_with(beginning))
     }
 
     /// The tables of this label, figures of charts among them.
     pub fn tables(&self, label: &str) -> Vec<&Table> {
         let tables = self.blocks().into_iter().filter_map(table);
-        tables.filter(|it| it.label == label).collect()
+        tables.filter(|table| table.label == label).collect()
     }
 
     /// Its variants from best to worst, as they are listed.
@@ -74,7 +75,7 @@ impl Chapter<'_> {
     /// The rows of the variants, by variant.
     pub fn rows(&self) -> Vec<(usize, &Row)> {
         let table = self.tables("Every variant in figures").into_iter().next();
-        let rows = table.into_iter().flat_map(|it| &it.rows);
+        let rows = table.into_iter().flat_map(|table| &table.rows);
         self.order().into_iter().zip(rows).collect()
     }
 
@@ -136,14 +137,14 @@ fn sentences(block: &Block) -> Vec<String> {
     match block {
         Block::Paragraph(sentence, _) => vec![sentence.plain()],
         Block::List(list) => list.items.iter().flat_map(of_item).collect(),
-        Block::Chart(chart) => chart.notes.iter().map(|it| it.plain()).collect(),
+        Block::Chart(chart) => chart.notes.iter().map(|note| note.plain()).collect(),
         _ => Vec::new(),
     }
 }
 
 fn of_item(item: &Item) -> Vec<String> {
     let lead = item.lead.iter().map(|(figure, interval)| format!("{figure} {interval}"));
-    let below = item.below.iter().map(|it| it.plain());
+    let below = item.below.iter().map(|below| below.plain());
     [item.text.plain()].into_iter().chain(lead).chain(below).collect()
 }
 
@@ -161,7 +162,7 @@ fn cells(table: &Table) -> Vec<String> {
     let rows = table.rows.iter().chain(&table.foot);
     let cells = rows.flat_map(|row| &row.cells);
     let text = |cell: &Cell| {
-        let below = cell.below.iter().map(|it| it.plain());
+        let below = cell.below.iter().map(|below| below.plain());
         [cell.text.plain()].into_iter().chain(below).collect::<Vec<_>>()
     };
     cells.flat_map(text).collect()

@@ -27,9 +27,10 @@ pub fn analysis(recipe: &RunRecipe) -> Analysis {
     trials.extend(crashes::records(&plan, recipe));
     let first = collected(&plan, trials.clone());
     let again = confirmation(&plan, recipe, &first);
-    match again.is_empty() {
-        true => first,
-        false => collected(&plan, trials.into_iter().chain(again).collect()),
+    if again.is_empty() {
+        first
+    } else {
+        collected(&plan, trials.into_iter().chain(again).collect())
     }
 }
 
@@ -52,7 +53,7 @@ fn recipe_of<'a>(
     planned: &PlannedExperiment,
 ) -> &'a ExperimentRecipe {
     let experiments = &plan.experiments;
-    let place = experiments.iter().position(|it| it.key == planned.key);
+    let place = experiments.iter().position(|experiment| experiment.key == planned.key);
     &recipe.experiments[place.unwrap_or(0) / recipe.directories]
 }
 
@@ -156,7 +157,7 @@ impl Machine<'_> {
         let figure = self.figure(log);
         let figures = [(self.recipe.metric, figure), ("cpu_user_s", 0.1)];
         let of_variant = self.planned.variants.get(variant);
-        let settings = of_variant.map(|it| &it.settings);
+        let settings = of_variant.map(|variant| &variant.settings);
         Outcome::Measured(Box::new(Measured {
             metrics: figures.map(|(name, value)| (name.to_owned(), value)).into(),
             engine: EngineMark { version: "3.50.4".to_owned(), source_id: "made up".to_owned() },
@@ -200,7 +201,7 @@ impl Machine<'_> {
             let changes = seed.generator().below(2) == 0;
             if changes { spread * bell(seed) } else { 0.0 }
         };
-        let single: f64 = changed.iter().map(|it| part(it, self.recipe.spread)).sum();
+        let single: f64 = changed.iter().map(|changed| part(changed, self.recipe.spread)).sum();
         let together = match changed.len() {
             0 | 1 => 0.0,
             _ => part(&changed.join(" "), self.recipe.interaction),

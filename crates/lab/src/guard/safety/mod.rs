@@ -41,20 +41,22 @@ pub fn safety(
     trials: &[TrialRecord],
 ) -> Option<Check> {
     let variants = run.experiments.first()?.variants.get(..2)?;
-    let of_sqlite = |it: &Variant| target::is_sqlite(&it.settings);
+    let of_sqlite = |variant: &Variant| target::is_sqlite(&variant.settings);
     if may_lose == MayLose::Anything || !variants.iter().any(of_sqlite) {
         return None;
     }
     let mut sides = [0, 1].map(|side| Evidence::of(run, names, &variants[side], trials));
     let mut collector = Collector::new(run.clone(), environment);
-    trials.iter().for_each(|it| collector.add(it.clone()));
+    trials.iter().for_each(|trial| collector.add(trial.clone()));
     let analysis = collector.finish();
-    let measured = |it: &&ExperimentAnalysis| it.variants.iter().all(|it| it.trials.measured > 0);
+    let measured = |experiment: &&ExperimentAnalysis| {
+        experiment.variants.iter().all(|variant| variant.trials.measured > 0)
+    };
     if let Some(experiment) = analysis.experiments.iter().find(measured) {
         for (side, variant) in sides.iter_mut().zip(&experiment.variants) {
             side.class = variant.class();
             let safety = variant.safety.as_ref();
-            side.why_not = safety.and_then(|it| it.tier.why_not().map(str::to_owned));
+            side.why_not = safety.and_then(|safety| safety.tier.why_not().map(str::to_owned));
         }
     }
     Some(check(may_lose, &sides))
@@ -68,7 +70,7 @@ impl Evidence {
             set: is_sqlite.then(|| TierSet::of(&variant.settings, names, &run.engine)),
             ..Evidence::default()
         };
-        for trial in trials.iter().filter(|it| it.variant == variant.label) {
+        for trial in trials.iter().filter(|trial| trial.variant == variant.label) {
             if let Outcome::Measured(measured) = &trial.outcome {
                 evidence.add(measured, names);
             }
@@ -95,7 +97,9 @@ impl Evidence {
 
     /// Whether nothing differs that decides, so that no tier needs to be known.
     fn is_like(&self, other: &Evidence) -> bool {
-        let deciding = |it: &Evidence| (it.set.clone(), it.in_force.clone(), it.libraries.clone());
+        let deciding = |evidence: &Evidence| {
+            (evidence.set.clone(), evidence.in_force.clone(), evidence.libraries.clone())
+        };
         self.is_whole() && other.is_whole() && deciding(self) == deciding(other)
     }
 }
@@ -143,9 +147,10 @@ fn unknown(sides: &[Evidence; 2]) -> String {
     let named = || sides.iter().zip(SIDES);
     let itself = named().find_map(|(it, side)| Some((it.sets_itself.first()?, side)));
     if let Some((words, side)) = itself {
-        let instead = match words.contains(" sets ") {
-            true => "; name the setting in `pragmas` instead",
-            false => ", which has settings of its own",
+        let instead = if words.contains(" sets ") {
+            "; name the setting in `pragmas` instead"
+        } else {
+            ", which has settings of its own"
         };
         return format!("not known: in the {side}, {words}{instead}");
     }
@@ -166,7 +171,7 @@ fn difference([base, new]: &[Evidence; 2]) -> Option<String> {
     let names = base.in_force.iter().chain(&new.in_force);
     let names: BTreeSet<&String> = names.flat_map(BTreeMap::keys).collect();
     let values = |side: &Evidence, name: &String| -> String {
-        let values = side.in_force.iter().filter_map(|it| it.get(name));
+        let values = side.in_force.iter().filter_map(|pragmas| pragmas.get(name));
         let values: BTreeSet<&str> = values.map(String::as_str).collect();
         values.into_iter().collect::<Vec<_>>().join(" and ")
     };

@@ -41,7 +41,7 @@ pub(super) fn block(
         bounds: variant
             .summaries
             .iter()
-            .map(|it| summary_forest_row(it, tone(it.interval)))
+            .map(|summary| summary_forest_row(summary, tone(summary.interval)))
             .collect(),
     });
     let chart = Chart {
@@ -54,9 +54,10 @@ pub(super) fn block(
 
 /// Whether a ratio with this interval is better than the baseline by this metric.
 pub(super) fn tone(interval: Interval, metric: &str) -> Tone {
-    let (above, below) = match higher_is_better(metric) {
-        true => (Tone::Better, Tone::Worse),
-        false => (Tone::Worse, Tone::Better),
+    let (above, below) = if higher_is_better(metric) {
+        (Tone::Better, Tone::Worse)
+    } else {
+        (Tone::Worse, Tone::Better)
     };
     match interval {
         interval if interval.low > 1.0 => above,

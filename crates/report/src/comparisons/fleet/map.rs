@@ -19,17 +19,20 @@ pub(super) fn block(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> O
     let chart = Block::chart(chart.with_remark(
         "blue is better than the baseline, orange worse, as far as the interval at 95 % of the machine tells",
     ));
-    Some(Block::full(vec![match is_long {
-        true => Block::Fold(Fold::new(format!("Map of {machines}"), vec![chart])),
-        false => chart,
+    Some(Block::full(vec![if is_long {
+        Block::Fold(Fold::new(format!("Map of {machines}"), vec![chart]))
+    } else {
+        chart
     }]))
 }
 
 fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
     let mut machines: Vec<usize> = (0..analysis.machines.len()).collect();
     let class = |it: &usize| &analysis.machines[*it].attributes.class;
-    machines.retain(|it| experiment.variants.iter().any(|variant| of(variant, *it).is_some()));
-    machines.sort_by_key(|it| (class(it), &analysis.machines[*it].agent));
+    machines.retain(|machine| {
+        experiment.variants.iter().any(|variant| of(variant, *machine).is_some())
+    });
+    machines.sort_by_key(|machine| (class(machine), &analysis.machines[*machine].agent));
     let row = |machine: usize| MapRow {
         name: format!("{}: {}", class(&machine), analysis.machines[machine].agent),
         cells: experiment
@@ -43,7 +46,7 @@ fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
     Map {
         row_factor: Some("machine".to_owned()),
         column_factor: Some("variant".to_owned()),
-        columns: experiment.variants.iter().map(|it| it.name.clone()).collect(),
+        columns: experiment.variants.iter().map(|variant| variant.name.clone()).collect(),
         rows: machines.into_iter().map(row).collect(),
         reasons: vec!["fewer than three blocks".to_owned()],
     }

@@ -72,18 +72,22 @@ fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
     let mut items: Vec<Item> = analysis.unanswered.iter().map(unanswered).collect();
     for experiment in &analysis.experiments {
         let variants = experiment.variants.iter();
-        let disagreeing = variants.filter(|it| it.disagrees());
-        items.extend(disagreeing.map(|it| disagreement(experiment, it, analysis)));
+        let disagreeing = variants.filter(|variant| variant.disagrees());
+        items
+            .extend(disagreeing.map(|disagreeing| disagreement(experiment, disagreeing, analysis)));
     }
     for experiment in &analysis.experiments {
         let claims = experiment.claims.iter();
-        let claims = claims.filter(|it| it.overall == Agreement::Differ);
-        items.extend(claims.map(|it| divided(experiment, it)));
+        let claims = claims.filter(|claim| claim.overall == Agreement::Differ);
+        items.extend(claims.map(|claim| divided(experiment, claim)));
     }
     for experiment in &analysis.experiments {
-        for variant in experiment.variants.iter().filter(|it| !it.disagrees()) {
+        for variant in experiment.variants.iter().filter(|variant| !variant.disagrees()) {
             items.extend(
-                variant.summaries.iter().filter_map(|it| everywhere(experiment, variant, it)),
+                variant
+                    .summaries
+                    .iter()
+                    .filter_map(|summary| everywhere(experiment, variant, summary)),
             );
         }
     }
@@ -101,9 +105,9 @@ fn unanswered(it: &Unanswered) -> Item {
 
 /// Where neither summaries nor machines differ.
 fn nothing_found(analysis: &FleetAnalysis) -> &'static str {
-    let variants = || analysis.experiments.iter().flat_map(|it| &it.variants);
-    let is_summarised = variants().any(|it| !it.summaries.is_empty());
-    let is_compared = variants().any(|it| it.machines.len() > 1);
+    let variants = || analysis.experiments.iter().flat_map(|experiment| &experiment.variants);
+    let is_summarised = variants().any(|variant| !variant.summaries.is_empty());
+    let is_compared = variants().any(|variant| variant.machines.len() > 1);
     match (is_summarised, is_compared) {
         (true, _) => {
             "No ratio to the baseline differs detectably from 1 over the machines, and no machines differ detectably in direction."
@@ -123,7 +127,7 @@ fn disagreement(
     analysis: &FleetAnalysis,
 ) -> Item {
     let names = |indices: &[usize]| {
-        let shown = indices.iter().take(3).map(|it| analysis.machines[*it].agent.clone());
+        let shown = indices.iter().take(3).map(|index| analysis.machines[*index].agent.clone());
         let shown = shown.collect::<Vec<_>>().join(", ");
         match indices.len().saturating_sub(3) {
             0 => shown,
@@ -215,12 +219,9 @@ fn summaries(experiment: &FleetExperiment) -> Block {
         Column::right("I²"),
     ];
     let rows = experiment.variants.iter().flat_map(|variant| {
-        let rows = variant.summaries.iter().map(|it| summary_row(variant, it));
+        let rows = variant.summaries.iter().map(|summary| summary_row(variant, summary));
         let rows: Vec<Row> = rows.collect();
-        match rows.is_empty() {
-            true => vec![unsummarised(variant)],
-            false => rows,
-        }
+        if rows.is_empty() { vec![unsummarised(variant)] } else { rows }
     });
     Block::table(Table::new("summary over machines", columns, rows))
 }
@@ -247,7 +248,7 @@ fn unsummarised(variant: &FleetVariant) -> Row {
 
 /// The ratios of classes that answer as a whole, a column each.
 fn by_class(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Block> {
-    if experiment.variants.iter().all(|it| it.classes.is_empty()) {
+    if experiment.variants.iter().all(|variant| variant.classes.is_empty()) {
         return None;
     }
     let classes = analysis.classes.iter();
@@ -301,7 +302,7 @@ fn verdict_of_class(claim: &FleetClaim, class: &str) -> Cell {
 
 fn counted_verdicts(all: &[Verdict], without: usize) -> String {
     let counts = verdict_counts(|verdict| all.iter().filter(|it| **it == verdict).count());
-    let words = counts.iter().map(|it| format!("{} {}", it.count, it.words));
+    let words = counts.iter().map(|count| format!("{} {}", count.count, count.words));
     let without = (without > 0).then(|| format!("{without} without a verdict"));
     words.chain(without).collect::<Vec<_>>().join(", ")
 }
@@ -328,19 +329,19 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
         Column::left("kernel"),
         Column::right("blocks"),
     ];
-    let rows = analysis.machines.iter().map(|it| {
-        let about = &it.attributes;
+    let rows = analysis.machines.iter().map(|machine| {
+        let about = &machine.attributes;
         let text = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or("unknown"));
         let fsync_s = about.fsync_ns.map(|ns| ns as f64 / 1e9);
         Row::new([
-            Cell::code(&it.agent),
+            Cell::code(&machine.agent),
             Cell::new(about.class.as_str()),
             Cell::new(about.disk.to_string()),
             Cell::figure(fsync_s, |seconds| with_unit(seconds, Unit::Seconds)),
             text(&about.cpu),
             text(&about.file_system),
             text(&about.kernel),
-            Cell::number(Some(it.blocks.to_string())),
+            Cell::number(Some(machine.blocks.to_string())),
         ])
     });
     let table = Table {
@@ -349,23 +350,30 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
         ..Table::new("the machines", columns, rows)
     };
     let table = Block::table(table);
-    let listed = match analysis.machines.len() > DRAWN {
-        true => Block::fold(counted(analysis.machines.len(), "machine"), vec![table]),
-        false => table,
+    let listed = if analysis.machines.len() > DRAWN {
+        Block::fold(counted(analysis.machines.len(), "machine"), vec![table])
+    } else {
+        table
     };
     let page = |(group, page): &(String, String)| {
         Item::new(Sentence::from(format!("{group}: the whole report is in ")).and_code(page))
     };
     let list = Block::list(pages.iter().map(page));
-    let list = list.map(|list| match pages.len() > DRAWN {
-        true => Block::Depth {
-            brief: vec![Block::small(format!(
-                "The reports of the {} groups are in groups.",
-                pages.len()
-            ))],
-            full: vec![Block::fold(format!("The reports of {} groups", pages.len()), vec![list])],
-        },
-        false => list,
+    let list = list.map(|list| {
+        if pages.len() > DRAWN {
+            Block::Depth {
+                brief: vec![Block::small(format!(
+                    "The reports of the {} groups are in groups.",
+                    pages.len()
+                ))],
+                full: vec![Block::fold(
+                    format!("The reports of {} groups", pages.len()),
+                    vec![list],
+                )],
+            }
+        } else {
+            list
+        }
     });
     [listed].into_iter().chain(list).collect()
 }

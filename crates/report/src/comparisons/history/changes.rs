@@ -40,10 +40,7 @@ impl<'a> Change<'a> {
     }
 
     fn mark(&self) -> (&'static str, Tone) {
-        match self.is_better() {
-            true => ("▲", Tone::Better),
-            false => ("▼", Tone::Worse),
-        }
+        if self.is_better() { ("▲", Tone::Better) } else { ("▼", Tone::Worse) }
     }
 
     fn ratio(&self) -> f64 {
@@ -104,9 +101,10 @@ fn item(history: &History, group: &[&Change<'_>]) -> Item {
         .and(link(&history.runs[level.before]))
         .words(" and ")
         .and(link(&history.runs[level.after]))
-        .words(match level.circumstances_changed {
-            true => ", together with a change of machine, engine, plan or settings (see the runs).",
-            false => ".",
+        .words(if level.circumstances_changed {
+            ", together with a change of machine, engine, plan or settings (see the runs)."
+        } else {
+            "."
         });
     Item { sign: Some(sign), tone, ..Item::new(text) }
 }
@@ -124,16 +122,16 @@ fn of_one(start: Sentence, change: &Change<'_>) -> Sentence {
 /// How many variants changed, from the smallest ratio of both levels to the largest, and the first of their names.
 fn of_several(start: Sentence, changes: &[&Change<'_>]) -> Sentence {
     let what = subject(changes[0].series, &changes[0].scale);
-    let ratios = changes.iter().map(|it| it.ratio());
+    let ratios = changes.iter().map(|change| change.ratio());
     let low = ratios.clone().fold(f64::INFINITY, f64::min);
     let high = ratios.fold(f64::NEG_INFINITY, f64::max);
     let [low, high] = [low, high].map(ratio_without_interval);
     let number = count(changes.len());
-    let mut text =
-        start.words(format!("{what} of {number} variants, ")).figure(match low == high {
-            true => low,
-            false => format!("{low} to {high}"),
-        });
+    let mut text = start.words(format!("{what} of {number} variants, ")).figure(if low == high {
+        low
+    } else {
+        format!("{low} to {high}")
+    });
     for (index, change) in changes.iter().take(NAMED).enumerate() {
         text = text.words([" (", ", "][index.min(1)]).and_code(&change.series.variant);
     }
@@ -147,20 +145,20 @@ fn of_several(start: Sentence, changes: &[&Change<'_>]) -> Sentence {
 pub(super) fn every_change(history: &History) -> Vec<Block> {
     let mut all = all(history);
     all.sort_by_key(Change::group);
-    let row = |it: &Change<'_>| {
-        let [from, to] = it.values();
-        let (sign, tone) = it.mark();
+    let row = |change: &Change<'_>| {
+        let [from, to] = change.values();
+        let (sign, tone) = change.mark();
         Row::new([
-            Cell::new(it.series.experiment.as_str()),
-            Cell::code(&it.series.variant),
-            Cell::new(subject(it.series, &it.scale)),
-            Cell::new(link(&history.runs[it.level.before])),
-            Cell::new(link(&history.runs[it.level.after])),
+            Cell::new(change.series.experiment.as_str()),
+            Cell::code(&change.series.variant),
+            Cell::new(subject(change.series, &change.scale)),
+            Cell::new(link(&history.runs[change.level.before])),
+            Cell::new(link(&history.runs[change.level.after])),
             Cell::number(Some(from)),
             Cell::number(Some(to)),
             Cell {
-                value: Some(it.ratio()),
-                ..Cell::new(ratio_without_interval(it.ratio())).signed(sign, tone)
+                value: Some(change.ratio()),
+                ..Cell::new(ratio_without_interval(change.ratio())).signed(sign, tone)
             },
         ])
     };

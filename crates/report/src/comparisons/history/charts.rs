@@ -16,8 +16,8 @@ pub(super) fn charts(history: &History) -> Vec<Block> {
     let mut all: Vec<(&Series, Course)> = Vec::new();
     for series in &history.series {
         let courses = [ratio_course(history, series), median_course(history, series)];
-        let drawn = courses.into_iter().filter(|it| it.points.len() > 1);
-        all.extend(drawn.map(|it| (series, it)));
+        let drawn = courses.into_iter().filter(|course| course.points.len() > 1);
+        all.extend(drawn.map(|drawn| (series, drawn)));
     }
     all.sort_by_key(|(_, course)| std::cmp::Reverse(course.changes.len()));
     let mut dots = 0;
@@ -51,10 +51,10 @@ fn chart((series, course): &(&Series, Course)) -> Block {
 }
 
 fn median_course(history: &History, series: &Series) -> Course {
-    let points = series.points.iter().map(|it| CoursePoint {
-        run: it.run,
-        y: it.figure.summary.median,
-        interval: it.figure.summary.range,
+    let points = series.points.iter().map(|point| CoursePoint {
+        run: point.run,
+        y: point.figure.summary.median,
+        interval: point.figure.summary.range,
     });
     let scale = Scale::Metric(series.metric.clone());
     let points = points.collect();
@@ -62,9 +62,9 @@ fn median_course(history: &History, series: &Series) -> Course {
 }
 
 fn ratio_course(history: &History, series: &Series) -> Course {
-    let points = series.points.iter().filter_map(|it| {
-        let ratio = it.figure.ratio?;
-        Some(CoursePoint { run: it.run, y: ratio.centre, interval: ratio.interval })
+    let points = series.points.iter().filter_map(|point| {
+        let ratio = point.figure.ratio?;
+        Some(CoursePoint { run: point.run, y: ratio.centre, interval: ratio.interval })
     });
     let points = points.collect();
     let changes = &series.ratio_changes;
@@ -91,7 +91,7 @@ fn course(
     days.dedup_by(|later, earlier| later.1 == earlier.1);
     Course {
         levels: levels(&points, changes),
-        changes: changes.iter().map(|it| (it.before + it.after) as f64 / 2.0).collect(),
+        changes: changes.iter().map(|change| (change.before + change.after) as f64 / 2.0).collect(),
         words: format!("{} runs, {} changes of level", count(points.len()), count(changes.len())),
         marks,
         scale,
@@ -111,11 +111,11 @@ fn levels(points: &[CoursePoint], changes: &[LevelChange]) -> Vec<CourseLevel> {
     let Some((first, last)) = points.first().zip(points.last()) else {
         return Vec::new();
     };
-    let starts = std::iter::once(first.run).chain(changes.iter().map(|it| it.after));
-    let ends = changes.iter().map(|it| it.before);
+    let starts = std::iter::once(first.run).chain(changes.iter().map(|change| change.after));
+    let ends = changes.iter().map(|change| change.before);
     let ends = ends.chain(std::iter::once(last.run));
-    let figures = changes.first().map(|it| it.from).into_iter();
-    let figures = figures.chain(changes.iter().map(|it| it.to));
+    let figures = changes.first().map(|change| change.from).into_iter();
+    let figures = figures.chain(changes.iter().map(|change| change.to));
     let level = |((from, to), y)| CourseLevel { from, to, y };
     starts.zip(ends).zip(figures).map(level).collect()
 }

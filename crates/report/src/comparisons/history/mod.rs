@@ -55,24 +55,25 @@ fn anchor(run: &Run) -> String {
 }
 
 fn series(history: &History) -> Vec<Block> {
-    let row = |it: &Series| {
-        let last = it.points.last();
+    let row = |series: &Series| {
+        let last = series.points.last();
         let newest = last.map(|point| point.figure.summary.median);
-        let spread = last.map(|point| range(point.figure.summary.range, &it.metric));
-        let first = it.points.first().map(|point| point.figure.summary.median);
+        let spread = last.map(|point| range(point.figure.summary.range, &series.metric));
+        let first = series.points.first().map(|point| point.figure.summary.median);
         let ratio = first.zip(newest).map(|(first, newest)| newest / first);
         Row::new([
-            Cell::new(it.experiment.as_str()),
-            Cell::code(&it.variant),
-            Cell::new(metric_heading(&it.metric)),
-            Cell::figure(Some(it.points.len() as f64), |value| count(value as usize)),
-            Cell::figure(first, |value| figure(value, &it.metric)),
-            Cell::figure(newest, |value| figure(value, &it.metric)),
+            Cell::new(series.experiment.as_str()),
+            Cell::code(&series.variant),
+            Cell::new(metric_heading(&series.metric)),
+            Cell::figure(Some(series.points.len() as f64), |value| count(value as usize)),
+            Cell::figure(first, |value| figure(value, &series.metric)),
+            Cell::figure(newest, |value| figure(value, &series.metric)),
             Cell::number(spread),
             Cell::figure(ratio, ratio_without_interval),
-            Cell::figure(Some((it.changes.len() + it.ratio_changes.len()) as f64), |value| {
-                count(value as usize)
-            }),
+            Cell::figure(
+                Some((series.changes.len() + series.ratio_changes.len()) as f64),
+                |value| count(value as usize),
+            ),
         ])
     };
     let columns = [
@@ -96,14 +97,14 @@ fn series(history: &History) -> Vec<Block> {
 }
 
 fn runs(history: &History) -> Vec<Block> {
-    let row = |it: &Run| {
+    let row = |run: &Run| {
         let cells = [
-            Cell::code(&it.id),
-            Cell::new(it.created.as_str()),
-            Cell::new(it.version.as_str()),
-            Cell::new(differences(&it.differences)),
+            Cell::code(&run.id),
+            Cell::new(run.created.as_str()),
+            Cell::new(run.version.as_str()),
+            Cell::new(differences(&run.differences)),
         ];
-        Row { anchor: Some(anchor(it)), ..Row::new(cells) }
+        Row { anchor: Some(anchor(run)), ..Row::new(cells) }
     };
     let columns = [
         Column::left("run"),

@@ -42,13 +42,14 @@ impl Writer {
     /// A term, linked to its meaning where the page has a section for that.
     fn term(&mut self, html: &mut Html, term: &Term) {
         let link = format!("#{}", term.anchor);
-        match self.has_glossary {
-            true => html.leaf(
+        if self.has_glossary {
+            html.leaf(
                 "a",
                 &[("class", "term"), ("href", &link), ("title", term.meaning)],
                 term.word,
-            ),
-            false => html.leaf("abbr", &[("title", term.meaning)], term.word),
+            )
+        } else {
+            html.leaf("abbr", &[("title", term.meaning)], term.word)
         }
     }
 
@@ -117,10 +118,7 @@ impl Writer {
     }
 
     fn list(&mut self, html: &mut Html, list: &List) {
-        let (name, class) = match list.numbered {
-            true => ("ol", "ranked"),
-            false => ("ul", "items"),
-        };
+        let (name, class) = if list.numbered { ("ol", "ranked") } else { ("ul", "items") };
         html.class(name, class, |html| {
             for item in &list.items {
                 html.class("li", tone_class(item.tone), |html| self.item(html, item));

@@ -24,16 +24,19 @@ pub(super) fn contents(html: &mut Html, sections: &[&Section]) {
             if let Some(heading) = heading.filter(|_| has_headings) {
                 html.leaf("h3", &[], heading);
             }
-            html.element("ol", &[], |html| sections.iter().for_each(|it| entry(html, it)));
+            html.element("ol", &[], |html| {
+                sections.iter().for_each(|section| entry(html, section))
+            });
         }
-        html.element("ul", &[], |html| others.iter().for_each(|it| entry(html, it)));
+        html.element("ul", &[], |html| others.iter().for_each(|other| entry(html, other)));
     });
 }
 
 /// The groups in the order in which they first occur, those without a source last.
 fn grouped<'a>(sections: &[&'a Section]) -> Vec<Group<'a>> {
     let sections = sections.iter();
-    let mut groups = crate::words::grouped(sections.map(|it| (it.group.as_deref(), *it)));
+    let mut groups =
+        crate::words::grouped(sections.map(|section| (section.group.as_deref(), *section)));
     groups.sort_by_key(|(group, _)| group.is_some_and(|group| group.starts_with("Without")));
     groups
 }

@@ -91,9 +91,12 @@ fn base64(bytes: &[u8]) -> String {
     let digits = bytes.chunks(3).flat_map(|chunk| {
         let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        (0..4).map(move |digit| match digit <= chunk.len() {
-            true => char::from(DIGITS[(bits >> (18 - 6 * digit) & 63) as usize]),
-            false => '=',
+        (0..4).map(move |digit| {
+            if digit <= chunk.len() {
+                char::from(DIGITS[(bits >> (18 - 6 * digit) & 63) as usize])
+            } else {
+                '='
+            }
         })
     });
     digits.collect()

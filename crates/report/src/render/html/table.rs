@@ -17,15 +17,15 @@ impl Writer {
             html.class("table", &class, |html| {
                 html.element("thead", &[], |html| {
                     html.element("tr", &[], |html| {
-                        table.columns.iter().for_each(|it| self.column(html, it));
+                        table.columns.iter().for_each(|column| self.column(html, column));
                     });
                 });
                 html.element("tbody", &[], |html| {
-                    table.rows.iter().for_each(|it| self.row(html, table, it));
+                    table.rows.iter().for_each(|row| self.row(html, table, row));
                 });
                 if !table.foot.is_empty() {
                     html.class("tbody", "foot", |html| {
-                        table.foot.iter().for_each(|it| self.row(html, table, it));
+                        table.foot.iter().for_each(|foot| self.row(html, table, foot));
                     });
                 }
             });
@@ -66,12 +66,11 @@ impl Writer {
         attributes.extend((!class.is_empty()).then_some(("class", class.as_str())));
         attributes.extend(value.as_deref().map(|value| ("data-v", value)));
         attributes.extend(cell.title.as_deref().map(|title| ("title", title)));
-        let name = match is_heading {
-            true => {
-                attributes.push(("scope", "row"));
-                "th"
-            }
-            false => "td",
+        let name = if is_heading {
+            attributes.push(("scope", "row"));
+            "th"
+        } else {
+            "td"
         };
         html.element(name, &attributes, |html| self.cell_content(html, cell));
     }

@@ -20,10 +20,7 @@ pub(super) fn dressed(sentence: &Sentence, mut note: impl FnMut(&'static Term) -
 
 /// Two pieces one after the other; backticks that meet would be one longer fence.
 fn joined(before: String, piece: String) -> String {
-    let between = match before.ends_with('`') && piece.starts_with('`') {
-        true => "<!-- -->",
-        false => "",
-    };
+    let between = if before.ends_with('`') && piece.starts_with('`') { "<!-- -->" } else { "" };
     before + between + &piece
 }
 
@@ -61,9 +58,10 @@ pub(super) fn unmarked(text: String) -> String {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let at = text.len() - digits.len();
     let is_number = at > 0 && digits.starts_with(['.', ')']);
-    match is_number || text.starts_with(['>', '-', '+', '=']) {
-        true => format!("{}\\{digits}", &text[..at]),
-        false => text,
+    if is_number || text.starts_with(['>', '-', '+', '=']) {
+        format!("{}\\{digits}", &text[..at])
+    } else {
+        text
     }
 }
 

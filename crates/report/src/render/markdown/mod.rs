@@ -16,7 +16,7 @@ pub fn markdown(document: &Document) -> String {
     let on = document.on.as_ref().map(|on| format!(" on {}", escaped(on)));
     let title = escaped(&document.title);
     text.part(format!("# {title}{}", on.unwrap_or_default()));
-    let about: Vec<String> = document.about.iter().map(|it| text.dressed(it)).collect();
+    let about: Vec<String> = document.about.iter().map(|about| text.dressed(about)).collect();
     if !about.is_empty() {
         text.part(about.join("  \n"));
     }
@@ -64,7 +64,8 @@ impl Markdown {
 
     fn section(&mut self, section: &Section) {
         let qualifier = section.qualifier.as_ref();
-        let qualifier = qualifier.map_or(String::new(), |it| format!(" · {}", escaped(it)));
+        let qualifier =
+            qualifier.map_or(String::new(), |qualifier| format!(" · {}", escaped(qualifier)));
         let title = self.dressed(&section.title);
         match section.kind {
             Kind::Folded => self
@@ -92,7 +93,8 @@ impl Markdown {
             Block::List(list) => self.list(list),
             Block::Facts(facts) => self.facts(facts),
             Block::Entries(entries) => {
-                let entries: Vec<String> = entries.iter().map(|it| self.dressed(it)).collect();
+                let entries: Vec<String> =
+                    entries.iter().map(|entry| self.dressed(entry)).collect();
                 self.part(entries.join(", "));
             }
             Block::Tally(title, counts) => self.tally(title, counts),
@@ -129,7 +131,7 @@ impl Markdown {
     fn list(&mut self, list: &List) {
         let mark = if list.numbered { "1." } else { "-" };
         let items = list.items.iter();
-        let items: Vec<String> = items.map(|it| format!("{mark} {}", self.item(it))).collect();
+        let items: Vec<String> = items.map(|item| format!("{mark} {}", self.item(item))).collect();
         self.part(items.join("\n"));
     }
 
@@ -154,14 +156,14 @@ impl Markdown {
     fn tally(&mut self, title: &str, counts: &[Count]) {
         let counts = counts.iter();
         let counts =
-            counts.map(|it| format!("{} {} {}", it.sign, figures::count(it.count), it.words));
+            counts.map(|one| format!("{} {} {}", one.sign, figures::count(one.count), one.words));
         let counts: Vec<String> = counts.collect();
         self.part(format!("{}: {}", escaped(title), escaped(&counts.join(", "))));
     }
 
     fn chart(&mut self, chart: &Chart) {
         let remark = chart.remark.as_ref();
-        let remark = remark.map_or(String::new(), |it| format!(" ({})", escaped(it)));
+        let remark = remark.map_or(String::new(), |remark| format!(" ({})", escaped(remark)));
         let caption = self.dressed(&chart.caption);
         match (&chart.plot, &chart.figures) {
             (Plot::Bars(it), _) => self.bars(&caption, it),
@@ -182,7 +184,7 @@ impl Markdown {
             (_, None) => {}
         }
         let notes: Vec<String> =
-            chart.notes.iter().map(|it| format!("- {}", self.dressed(it))).collect();
+            chart.notes.iter().map(|note| format!("- {}", self.dressed(note))).collect();
         if !notes.is_empty() {
             self.part(notes.join("\n"));
         }
@@ -190,7 +192,7 @@ impl Markdown {
 
     fn bars(&mut self, caption: &str, bars: &Bars) {
         let bars = bars.bars.iter();
-        let bars = bars.map(|it| format!("{} {}", escaped(&it.text), self.dressed(&it.name)));
+        let bars = bars.map(|bar| format!("{} {}", escaped(&bar.text), self.dressed(&bar.name)));
         let bars: Vec<String> = bars.collect();
         self.part(format!("{caption}: {}.", bars.join(", ")));
     }

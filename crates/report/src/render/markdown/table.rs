@@ -18,11 +18,9 @@ impl Markdown {
         }
         let columns = with_text(table);
         let headings: Vec<String> =
-            columns.iter().map(|it| self.heading(&table.columns[*it])).collect();
-        let rule = columns.iter().map(|it| match table.columns[*it].right {
-            true => "--:",
-            false => "---",
-        });
+            columns.iter().map(|column| self.heading(&table.columns[*column])).collect();
+        let rule =
+            columns.iter().map(|column| if table.columns[*column].right { "--:" } else { "---" });
         let rule: Vec<&str> = rule.collect();
         let mut lines =
             vec![format!("| {} |", headings.join(" | ")), format!("|{}|", rule.join("|"))];
@@ -40,27 +38,24 @@ impl Markdown {
     }
 
     fn row(&mut self, row: &Row, columns: &[usize]) -> String {
-        let cells = columns.iter().map(|it| row.cells.get(*it));
-        let cells = cells.map(|it| it.map_or(String::new(), |cell| self.cell(cell)));
+        let cells = columns.iter().map(|column| row.cells.get(*column));
+        let cells = cells.map(|one| one.map_or(String::new(), |cell| self.cell(cell)));
         format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
     }
 
     fn cell(&mut self, cell: &Cell) -> String {
         let text = self.dressed(&cell.text);
-        let text = match cell.strong && !text.is_empty() {
-            true => format!("**{text}**"),
-            false => text,
-        };
+        let text = if cell.strong && !text.is_empty() { format!("**{text}**") } else { text };
         let sign = cell.sign.map_or(String::new(), |sign| format!("{sign} "));
-        let below = cell.below.iter().map(|it| format!("<br>{}", self.dressed(it)));
+        let below = cell.below.iter().map(|below| format!("<br>{}", self.dressed(below)));
         let below: String = below.collect();
         format!("{sign}{text}{below}").trim_end().to_owned()
     }
 }
 
 fn aligned(table: &Table) -> String {
-    let headings = table.columns.iter().map(|it| it.heading.plain()).collect();
-    let cells = |row: &Row| row.cells.iter().map(|it| it.text.plain()).collect();
+    let headings = table.columns.iter().map(|column| column.heading.plain()).collect();
+    let cells = |row: &Row| row.cells.iter().map(|cell| cell.text.plain()).collect();
     let rows = table.rows.iter().map(cells);
     let lines: Vec<Vec<String>> = [headings].into_iter().chain(rows).collect();
     let width = |column: usize| {

@@ -56,7 +56,7 @@ fn add_section(text: &mut Text, section: &Section) {
 }
 
 fn blocks(text: &mut Text, blocks: &[Block]) {
-    blocks.iter().for_each(|it| block(text, it));
+    blocks.iter().for_each(|one| block(text, one));
 }
 
 fn block(text: &mut Text, block: &Block) {
@@ -82,7 +82,7 @@ fn block(text: &mut Text, block: &Block) {
         Block::Chart(it) => chart(text, it),
         // SQL may be broken at any space; other languages have strings and indentation.
         Block::Code(code) if code.language == "sql" => {
-            code.text.lines().for_each(|it| text.under(Paint::Plain, it))
+            code.text.lines().for_each(|line| text.under(Paint::Plain, line))
         }
         Block::Code(code) => text.code(&code.text),
         Block::Fold(fold) => {
@@ -137,7 +137,8 @@ fn item_line(text: &mut Text, item: &Item) -> String {
 
 fn tally(text: &mut Text, title: &str, counts: &[Count]) {
     let counts = counts.iter();
-    let counts = counts.map(|it| format!("{} {} {}", it.sign, figures::count(it.count), it.words));
+    let counts =
+        counts.map(|one| format!("{} {} {}", one.sign, figures::count(one.count), one.words));
     let counts: Vec<String> = counts.collect();
     text.line(Paint::Plain, &format!("{title}: {}", counts.join(", ")));
 }
@@ -164,7 +165,7 @@ fn chart(text: &mut Text, chart: &Chart) {
 
 fn bars(text: &mut Text, caption: &str, bars: &Bars) {
     let bars = bars.bars.iter();
-    let bars: Vec<String> = bars.map(|it| format!("{} {}", it.text, it.name.plain())).collect();
+    let bars: Vec<String> = bars.map(|bar| format!("{} {}", bar.text, bar.name.plain())).collect();
     text.item(Paint::Plain, "·", &format!("{caption}: {}", bars.join(", ")));
 }
 

@@ -19,14 +19,14 @@ const GAP: usize = 2;
 /// what it is about.
 pub(super) fn add(text: &mut Text, table: &Table) {
     let all = with_text(table).into_iter();
-    let brief: Vec<usize> = all.filter(|it| !table.columns[*it].full_only).collect();
+    let brief: Vec<usize> = all.filter(|column| !table.columns[*column].full_only).collect();
     let mut parts = parts(table, &brief, text.width());
     let kept = if table.dense { parts.len() } else { 1 };
     let repeated = naming(table, &brief, text.width());
     let left_out: usize = parts.drain(kept..).map(|part| part.len() - repeated).sum();
     for columns in &parts {
         let widths: Vec<usize> =
-            columns.iter().map(|it| least_width(table, *it, text.width())).collect();
+            columns.iter().map(|column| least_width(table, *column, text.width())).collect();
         let laid_out = laid_out(table, columns, &widths, text.width());
         text.block(&laid_out.replace('\u{a0}', " "));
         for column in columns {
@@ -52,7 +52,7 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
     for column in others {
         let least = least_width(table, *column, width);
         let is_full =
-            used + least > width && parts.last().is_some_and(|it| it.len() > naming.len());
+            used + least > width && parts.last().is_some_and(|part| part.len() > naming.len());
         if is_full {
             parts.push(naming.to_vec());
             used = least_widths(table, naming, width);
@@ -68,7 +68,7 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
 /// How many of the first columns name the rows: those of words ahead of the first with figures, as far as they leave room
 /// for it.
 fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
-    let words = columns.iter().take_while(|it| !table.columns[**it].right);
+    let words = columns.iter().take_while(|column| !table.columns[**column].right);
     let most = words.count().min(columns.len() - 1);
     let fits = |some: &usize| least_widths(table, &columns[..*some], width) <= width / 2;
     (1..=most).rev().find(fits).unwrap_or(1)
@@ -76,7 +76,7 @@ fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
 
 /// The [`least_width`] of all of them.
 fn least_widths(table: &Table, columns: &[usize], width: usize) -> usize {
-    columns.iter().map(|it| least_width(table, *it, width)).sum()
+    columns.iter().map(|column| least_width(table, *column, width)).sum()
 }
 
 /// The longest word of a column, and the gap behind it; a name is broken where it is very long for the window.
@@ -115,10 +115,7 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
     let line = LineStyle::none().fill('─');
     let align = |column: usize, text: String| {
         let cell = comfy_table::Cell::new(text);
-        match table.columns[column].right {
-            true => cell.set_alignment(CellAlignment::Right),
-            false => cell,
-        }
+        if table.columns[column].right { cell.set_alignment(CellAlignment::Right) } else { cell }
     };
     let heading = |column: &usize| {
         let Some(it) = table.columns.get(*column) else {
@@ -151,7 +148,7 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
     for row in &table.foot {
         grid.add_row(cells(row));
     }
-    let least = widths.iter().map(|it| Width::Fixed(u16::try_from(*it).unwrap_or(u16::MAX)));
+    let least = widths.iter().map(|width| Width::Fixed(u16::try_from(*width).unwrap_or(u16::MAX)));
     grid.set_constraints(least.map(ColumnConstraint::LowerBoundary));
     let last = columns.len() - 1;
     for (index, column) in grid.column_iter_mut().enumerate() {

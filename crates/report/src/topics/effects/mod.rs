@@ -70,10 +70,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 fn how(effects: &Effects) -> String {
     let rounds = plural(effects.rounds, "round", "rounds");
     let level = figures::percent(effects.level);
-    let preliminary = match effects.preliminary {
-        true => " (preliminary: fewer than seven rounds)",
-        false => "",
-    };
+    let preliminary =
+        if effects.preliminary { " (preliminary: fewer than seven rounds)" } else { "" };
     let left_out = match effects.left_out.len() {
         0 => String::new(),
         count => format!(
@@ -142,10 +140,11 @@ fn forest_row(effect: &MainEffect, of: Of<'_>, is_condition: bool) -> ForestRow 
 
 /// The ratio with its interval where there are rounds enough for one.
 fn ratio_of(contrast: &Contrast) -> Sentence {
-    match contrast.is_supported() {
-        true => ratio_cell(contrast.ratio, contrast.interval),
-        false => Sentence::number(figures::ratio_without_interval(contrast.ratio))
-            .words(format!(", {TOO_FEW_ROUNDS}")),
+    if contrast.is_supported() {
+        ratio_cell(contrast.ratio, contrast.interval)
+    } else {
+        Sentence::number(figures::ratio_without_interval(contrast.ratio))
+            .words(format!(", {TOO_FEW_ROUNDS}"))
     }
 }
 
@@ -169,7 +168,7 @@ fn table(effects: &Effects, of: Of<'_>) -> Table {
             Cell::new(of.level(&effect.factor, &effect.instead_of)),
             Cell { value: Some(contrast.ratio), ..Cell::new(ratio).signed(sign, tone) },
             Cell::number(Some(range)),
-            Cell::figure(Some(contrast.settings as f64), |it| it.to_string()),
+            Cell::figure(Some(contrast.settings as f64), |settings| settings.to_string()),
         ])
     };
     Table {
@@ -211,11 +210,10 @@ fn shares(effects: &Effects) -> Option<Block> {
     let named = named.into_iter().map(|(name, share)| bar(true, name, share));
     let bars = named.chain(left).filter(|bar| bar.share >= LEAST_SHARE);
     let bars: Vec<Bar> = bars.collect();
-    let remark = match shares.whole {
-        true => "shares of the variance of the logarithms",
-        false => {
-            "shares of the variance of the logarithms; combinations are missing, so they need not add up"
-        }
+    let remark = if shares.whole {
+        "shares of the variance of the logarithms"
+    } else {
+        "shares of the variance of the logarithms; combinations are missing, so they need not add up"
     };
     (!bars.is_empty()).then(|| {
         let caption = "Differences between variants are attributed to";

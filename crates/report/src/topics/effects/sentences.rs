@@ -55,18 +55,20 @@ pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentenc
 
 /// What is said where no effect was found.
 fn nothing_found(effects: &Effects) -> &'static str {
-    match effects.main.iter().any(|it| it.contrast.is_supported()) {
-        true => "No effect of a single setting was detected: each interval includes ×1.",
-        false => "There are too few rounds to show what a single setting does.",
+    if effects.main.iter().any(|main| main.contrast.is_supported()) {
+        "No effect of a single setting was detected: each interval includes ×1."
+    } else {
+        "There are too few rounds to show what a single setting does."
     }
 }
 
 /// What is said where no interaction was found.
 fn no_interaction(effects: &Effects) -> &'static str {
     let mut cells = effects.pairs.iter().flat_map(|pair| &pair.cells);
-    match cells.any(|cell| cell.contrast.is_supported()) {
-        true => "No interaction between two settings was detected.",
-        false => "There are too few rounds to show whether settings interact.",
+    if cells.any(|cell| cell.contrast.is_supported()) {
+        "No interaction between two settings was detected."
+    } else {
+        "There are too few rounds to show whether settings interact."
     }
 }
 
@@ -92,10 +94,7 @@ fn range(contrast: &Contrast, metric: &str) -> String {
     if contrast.settings < 2 {
         return String::new();
     }
-    let range = match higher_is_better(metric) {
-        true => contrast.range,
-        false => contrast.range.inverse(),
-    };
+    let range = if higher_is_better(metric) { contrast.range } else { contrast.range.inverse() };
     match [range.low, range.high].map(figures::ratio_without_interval) {
         [low, high] if low == high => String::new(),
         [low, high] => format!(" ({low} to {high})"),
@@ -111,11 +110,12 @@ fn depends(effect: &MainEffect, pair: &PairEffect, of: Of<'_>) -> Sentence {
     simple.sort_by(|a, b| gain_of(b).total_cmp(&gain_of(a)));
     let name = of.setting(&effect.factor, &effect.level);
     let other = pair.factors.iter().find(|name| **name != effect.factor);
-    let between = match simple.len() > LISTED {
-        true => format!(", and in between with {} more", simple.len() - LISTED),
-        false => String::new(),
+    let between = if simple.len() > LISTED {
+        format!(", and in between with {} more", simple.len() - LISTED)
+    } else {
+        String::new()
     };
-    let ends = shortened(&simple).into_iter().map(|it| at(it, of));
+    let ends = shortened(&simple).into_iter().map(|condition| at(condition, of));
     Sentence::from("The effect of ")
         .and(name)
         .words(" instead of ")
@@ -137,9 +137,10 @@ fn shortened<'a>(all: &[&'a SimpleEffect]) -> Vec<&'a SimpleEffect> {
 
 fn at(simple: &SimpleEffect, of: Of<'_>) -> Sentence {
     let (times, interval) = simple.contrast.gain(of.metric);
-    let figure = match simple.contrast.is_supported() {
-        true => ratio_cell(times, interval),
-        false => TOO_FEW_ROUNDS.into(),
+    let figure = if simple.contrast.is_supported() {
+        ratio_cell(times, interval)
+    } else {
+        TOO_FEW_ROUNDS.into()
     };
     figure.words(" with ").and(of.level(&simple.other, &simple.at))
 }

@@ -14,17 +14,17 @@ pub(super) fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
         return Vec::new();
     }
     let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
-    if tuning.advised.iter().all(|it| it.gain.is_none()) {
+    if tuning.advised.iter().all(|advised| advised.gain.is_none()) {
         return vec![heading, Block::paragraph(NO_TIME)];
     }
     let columns =
         [Column::left("change"), Column::right("brings"), Column::left("judgement").prose()];
-    let rows = tuning.advised.iter().map(|it| {
-        let figure = it.gain.map(|gain| figures::ratio(gain.ratio, gain.interval));
+    let rows = tuning.advised.iter().map(|advised| {
+        let figure = advised.gain.map(|gain| figures::ratio(gain.ratio, gain.interval));
         Row::new([
-            Cell::new(it.advice.change.clone()),
+            Cell::new(advised.advice.change.clone()),
             Cell::number(figure),
-            Cell::new(judgement_of_change(it)),
+            Cell::new(judgement_of_change(advised)),
         ])
     });
     let table = Table::new("What changes of the application bring", columns, rows);
@@ -42,16 +42,13 @@ pub(super) fn brief(tuning: &TuningAnalysis) -> Vec<Block> {
 /// What to change in the application, or why nothing is said of it, for the first screen; none where no change was to be
 /// measured.
 pub(in crate::topics) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
-    let is_measured = tuning.advised.iter().any(|it| it.gain.is_some());
-    let otherwise = match is_measured {
-        true => {
-            let tried = tuning.advised.iter().filter(|it| it.gain.is_some());
-            let tried = plural(tried.count(), "change", "changes");
-            format!("{tried} of the application tried, none found to be better.")
-        }
-        false => {
-            "What changes of the application bring was not measured: no time was left.".to_owned()
-        }
+    let is_measured = tuning.advised.iter().any(|advised| advised.gain.is_some());
+    let otherwise = if is_measured {
+        let tried = tuning.advised.iter().filter(|advised| advised.gain.is_some());
+        let tried = plural(tried.count(), "change", "changes");
+        format!("{tried} of the application tried, none found to be better.")
+    } else {
+        "What changes of the application bring was not measured: no time was left.".to_owned()
     };
     let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
     better_in_words(tuning).or(otherwise)
@@ -59,10 +56,10 @@ pub(in crate::topics) fn in_application(tuning: &TuningAnalysis) -> Option<Strin
 
 fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
     let better = tuning.advised.iter().filter(is_better);
-    let named = better.filter_map(|it| {
-        let gain = it.gain?;
+    let named = better.filter_map(|change| {
+        let gain = change.gain?;
         let gain = figures::ratio(gain.ratio, gain.interval);
-        Some(format!("{} ({gain})", it.advice.change))
+        Some(format!("{} ({gain})", change.advice.change))
     });
     let named = named.collect::<Vec<_>>().join("; ");
     (!named.is_empty()).then(|| format!("To change in the application: {named}."))
@@ -75,10 +72,10 @@ fn is_better(it: &&Advised) -> bool {
 /// The SQL of the changes that are better, to paste.
 fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
     let better = tuning.advised.iter().filter(is_better);
-    let with_gain = better.filter_map(|it| {
-        let (sql, gain) = (it.advice.sql.as_ref()?, it.gain?);
+    let with_gain = better.filter_map(|change| {
+        let (sql, gain) = (change.advice.sql.as_ref()?, change.gain?);
         let gain = figures::ratio(gain.ratio, gain.interval);
-        Some(format!("-- {}: {gain}\n{sql}", it.advice.change))
+        Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
     });
     let text = with_gain.collect::<Vec<_>>().join("\n");
     (!text.is_empty()).then_some(Block::Code(Code { language: "sql", text }))

@@ -14,17 +14,17 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
     }
     let columns =
         [Column::left("constraint"), Column::right("measured"), Column::left("judgement").prose()];
-    let rows = tuning.constraints.iter().map(|it| {
-        let metric = &it.constraint.metric;
-        let figure = it.measured.and_then(|measured| measured.figure);
-        let figure = figure.map(|(figure, interval)| match it.constraint.bound {
+    let rows = tuning.constraints.iter().map(|constraint| {
+        let metric = &constraint.constraint.metric;
+        let figure = constraint.measured.and_then(|measured| measured.figure);
+        let figure = figure.map(|(figure, interval)| match constraint.constraint.bound {
             Bound::Ratio(_) => figures::ratio(figure, interval),
             Bound::Figure(_) => figures::figure(figure, metric),
         });
         Row::new([
-            Cell::code(it.constraint.to_string()),
+            Cell::code(constraint.constraint.to_string()),
             Cell::number(figure),
-            Cell::new(judgement_of_constraint(it)),
+            Cell::new(judgement_of_constraint(constraint)),
         ])
     });
     let table = Table::new("Constraints", columns, rows);

@@ -17,13 +17,13 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
         Column::left("with"),
         Column::right("together ÷ product of both alone"),
     ];
-    let row = |it: &Interaction| {
-        let [one, other] = &it.settings;
+    let row = |interaction: &Interaction| {
+        let [one, other] = &interaction.settings;
         let named = |name: &String| {
             let level = level_words(tuning.recommended.get(name));
             Cell::code(format!("{name}={level}"))
         };
-        let ratio = figures::ratio(it.ratio, it.range);
+        let ratio = figures::ratio(interaction.ratio, interaction.range);
         Row::new([named(one), named(other), Cell::number(Some(ratio))])
     };
     let rows = tuning.interactions.iter().map(row);

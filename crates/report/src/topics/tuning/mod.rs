@@ -23,7 +23,7 @@ use crate::words::{metric_axis, plural};
 /// Everything on the search of an experiment that was tuned.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let tuning = subject.analysis.tuning.as_ref();
-    let Some(tuning) = tuning.filter(|it| it.experiment == subject.experiment.key) else {
+    let Some(tuning) = tuning.filter(|tuning| tuning.experiment == subject.experiment.key) else {
         return Vec::new();
     };
     let parts = [
@@ -97,7 +97,8 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     ];
     let rows = tuning.contributions.iter().map(contribution);
     let table = Table::new("What each setting contributes", columns, rows);
-    let rounds = tuning.contributions.iter().map(|it| it.rounds).max().unwrap_or(0);
+    let rounds =
+        tuning.contributions.iter().map(|contribution| contribution.rounds).max().unwrap_or(0);
     let how = format!(
         "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
@@ -176,12 +177,12 @@ fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
         Column::left("best other level"),
         Column::right("expected of it"),
     ];
-    let row = |it: &Unchanged| {
-        let own = level_words(tuning.recommended.get(&it.setting));
+    let row = |unchanged: &Unchanged| {
+        let own = level_words(tuning.recommended.get(&unchanged.setting));
         Row::new([
-            Cell::code(format!("{}={own}", it.setting)),
-            Cell::code(it.other.to_string()),
-            Cell::number(Some(figures::ratio(it.ratio, it.range))),
+            Cell::code(format!("{}={own}", unchanged.setting)),
+            Cell::code(unchanged.other.to_string()),
+            Cell::number(Some(figures::ratio(unchanged.ratio, unchanged.range))),
         ])
     };
     let table =
@@ -224,7 +225,7 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
 }
 
 fn listed(all: &[Settings]) -> Sentence {
-    crate::document::joined(all.iter().map(|it| Sentence::code(label(it))), ", ")
+    crate::document::joined(all.iter().map(|settings| Sentence::code(label(settings))), ", ")
 }
 
 /// How the search went.

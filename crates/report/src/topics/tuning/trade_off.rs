@@ -25,7 +25,7 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
     let columns = std::iter::once(Column::left("settings"))
         .chain(trade_off.metrics.iter().map(column))
         .chain([Column::left("measured in").prose()]);
-    let rows = trade_off.compromises.iter().map(|it| row(tuning, it));
+    let rows = trade_off.compromises.iter().map(|compromise| row(tuning, compromise));
     let table = Table::new("Configurations that no other one beats in every metric", columns, rows);
     let how = "Medians, and how many times better they are than the current settings in the same blocks (above ×1 is better). What was \
                measured in the search alone was chosen from many trials, so luck has a hand in it: measure it again before it is used.";
@@ -40,21 +40,17 @@ pub(super) fn blocks(tuning: &TuningAnalysis) -> Vec<Block> {
 
 fn row(tuning: &TuningAnalysis, it: &Compromise) -> Row {
     let is_current = it.settings == label(&tuning.current);
-    let name = match is_current {
-        true => Cell::new("the current settings"),
-        false => Cell::code(&it.settings),
-    };
+    let name =
+        if is_current { Cell::new("the current settings") } else { Cell::code(&it.settings) };
     let figures = it.figures.iter().zip(&tuning.trade_off.metrics);
     let figures = figures.map(|(figure, metric)| {
         let median = Cell::number(Some(figures::figure(figure.median, metric)));
-        match is_current {
-            true => median,
-            false => median.with_below(gain(figure)),
-        }
+        if is_current { median } else { median.with_below(gain(figure)) }
     });
-    let part = match it.by_rounds {
-        true => plural(it.trials, "round", "rounds"),
-        false => format!("the search, {}", plural(it.trials, "trial", "trials")),
+    let part = if it.by_rounds {
+        plural(it.trials, "round", "rounds")
+    } else {
+        format!("the search, {}", plural(it.trials, "trial", "trials"))
     };
     Row::new(std::iter::once(name).chain(figures).chain([Cell::new(part)]))
 }
@@ -71,8 +67,8 @@ fn chart(tuning: &TuningAnalysis) -> Block {
     let metrics = &tuning.trade_off.metrics;
     let line = |name: &str, by_rounds: bool| {
         let all = tuning.trade_off.compromises.iter();
-        let own = all.filter(|it| it.by_rounds == by_rounds);
-        let mut points: Vec<Point> = own.map(|it| point(it, metrics)).collect();
+        let own = all.filter(|compromise| compromise.by_rounds == by_rounds);
+        let mut points: Vec<Point> = own.map(|compromise| point(compromise, metrics)).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Line { label: name.to_owned(), points, bend: None }
     };
@@ -80,7 +76,7 @@ fn chart(tuning: &TuningAnalysis) -> Block {
     let plot = Plot::Curve(Curve {
         metric: metrics[1].clone(),
         factor: metrics[0].clone(),
-        lines: lines.into_iter().filter(|it| !it.points.is_empty()).collect(),
+        lines: lines.into_iter().filter(|line| !line.points.is_empty()).collect(),
     });
     let caption = Sentence::from(format!("{}, along ", metric_axis(&metrics[1])));
     Block::chart(Chart::new(caption.and_code(&metrics[0]), plot))

@@ -9,7 +9,7 @@ use crate::reading::{Chapter, Reading};
 
 pub fn faults(reading: &Reading<'_>) -> Vec<String> {
     let findings = &reading.analysis.findings;
-    let of_findings = findings.iter().flat_map(|it| of_finding(reading, it));
+    let of_findings = findings.iter().flat_map(|finding| of_finding(reading, finding));
     let mut faults: Vec<String> = of_findings.collect();
     faults.extend(listed(reading));
     faults.extend(ranked(findings));
@@ -19,7 +19,7 @@ pub fn faults(reading: &Reading<'_>) -> Vec<String> {
 
 fn experiment<'a>(reading: &'a Reading<'_>, key: &str) -> &'a ExperimentAnalysis {
     let mut experiments = reading.analysis.experiments.iter();
-    let found = experiments.find(|it| it.key == key);
+    let found = experiments.find(|experiment| experiment.key == key);
     found.expect("an experiment of the run")
 }
 
@@ -35,7 +35,7 @@ fn of_finding(reading: &Reading<'_>, finding: &Finding) -> Vec<String> {
     let is_tied = |label: &String| finding.tied.contains(label);
     let better_still = |is_wrong: &dyn Fn(f64, Interval) -> bool| {
         let faster = finding.faster.as_ref();
-        faster.is_some_and(|it| is_wrong(it.gain, it.interval))
+        faster.is_some_and(|faster| is_wrong(faster.gain, faster.interval))
     };
     let contradicted = [
         (!is_shown(finding.gain, finding.interval), "its rounds do not show it"),
@@ -64,10 +64,10 @@ fn of_finding(reading: &Reading<'_>, finding: &Finding) -> Vec<String> {
 /// Whether the settings to use name a variant too; true for what no settings to use are of.
 fn is_advised(reading: &Reading<'_>, experiment: &ExperimentAnalysis, variant: usize) -> bool {
     let mut ladders = reading.analysis.ladders.iter();
-    let Some(ladder) = ladders.find(|it| it.experiment == experiment.key) else {
+    let Some(ladder) = ladders.find(|ladder| ladder.experiment == experiment.key) else {
         return true;
     };
-    let mut advised = ladder.rungs.iter().filter_map(|it| it.advice.as_ref().ok());
+    let mut advised = ladder.rungs.iter().filter_map(|rung| rung.advice.as_ref().ok());
     !lab::target::is_sqlite(&experiment.variants[variant].settings)
         || advised.any(|advice| advice.variant == variant)
 }
@@ -75,13 +75,10 @@ fn is_advised(reading: &Reading<'_>, experiment: &ExperimentAnalysis, variant: u
 /// Whether the gain is that of the confirmation run, or else that of the row.
 fn is_of_row(experiment: &ExperimentAnalysis, finding: &Finding) -> bool {
     let variant = &experiment.variants[finding.variant];
-    let of_row = variant.effect.as_ref().map(|it| it.estimate.centre);
-    let confirmed = variant.confirmation.as_ref().map(|it| it.centre);
+    let of_row = variant.effect.as_ref().map(|effect| effect.estimate.centre);
+    let confirmed = variant.confirmation.as_ref().map(|confirmation| confirmation.centre);
     let ratio = confirmed.or(of_row).unwrap_or(f64::NAN);
-    let gain = match lab::metric::higher_is_better(&experiment.metric) {
-        true => ratio,
-        false => 1.0 / ratio,
-    };
+    let gain = if lab::metric::higher_is_better(&experiment.metric) { ratio } else { 1.0 / ratio };
     (gain - finding.gain).abs() <= 1e-9 * gain
 }
 
@@ -100,7 +97,7 @@ fn listed(reading: &Reading<'_>) -> Vec<String> {
         let ratio = figures::ratio(finding.gain, finding.interval);
         let lead = item.lead.as_ref();
         let lead = lead.map(|(figure, interval)| format!("{figure} {interval}"));
-        let has_lead = lead.is_none_or(|it| it == ratio);
+        let has_lead = lead.is_none_or(|lead| lead == ratio);
         if !text.contains(&format!("{times} times ")) || !has_lead {
             faults.push(format!("not {ratio}: {text}"));
         }
@@ -116,7 +113,7 @@ fn ranked(findings: &[Finding]) -> Vec<String> {
         (true, false) => true,
         _ => two[0].gain < two[1].gain,
     });
-    let named = |it: &Finding| format!("{} ×{}", it.experiment, it.gain);
+    let named = |finding: &Finding| format!("{} ×{}", finding.experiment, finding.gain);
     wrong.map(|two| format!("{} comes before {}", named(&two[0]), named(&two[1]))).collect()
 }
 
@@ -151,8 +148,8 @@ pub fn of_chapter(chapter: &Chapter<'_>) -> Vec<String> {
 fn alternatives(chapter: &Chapter<'_>) -> Vec<Standing> {
     let experiment = chapter.experiment;
     let variants = experiment.variants.iter().skip(1);
-    let alternatives = variants.filter(|it| experiment.is_alternative(it));
-    let standings = alternatives.map(|it| it.standing(&experiment.metric));
+    let alternatives = variants.filter(|variant| experiment.is_alternative(variant));
+    let standings = alternatives.map(|alternative| alternative.standing(&experiment.metric));
     standings.collect()
 }
 
@@ -161,7 +158,7 @@ fn every_other(chapter: &Chapter<'_>) -> Option<String> {
     let sentence = chapter.sentence("Nothing beats")?;
     let standings = alternatives(chapter);
     let says = |words: &str| sentence.contains(words);
-    let all_worse = standings.iter().all(|it| *it == Standing::Worse);
+    let all_worse = standings.iter().all(|standing| *standing == Standing::Worse);
     let says_all = says("every other variant") || says("the other variant");
     let is_beaten = standings.contains(&Standing::Better);
     ((says_all && !all_worse) || is_beaten).then(|| format!("{standings:?}: {sentence}"))
@@ -173,36 +170,37 @@ fn no_difference(chapter: &Chapter<'_>) -> Option<String> {
     let standings = alternatives(chapter);
     let experiment = chapter.experiment;
     let mut variants = experiment.variants.iter();
-    let is_lost = variants.any(|it| experiment.is_alternative(it) && it.is_lost_in_correction());
-    let all_same = standings.iter().all(|it| *it == Standing::Same);
+    let is_lost = variants
+        .any(|variant| experiment.is_alternative(variant) && variant.is_lost_in_correction());
+    let all_same = standings.iter().all(|standing| *standing == Standing::Same);
     (!all_same || is_lost).then(|| format!("{standings:?}, lost {is_lost}: {sentence}"))
 }
 
 /// What was measured is not called unmeasured.
 fn unmeasured(chapter: &Chapter<'_>) -> Option<String> {
-    let mut classes = chapter.experiment.variants.iter().map(|it| it.class());
+    let mut classes = chapter.experiment.variants.iter().map(|variant| variant.class());
     let sentences = chapter.sentences().into_iter();
-    let mut denied = sentences.filter(|it| it.contains("safety was not measured"));
+    let mut denied = sentences.filter(|sentence| sentence.contains("safety was not measured"));
     let sentence = denied.next()?;
-    let all_measured = classes.all(|it| it.is_measured());
+    let all_measured = classes.all(|class| class.is_measured());
     all_measured.then(|| format!("tiers are known: {sentence}"))
 }
 
 /// A confirmation run that is said to confirm does.
 fn confirmed(chapter: &Chapter<'_>) -> Option<String> {
     let sentences = chapter.sentences().into_iter();
-    let mut confirmed = sentences.filter(|it| it.contains("which confirm"));
+    let mut confirmed = sentences.filter(|sentence| sentence.contains("which confirm"));
     let sentence = confirmed.next()?;
     let variants = chapter.experiment.variants.iter();
-    let mut confirmations = variants.filter_map(|it| it.confirmation.as_ref());
-    let is_shown = confirmations.any(|it| !it.interval.contains(1.0));
+    let mut confirmations = variants.filter_map(|variant| variant.confirmation.as_ref());
+    let is_shown = confirmations.any(|confirmation| !confirmation.interval.contains(1.0));
     (!is_shown).then(|| format!("no confirmation run shows it: {sentence}"))
 }
 
 /// The A/A check is said to have failed where it did.
 fn aa_check(chapter: &Chapter<'_>) -> Option<String> {
     let sentences = chapter.sentences();
-    let is_said = |words: &str| sentences.iter().any(|it| it.contains(words));
+    let is_said = |words: &str| sentences.iter().any(|sentence| sentence.contains(words));
     let said = (is_said("A/A check failed"), is_said("A/A check passed"));
     let is_alarm = chapter.experiment.aa_check_alarm();
     let is_passed = chapter.experiment.aa_check.is_some() && !is_alarm;

@@ -15,9 +15,9 @@ pub fn faults(chapter: &Chapter<'_>) -> Vec<String> {
 
 /// That nothing was detected is said where nothing was.
 fn nothing_found(chapter: &Chapter<'_>, effects: &Effects, said: &[String]) -> Vec<String> {
-    let is_said = |beginning: &str| said.iter().any(|it| it.starts_with(beginning));
+    let is_said = |beginning: &str| said.iter().any(|said| said.starts_with(beginning));
     let conditions = &chapter.experiment.conditions;
-    let found = effects.main.iter().filter(|it| it.contrast.is_found());
+    let found = effects.main.iter().filter(|main| main.contrast.is_found());
     let found = found.filter(|it| !conditions.contains(&it.factor)).count();
     let interactions = effects.interactions().len();
     let contradicted = [
@@ -32,7 +32,7 @@ fn nothing_found(chapter: &Chapter<'_>, effects: &Effects, said: &[String]) -> V
 /// No sentence on settings says that there is no difference: the rows of variants may show one.
 fn denied(_: &Chapter<'_>, _: &Effects, said: &[String]) -> Vec<String> {
     let on_settings =
-        said.iter().filter(|it| it.contains("depends on") || it.contains("matters only"));
+        said.iter().filter(|said| said.contains("depends on") || said.contains("matters only"));
     let denies =
         |it: &&String| it.contains("no detectable difference") || it.contains("matters only");
     on_settings.filter(denies).cloned().collect()
@@ -44,19 +44,19 @@ fn gains(chapter: &Chapter<'_>, effects: &Effects, said: &[String]) -> Vec<Strin
     let figures: Vec<String> = effects
         .main
         .iter()
-        .filter(|it| it.contrast.is_found())
-        .map(|it| gain(&it.contrast, metric))
+        .filter(|main| main.contrast.is_found())
+        .map(|main| gain(&main.contrast, metric))
         .collect();
-    let on_effects = said.iter().filter(|it| it.contains("the others"));
-    let wrong = on_effects.filter(|it| {
-        let Some((before, _)) = it.split_once(" times as ") else {
+    let on_effects = said.iter().filter(|said| said.contains("the others"));
+    let wrong = on_effects.filter(|effect| {
+        let Some((before, _)) = effect.split_once(" times as ") else {
             return false;
         };
         let (words, figure) = before.rsplit_once(' ').unwrap_or(("", before));
-        let is_loss = figure.parse::<f64>().is_ok_and(|it| it < 1.0);
-        !figures.iter().any(|it| it == figure) || is_loss != words.ends_with(" only")
+        let is_loss = figure.parse::<f64>().is_ok_and(|parse| parse < 1.0);
+        !figures.iter().any(|effect| effect == figure) || is_loss != words.ends_with(" only")
     });
-    wrong.map(|it| format!("no such effect: {it}")).collect()
+    wrong.map(|wrong| format!("no such effect: {wrong}")).collect()
 }
 
 fn gain(contrast: &Contrast, metric: &str) -> String {

@@ -13,13 +13,13 @@ const LARGEST_DETECTABLE: f64 = 900.0;
 
 pub fn faults(reading: &Reading<'_>) -> Vec<String> {
     let sections = reading.document.sections.iter();
-    let blocks: Vec<&Block> = sections.flat_map(|it| all(&it.blocks)).collect();
+    let blocks: Vec<&Block> = sections.flat_map(|section| all(&section.blocks)).collect();
     let mut faults = Vec::new();
     for block in blocks {
         for text in texts(block) {
             faults.extend(nonsense(&text).map(|why| format!("{why}: {text}")));
         }
-        faults.extend(repeated(block).map(|it| format!("said twice in a list: {it}")));
+        faults.extend(repeated(block).map(|repeated| format!("said twice in a list: {repeated}")));
     }
     faults
 }
@@ -33,15 +33,17 @@ fn nonsense(text: &str) -> Option<&'static str> {
     }
     let detectable = text.split("detectable difference ").skip(1);
     let mut detectable = detectable.filter_map(|rest| number(rest.split(' ').next()?));
-    detectable.any(|it| it > LARGEST_DETECTABLE).then_some("a detectable difference beyond sense")
+    detectable
+        .any(|detectable| detectable > LARGEST_DETECTABLE)
+        .then_some("a detectable difference beyond sense")
 }
 
 /// The intervals of ratios, `[1.9, 2.3]`, whose ends are numbers.
 fn intervals(text: &str) -> impl Iterator<Item = (f64, f64)> {
     let after = text.split('[').skip(1);
     let inside = after.filter_map(|rest| rest.split(']').next());
-    inside.filter_map(|it| {
-        let (low, high) = it.split_once(", ")?;
+    inside.filter_map(|inside| {
+        let (low, high) = inside.split_once(", ")?;
         Some((number(low)?, number(high)?))
     })
 }
@@ -55,9 +57,12 @@ fn repeated(block: &Block) -> Option<String> {
     let Block::List(list) = block else {
         return None;
     };
-    let said = |it: &Sentence| it.plain();
-    let mut items: Vec<(String, Vec<String>)> =
-        list.items.iter().map(|it| (said(&it.text), it.below.iter().map(said).collect())).collect();
+    let said = |sentence: &Sentence| sentence.plain();
+    let mut items: Vec<(String, Vec<String>)> = list
+        .items
+        .iter()
+        .map(|item| (said(&item.text), item.below.iter().map(said).collect()))
+        .collect();
     items.sort_unstable();
     let twice = items.windows(2).find(|two| two[0] == two[1])?;
     Some(twice[0].0.clone())

@@ -27,7 +27,7 @@ fn rows(chapter: &Chapter<'_>) -> Vec<String> {
     let rows = chapter.rows().into_iter();
     rows.filter_map(|(variant, row)| {
         let of = &chapter.experiment.variants[variant];
-        let text = row.cells.iter().map(|it| it.text.plain()).collect::<Vec<_>>().join(" | ");
+        let text = row.cells.iter().map(|cell| cell.text.plain()).collect::<Vec<_>>().join(" | ");
         let fault = sign(chapter, variant, row).or_else(|| ratio(of, &text));
         Some(format!("{} in: {text}", fault?))
     })
@@ -37,20 +37,21 @@ fn rows(chapter: &Chapter<'_>) -> Vec<String> {
 /// What is better than the baseline is so with its whole interval.
 fn sign(chapter: &Chapter<'_>, variant: usize, row: &Row) -> Option<&'static str> {
     let experiment = chapter.experiment;
-    let better = match lab::metric::higher_is_better(&experiment.metric) {
-        true => Standing::Better,
-        false => Standing::Worse,
+    let better = if lab::metric::higher_is_better(&experiment.metric) {
+        Standing::Better
+    } else {
+        Standing::Worse
     };
     let standing = standing(chapter, variant);
     let effect = experiment.variants[variant].effect.as_ref();
-    let interval = effect.map(|it| it.estimate.interval);
+    let interval = effect.map(|effect| effect.estimate.interval);
     let agrees = match (standing, interval) {
         (Standing::Better | Standing::Worse, None) => false,
         (Standing::Better | Standing::Worse, Some(it)) if standing == better => it.low > 1.0,
         (Standing::Better | Standing::Worse, Some(it)) => it.high < 1.0,
         _ => true,
     };
-    let signs: Vec<&str> = row.cells.iter().filter_map(|it| it.sign).collect();
+    let signs: Vec<&str> = row.cells.iter().filter_map(|cell| cell.sign).collect();
     let expected = match standing {
         Standing::Better => "▲",
         Standing::Worse => "▼",
@@ -102,7 +103,7 @@ fn names(chapter: &Chapter<'_>) -> Vec<String> {
     for (variant, name) in &names {
         let of = &chapter.experiment.variants[*variant];
         let labels = [name, &of.label];
-        let has_pragma = |pragma: &&str| labels.iter().any(|it| it.contains(*pragma));
+        let has_pragma = |pragma: &&str| labels.iter().any(|label| label.contains(*pragma));
         if !target::is_sqlite(&of.settings) && PRAGMAS.iter().any(has_pragma) {
             faults.push(format!("a PRAGMA of {}: {name}", target::of(&of.settings)));
         }
@@ -118,19 +119,22 @@ fn letters(chapter: &Chapter<'_>) -> Vec<String> {
     let variants = &chapter.experiment.variants;
     let shares = |one: usize, other: usize| {
         let letters = |it: usize| letters_of(&variants[it].groups);
-        letters(one).iter().any(|it| letters(other).contains(it))
+        letters(one).iter().any(|letter| letters(other).contains(letter))
     };
     let compared = (1..variants.len()).filter(|it| variants[*it].effect.is_some());
     let wrong = compared.filter(|it| shares(*it, 0) == differs(standing(chapter, *it)));
     wrong
-        .map(|it| format!("{} and the letters of {}", variants[it].groups, variants[it].label))
+        .map(|wrong| {
+            format!("{} and the letters of {}", variants[wrong].groups, variants[wrong].label)
+        })
         .collect()
 }
 
 fn letters_of(groups: &str) -> Vec<String> {
     let mut letters: Vec<String> = Vec::new();
     for letter in groups.chars() {
-        match letters.last_mut().filter(|it| it.starts_with('(') && !it.ends_with(')')) {
+        match letters.last_mut().filter(|letter| letter.starts_with('(') && !letter.ends_with(')'))
+        {
             Some(number) => number.push(letter),
             None => letters.push(letter.to_string()),
         }
@@ -146,49 +150,52 @@ fn undetected(chapter: &Chapter<'_>) -> Vec<String> {
     let variants = &chapter.experiment.variants;
     let holds_one = |variant: &usize| {
         let effect = variants[*variant].effect.as_ref();
-        effect.is_some_and(|it| !it.is_found() && it.estimate.interval.contains(1.0))
+        effect.is_some_and(|effect| !effect.is_found() && effect.estimate.interval.contains(1.0))
     };
-    let wrong = chapter.mentioned(&note).into_iter().filter(|it| !holds_one(it));
-    wrong.map(|it| format!("{} differs: {note}", variants[it].label)).collect()
+    let wrong = chapter.mentioned(&note).into_iter().filter(|mentioned| !holds_one(mentioned));
+    wrong.map(|wrong| format!("{} differs: {note}", variants[wrong].label)).collect()
 }
 
 /// A variant that exceeds an upper bound is named.
 fn bounds(chapter: &Chapter<'_>) -> Vec<String> {
     let experiment = chapter.experiment;
     let exceeded = experiment.upper_bounds.iter().filter(|bound| {
-        let best = experiment.ranking.first().map(|it| &experiment.variants[*it]);
-        let best = best.and_then(|it| it.summaries.get(&experiment.metric));
+        let best = experiment.ranking.first().map(|ranking| &experiment.variants[*ranking]);
+        let best = best.and_then(|best| best.summaries.get(&experiment.metric));
         best.zip(bound.summary).is_some_and(|(best, bound)| {
-            match lab::metric::higher_is_better(&experiment.metric) {
-                true => best.median > bound.median,
-                false => best.median < bound.median,
+            if lab::metric::higher_is_better(&experiment.metric) {
+                best.median > bound.median
+            } else {
+                best.median < bound.median
             }
         })
     });
-    let unsaid = exceeded.filter(|it| {
-        let beginning = format!("better median than the upper bound {}: ", it.name);
+    let unsaid = exceeded.filter(|exceeded| {
+        let beginning = format!("better median than the upper bound {}: ", exceeded.name);
         chapter.sentence(&beginning).is_none()
     });
-    unsaid.map(|it| format!("{} is exceeded", it.name)).collect()
+    unsaid.map(|unsaid| format!("{} is exceeded", unsaid.name)).collect()
 }
 
 /// A secondary metric is a column, or it is said that no variant has it.
 fn secondary(chapter: &Chapter<'_>) -> Vec<String> {
-    let measured = chapter.experiment.variants.iter().any(|it| !it.summaries.is_empty());
+    let measured = chapter.experiment.variants.iter().any(|variant| !variant.summaries.is_empty());
     let tables = chapter.tables("Secondary metrics");
     let has_column = |name: &str| {
-        let mut columns = tables.iter().flat_map(|it| &it.columns);
-        columns.any(|it| it.about.as_deref() == Some(name))
+        let mut columns = tables.iter().flat_map(|table| &table.columns);
+        columns.any(|column| column.about.as_deref() == Some(name))
     };
     let sentences = chapter.sentences();
     let is_missed = |name: &str| {
-        let mut missed = sentences.iter().filter(|it| it.contains(": no trial has this metric"));
-        missed.any(|it| it.contains(name))
+        let mut missed =
+            sentences.iter().filter(|sentence| sentence.contains(": no trial has this metric"));
+        missed.any(|missed| missed.contains(name))
     };
     let has_table = !tables.is_empty() && measured;
     let names = ["cpu_user_s", "syncs", NEVER_REPORTED];
-    let unsaid = names.into_iter().filter(|it| has_table && !has_column(it) && !is_missed(it));
-    unsaid.map(|it| format!("nothing is said of {it}")).collect()
+    let unsaid =
+        names.into_iter().filter(|name| has_table && !has_column(name) && !is_missed(name));
+    unsaid.map(|unsaid| format!("nothing is said of {unsaid}")).collect()
 }
 
 /// What giving up durability brings agrees with the rows of the variants.
@@ -207,5 +214,5 @@ fn durability(chapter: &Chapter<'_>) -> Vec<String> {
         }
     };
     let wrong = compared.filter(is_wrong);
-    wrong.map(|it| format!("durability says otherwise: {it:?}")).collect()
+    wrong.map(|wrong| format!("durability says otherwise: {wrong:?}")).collect()
 }

@@ -48,9 +48,12 @@ impl Axis {
     /// value is finite.
     pub(super) fn logarithmic_over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
         let (low, high) = ends(values)?;
-        (low > 0.0).then(|| match high > low {
-            true => Axis::logarithmic(low, high),
-            false => Axis::logarithmic(low / 2.0, high * 2.0),
+        (low > 0.0).then(|| {
+            if high > low {
+                Axis::logarithmic(low, high)
+            } else {
+                Axis::logarithmic(low / 2.0, high * 2.0)
+            }
         })
     }
 
@@ -127,9 +130,10 @@ impl Axis {
     /// Round marks of an axis of ratios; on a linear one and close to 1, in equal steps.
     pub(super) fn ratio_ticks(&self) -> Vec<Tick> {
         const NARROW: f64 = 3.0;
-        let values = match !self.log || self.high / self.low < NARROW {
-            true => self.linear_marks(false),
-            false => self.decades(),
+        let values = if !self.log || self.high / self.low < NARROW {
+            self.linear_marks(false)
+        } else {
+            self.decades()
         };
         self.marked(values, |value| format!("×{}", figures::level(value)))
     }
@@ -224,7 +228,7 @@ mod tests {
     fn labels_that_would_collide_are_left_out() {
         let tick = |at: f64| Tick { at: Percent(at), label: "1000".to_owned(), minor: false };
         let kept = spaced([0.0, 4.0, 11.0, 40.0].map(tick).into());
-        let places: Vec<(f64, bool)> = kept.iter().map(|it| (it.at.0, it.minor)).collect();
+        let places: Vec<(f64, bool)> = kept.iter().map(|tick| (tick.at.0, tick.minor)).collect();
         assert_eq!(places, [(0.0, false), (11.0, true), (40.0, false)]);
     }
 
@@ -265,7 +269,7 @@ mod tests {
         let axis = Axis::over([0.4, 7.0]).unwrap();
         assert!(!axis.is_log() && !axis.is_cut());
         let ticks = axis.ratio_ticks();
-        let labels: Vec<&str> = ticks.iter().map(|it| it.label.as_str()).collect();
+        let labels: Vec<&str> = ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(labels, ["×0", "×2", "×4", "×6"]);
     }
 

@@ -52,7 +52,7 @@ impl Writer {
                 join(html, &placed);
                 for (band, dots) in bands.bands.iter().zip(&placed) {
                     html.class("g", tone_class(band.tone), |html| {
-                        dots.iter().for_each(|it| draw(html, it));
+                        dots.iter().for_each(|dot| draw(html, dot));
                     });
                 }
             });
@@ -106,10 +106,7 @@ fn join(html: &mut Html, placed: &[Vec<Placed<'_>>]) {
 }
 
 fn draw(html: &mut Html, (it, x, y): &Placed<'_>) {
-    let (class, radius) = match it.joined {
-        true => ("dot", 6.0),
-        false => ("hollow", 4.5),
-    };
+    let (class, radius) = if it.joined { ("dot", 6.0) } else { ("hollow", 4.5) };
     html.element("g", &[], |html| {
         html.leaf("title", &[], &it.words);
         dot(html, (&x.text(), &y.text()), it.mark, radius, class);

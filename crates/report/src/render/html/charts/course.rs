@@ -25,7 +25,7 @@ pub(super) fn remark(course: &Course) -> Option<String> {
 
 fn axis(course: &Course) -> Option<Axis> {
     let ends = course.points.iter();
-    Axis::over(ends.flat_map(|it| [it.interval.low, it.y, it.interval.high]))
+    Axis::over(ends.flat_map(|end| [end.interval.low, end.y, end.interval.high]))
 }
 
 /// Where a run stands.

@@ -150,10 +150,10 @@ fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
 
 /// Names of lines at their right ends, as near as they can be without overlapping.
 fn end_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
-    let end = |it: &Line| it.points.last().map(|point| axes.at((point.x, point.y)).1);
+    let end = |line: &Line| line.points.last().map(|point| axes.at((point.x, point.y)).1);
     let lines = curve.lines.iter();
     let mut ends: Vec<Label> =
-        lines.map(|it| Label::new(&it.label, end(it).unwrap_or(Percent(0.0)))).collect();
+        lines.map(|line| Label::new(&line.label, end(line).unwrap_or(Percent(0.0)))).collect();
     labels::spread(ends.iter_mut().collect());
     html.element("svg", &[("class", "ends")], |html| {
         for (label, class) in ends.iter().zip(CLASSES) {

@@ -26,8 +26,8 @@ pub(super) fn axis(forest: &Forest) -> Option<Axis> {
 fn values(rows: &[ForestRow]) -> Vec<f64> {
     let marks = rows.iter().filter_map(|row| row.marks.as_ref());
     let values = marks.flat_map(|marks| {
-        let interval = marks.interval.filter(|it| it.is_bounded());
-        let interval = interval.into_iter().flat_map(|it| [it.low, it.high]);
+        let interval = marks.interval.filter(|interval| interval.is_bounded());
+        let interval = interval.into_iter().flat_map(|interval| [interval.low, interval.high]);
         [marks.dot, marks.range.low, marks.range.high].into_iter().chain(interval)
     });
     values.collect()

@@ -8,12 +8,13 @@ use crate::render::html::markup::{Attributes, Html};
 
 /// The map, and why cells have no figure.
 pub(super) fn draw(html: &mut Html, map: &Map) {
-    let names = [&map.row_factor, &map.column_factor].map(|it| it.as_deref().unwrap_or("pairs"));
+    let names =
+        [&map.row_factor, &map.column_factor].map(|factor| factor.as_deref().unwrap_or("pairs"));
     let label = format!("Map of {}", names.join(" and "));
     html.scrolling(&label, |html| {
         html.element("table", &[], |html| {
             html.element("thead", &[], |html| head(html, map));
-            html.element("tbody", &[], |html| map.rows.iter().for_each(|it| row(html, it)));
+            html.element("tbody", &[], |html| map.rows.iter().for_each(|one| row(html, one)));
         });
     });
     if !map.reasons.is_empty() {
@@ -45,7 +46,7 @@ fn head(html: &mut Html, map: &Map) {
 fn row(html: &mut Html, row: &MapRow) {
     html.element("tr", &[], |html| {
         html.heading(&[("scope", "row")], &row.name);
-        row.cells.iter().for_each(|it| cell(html, it));
+        row.cells.iter().for_each(|one| cell(html, one));
     });
 }
 

@@ -12,7 +12,7 @@ pub(in crate::render::html) fn draw(html: &mut Html, strip: &Strip) {
     let Some(axis) = axis(strip) else {
         return;
     };
-    let place = |value: Option<f64>, open: f64| value.map_or(Percent(open), |it| axis.at(it));
+    let place = |value: Option<f64>, open: f64| value.map_or(Percent(open), |value| axis.at(value));
     let (from, to) = (place(strip.allowed.0, 0.0), place(strip.allowed.1, 100.0));
     let class = format!("strip {}", tone_class(strip.tone));
     html.element("svg", &[("role", "img"), ("class", &class)], |html| {
@@ -45,8 +45,8 @@ fn axis(strip: &Strip) -> Option<Axis> {
         strip.allowed.1,
         strip.other,
         strip.none,
-        interval.map(|it| it.low),
-        interval.map(|it| it.high),
+        interval.map(|interval| interval.low),
+        interval.map(|interval| interval.high),
     ];
     Axis::over(stated.into_iter().flatten())
 }
