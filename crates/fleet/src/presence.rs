@@ -1,6 +1,5 @@
 //! The agents that are present: each says from time to time who it is and what it does.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use lab::environment::Environment;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
 use crate::server::{Server, Stored};
-use crate::subjects::{AGENTS, agent};
+use crate::subjects::{AGENT, AGENTS, agent};
 use crate::wire::{decode, encode};
 
 /// How often an agent says that it is there.
@@ -97,14 +96,7 @@ impl Present {
 /// # Errors
 /// When the server refuses.
 pub fn present(server: &Server) -> Result<Vec<Present>, FleetError> {
-    let stored = server.read_all(AGENTS, "pragmark.agents.>")?;
-    Ok(latest(stored.iter().map(of).collect()))
-}
-
-/// Each agent once, by name, as it was last: an agent that renews its card while all are read is among them twice.
-fn latest(agents: Vec<Present>) -> Vec<Present> {
-    let named = agents.into_iter().map(|it| (it.card.agent.clone(), it));
-    named.collect::<BTreeMap<_, _>>().into_values().collect()
+    Ok(server.entries(AGENT)?.iter().map(of).collect())
 }
 
 fn of(stored: &Stored) -> Present {
@@ -162,7 +154,7 @@ pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<(), Fleet
 
 /// The sequence number of the last card of this name that is of no `own` agent, if the last one is not.
 pub(crate) fn other(server: &Server, name: &str, own: &[&str]) -> Result<Option<u64>, FleetError> {
-    let stored = server.latest(AGENTS, &agent(name))?;
+    let stored = server.entry(&agent(name))?;
     let other = stored.filter(|it| !own.contains(&of(it).card.instance.as_str()));
     Ok(other.map(|it| it.sequence))
 }
@@ -178,8 +170,8 @@ pub(crate) fn clock_s() -> i64 {
 pub(crate) async fn beat(jetstream: &async_nats::jetstream::Context, card: &Card) -> Option<u64> {
     let card = Card { clock_s: clock_s(), ..card.clone() };
     let payload = encode(&card).ok()?;
-    let sent = jetstream.publish(agent(&card.agent), payload.into()).await;
-    Some(sent.ok()?.await.ok()?.sequence)
+    let bucket = jetstream.get_key_value(AGENTS).await.ok()?;
+    bucket.put(agent(&card.agent), payload.into()).await.ok()
 }
 
 #[cfg(test)]
@@ -189,7 +181,7 @@ mod tests {
 
     fn read(card: &Value) -> Present {
         of(&Stored {
-            subject: "pragmark.agents.a".to_owned(),
+            subject: agent("a"),
             sequence: 1,
             payload: encode(card).unwrap().into(),
             stored_s: 100,
@@ -223,16 +215,5 @@ mod tests {
         let why = false_name.unreadable.unwrap();
         assert!(why.contains("calls itself b"), "{why}");
         assert_eq!(false_name.card.agent, "a");
-    }
-
-    #[test]
-    fn an_agent_that_renews_its_card_meanwhile_is_present_once() {
-        let present = |agent: &str, done: u64| Present {
-            card: serde_json::from_value(card(agent, done)).unwrap(),
-            clock_ahead_s: 0,
-            unreadable: None,
-        };
-        let read = vec![present("b", 0), present("a", 1), present("b", 2)];
-        assert_eq!(latest(read), [present("a", 1), present("b", 2)]);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::FleetError;
 use crate::objects::Object;
 use crate::server::{Server, Stored};
-use crate::subjects::{AGENTS, RUNS, WORK, progress, results_stream, run, run_work};
+use crate::subjects::{RUNS, WORK, progress, results_stream, run, run_work};
 use crate::wire::{decode, encode};
 
 /// The subjects of all runs.
@@ -173,8 +173,7 @@ pub fn find(server: &Server, name: &str) -> Result<RunCard, FleetError> {
 /// # Errors
 /// When the server refuses.
 pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result<(), FleetError> {
-    server.store("store progress", &progress(name), None, &encode(&all)?)?;
-    Ok(())
+    server.put(&progress(name), encode(&all)?)
 }
 
 /// Whether somebody records what agents measure for a run. A process that was killed is noticed by its silence, which takes
@@ -183,7 +182,7 @@ pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result
 /// # Errors
 /// When the server refuses, or it was cancelled.
 pub fn has_coordinator(server: &Server, name: &str) -> Result<bool, FleetError> {
-    let look = || server.latest(AGENTS, &progress(name));
+    let look = || server.entry(&progress(name));
     let Some(first) = look()? else {
         return Ok(false);
     };
@@ -204,7 +203,7 @@ pub fn has_coordinator(server: &Server, name: &str) -> Result<bool, FleetError> 
 /// # Errors
 /// When the server refuses.
 pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> {
-    server.clear(AGENTS, &progress(name))
+    server.withdraw(&progress(name))
 }
 
 /// How far a run is, by group; none where no coordinator has said so of late.
@@ -212,7 +211,7 @@ pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> 
 /// # Errors
 /// When the server refuses, or it is damaged.
 pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>, FleetError> {
-    let stored = server.latest(AGENTS, &progress(name))?;
+    let stored = server.entry(&progress(name))?;
     let decoded = stored.map(|it| decode(&it.payload, &format!("the progress of {name}")));
     decoded.transpose()
 }

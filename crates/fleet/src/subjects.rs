@@ -5,7 +5,7 @@
 pub(crate) const WORK: &str = "PRAGMARK_WORK";
 /// The stream of the runs.
 pub(crate) const RUNS: &str = "PRAGMARK_RUNS";
-/// The stream of the agents that are present.
+/// The key-value bucket of the agents that are present and the runs that are recorded.
 pub(crate) const AGENTS: &str = "PRAGMARK_AGENTS";
 
 /// Text as one token of a subject: letters, digits, `-`, `_` and `@`.
@@ -79,14 +79,17 @@ pub(crate) fn run(run: &str) -> String {
     format!("pragmark.runs.{}", token(run))
 }
 
-/// An agent that is present.
+/// The beginning of the keys of agents in their bucket.
+pub(crate) const AGENT: &str = "agents.";
+
+/// Returns the key of an agent that is present.
 pub(crate) fn agent(name: &str) -> String {
-    format!("pragmark.agents.{}", token(name))
+    format!("{AGENT}{}", token(name))
 }
 
-/// How far a run is.
+/// Returns the key under which the bucket has the progress of a run.
 pub(crate) fn progress(run: &str) -> String {
-    format!("pragmark.progress.{}", token(run))
+    format!("progress.{}", token(run))
 }
 
 /// Where an agent is asked to end after its block.

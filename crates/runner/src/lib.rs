@@ -9,7 +9,6 @@
 mod count;
 mod error;
 mod executor;
-mod file_systems;
 mod isolation;
 mod local;
 pub mod machine;
@@ -27,7 +26,6 @@ pub mod workdir;
 pub use count::{count, task_of};
 pub use error::RunError;
 pub use executor::{End, Execution, Executor, Task, Watch};
-pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
 pub use local::Local;
 pub use pilot::run_pilots;
 pub use postgres::Servers;

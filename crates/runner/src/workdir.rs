@@ -117,15 +117,9 @@ fn holds_mount(directory: &Path, mounts: &[Mount]) -> bool {
     mounts.iter().any(|mount| mount.mount_point.starts_with(&directory))
 }
 
-/// Whether this is the directory of a run whose name begins with `run`.
-pub(crate) fn is_named(path: &Path, run: &str) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.starts_with(&format!("{PREFIX}{run}")))
-}
-
 /// Whether nobody holds the directory's lock. A directory without a lock file is left alone: its
 /// owner may be about to make one.
-pub(crate) fn owner_is_gone(path: &Path) -> bool {
+fn owner_is_gone(path: &Path) -> bool {
     let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else {
         return false;
     };

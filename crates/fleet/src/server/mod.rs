@@ -3,6 +3,7 @@
 //! The client works on threads of its own, so that it answers the server while trials keep this process waiting. A
 //! server that does not answer is waited for: what was stored before comes back with it.
 
+mod entries;
 mod stored;
 mod streams;
 
@@ -35,9 +36,6 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// How long a stream may be missing while the server starts.
 const GONE: Duration = Duration::from_secs(15);
-
-/// How long an agent counts as present after its last sign.
-pub(crate) const PRESENT: Duration = Duration::from_secs(30);
 
 /// A connection to the server.
 pub struct Server {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 
-use super::{Answer, PRESENT, Server, refused_or_silent, words_of};
+use super::{Answer, Server, refused_or_silent, words_of};
 use crate::error::FleetError;
-use crate::subjects::{AGENTS, RUNS, WORK};
+use crate::subjects::{RUNS, WORK};
 
 /// How long the server recognises a message that is sent again.
 const DUPLICATES: Duration = Duration::from_secs(120);
@@ -17,9 +17,10 @@ impl Server {
     /// # Errors
     /// When the server refuses, for example for lack of storage.
     pub fn make_streams(&self) -> Result<(), FleetError> {
-        for config in [work(), runs(), agents()] {
+        for config in [work(), runs()] {
             self.make_stream(config)?;
         }
+        self.make_presence()?;
         self.make_objects()
     }
 
@@ -37,25 +38,10 @@ impl Server {
     fn make_stream(&self, config: Config) -> Result<(), FleetError> {
         self.patiently("make a stream", || async {
             match self.jetstream.get_or_create_stream(config.clone()).await {
-                Ok(there) => self.complete(&there.cached_info().config, &config).await,
+                Ok(_) => Answer::Yes(()),
                 Err(error) => refused_or_silent(&error.to_string()),
             }
         })
-    }
-
-    /// Adds the subjects to a stream that an older version has made without them.
-    async fn complete(&self, there: &Config, wanted: &Config) -> Answer<()> {
-        let mut subjects = wanted.subjects.clone();
-        subjects.retain(|it| !there.subjects.contains(it));
-        if subjects.is_empty() {
-            return Answer::Yes(());
-        }
-        let mut config = there.clone();
-        config.subjects.extend(subjects);
-        match self.jetstream.update_stream(&config).await {
-            Ok(_) => Answer::Yes(()),
-            Err(error) => refused_or_silent(&error.to_string()),
-        }
     }
 
     /// Makes sure that the outcomes of a run can be stored.
@@ -131,17 +117,6 @@ fn runs() -> Config {
         name: RUNS.to_owned(),
         subjects: vec!["pragmark.runs.>".to_owned()],
         max_messages_per_subject: 1,
-        ..Config::default()
-    }
-}
-
-fn agents() -> Config {
-    Config {
-        name: AGENTS.to_owned(),
-        subjects: vec!["pragmark.agents.>".to_owned(), "pragmark.progress.>".to_owned()],
-        max_messages_per_subject: 1,
-        max_age: PRESENT,
-        duplicate_window: PRESENT,
         ..Config::default()
     }
 }

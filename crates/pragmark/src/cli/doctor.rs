@@ -1,12 +1,10 @@
 //! Options of `doctor`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use runner::FileSystemKind;
 
-use super::values::{bytes, seconds};
+use super::values::seconds;
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
@@ -15,9 +13,7 @@ Examples:
   pragmark doctor                   check the current directory
   pragmark doctor --dir /data       check another disk
   pragmark doctor --drivers         which bindings are ready; what others need
-  pragmark doctor --db app.db --quick-check --through python-sqlite3
-  sudo pragmark doctor --make-fs ext4,xfs,btrfs --in /data
-  sudo pragmark doctor --make-fs ext4,tmpfs -- pragmark run queue-tasks {dirs}")]
+  pragmark doctor --db app.db --quick-check --through python-sqlite3")]
 pub struct DoctorArgs {
     /// Directory whose disk to check; repeat it for several disks. With --db, where to put a copy of the database
     /// [default: the current directory].
@@ -27,14 +23,14 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub noise_seconds: f64,
     /// Check only the drivers: for each binding whether it is ready, and otherwise what to do.
-    #[arg(long, conflicts_with_all = ["db", "make_fs", "dirs", "noise_seconds"])]
+    #[arg(long, conflicts_with_all = ["db", "dirs", "noise_seconds"])]
     pub drivers: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     /// Examine this database instead of the machine: version and settings that a connection gets, space,
     /// statistics, indexes, keys. A copy is examined; the file, its WAL and its journal are only read.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["make_fs", "noise_seconds"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "noise_seconds")]
     pub db: Option<PathBuf>,
     /// Also run quick_check and foreign_key_check; exit code 3 if the database is damaged.
     #[arg(long, requires = "db")]
@@ -46,18 +42,4 @@ pub struct DoctorArgs {
     /// SQLite library that your application loads: see `pragmark engine list`.
     #[arg(long, value_name = "ENGINE", requires = "db")]
     pub engine: Option<String>,
-    /// Create temporary file systems (ext4, xfs, btrfs, tmpfs) on loop devices instead of checking
-    /// the machine; requires root. Prints their directories and removes them at Ctrl-C, or after
-    /// the command that follows `--`. Use it to measure file systems that this machine does not have.
-    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with_all = ["dirs", "json"])]
-    pub make_fs: Vec<FileSystemKind>,
-    /// Size of each file system, such as 512M or 2G.
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = bytes, requires = "make_fs")]
-    pub size: u64,
-    /// Directory in which to create the file systems [default: the current directory].
-    #[arg(long = "in", value_name = "DIR", requires = "make_fs")]
-    pub parent: Option<PathBuf>,
-    /// Command to run on the file systems; `{dirs}` is replaced by `--dir` and each directory.
-    #[arg(last = true, value_name = "COMMAND", requires = "make_fs")]
-    pub command: Vec<OsString>,
 }

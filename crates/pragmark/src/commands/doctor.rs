@@ -13,16 +13,13 @@ use lab::stats::blocks_needed;
 use runner::machine::{self, Tool};
 use serde_json::json;
 
-use super::{driver, engine, examination, make_fs, output};
+use super::{driver, engine, examination, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
 
 /// Checks the machine and prints the result.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
-    if !args.make_fs.is_empty() {
-        return make_fs::execute(args);
-    }
     if args.drivers {
         return driver::list(&driver::registry(None)?, args.json);
     }

@@ -19,7 +19,6 @@ mod guard;
 mod history;
 mod list;
 mod load;
-mod make_fs;
 mod man;
 mod measure;
 mod needs;

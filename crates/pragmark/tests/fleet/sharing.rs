@@ -1,6 +1,5 @@
 //! Agents share a run, and what comes of it is what one machine would have measured.
 
-use crate::raw::publish;
 use crate::world::{each_once, estimates, words, world};
 
 /// Trials of a run of eight rounds: two variants and the baseline again.
@@ -69,9 +68,6 @@ fn status_has_rates_and_the_time_to_go_as_long_as_a_coordinator_is_there() {
     let Some(mut world) = world() else { return };
     world.experiment(60, 100);
     world.start_server();
-    // As an older version has made it.
-    let agents = r#"{"name":"PRAGMARK_AGENTS","subjects":["pragmark.agents.>"],"max_msgs_per_subject":1,"max_age":30000000000,"duplicate_window":30000000000}"#;
-    publish(&world, "$JS.API.STREAM.CREATE.PRAGMARK_AGENTS", agents.as_bytes());
     let _agents = ["a", "b"].map(|name| world.agent(name, &[]));
     let address = world.address();
     let more = ["--per", "any", "--agents", "2", "--out", "fleet"];

@@ -51,7 +51,7 @@ fn messages_that_nobody_can_read_hide_no_others() {
     world.experiment(3, 5);
     world.start_server();
     world.connected("test").make_streams().unwrap();
-    publish(&world, "pragmark.agents.odd", b"no card");
+    publish(&world, "$KV.PRAGMARK_AGENTS.agents.odd", b"no card");
     publish(&world, "pragmark.runs.odd", b"no run");
     let _agent = world.agent("a", &[]);
     let address = world.address();

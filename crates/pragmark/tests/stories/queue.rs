@@ -1,6 +1,5 @@
 //! Queues of tasks in SQLite, in files, on a PostgreSQL server and in memory.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -11,7 +10,7 @@ use serde_json::Value;
 use crate::laboratory::{Answer, Laboratory, wait_until};
 
 /// A few tasks on every target.
-const QUEUE: &str = r#"
+pub const QUEUE: &str = r#"
 id = "targets"
 question = "Where should tasks be kept?"
 workload = "queue"
@@ -88,7 +87,7 @@ fn servers(laboratory: &Laboratory) -> Vec<PathBuf> {
 }
 
 /// Processes in whose command line this stands.
-fn running(words: &str) -> Vec<PathBuf> {
+pub fn running(words: &str) -> Vec<PathBuf> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
         .map(|entry| entry.path())
@@ -240,110 +239,5 @@ fn an_address_without_a_server_fails_the_trials_with_the_cause() {
         .pragmark(&["run", "--resume", "run"])
         .exits(2)
         .complains(&["given by --postgres", "--postgres URI"]);
-    assert!(laboratory.left_over().is_empty());
-}
-
-#[test]
-fn making_file_systems_is_refused_clearly_or_they_are_there_and_go() {
-    let laboratory = Laboratory::new();
-    let full = QUEUE
-        .replace(
-            "target = [\"sqlite\", \"files\", \"memory\", \"postgres\"], work = [\"life-cycle\", \"schedule\"]",
-            "target = [\"sqlite\", \"files\"], work = [\"life-cycle\"]",
-        )
-        .replace("tasks = 5", "tasks = 2, payload_bytes = 20_000_000");
-    laboratory.write("full.toml", &full);
-    let answer = laboratory.pragmark(&[
-        "doctor",
-        "--make-fs",
-        "tmpfs",
-        "--size",
-        "32M",
-        "--",
-        env!("CARGO_BIN_EXE_pragmark"),
-        "run",
-        "full.toml",
-        "--out",
-        "run",
-        "--probe",
-        "0",
-        "--no-tiers",
-        "{dirs}",
-    ]);
-    if answer.code() == 3 && !laboratory.path().join("run").exists() {
-        let said = answer.stderr();
-        eprintln!("not tested: {said}");
-        assert!(said.contains("only root") || said.contains("mount failed"), "{said}");
-    } else {
-        let trials = laboratory.trials("run");
-        assert!(!trials.is_empty());
-        for trial in trials {
-            let why = trial["outcome"]["failed"]["why"].as_str().unwrap();
-            assert!(why.contains("full") || why.contains("No space"), "{why}");
-        }
-    }
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    assert!(!mounts.contains(&*laboratory.path().to_string_lossy()));
-    assert!(laboratory.left_over().is_empty());
-}
-
-/// Whether a file system is mounted in the laboratory.
-fn is_mounted(laboratory: &Laboratory) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    mounts.contains(&*laboratory.path().to_string_lossy())
-}
-
-fn state(process: Pid) -> String {
-    let stat = format!("/proc/{}/stat", process.as_raw_nonzero());
-    std::fs::read_to_string(stat).unwrap_or_default()
-}
-
-/// The doctor with a file system in memory and these arguments, or nothing where it may not make one.
-fn with_file_system(laboratory: &Laboratory, arguments: &[&str]) -> Option<Child> {
-    let make = ["doctor", "--make-fs", "tmpfs", "--size", "32M"];
-    let child = laboratory.start(&[&make[..], arguments].concat());
-    let ended = || state(Pid::from_child(&child)).contains(") Z ");
-    wait_until(|| is_mounted(laboratory) || ended());
-    if ended() {
-        let answer = Answer(child.wait_with_output().unwrap()).exits(3);
-        eprintln!("not tested: {}", answer.stderr());
-        return None;
-    }
-    Some(child)
-}
-
-#[test]
-fn file_systems_that_were_made_go_at_ctrl_c() {
-    let laboratory = Laboratory::new();
-    let Some(mut child) = with_file_system(&laboratory, &[]) else {
-        return;
-    };
-    // They are told only when they are made; before that, Ctrl-C stops their making.
-    let output = BufReader::new(child.stdout.take().unwrap());
-    let said = output.lines().next().unwrap().unwrap();
-    assert!(said.contains("tmpfs"), "{said}");
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    Answer(child.wait_with_output().unwrap()).exits(0);
-    assert!(!is_mounted(&laboratory));
-    assert!(laboratory.left_over().is_empty());
-}
-
-#[test]
-fn a_command_on_file_systems_ends_with_the_doctor_that_runs_it() {
-    let laboratory = Laboratory::new();
-    let followed = laboratory.path().join("followed.txt");
-    let followed = followed.to_str().unwrap();
-    laboratory.write("followed.txt", "");
-    let Some(child) = with_file_system(&laboratory, &["--", "tail", "-f", followed]) else {
-        return;
-    };
-    let tail = format!("tail\0-f\0{followed}");
-    let tails = || running(&tail).len();
-    // The doctor has been given the same words.
-    wait_until(|| tails() == 2);
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    Answer(child.wait_with_output().unwrap()).exits(130);
-    assert_eq!(tails(), 0);
-    assert!(!is_mounted(&laboratory));
     assert!(laboratory.left_over().is_empty());
 }
