@@ -3,12 +3,11 @@
 
 use crate::documented::documented;
 use crate::error::CrashError;
-use crate::judge::is_of;
 use crate::model::Model;
 use crate::sandbox::{Sandbox, quoted};
 use crate::script::Act;
 use crate::settings::{CrashSettings, Synchronous};
-use crate::trace::{Step, Trace};
+use crate::trace::{Step, Trace, is_of};
 use engine::{Connection, Value};
 use lab::level::distinct;
 use lab::tier::Promise;

@@ -8,7 +8,7 @@ use crate::content::Content;
 use crate::error::CrashError;
 use crate::record::Recording;
 use crate::sandbox::{Problem, Recovered, Sandbox};
-use crate::trace::{File, Trace};
+use crate::trace::{File, Trace, is_of};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use twox_hash::XxHash3_128;
@@ -187,11 +187,6 @@ impl<'b> Judge<'b> {
         self.examined.insert(key, recovered.clone());
         Ok(recovered)
     }
-}
-
-/// Whether a file is a database, its journal or its log.
-pub(crate) fn is_of(database: &str, file: &str) -> bool {
-    file.strip_prefix(database).is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
 }
 
 /// A hash of files with their names.

@@ -3,22 +3,20 @@
 //! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
 //! the tables are the same whatever thread does which task in which order.
 
-use crate::beginning::Beginning;
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
 use crate::in_force::{InForce, Promises, judged_by};
-use crate::isolation::Isolation;
+use crate::initial::InitialDatabases;
 use crate::judge::Judge;
 use crate::model::Model;
 use crate::occasion::Occasion;
 use crate::record::{NotMeasured, Performed, Recording};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Isolation, Sandbox};
 use crate::script::Script;
 use crate::settings::CrashSettings;
 use crate::states::{Visited, visit};
 use crate::survey::{Findings, Survey};
 use crate::tally::{Tally, Witness, Witnesses};
-use crate::witness::describe_witness;
 use engine::Source;
 use lab::seed::Seed;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Promise, UnderSettings};
@@ -49,7 +47,7 @@ pub struct Plan {
     /// The user's script, parsed; otherwise the built-in workload.
     pub script: Option<Script>,
     /// What the script begins with; nothing unless stated.
-    pub beginning: Option<Beginning>,
+    pub initial: Option<InitialDatabases>,
     /// Threads.
     pub threads: usize,
     /// What connects recoveries with the world outside of the process; nothing unless stated.
@@ -75,7 +73,7 @@ impl Plan {
             seed: Seed(1),
             engine: Source::Embedded,
             script: None,
-            beginning: None,
+            initial: None,
             threads: 1,
             isolation: Isolation::default(),
         }
@@ -243,7 +241,7 @@ impl Cell {
     }
 
     fn measured(mut self, tally: Tally, witnesses: Witnesses) -> Cell {
-        let described = |place| witnesses.get(&place).map(describe_witness);
+        let described = |place| witnesses.get(&place).map(Witness::describe);
         let on_occasion = |(occasion, counts): (Occasion, Counts)| OnOccasion {
             occasion: occasion.to_string(),
             counts,
@@ -281,7 +279,7 @@ impl Cell {
             let names: Vec<String> = same().map(|(settings, _)| settings.to_string()).collect();
             let mut shown = witnesses.values().filter(|it| it.promise == *promise);
             Some(UnderSettings {
-                witness: shown.next().map(describe_witness),
+                witness: shown.next().map(Witness::describe),
                 settings: names.join(", "),
                 documented: same().next()?.1.clone(),
                 counts: *counts,
@@ -346,8 +344,8 @@ fn run(
         Some(script) => Cow::Borrowed(script),
         None => Cow::Owned(Script::built_in(settings)),
     };
-    let beginning = plan.beginning.as_ref();
-    let recording = Recording::make(sandbox, settings, &script, beginning, seed)?;
+    let initial = plan.initial.as_ref();
+    let recording = Recording::make(sandbox, settings, &script, initial, seed)?;
     let mut judge = Judge::new(sandbox);
     let mut cells = Vec::new();
     for model in &task.models {

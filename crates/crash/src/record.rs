@@ -1,7 +1,6 @@
 //! Recording a workload: its trace, and what the databases held after every commit.
 
-use crate::beginning::{Beginning, MOST_WRITTEN};
-use crate::complaint::{
+use crate::checks::{
     check_kept, check_readable, check_sound, check_undamaged, failed, not_plain, read_content,
     unlike_recorded,
 };
@@ -9,6 +8,7 @@ use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
 use crate::in_force::{InForce, Now, Span, Watch, databases, journal_modes, read_all};
+use crate::initial::{InitialDatabases, MAIN, MOST_WRITTEN};
 use crate::model::Model;
 use crate::occasion::{MarkedAct, Occasion, shrinking};
 use crate::pages;
@@ -20,9 +20,6 @@ use engine::{BlobAt, Connection, pragma};
 use lab::seed::Seed;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path};
-
-/// The database that a workload opens.
-pub const MAIN: &str = "main.db";
 
 /// What the databases held from one commit on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,17 +82,17 @@ impl Recording {
         sandbox: &mut Sandbox,
         settings: &CrashSettings,
         script: &Script,
-        beginning: Option<&Beginning>,
+        initial: Option<&InitialDatabases>,
         seed: Seed,
     ) -> Result<Result<Recording, NotMeasured>, CrashError> {
         sandbox.reset(seed.0)?;
-        sandbox.load(beginning.map(Beginning::files).unwrap_or_default());
+        sandbox.load(initial.map(InitialDatabases::files).unwrap_or_default());
         sandbox.set_powersafe_overwrite(settings.powersafe_overwrite);
         let mut connection = match open(sandbox, settings)? {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
-        let mut recorder = Recorder { beginning, ..Recorder::default() };
+        let mut recorder = Recorder { initial, ..Recorder::default() };
         recorder.note(sandbox, &connection, None)?;
         recorder.read_settings(sandbox, &connection, script, (None, settings))?;
         recorder.begin_act(sandbox, &connection)?;
@@ -128,12 +125,12 @@ impl Recording {
         match &script.path {
             None => check_undamaged(&connection, &databases(&connection)?)?,
             // Each image is to be read within the limit.
-            Some(path) if beginning.is_none() => check_readable(&connection, path)?,
+            Some(path) if initial.is_none() => check_readable(&connection, path)?,
             Some(_) => {}
         }
         connection.close()?;
         let recording = recorder.finish(sandbox, script)?;
-        if let (Some(path), None) = (&script.path, beginning) {
+        if let (Some(path), None) = (&script.path, initial) {
             check_sound(sandbox, &recording.databases, path)?;
         }
         Ok(Ok(recording))
@@ -218,7 +215,7 @@ fn open(
 /// What is known of the databases while they change.
 #[derive(Default)]
 struct Recorder<'b> {
-    beginning: Option<&'b Beginning>,
+    initial: Option<&'b InitialDatabases>,
     /// The bytes that were written by the first calls, and their number.
     written: u64,
     counted: usize,
@@ -258,16 +255,18 @@ impl Recorder<'_> {
         script: &Script,
         in_transaction: bool,
     ) -> Result<bool, CrashError> {
-        let (Some(beginning), Some(path)) = (self.beginning, &script.path) else {
+        let (Some(initial), Some(path)) = (self.initial, &script.path) else {
             return Ok(false);
         };
         self.written += sandbox.written_since(self.counted);
         self.counted = sandbox.position();
         let too_much = self.written > MOST_WRITTEN;
         match (too_much, self.commits.len() - 1) {
-            (true, 0) => Err(CrashError::TooMuchWritten { path: path.clone() }),
+            (true, 0) => {
+                Err(CrashError::TooMuchWritten { path: path.clone(), limit: MOST_WRITTEN })
+            }
             (true, _) => Ok(true),
-            (false, transactions) => Ok(!in_transaction && transactions >= beginning.transactions),
+            (false, transactions) => Ok(!in_transaction && transactions >= initial.transactions),
         }
     }
 
@@ -282,7 +281,7 @@ impl Recorder<'_> {
     ) -> Result<bool, CrashError> {
         let position = sandbox.position();
         for (schema, file) in databases(connection)? {
-            let content = match self.beginning {
+            let content = match self.initial {
                 Some(_) => pages::content(&pages::with_log(
                     &sandbox.file(&file),
                     &sandbox.file(&format!("{file}-wal")),
@@ -358,7 +357,7 @@ impl Recorder<'_> {
     /// A database that is attached for the first time and has content: the script has made it by VACUUM INTO.
     fn unsynced(&mut self, sandbox: &Sandbox, databases: &[(String, String)]) -> Option<String> {
         let of_beginning = |file: &str| {
-            let mut bases = self.beginning.into_iter().flat_map(Beginning::bases);
+            let mut bases = self.initial.into_iter().flat_map(InitialDatabases::bases);
             bases.any(|(name, _)| name == file)
         };
         let attached = &mut self.attached;
@@ -395,7 +394,7 @@ impl Recorder<'_> {
             closing.end = sandbox.position();
         }
         let calls = sandbox.take_calls();
-        let files = self.beginning.map(Beginning::files).unwrap_or_default();
+        let files = self.initial.map(InitialDatabases::files).unwrap_or_default();
         let trace = Trace::new(&files, &calls);
         if let Some(name) = trace.names.iter().find(|name| !is_plain(name)) {
             return Err(not_plain(script, name));
@@ -434,7 +433,7 @@ impl Recorder<'_> {
             databases,
             marked,
             largest,
-            by_pages: self.beginning.is_some(),
+            by_pages: self.initial.is_some(),
             performed,
             in_force: self.watch.seen(),
             spans,

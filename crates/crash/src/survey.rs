@@ -7,10 +7,9 @@ use crate::judge::{Judge, Judgement, Violation, hash};
 use crate::model::Model;
 use crate::occasion::{Occasion, Occasions, touched};
 use crate::record::Recording;
-use crate::seen::{Seen, attribute};
 use crate::states::{Candidate, Source, Visited, draw_one, minimise, prefix_files};
-use crate::tally::{Tally, Witness, Witnesses};
-use crate::trace::{File, Trace};
+use crate::tally::{Crash, KnownImage, Tally, Witness, Witnesses};
+use crate::trace::File;
 use lab::seed::SplitMix64;
 use lab::tier::Promise;
 use std::collections::{BTreeMap, HashMap};
@@ -21,43 +20,6 @@ const MINIMISED: u32 = 3;
 
 /// How many crashes are sampled within one recovery.
 const SECOND_CRASHES: usize = 2;
-
-/// A crash: when, and what of it is missing.
-pub(crate) struct Crash<'a> {
-    cut: usize,
-    pub(crate) acknowledged: usize,
-    faults: usize,
-    pub(crate) touched: Occasions,
-    pub(crate) promise: Promise,
-    /// Where the image was drawn from; `None` for prefixes.
-    source: Option<Source<'a>>,
-}
-
-impl Crash<'_> {
-    /// The files it left, made once more.
-    fn files(&self, trace: &Trace) -> Vec<File> {
-        match &self.source {
-            Some(source) => source.disk.files(source.units, source.state),
-            None => prefix_files(trace, self.cut - self.faults),
-        }
-    }
-
-    /// The witness that these files are.
-    fn witness(&self, files: Vec<File>) -> Witness {
-        Witness {
-            cut: self.cut,
-            acknowledged: self.acknowledged,
-            faults: self.faults,
-            lost: 0,
-            files,
-            violation: None,
-            second_crash: false,
-            occasions: self.touched,
-            promise: self.promise,
-            committed: Vec::new(),
-        }
-    }
-}
 
 /// Judges and counts images, one after another.
 pub(crate) struct Survey<'a, 'b> {
@@ -81,7 +43,7 @@ pub(crate) struct Survey<'a, 'b> {
 /// What a survey has come to so far.
 #[derive(Default)]
 pub(crate) struct Findings {
-    seen: HashMap<u128, Seen>,
+    seen: HashMap<u128, KnownImage>,
     tally: Tally,
     /// The best evidence of ordinary commits, and on each occasion.
     evidence: BTreeMap<Option<Occasion>, Evidence>,
@@ -214,7 +176,7 @@ impl Survey<'_, '_> {
                 self.findings.tally.count(violation);
             }
         }
-        let first = || Seen::first(crash, committed);
+        let first = || KnownImage::new(crash, committed);
         let seen = self.findings.seen.entry(key).or_insert_with(first);
         // What databases that are apart hold of the transactions depends on the crash: the latest decides.
         seen.committed = committed;
@@ -380,8 +342,7 @@ impl Survey<'_, '_> {
         tally.visited = visited.states as u64;
         tally.all_states = visited.all;
         for seen in seen.values() {
-            attribute(&mut tally, seen);
-            seen.count_by_promise(&mut tally.by_promise);
+            seen.add_to(&mut tally);
         }
         let best = evidence.into_iter().filter_map(|(place, evidence)| {
             let mut witness = evidence.violation.or(evidence.known).or(evidence.loss)?;

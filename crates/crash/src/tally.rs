@@ -2,7 +2,9 @@
 
 use crate::judge::Violation;
 use crate::occasion::{Occasion, Occasions};
-use crate::trace::File;
+use crate::record::Recording;
+use crate::states::{Source, prefix_files};
+use crate::trace::{File, Trace};
 use lab::tier::{Counts, Losses, Promise};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -128,6 +130,166 @@ pub struct Witness {
     /// What a crash at that moment may leave: the files right after the last acknowledged commit and
     /// after the next one, with the numbers of those commits.
     pub committed: Vec<(usize, Vec<File>)>,
+}
+
+impl Witness {
+    /// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
+    pub(crate) fn describe(&self) -> String {
+        let plural = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            many => format!("{many} {one}s"),
+        };
+        let what = match &self.violation {
+            Some(violation) => violation.to_string(),
+            None => format!("{} missing", plural(self.lost, "commit")),
+        };
+        format!(
+            "crash after step {}{}, {} acknowledged, {}: {what}",
+            self.cut,
+            match self.second_crash {
+                true => " and again during recovery",
+                false => "",
+            },
+            plural(self.acknowledged, "commit"),
+            plural(self.faults, "fault"),
+        )
+    }
+}
+
+/// A crash: when, and what of it is missing.
+pub(crate) struct Crash<'a> {
+    pub(crate) cut: usize,
+    pub(crate) acknowledged: usize,
+    pub(crate) faults: usize,
+    pub(crate) touched: Occasions,
+    pub(crate) promise: Promise,
+    /// Where the image was drawn from; `None` for prefixes.
+    pub(crate) source: Option<Source<'a>>,
+}
+
+impl Crash<'_> {
+    /// The files it left, made once more.
+    pub(crate) fn files(&self, trace: &Trace) -> Vec<File> {
+        match &self.source {
+            Some(source) => source.disk.files(source.units, source.state),
+            None => prefix_files(trace, self.cut - self.faults),
+        }
+    }
+
+    /// The witness that these files are.
+    pub(crate) fn witness(&self, files: Vec<File>) -> Witness {
+        Witness {
+            cut: self.cut,
+            acknowledged: self.acknowledged,
+            faults: self.faults,
+            lost: 0,
+            files,
+            violation: None,
+            second_crash: false,
+            occasions: self.touched,
+            promise: self.promise,
+            committed: Vec::new(),
+        }
+    }
+}
+
+/// What is known of an image, over all the crashes that leave it.
+pub(crate) struct KnownImage {
+    /// The most commits that had been acknowledged.
+    pub(crate) acknowledged: usize,
+    /// A commit that left what it holds; `None` for a violation.
+    pub(crate) committed: Option<usize>,
+    /// The occasions that it takes: none if one of these crashes touches none.
+    touched: Occasions,
+    /// The most acknowledged commits that are missing, by the occasions that the crash touches.
+    lost: BTreeMap<Occasions, u64>,
+    /// The same by what is promised of the crash; 0 where nothing is missing.
+    lost_by_promise: BTreeMap<Promise, u64>,
+}
+
+impl KnownImage {
+    /// An image that the first crash leaves.
+    pub(crate) fn new(crash: &Crash<'_>, committed: Option<usize>) -> KnownImage {
+        KnownImage {
+            acknowledged: crash.acknowledged,
+            committed,
+            touched: crash.touched,
+            lost: BTreeMap::new(),
+            lost_by_promise: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn note(&mut self, recording: &Recording, crash: &Crash<'_>) {
+        let (acknowledged, touched) = (crash.acknowledged, crash.touched);
+        self.acknowledged = self.acknowledged.max(acknowledged);
+        self.touched = self.touched.of_either(touched);
+        let lost = |number| acknowledged.saturating_sub(recording.held(number, acknowledged));
+        let lost = self.committed.map_or(0, lost) as u64;
+        if lost > 0 {
+            let most = self.lost.entry(touched).or_default();
+            *most = lost.max(*most);
+        }
+        let most = self.lost_by_promise.entry(crash.promise).or_default();
+        *most = lost.max(*most);
+    }
+
+    /// Counts an image, and attributes it to ordinary commits or to the occasions that it takes.
+    pub(crate) fn add_to(&self, tally: &mut Tally) {
+        let violates = u64::from(self.committed.is_none());
+        let (lost, in_ordinary, losing_more) =
+            (self.most_lost(), self.lost_in_ordinary(), self.losing_more());
+        tally.losing += u64::from(lost > 0);
+        tally.most_lost = tally.most_lost.max(lost);
+        if self.touched.is_empty() {
+            let losing = u64::from(in_ordinary > 0);
+            tally.ordinary = tally.ordinary.plus(Counts::of(1, violates, losing, in_ordinary));
+        }
+        tally.losing_on_occasions += u64::from(!losing_more.is_empty());
+        for occasion in Occasion::ALL {
+            let loses = losing_more.contains(occasion);
+            let violates = violates * u64::from(self.touched.contains(occasion));
+            if loses || self.touched.contains(occasion) {
+                let most = lost * u64::from(loses);
+                let counts = tally.occasions.entry(occasion).or_default();
+                *counts = counts.plus(Counts::of(1, violates, u64::from(loses), most));
+            }
+        }
+        self.count_by_promise(&mut tally.by_promise);
+    }
+
+    /// Counts the image by what was promised of it.
+    fn count_by_promise(&self, counts: &mut BTreeMap<Promise, Counts>) {
+        let mut most = 0;
+        for (number, (promise, lost)) in self.lost_by_promise.iter().enumerate() {
+            let is_first = number == 0;
+            if is_first || *lost > most {
+                let violates = u64::from(is_first && self.committed.is_none());
+                let own = Counts::of(1, violates, u64::from(*lost > 0), *lost);
+                let known = counts.entry(*promise).or_default();
+                *known = known.plus(own);
+            }
+            most = most.max(*lost);
+        }
+    }
+
+    /// The most commits that are missing after a crash that touches no occasion.
+    fn lost_in_ordinary(&self) -> u64 {
+        let nothing = Occasions::default();
+        self.lost.get(&nothing).copied().unwrap_or_default()
+    }
+
+    /// The most commits that are missing after any crash.
+    fn most_lost(&self) -> u64 {
+        self.lost.values().copied().max().unwrap_or_default()
+    }
+
+    /// The occasions that it takes to lose more than ordinary crashes do.
+    fn losing_more(&self) -> Occasions {
+        let ordinary = self.lost_in_ordinary();
+        let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);
+        let more = more.map(|(touched, _)| *touched);
+        more.reduce(Occasions::of_either).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -127,6 +127,11 @@ impl Trace {
     }
 }
 
+/// Whether a file is a database, its journal or its log.
+pub(crate) fn is_of(database: &str, file: &str) -> bool {
+    file.strip_prefix(database).is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
+}
+
 fn directory_of(name: &str) -> &str {
     name.rfind('/').map_or("", |slash| &name[..slash])
 }

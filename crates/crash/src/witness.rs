@@ -1,8 +1,8 @@
 //! Describing and writing witnesses: the files that a crash left, and a script that shows with a stock
 //! `sqlite3` shell what is wrong with them.
 
-use crate::beginning::Beginning;
 use crate::error::CrashError;
+use crate::initial::InitialDatabases;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
 use crate::occasion::Occasion;
@@ -22,7 +22,7 @@ use std::path::Path;
 /// A file cannot be written.
 pub fn write_witnesses<'m>(
     matrix: &'m Matrix,
-    beginning: Option<&Beginning>,
+    initial: Option<&InitialDatabases>,
     folder: &Path,
 ) -> Result<Vec<(String, &'m Cell)>, CrashError> {
     let mut written = Vec::new();
@@ -35,8 +35,8 @@ pub fn write_witnesses<'m>(
             }
         }
     }
-    if let (Some(beginning), false) = (beginning, written.is_empty()) {
-        keep_bases(beginning, &folder.join(BASES))?;
+    if let (Some(initial), false) = (initial, written.is_empty()) {
+        keep_bases(initial, &folder.join(BASES))?;
     }
     Ok(written)
 }
@@ -111,9 +111,9 @@ const BLOCKS: &str = ".blocks";
 const PLACES: &str = ".places";
 
 /// Keeps the large databases that a workload began with, once for all witnesses in a folder.
-fn keep_bases(beginning: &Beginning, folder: &Path) -> Result<(), CrashError> {
+fn keep_bases(initial: &InitialDatabases, folder: &Path) -> Result<(), CrashError> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;
-    for (name, base) in beginning.bases().filter(|(_, base)| base.len() >= LARGE) {
+    for (name, base) in initial.bases().filter(|(_, base)| base.len() >= LARGE) {
         let path = folder.join(name);
         if fs::hard_link(base.path(), &path).is_err() {
             fs::copy(base.path(), &path).map_err(io("write", &path))?;
@@ -130,28 +130,6 @@ fn make_executable(path: &Path) -> Result<(), CrashError> {
 
 fn io<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> CrashError + 'p {
     move |source| CrashError::Io { what, path: path.to_owned(), source }
-}
-
-/// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
-pub(crate) fn describe_witness(witness: &Witness) -> String {
-    let plural = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        many => format!("{many} {one}s"),
-    };
-    let what = match &witness.violation {
-        Some(violation) => violation.to_string(),
-        None => format!("{} missing", plural(witness.lost, "commit")),
-    };
-    format!(
-        "crash after step {}{}, {} acknowledged, {}: {what}",
-        witness.cut,
-        match witness.second_crash {
-            true => " and again during recovery",
-            false => "",
-        },
-        plural(witness.acknowledged, "commit"),
-        plural(witness.faults, "fault"),
-    )
 }
 
 fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
@@ -229,7 +207,7 @@ done
 for places in "$work"/*/*.places; do
     [ -e "$places" ] || continue
     file=${places%.places}
-    cp "$here/../beginning/$(basename "$file")" "$file"
+    cp "$here/../initial/$(basename "$file")" "$file"
     number=-1
     while read -r place; do
         if [ $number -lt 0 ]; then

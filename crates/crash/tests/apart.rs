@@ -32,25 +32,25 @@ fn worst(matrix: &Matrix) -> Option<Loss> {
 
 #[test]
 fn a_database_that_loses_transactions_is_not_hidden_by_one_that_loses_none() {
-    let beginning = "CREATE TABLE t(x); ATTACH 'b.db' AS b; PRAGMA b.journal_mode = wal;
+    let initial = "CREATE TABLE t(x); ATTACH 'b.db' AS b; PRAGMA b.journal_mode = wal;
         PRAGMA b.synchronous = normal; CREATE TABLE b.u(x);";
     let both = (1..6).map(|number| {
         format!(
             "BEGIN; INSERT INTO t VALUES ({number}); INSERT INTO b.u VALUES ({number}); COMMIT;"
         )
     });
-    let text = format!("{beginning}{}", both.collect::<String>());
+    let text = format!("{initial}{}", both.collect::<String>());
     let matrix = crashed(&text, JournalMode::Wal, Synchronous::Full);
     assert_eq!(worst(&matrix), Some(Loss::RecentTransactions));
 }
 
 #[test]
 fn transactions_of_single_databases_have_no_order_between_them() {
-    let beginning = "CREATE TABLE t(x); ATTACH 'b.db' AS b; CREATE TABLE b.u(x);";
+    let initial = "CREATE TABLE t(x); ATTACH 'b.db' AS b; CREATE TABLE b.u(x);";
     let each = (1..5).map(|number| {
         format!("INSERT INTO t VALUES ({number}); INSERT INTO b.u VALUES ({number});")
     });
-    let text = format!("{beginning}{}", each.collect::<String>());
+    let text = format!("{initial}{}", each.collect::<String>());
     for (mode, synchronous, loss) in [
         (JournalMode::Delete, Synchronous::Extra, Loss::LastTransaction),
         (JournalMode::Wal, Synchronous::Normal, Loss::RecentTransactions),

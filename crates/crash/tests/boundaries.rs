@@ -4,8 +4,8 @@
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::tier::Loss;
 use pragmark_crash::{
-    Beginning, CrashSettings, JournalMode, Matrix, Model, Plan, Progress, Script, Synchronous,
-    measure,
+    CrashSettings, InitialDatabases, JournalMode, Matrix, Model, Plan, Progress, Script,
+    Synchronous, measure,
 };
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -18,14 +18,14 @@ const SAFE: [(JournalMode, Synchronous); 2] =
 
 fn crashed(
     text: &str,
-    beginning: Option<&Path>,
+    initial: Option<&Path>,
     (journal_mode, synchronous): (JournalMode, Synchronous),
 ) -> Matrix {
     let library = Library::load(&Source::Embedded).unwrap();
     let plan = Plan {
         interruptions: 2,
         script: Some(Script::parse(&library, Path::new("mine.sql"), text).unwrap()),
-        beginning: beginning.map(|path| Beginning::of(&[path], 50).unwrap()),
+        initial: initial.map(|path| InitialDatabases::of(&[path], 50).unwrap()),
         threads: 2,
         ..Plan::new(
             vec![CrashSettings::new(journal_mode, synchronous)],

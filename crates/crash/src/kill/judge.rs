@@ -2,8 +2,8 @@
 
 use super::content::Expected;
 use super::writer::{last_transaction, make_tables};
-use crate::AccidentError;
-use crate::accident::is_of_harness;
+use crate::error::AccidentError;
+use crate::error::is_of_harness;
 use engine::{Connection, EngineError, Library, OpenFlags};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -11,14 +11,12 @@
 
 mod content;
 mod judge;
-mod setting;
 mod writer;
 
 pub use judge::Damage;
-pub use setting::Setting;
-pub use writer::{WriterSpec, write_until_killed};
+pub use writer::{Setting, WriterSpec, write_until_killed};
 
-use crate::AccidentError;
+use crate::error::AccidentError;
 use content::Expected;
 use engine::{Library, Source};
 use judge::{check_engine, check_last, judge};

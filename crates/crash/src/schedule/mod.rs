@@ -11,7 +11,6 @@
 //! once the other has ended its work.
 
 mod client;
-mod ledger;
 mod plan;
 mod scenario;
 mod stage;
@@ -20,7 +19,7 @@ pub use plan::{Schedule, all};
 pub use scenario::{Act, Files, RARE, SCENARIOS, Scenario, Who, scenario};
 pub use stage::{Played, Stage};
 
-use crate::AccidentError;
+use crate::error::AccidentError;
 use engine::Library;
 use lab::seed::Seed;
 use plan::Drawn;

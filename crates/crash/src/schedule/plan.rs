@@ -2,7 +2,7 @@
 //! tested without a database.
 
 use super::scenario::{RARE, SCENARIOS, Scenario, scenario};
-use crate::AccidentError;
+use crate::error::AccidentError;
 use lab::seed::{Seed, SplitMix64};
 use std::collections::HashSet;
 use std::fmt;

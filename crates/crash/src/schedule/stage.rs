@@ -1,11 +1,10 @@
 //! The stage on which schedules are played: a folder, an engine, and a shim through which the first
 //! client works and inside whose calls the second acts.
 
-use super::client::{Client, Outcome, Seen, Trouble, changes, schema};
-use super::ledger::Ledger;
+use super::client::{Client, Ledger, Outcome, Seen, Trouble, changes, schema};
 use super::plan::Schedule;
 use super::scenario::{Act, Files, Scenario, Who, scenario};
-use crate::AccidentError;
+use crate::error::AccidentError;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
 use engine::{Connection, Library, OpenFlags};
 use std::path::{Path, PathBuf};

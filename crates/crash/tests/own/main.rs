@@ -6,8 +6,8 @@ mod scripts;
 use engine::{Connection, Library, OpenFlags, Source, Value};
 use lab::tier::Loss;
 use pragmark_crash::{
-    Act, Beginning, Cell, CrashError, CrashSettings, Execution, FEWEST, JournalMode, Matrix, Model,
-    Plan, Progress, Script, Synchronous, measure, write_witnesses,
+    Act, Cell, CrashError, CrashSettings, Execution, FEWEST, InitialDatabases, JournalMode, Matrix,
+    Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,8 +61,8 @@ fn script(text: &str) -> Script {
     Script::parse(&library(), Path::new("mine.sql"), text).unwrap()
 }
 
-fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSettings) -> Plan {
-    Plan { script, beginning, threads: 2, ..Plan::new(vec![variant], MODELS.to_vec(), 400) }
+fn plan(script: Option<Script>, initial: Option<InitialDatabases>, variant: CrashSettings) -> Plan {
+    Plan { script, initial, threads: 2, ..Plan::new(vec![variant], MODELS.to_vec(), 400) }
 }
 
 fn measured(plan: &Plan) -> Result<Matrix, CrashError> {
@@ -71,8 +71,8 @@ fn measured(plan: &Plan) -> Result<Matrix, CrashError> {
 
 fn crashed(folder: &Path, variant: CrashSettings, transactions: usize) -> Matrix {
     let path = folder.join("app.db");
-    let beginning = Beginning::of(&[&path], transactions).unwrap();
-    measured(&plan(Some(script(SCRIPT)), Some(beginning), variant)).unwrap()
+    let initial = InitialDatabases::of(&[&path], transactions).unwrap();
+    measured(&plan(Some(script(SCRIPT)), Some(initial), variant)).unwrap()
 }
 
 fn worst(matrix: &Matrix) -> Vec<Option<Loss>> {
@@ -85,13 +85,13 @@ fn where_images_are_large_fewer_are_sampled() {
     let folder = tempfile::tempdir().unwrap();
     let path = database(folder.path(), 1_500, JournalMode::Wal);
     let images = |image_bytes| {
-        let beginning = Beginning::of(&[&path], 100).unwrap();
+        let initial = InitialDatabases::of(&[&path], 100).unwrap();
         let variant = settings(JournalMode::Wal, Synchronous::Full);
         let plan = Plan {
             models: vec![Model::Reorder],
             images: 1_000,
             image_bytes,
-            ..plan(Some(script(SCRIPT)), Some(beginning), variant)
+            ..plan(Some(script(SCRIPT)), Some(initial), variant)
         };
         let matrix = measured(&plan).unwrap();
         let counts = matrix.cells[0].safety.whole().counts();
@@ -149,9 +149,9 @@ fn free_pages_in_the_first_block_are_no_content() {
         UPDATE item SET v = printf('%02400d', 3);
         DELETE FROM item;
         INSERT INTO item VALUES (printf('%02500d', 4));";
-    let beginning = Beginning::of(&[&path], 100).unwrap();
+    let initial = InitialDatabases::of(&[&path], 100).unwrap();
     let variant = settings(JournalMode::Delete, Synchronous::Extra);
-    let matrix = measured(&plan(Some(script(text)), Some(beginning), variant)).unwrap();
+    let matrix = measured(&plan(Some(script(text)), Some(initial), variant)).unwrap();
     assert_eq!(worst(&matrix), [Some(Loss::Nothing); MODELS.len()]);
 }
 
@@ -172,7 +172,7 @@ fn judged_by_pages_the_built_in_workload_comes_to_the_verdicts_by_rows() {
         for synchronous in [Synchronous::Full, Synchronous::Normal, Synchronous::Off] {
             let variant = settings(journal_mode, synchronous);
             let by_rows = measured(&plan(None, None, variant)).unwrap();
-            let nothing = Beginning::of(&[], usize::MAX).unwrap();
+            let nothing = InitialDatabases::of(&[], usize::MAX).unwrap();
             let by_pages = measured(&plan(None, Some(nothing), variant)).unwrap();
             for (rows, pages) in by_rows.cells.iter().zip(&by_pages.cells) {
                 let of = |cell: &Cell| {
@@ -210,7 +210,7 @@ fn the_steps_of_large_transactions_are_sampled() {
         images: 100,
         ..plan(
             Some(script("UPDATE item SET k = k + 1; UPDATE item SET v = 'short';")),
-            Some(Beginning::of(&[&path], 5).unwrap()),
+            Some(InitialDatabases::of(&[&path], 5).unwrap()),
             settings(JournalMode::Wal, Synchronous::Full),
         )
     };
@@ -229,13 +229,13 @@ fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_dama
         models: vec![Model::Reorder],
         ..plan(
             Some(script(&SCRIPT.replace("BEGIN; UPDATE item SET v = 'never'; ROLLBACK;", ""))),
-            Some(Beginning::of(&[&path], 4).unwrap()),
+            Some(InitialDatabases::of(&[&path], 4).unwrap()),
             settings(JournalMode::Delete, Synchronous::Off),
         )
     };
     let matrix = measured(&plan).unwrap();
     let artifacts = tempfile::tempdir().unwrap();
-    let written = write_witnesses(&matrix, plan.beginning.as_ref(), artifacts.path()).unwrap();
+    let written = write_witnesses(&matrix, plan.initial.as_ref(), artifacts.path()).unwrap();
     let place = artifacts.path().join(&written[0].0);
     let blocks = place.join("image/main.db.blocks").metadata().unwrap().len();
     assert!(blocks < 8 << 20, "{blocks} bytes");
@@ -286,14 +286,14 @@ fn recorded_statements_are_executed_with_their_values() {
     acts.push(execution(entry, vec![Value::Integer(1)], false));
     let of_trace = |acts| Script { path: Some("app.trace".into()), acts };
     let new = folder.path().join("new.db");
-    let beginning = Beginning::of(&[&path, &new], 100).unwrap();
+    let initial = InitialDatabases::of(&[&path, &new], 100).unwrap();
     let variant = settings(JournalMode::Wal, Synchronous::Full);
-    let matrix = measured(&plan(Some(of_trace(acts)), Some(beginning.clone()), variant)).unwrap();
+    let matrix = measured(&plan(Some(of_trace(acts)), Some(initial.clone()), variant)).unwrap();
     let performed = matrix.own.as_ref().unwrap().performed;
     assert_eq!((performed.transactions, performed.differing), (22, 0));
     assert_eq!(worst(&matrix)[0], Some(Loss::Nothing));
     let twice = vec![execution(insert, values(1), false)];
-    let failed = measured(&plan(Some(of_trace(twice)), Some(beginning), variant)).unwrap_err();
+    let failed = measured(&plan(Some(of_trace(twice)), Some(initial), variant)).unwrap_err();
     let words = "app.trace: event 7: UNIQUE constraint";
     assert!(failed.to_string().contains(words), "{failed}");
 }

@@ -57,7 +57,7 @@ fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
 /// Writes the witnesses.
 fn witnesses(matrix: &Matrix, plan: &Plan, folder: &Path) -> Result<Vec<Artifact>, TrialError> {
     let written =
-        crash::write_witnesses(matrix, plan.beginning.as_ref(), folder).map_err(trial_error)?;
+        crash::write_witnesses(matrix, plan.initial.as_ref(), folder).map_err(trial_error)?;
     let written = written.into_iter();
     Ok(written
         .map(|(name, cell)| Artifact {

@@ -55,7 +55,7 @@ impl Declared for Crash {
             seed: trial.seed,
             engine: source(&trial.library.identity().origin),
             script: own.as_ref().map(|own| own.script.clone()),
-            beginning: own.as_ref().and_then(|own| own.beginning.clone()),
+            initial: own.as_ref().and_then(|own| own.initial.clone()),
             threads: parameters.threads(),
             isolation: trailed.isolation.clone(),
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crash::{
-    Act, Beginning, CrashSettings, Execution, FEWEST, InForce, OwnScript, Performed, Script,
+    Act, CrashSettings, Execution, FEWEST, InForce, InitialDatabases, OwnScript, Performed, Script,
 };
 use engine::{Connection, Library, OpenFlags};
 use lab::tier::CRASHED;
@@ -23,7 +23,7 @@ pub(super) struct Own {
     /// What is executed.
     pub(super) script: Script,
     /// What is there before; none if it begins with an empty database.
-    pub(super) beginning: Option<Beginning>,
+    pub(super) initial: Option<InitialDatabases>,
     /// What the user calls the databases, the main one first.
     names: Vec<String>,
     /// The transactions that write, where they are known beforehand.
@@ -60,7 +60,7 @@ impl Own {
                 return Err(TrialError::cannot_run(why));
             }
         };
-        if let Some(page_size) = own.beginning.as_ref().and_then(Beginning::page_size) {
+        if let Some(page_size) = own.initial.as_ref().and_then(InitialDatabases::page_size) {
             variant.page_size = page_size;
         }
         Ok(Some(own))
@@ -74,7 +74,7 @@ impl Own {
         variant: &CrashSettings,
     ) -> Option<DataTable> {
         let done = done?;
-        let mut rows = match self.beginning {
+        let mut rows = match self.initial {
             Some(_) => self.extent(&done.performed),
             None => Vec::new(),
         };
@@ -98,7 +98,7 @@ impl Own {
     /// What the user calls a database of the sandbox.
     fn name_of(&self, database: &str) -> String {
         let mut names = self.names.iter().enumerate();
-        let known = names.find(|(number, _)| Beginning::database(*number) == database);
+        let known = names.find(|(number, _)| InitialDatabases::database(*number) == database);
         known.map_or_else(|| database.to_owned(), |(_, name)| name.clone())
     }
 
@@ -176,14 +176,14 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
     let (files, count) = (&parameters.script, parameters.transactions);
     let script = crash_script(&trial.library, files, given, trial.directory, count)?;
     let mut options = format!(" --script {}", again::quoted(path));
-    let mut beginning = None;
+    let mut initial = None;
     if !parameters.database.is_empty() {
         let copy = trial.directory.join("own.db");
         snapshot::copy_database(&trial.library, database, &copy)?;
         prepare(trial, &copy).map_err(|error| {
             TrialError::cannot_run(format!("cannot use a copy of {}: {error}", database.display()))
         })?;
-        beginning = Some(begin(&[&copy], parameters)?);
+        initial = Some(begin(&[&copy], parameters)?);
         options.push_str(&format!(
             " --db {} --transactions {}",
             again::quoted(database),
@@ -192,8 +192,8 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
     }
     Ok(Own {
         script,
-        names: beginning.iter().map(|_| parameters.database.clone()).collect(),
-        beginning,
+        names: initial.iter().map(|_| parameters.database.clone()).collect(),
+        initial,
         transactions: None,
         is_whole: true,
         options,
@@ -224,7 +224,7 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
         name => format!(" --db {}", again::quoted(Path::new(name))),
     };
     Ok(Own {
-        beginning: Some(begin(&files, parameters)?),
+        initial: Some(begin(&files, parameters)?),
         options: format!(
             " --trace {}{named} --transactions {}",
             again::quoted(path),
@@ -238,8 +238,8 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
     })
 }
 
-fn begin(files: &[&Path], parameters: &Parameters) -> Result<Beginning, TrialError> {
-    Beginning::of(files, parameters.transactions).map_err(TrialError::because)
+fn begin(files: &[&Path], parameters: &Parameters) -> Result<InitialDatabases, TrialError> {
+    InitialDatabases::of(files, parameters.transactions).map_err(TrialError::because)
 }
 
 /// Gives a copy the journal mode of the variant, so that no crash meets the change of it; the last connection to close

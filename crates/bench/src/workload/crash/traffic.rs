@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crash::{Act, Beginning, Execution, Script};
+use crash::{Act, Execution, InitialDatabases, Script};
 use lab::level::Settings;
 use script::effect;
 use trace::{Bound, Call, Trace, Values};
@@ -205,7 +205,9 @@ fn arrange(recording: &mut Recording, main: usize) -> Vec<PathBuf> {
     recording.databases.swap(0, main);
     let databases = recording.databases.iter_mut().enumerate();
     databases
-        .map(|(number, it)| std::mem::replace(&mut it.path, Beginning::database(number).into()))
+        .map(|(number, it)| {
+            std::mem::replace(&mut it.path, InitialDatabases::database(number).into())
+        })
         .collect()
 }
 

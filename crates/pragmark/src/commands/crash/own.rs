@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::crash::{
-    Beginning, CrashError, CrashSettings, JournalMode, Recording, Sandbox, Script, Synchronous,
+    CrashError, CrashSettings, InitialDatabases, JournalMode, Recording, Sandbox, Script,
+    Synchronous,
 };
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::record::{EngineRecord, RunPlan, engine_to_load};
@@ -55,13 +56,13 @@ pub(super) fn check(
     let folder = work_folder(&plan::directory(args))?;
     let script = script(&library, path, args, folder.path())?;
     let copy = |database: &PathBuf| copied(&library, database, folder.path(), args);
-    let beginning = args.db.as_ref().map(copy).transpose()?;
+    let initial = args.db.as_ref().map(copy).transpose()?;
     let failure = |error| failure(error, args);
     let mut sandbox = Sandbox::new(&source).map_err(failure)?;
     for (journal_mode, synchronous) in CHECKED {
         let settings = CrashSettings::new(journal_mode, synchronous);
-        let beginning = beginning.as_ref();
-        let recorded = Recording::make(&mut sandbox, &settings, &script, beginning, plan.seed);
+        let initial = initial.as_ref();
+        let recorded = Recording::make(&mut sandbox, &settings, &script, initial, plan.seed);
         if let Ok(recording) = recorded.map_err(failure)? {
             note(path, &recording, &settings);
             break;
@@ -113,7 +114,7 @@ fn copied(
     database: &Path,
     folder: &Path,
     args: &CrashArgs,
-) -> Result<Beginning, Failure> {
+) -> Result<InitialDatabases, Failure> {
     let unusable = |error: EngineError| {
         Failure::unusable(format!("cannot use a copy of {}: {error}", database.display()))
     };
@@ -124,7 +125,8 @@ fn copied(
     let read = connection.query_i64("SELECT count(*) FROM sqlite_master");
     read.map_err(unusable)?;
     connection.close().map_err(unusable)?;
-    Beginning::of(&[&copy], plan::transactions(args) as usize).map_err(|error| failure(error, args))
+    InitialDatabases::of(&[&copy], plan::transactions(args) as usize)
+        .map_err(|error| failure(error, args))
 }
 
 fn failure(error: CrashError, args: &CrashArgs) -> Failure {
@@ -138,7 +140,7 @@ fn failure(error: CrashError, args: &CrashArgs) -> Failure {
         CrashError::Unsound { .. } => Failure::unusable(&error).hint(
             "images are judged by integrity_check, so a script may end with nothing that it reports",
         ),
-        CrashError::DamagedBeginning { .. } => Failure::unusable(&error)
+        CrashError::DamagedDatabase { .. } => Failure::unusable(&error)
             .hint("`pragmark doctor --db FILE --quick-check` looks for damage of a database"),
         _ => Failure::unusable(&error),
     }

@@ -22,7 +22,7 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
     match &script.path {
         None if is_damage(&error) => damaged(reason, &format!("in: {sql}")),
         Some(path) if is_damage(&error) => {
-            CrashError::DamagedBeginning { path: path.clone(), line, reason }
+            CrashError::DamagedDatabase { path: path.clone(), line, reason }
         }
         Some(path) => CrashError::Script { path: path.clone(), line, reason },
         None => CrashError::Workload { reason, sql: sql.to_owned() },

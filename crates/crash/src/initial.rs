@@ -1,10 +1,12 @@
 //! What the user's own workload begins with, and how much of it is crashed.
 
 use crate::error::CrashError;
-use crate::record::MAIN;
 use engine::vfs::{Base, Bytes};
 use std::path::Path;
 use std::sync::Arc;
+
+/// The database that a workload opens.
+pub const MAIN: &str = "main.db";
 
 /// The bytes that a recording may write: all of them are kept in memory.
 pub(crate) const MOST_WRITTEN: u64 = 256 << 20;
@@ -12,20 +14,20 @@ pub(crate) const MOST_WRITTEN: u64 = 256 << 20;
 /// Databases that are there before the workload, and how many of its transactions are crashed. They are only read:
 /// what is written lies above them, so memory and time follow what is written and not their size.
 #[derive(Debug, Clone)]
-pub struct Beginning {
+pub struct InitialDatabases {
     databases: Vec<(String, Arc<Base>)>,
     /// The most transactions that are recorded.
     pub transactions: usize,
 }
 
-impl Beginning {
+impl InitialDatabases {
     /// The databases in these files, the first of which is the main one; the others have their names in
     /// [`database`](Self::database) when they are attached. A file that is missing or empty is a new database. Each must
     /// have been closed, without a log or a journal next to it, and must stay as it is.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn of(files: &[&Path], transactions: usize) -> Result<Beginning, CrashError> {
+    pub fn of(files: &[&Path], transactions: usize) -> Result<InitialDatabases, CrashError> {
         let mut databases = Vec::new();
         for (number, path) in files.iter().enumerate() {
             if !path.exists() {
@@ -36,10 +38,10 @@ impl Beginning {
                 path: path.to_path_buf(),
                 source,
             })?;
-            databases.push((Beginning::database(number), Arc::new(base)));
+            databases.push((InitialDatabases::database(number), Arc::new(base)));
         }
         databases.retain(|(_, base)| !base.is_empty());
-        Ok(Beginning { databases, transactions })
+        Ok(InitialDatabases { databases, transactions })
     }
 
     /// The name of a database where it is crashed, by its number from 0.
