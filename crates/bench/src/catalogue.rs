@@ -1,7 +1,7 @@
 //! What experiment files may name: this room's workloads and the engine's PRAGMAs.
 
 use engine::build::EngineName;
-use lab::catalogue::{Accepts, Catalogue, Scope};
+use lab::catalogue::{Accepts, Catalogue, Contents, Scope};
 use lab::engine_name::{ENGINE, ENGINE_OPTIONS, engine_of};
 use lab::level::Settings;
 use lab::trial::{DRIVER, NATIVE};
@@ -19,7 +19,8 @@ pub fn catalogue() -> Catalogue {
     shared.extend(PROGRAMS.map(|(name, about)| {
         let accepts = match name {
             DRIVER => Accepts::choice(&[NATIVE]),
-            _ => Accepts::Text,
+            ENGINE => Accepts::Text(Contents::Engine),
+            _ => Accepts::Text(Contents::Plain),
         };
         setting(name, accepts, Scope::Connection, about.to_owned())
     }));

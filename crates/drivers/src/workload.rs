@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab::catalogue::{Accepts, Catalogue, Parameter, Scope, WorkloadInfo};
+use lab::catalogue::{Accepts, Catalogue, Contents, Parameter, Scope, WorkloadInfo};
 use lab::experiment::{Step, line_of, nearest, offset_of};
 use lab::level::{Level, label, picked};
 use lab::metric::{Better, METRICS, Unit};
@@ -142,7 +142,7 @@ impl ParameterFile {
         if name == target::SETTING || shared.any(|setting| setting.name == name) {
             return Err(format!("`{name}` is a setting of pragmark's own; choose another name"));
         }
-        let accepts = self.accepts()?;
+        let accepts = self.accepts(name, built_in)?;
         if !accepts.allows(&self.default) {
             return Err(format!(
                 "the default of `{name}` cannot be {}; it takes {accepts}",
@@ -160,7 +160,7 @@ impl ParameterFile {
         })
     }
 
-    fn accepts(&self) -> Result<Accepts, String> {
+    fn accepts(&self, name: &str, built_in: &Catalogue) -> Result<Accepts, String> {
         if self.kind != Kind::Int && (self.min.is_some() || self.max.is_some()) {
             return Err("only parameters of the type `int` have `min` and `max`".to_owned());
         }
@@ -169,7 +169,7 @@ impl ParameterFile {
             (Kind::Choice, _) => Err("a parameter of the type `choice` needs `choices`".to_owned()),
             (_, Some(_)) => Err("only parameters of the type `choice` have `choices`".to_owned()),
             (Kind::Bool, None) => Ok(Accepts::Bool),
-            (Kind::Text, None) => Ok(Accepts::Text),
+            (Kind::Text, None) => Ok(Accepts::Text(contents(name, built_in))),
             (Kind::Int, None) => {
                 let (min, max) = (self.min.unwrap_or(i64::MIN), self.max.unwrap_or(i64::MAX));
                 match min <= max {
@@ -179,6 +179,14 @@ impl ParameterFile {
             }
         }
     }
+}
+
+/// Returns the contents that the built-in workloads give to texts of this name, so that an agent confines `sql` or
+/// `script` of a declared workload, too.
+fn contents(name: &str, built_in: &Catalogue) -> Contents {
+    let workloads = built_in.workloads.iter();
+    let mut all = workloads.filter_map(|workload| built_in.contents(&workload.name, name));
+    all.find(|contents| *contents != Contents::Plain).unwrap_or(Contents::Plain)
 }
 
 impl MetricFile {
@@ -353,6 +361,19 @@ about   = "orders that wait"
             let error = read(&text).unwrap_err();
             assert!(error.contains(&format!("line {line}")), "{old}: {error}");
             assert!(error.contains(what), "{old}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_declared_text_holds_what_a_built_in_text_of_that_name_holds() {
+        for (name, expected) in [
+            ("sql", Contents::Sql),
+            ("trace", Contents::File),
+            ("scripts", Contents::WeightedFiles),
+            ("models", Contents::Plain),
+            ("colour", Contents::Plain),
+        ] {
+            assert_eq!(contents(name, &bench::catalogue()), expected, "{name}");
         }
     }
 

@@ -33,7 +33,26 @@ pub enum Accepts {
     /// One of these names.
     Choice(Vec<String>),
     /// Any text.
-    Text,
+    Text(Contents),
+}
+
+/// Contents of a text. A machine of a fleet sends, confines or refuses a run according to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Neither executed nor a path.
+    Plain,
+    /// SQL, or a full-text expression, that SQLite executes.
+    Sql,
+    /// Path of a file with data or SQL.
+    File,
+    /// Paths of files with SQL, separated by commas, each with its weight after `@`.
+    WeightedFiles,
+    /// Path of a database; beside the setting `trace`, the name of a database in the trace.
+    Database,
+    /// Path of an extension that SQLite loads.
+    Extension,
+    /// Name or path of a SQLite library.
+    Engine,
 }
 
 impl Accepts {
@@ -64,7 +83,7 @@ impl Accepts {
     /// Whether the level may be used.
     pub fn allows(&self, level: &Level) -> bool {
         match (self, level) {
-            (Accepts::Bool, Level::Bool(_)) | (Accepts::Text, Level::Text(_)) => true,
+            (Accepts::Bool, Level::Bool(_)) | (Accepts::Text(_), Level::Text(_)) => true,
             (Accepts::Int { min, max }, Level::Int(value)) => (min..=max).contains(&value),
             (Accepts::PowerOfTwo { min, max }, Level::Int(value)) => {
                 (min..=max).contains(&value) && value.count_ones() == 1
@@ -84,7 +103,7 @@ impl fmt::Display for Accepts {
             Accepts::Int { min, max } => write!(f, "a whole number from {min} to {max}"),
             Accepts::PowerOfTwo { min, max } => write!(f, "a power of two from {min} to {max}"),
             Accepts::Choice(names) => write!(f, "one of {}", names.join(", ")),
-            Accepts::Text => f.write_str("text"),
+            Accepts::Text(_) => f.write_str("text"),
         }
     }
 }
@@ -207,6 +226,14 @@ impl Catalogue {
     /// The setting of this name for this workload.
     pub fn setting<'a>(&'a self, workload: &'a WorkloadInfo, name: &str) -> Option<&'a Parameter> {
         self.settings_of(workload).find(|parameter| parameter.name == name)
+    }
+
+    /// Returns the contents of a text that this workload understands.
+    pub fn contents(&self, workload: &str, name: &str) -> Option<Contents> {
+        match self.setting(self.workload(workload)?, name)?.accepts {
+            Accepts::Text(contents) => Some(contents),
+            _ => None,
+        }
     }
 
     /// Whether a workload exists that understands each of these settings and accepts its level: settings that are read may

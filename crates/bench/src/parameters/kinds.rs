@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use lab::catalogue::Accepts;
+use lab::catalogue::{Accepts, Contents};
 use lab::level::Level;
 
 use super::{Bounds, Choice, Kind, meaning};
@@ -97,21 +97,50 @@ impl Kind for bool {
     }
 }
 
-impl Kind for String {
-    type Value = String;
-    type Default = &'static str;
+/// Kinds that are written as texts: name and contents.
+macro_rules! texts {
+    ($($name:ident = $contents:expr;)*) => {$(
+        impl Kind for $name {
+            type Value = String;
+            type Default = &'static str;
 
-    fn accepts(_: Bounds) -> Accepts {
-        Accepts::Text
-    }
+            fn accepts(_: Bounds) -> Accepts {
+                Accepts::Text($contents)
+            }
 
-    fn level(default: &'static str) -> Option<Level> {
-        Some(default.into())
-    }
+            fn level(default: &'static str) -> Option<Level> {
+                Some(default.into())
+            }
 
-    fn value(level: Option<&Level>) -> Option<String> {
-        Some(level?.as_text()?.to_owned())
-    }
+            fn value(level: Option<&Level>) -> Option<String> {
+                Some(level?.as_text()?.to_owned())
+            }
+        }
+    )*};
+}
+
+/// SQL, or a full-text expression.
+pub(crate) enum SqlText {}
+
+/// Path of a file with data or SQL.
+pub(crate) enum FilePath {}
+
+/// Paths of files with SQL, each with its weight.
+pub(crate) enum WeightedFilePaths {}
+
+/// Path of a database; beside the setting `trace`, the name of a database in the trace.
+pub(crate) enum DatabasePath {}
+
+/// Path of an extension that SQLite loads.
+pub(crate) enum ExtensionPath {}
+
+texts! {
+    String = Contents::Plain;
+    SqlText = Contents::Sql;
+    FilePath = Contents::File;
+    WeightedFilePaths = Contents::WeightedFiles;
+    DatabasePath = Contents::Database;
+    ExtensionPath = Contents::Extension;
 }
 
 /// A parameter that may be left out.

@@ -15,7 +15,10 @@ use lab::level::{Level, Settings};
 
 use crate::error::TrialError;
 
-pub(crate) use kinds::{Bytes, Limit, Micros, Millis, Percent, Rows, RowsOrAll};
+pub(crate) use kinds::{
+    Bytes, DatabasePath, ExtensionPath, FilePath, Limit, Micros, Millis, Percent, Rows, RowsOrAll,
+    SqlText, WeightedFilePaths,
+};
 
 /// The smallest and the largest value, both included.
 #[derive(Clone, Copy, Debug)]

@@ -1,90 +1,99 @@
-//! What of a run is SQL, a file or code of somebody else, which a machine must not use unasked.
+//! SQL, files and code of other people that a run names, which a machine must not use unasked.
+//!
+//! The catalogue declares which settings hold them ([`Contents`]).
 
+use crate::catalogue::{Catalogue, Contents};
 use crate::level::{Level, Settings};
-use crate::tier;
 use crate::trial::{DRIVER, NATIVE};
 
-/// Settings that are SQL.
-const SQL: [&str; 4] = ["query", "schema_change", "sql", "text_queries"];
-
-/// Settings that name a file of data or SQL.
-const FILES: [&str; 6] = ["database", "script", "scripts", "setup", "text_file", "trace"];
-
-/// The setting that names a library.
-const LIBRARY: &str = "extension";
-
-/// The setting that names several files, each with its weight.
-const SEVERAL: &str = "scripts";
-
-/// Whether settings have SQL executed that is not the experiment laboratory's own: as a text, or out of a file.
-pub fn has_sql(settings: &Settings) -> bool {
-    let is_named = |names: &[&str]| names.iter().any(|name| text(settings, name).is_some());
-    is_named(&SQL) || is_named(&FILES)
+/// Returns whether settings of a workload execute SQL that is not pragmark's own, given as a text or in a file.
+pub fn has_sql(catalogue: &Catalogue, workload: &str, settings: &Settings) -> bool {
+    use Contents::{Database, File, Sql, WeightedFiles};
+    texts(catalogue, workload, settings)
+        .any(|(_, contents, _)| matches!(contents, Sql | File | WeightedFiles | Database))
 }
 
-/// Whether a driver that confines no SQL would execute some.
-pub fn has_sql_for_another_driver(settings: &Settings) -> bool {
+/// Returns whether a driver that cannot confine SQL would execute some.
+pub fn has_sql_for_another_driver(
+    catalogue: &Catalogue,
+    workload: &str,
+    settings: &Settings,
+) -> bool {
     let driver = settings.get(DRIVER).and_then(Level::as_text);
-    driver.is_some_and(|driver| driver != NATIVE) && has_sql(settings)
+    driver.is_some_and(|driver| driver != NATIVE) && has_sql(catalogue, workload, settings)
 }
 
-/// The files that the settings of a workload name, without libraries.
-pub fn files(workload: &str, settings: &Settings) -> Vec<String> {
-    let named = FILES.iter().filter(|name| is_path(workload, settings, name));
-    let texts = named.filter_map(|name| Some((*name, text(settings, name)?)));
-    texts.flat_map(|(name, text)| paths(name, text)).collect()
+/// Returns the files that settings of a workload name, without extensions.
+pub fn files(catalogue: &Catalogue, workload: &str, settings: &Settings) -> Vec<String> {
+    let texts = texts(catalogue, workload, settings);
+    let files = texts.filter(|(_, contents, _)| *contents != Contents::Extension);
+    files.flat_map(|(_, contents, text)| paths(contents, text, settings)).collect()
 }
 
-/// The library that settings have loaded into SQLite.
-pub fn library(settings: &Settings) -> Option<&str> {
-    text(settings, LIBRARY)
+/// Returns the extensions that settings of a workload load into SQLite.
+pub fn extensions<'s>(
+    catalogue: &'s Catalogue,
+    workload: &'s str,
+    settings: &'s Settings,
+) -> impl Iterator<Item = &'s str> {
+    let texts = texts(catalogue, workload, settings);
+    texts.filter_map(|(_, contents, text)| (contents == Contents::Extension).then_some(text))
 }
 
-/// The settings of a workload with other paths for files and libraries.
+/// Returns the settings of a workload with other paths for files and extensions.
 ///
 /// # Errors
-/// The first path that has no other, or none that can be part of a list.
+/// The first path that has no other path, or one that cannot be part of a list.
 pub fn with_paths(
+    catalogue: &Catalogue,
     workload: &str,
     settings: &Settings,
     other: impl Fn(&str) -> Option<String>,
 ) -> Result<Settings, String> {
     let mut changed = settings.clone();
-    for name in FILES.iter().chain([&LIBRARY]) {
-        let Some(own) = text(settings, name).filter(|_| is_path(workload, settings, name)) else {
-            continue;
-        };
-        let mut whole = Vec::new();
-        for path in paths(name, own) {
-            let is_one = |new: &String| *name != SEVERAL || !new.contains(',');
-            let new = other(&path).filter(is_one).ok_or(path)?;
-            whole.push(new);
+    for (name, contents, text) in texts(catalogue, workload, settings) {
+        let is_list = contents == Contents::WeightedFiles;
+        let mut new = Vec::new();
+        for path in paths(contents, text, settings) {
+            let fits = |new: &String| !is_list || !new.contains(',');
+            new.push(other(&path).filter(fits).ok_or(path)?);
         }
-        let text = if *name == SEVERAL { weighted_again(own, &whole) } else { whole.concat() };
-        changed.insert((*name).to_owned(), Level::Text(text));
+        if new.is_empty() {
+            continue;
+        }
+        let text = if is_list { with_weights_of(text, &new) } else { new.concat() };
+        changed.insert(name.to_owned(), Level::Text(text));
     }
     Ok(changed)
 }
 
-fn text<'s>(settings: &'s Settings, name: &str) -> Option<&'s str> {
-    let text = settings.get(name)?.as_text()?;
-    (!text.is_empty()).then_some(text)
+/// Returns the name, contents and value of every text that is not empty.
+fn texts<'s>(
+    catalogue: &'s Catalogue,
+    workload: &'s str,
+    settings: &'s Settings,
+) -> impl Iterator<Item = (&'s str, Contents, &'s str)> {
+    settings.iter().filter_map(move |(name, level)| {
+        let text = level.as_text().filter(|text| !text.is_empty())?;
+        Some((name.as_str(), catalogue.contents(workload, name)?, text))
+    })
 }
 
-/// Where the transactions of a trace are crashed, `database` is a name in it.
-fn is_path(workload: &str, settings: &Settings, name: &str) -> bool {
-    name != "database" || workload != tier::WORKLOAD || text(settings, "trace").is_none()
-}
-
-fn paths(name: &str, text: &str) -> Vec<String> {
-    if name == SEVERAL {
-        entries(text).map(|(path, _)| path.to_owned()).collect()
-    } else {
-        vec![text.to_owned()]
+/// Returns the paths in a text.
+fn paths(contents: Contents, text: &str, settings: &Settings) -> Vec<String> {
+    let is_in_a_trace = || {
+        let trace = settings.get("trace").and_then(Level::as_text);
+        trace.is_some_and(|trace| !trace.is_empty())
+    };
+    match contents {
+        Contents::Plain | Contents::Sql | Contents::Engine => Vec::new(),
+        Contents::Database if is_in_a_trace() => Vec::new(),
+        Contents::File | Contents::Database | Contents::Extension => vec![text.to_owned()],
+        Contents::WeightedFiles => entries(text).map(|(path, _)| path.to_owned()).collect(),
     }
 }
 
-/// The files of a list with what follows each, which is its weight.
+/// Returns the paths of a list, each with the weight that follows it.
 fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
     list.split(',').map(|entry| {
         let entry = entry.trim();
@@ -96,7 +105,7 @@ fn entries(list: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-fn weighted_again(list: &str, paths: &[String]) -> String {
+fn with_weights_of(list: &str, paths: &[String]) -> String {
     let entries = entries(list).zip(paths);
     let entries: Vec<String> =
         entries.map(|((_, weight), path)| format!("{path}{weight}")).collect();
@@ -106,6 +115,35 @@ fn weighted_again(list: &str, paths: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::{Accepts, Parameter, Scope, WorkloadInfo};
+
+    /// A workload `w` with one text of each kind.
+    fn catalogue() -> Catalogue {
+        let text = |(name, contents): (&str, Contents)| Parameter {
+            name: name.to_owned(),
+            accepts: Accepts::Text(contents),
+            default: None,
+            unit: None,
+            about: String::new(),
+            scope: Scope::Workload,
+            crash_relevant: false,
+        };
+        let parameters = [
+            ("database", Contents::Database),
+            ("engine", Contents::Engine),
+            ("extension", Contents::Extension),
+            ("note", Contents::Plain),
+            ("scripts", Contents::WeightedFiles),
+            ("sql", Contents::Sql),
+            ("trace", Contents::File),
+        ];
+        let workload = WorkloadInfo {
+            name: "w".to_owned(),
+            parameters: parameters.map(text).into(),
+            ..WorkloadInfo::default()
+        };
+        Catalogue { workloads: vec![workload], ..Catalogue::default() }
+    }
 
     fn settings(all: &[(&str, &str)]) -> Settings {
         let all = all.iter();
@@ -114,42 +152,61 @@ mod tests {
 
     #[test]
     fn sql_and_files_are_noticed_and_empty_ones_are_not() {
-        assert!(has_sql(&settings(&[("sql", "ATTACH '/etc/x' AS x")])));
-        assert!(has_sql(&settings(&[("trace", "/a.trace")])));
-        assert!(!has_sql(&settings(&[("script", ""), ("journal_mode", "wal")])));
-        assert_eq!(library(&settings(&[("extension", "/x.so")])), Some("/x.so"));
-        let python = settings(&[("sql", "SELECT 1"), (DRIVER, "python")]);
-        assert!(has_sql_for_another_driver(&python));
-        assert!(!has_sql_for_another_driver(&settings(&[("sql", "SELECT 1")])));
+        let has_sql = |all: &[(&str, &str)]| has_sql(&catalogue(), "w", &settings(all));
+        assert!(has_sql(&[("sql", "ATTACH '/etc/x' AS x")]));
+        assert!(has_sql(&[("trace", "/a.trace")]));
+        assert!(has_sql(&[("scripts", "/a.sql@2")]));
+        assert!(has_sql(&[("database", "/a.db")]));
+        assert!(!has_sql(&[
+            ("trace", ""),
+            ("journal_mode", "wal"),
+            ("note", "x"),
+            ("engine", "/e.so")
+        ]));
+        assert!(!has_sql(&[("extension", "/x.so")]));
+        let for_another =
+            |all: &[(&str, &str)]| has_sql_for_another_driver(&catalogue(), "w", &settings(all));
+        assert!(for_another(&[("sql", "SELECT 1"), (DRIVER, "python")]));
+        assert!(!for_another(&[("sql", "SELECT 1"), (DRIVER, NATIVE)]));
+        assert!(!for_another(&[("sql", "SELECT 1")]));
+    }
+
+    #[test]
+    fn extensions_are_no_files() {
+        let (catalogue, own) = (catalogue(), settings(&[("extension", "/x.so"), ("trace", "/t")]));
+        assert_eq!(extensions(&catalogue, "w", &own).collect::<Vec<_>>(), ["/x.so"]);
+        assert_eq!(files(&catalogue, "w", &own), ["/t"]);
     }
 
     #[test]
     fn every_file_gets_its_other_path_and_keeps_its_weight() {
+        let catalogue = catalogue();
         let own = settings(&[
             ("scripts", "/a/read.sql@9, /a/write.sql"),
             ("database", "/a/x@y.db"),
             ("extension", "/a/words.so"),
         ]);
-        assert_eq!(files("sql", &own), ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]);
-        let other = with_paths("sql", &own, |path| Some(path.replace("/a/", "/cache/"))).unwrap();
+        assert_eq!(files(&catalogue, "w", &own), ["/a/x@y.db", "/a/read.sql", "/a/write.sql"]);
+        let in_cache = |path: &str| Some(path.replace("/a/", "/cache/"));
+        let other = with_paths(&catalogue, "w", &own, in_cache).unwrap();
         let expected = settings(&[
             ("scripts", "/cache/read.sql@9,/cache/write.sql@1"),
             ("database", "/cache/x@y.db"),
             ("extension", "/cache/words.so"),
         ]);
         assert_eq!(other, expected);
-        let missing = with_paths("sql", &own, |path| path.ends_with("db").then(String::new));
+        let is_database = |path: &str| path.ends_with(['b', 'o']).then(String::new);
+        let missing = with_paths(&catalogue, "w", &own, is_database);
         assert_eq!(missing, Err("/a/read.sql".to_owned()));
-        let two = with_paths("sql", &own, |path| Some(format!("{path},/etc/passwd")));
-        assert_eq!(two, Err("/a/read.sql".to_owned()));
+        let two = |path: &str| Some(format!("{path},/etc/passwd"));
+        assert_eq!(with_paths(&catalogue, "w", &own, two), Err("/a/read.sql".to_owned()));
     }
 
     #[test]
-    fn the_database_of_a_crashed_trace_is_no_file_and_any_other_is() {
+    fn the_database_of_a_trace_is_no_file() {
         let own = settings(&[("trace", "/a.trace"), ("database", "main.db")]);
-        assert_eq!(files(tier::WORKLOAD, &own), ["/a.trace"]);
-        for workload in ["sql", "fts-query", ""] {
-            assert_eq!(files(workload, &own), ["main.db", "/a.trace"]);
-        }
+        assert_eq!(files(&catalogue(), "w", &own), ["/a.trace"]);
+        let own = settings(&[("trace", ""), ("database", "main.db")]);
+        assert_eq!(files(&catalogue(), "w", &own), ["main.db"]);
     }
 }

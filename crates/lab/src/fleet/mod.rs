@@ -10,7 +10,7 @@ mod pace;
 mod summary;
 
 pub use claims::{Agreement, FleetClaim};
-pub use code::{files, has_sql, has_sql_for_another_driver, library, with_paths};
+pub use code::{extensions, files, has_sql, has_sql_for_another_driver, with_paths};
 pub use collect::MachineCollector;
 pub use groups::{CLASS, Candidate, Disk, Group, Kind, Per, class, groups, name_of, own_labels};
 pub use labels::{Expression, ExpressionError, Labels, Listed};

@@ -175,14 +175,14 @@ pub fn tier_sets(variants: &[Variant], names: &[String], engine: &str) -> Vec<Ti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{Accepts, Parameter, Scope};
+    use crate::catalogue::{Accepts, Contents, Parameter, Scope};
     use crate::level::Settings;
     use crate::tier::{Findings, KnownTier, Origin};
 
     fn catalogue() -> Catalogue {
         let pragma = |name: &str, crash_relevant| Parameter {
             name: name.to_owned(),
-            accepts: Accepts::Text,
+            accepts: Accepts::Text(Contents::Plain),
             default: None,
             unit: None,
             about: String::new(),

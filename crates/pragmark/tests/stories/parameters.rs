@@ -55,7 +55,7 @@ fn value(accepts: &Accepts, random: &mut SplitMix64) -> Level {
         }
         Accepts::PowerOfTwo { min, max } => [*min, *max][random.below(2) as usize].into(),
         Accepts::Choice(names) => names[random.below(names.len() as u64) as usize].as_str().into(),
-        Accepts::Text => TEXTS[random.below(TEXTS.len() as u64) as usize].into(),
+        Accepts::Text(_) => TEXTS[random.below(TEXTS.len() as u64) as usize].into(),
     }
 }
 

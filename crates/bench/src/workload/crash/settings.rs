@@ -10,7 +10,7 @@ use lab::trial::{Measured, ReadBack};
 
 use super::super::common::close;
 use crate::error::TrialError;
-use crate::parameters::Parameters as Declaration;
+use crate::parameters::{DatabasePath, FilePath, Parameters as Declaration};
 use crate::target::sqlite;
 use crate::trial::Trial;
 
@@ -42,11 +42,11 @@ parameters! {
         /// Of every so many images the recovery is crashed as well; 0 for none.
         second_crash_every: usize = 16;
         /// File of SQL to be crashed instead of the built-in workload; empty for none.
-        script: String = "";
+        script: FilePath = "";
         /// Your own database file, on a copy of which the script is crashed; with a trace, the name of the database in it.
-        database: String = "";
+        database: DatabasePath = "";
         /// Trace of an application, of which the transactions that write are crashed instead of the built-in workload.
-        trace: String = "";
+        trace: FilePath = "";
         /// Transactions of the script on a database, or of the trace, that are crashed: so many from the first one on.
         transactions: usize = 100, 1..=1_000_000;
         /// Threads; 0 for as many as there are processors.

@@ -21,7 +21,7 @@ use super::table::{self, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
-use crate::parameters::Limit;
+use crate::parameters::{Limit, SqlText};
 use crate::target::sqlite;
 use crate::trial::Trial;
 use crate::workload::common::{close, set, set_bytes_per_row, set_cpu, set_peak_memory};
@@ -41,7 +41,7 @@ parameters! {
         queries: QueryChoice = "all";
         text: TextQueries;
         /// Your own full-text expression, for `queries = "own"`.
-        query: String = "";
+        query: SqlText = "";
         /// Times that each query runs.
         repeat: usize = 20, 1..;
         /// Time after which a query is not repeated; 0: no limit.

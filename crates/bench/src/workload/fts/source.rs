@@ -7,7 +7,7 @@ use lab::seed::Seed;
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents, Era, corpus};
 use crate::import::{TextFile, TextOptions, TextRows, split_columns};
-use crate::parameters::Rows;
+use crate::parameters::{FilePath, Rows};
 
 parameters! {
     /// Generated documents.
@@ -25,7 +25,7 @@ parameters! {
         generator: GeneratorParameters;
         /// Absolute path of a file with your own documents, used instead of generated ones: any format that
         /// `pragmark load` reads.
-        text_file: Option<String> = None;
+        text_file: Option<FilePath> = None;
         /// Columns of the file to use, separated by commas; default: all text columns.
         text_columns: Option<String> = None;
         /// Table of the file, where it is a database with several.

@@ -4,7 +4,7 @@ use engine::{Connection, EngineError, Value};
 
 use super::finish::Finish;
 use crate::error::TrialError;
-use crate::parameters::{Bytes, Choice, Parameters, Percent};
+use crate::parameters::{Bytes, Choice, ExtensionPath, Parameters, Percent};
 
 /// The name of the table that is filled and queried.
 pub(super) const TABLE: &str = "docs";
@@ -58,7 +58,7 @@ parameters! {
         /// `porter ascii`, `trigram case_sensitive 1`, or one from an extension.
         name as "tokenizer": String = "unicode61";
         /// Path of a loadable extension, such as one with a tokenizer.
-        extension: Option<String> = None;
+        extension: Option<ExtensionPath> = None;
     }
 }
 

@@ -6,7 +6,7 @@ use lab::level::{Level, Settings};
 
 use super::source::Recording;
 use crate::error::TrialError;
-use crate::parameters::Percent;
+use crate::parameters::{FilePath, Percent, SqlText};
 use crate::workload::contention::parameters::Workers;
 use crate::workload::shaping::Shaping;
 
@@ -31,13 +31,13 @@ parameters! {
     #[derive(Clone, Debug)]
     struct Parameters {
         /// Trace of an application, as `pragmark record` writes it.
-        trace: Option<String> = None;
+        trace: Option<FilePath> = None;
         /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
         vacuum: bool = false;
         /// Whether statistics for the planner are collected before the work (ANALYZE).
         analyze: bool = false;
         /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
-        schema_change: Option<String> = None;
+        schema_change: Option<SqlText> = None;
         /// In which order statements are replayed.
         mode: Mode = Mode::Ordered;
         /// Whether connections are threads of one process, or belong to as many processes as in the recording.

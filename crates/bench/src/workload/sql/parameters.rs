@@ -7,7 +7,7 @@ use lab::needs::Needs;
 
 use super::suite::{Suite, refuse_other_files};
 use crate::error::TrialError;
-use crate::parameters::{Micros, Millis};
+use crate::parameters::{DatabasePath, FilePath, Micros, Millis, SqlText, WeightedFilePaths};
 use crate::workload::contention::parameters::{BusyTimeout, Workers};
 use crate::workload::shaping::Shaping;
 
@@ -78,20 +78,20 @@ parameters! {
     struct Parameters {
         /// Your own database file: each trial works on a copy, and the file itself is never changed. Without it, the
         /// database is empty, or has the tables of pgbench.
-        database: Option<String> = None;
+        database: Option<DatabasePath> = None;
         /// SQL file that is executed on the database of each trial before the work, such as a schema.
-        setup: Option<String> = None;
+        setup: Option<FilePath> = None;
         /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
         vacuum: bool = false;
         /// Whether statistics for the planner are collected before the work (ANALYZE).
         analyze: bool = false;
         /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
-        schema_change: Option<String> = None;
+        schema_change: Option<SqlText> = None;
         /// Files of SQL to execute, separated by commas, each with its weight after @, such as `read.sql@9,
         /// write.sql`. A file is a script of pgbench, or a list of queries with names (`-- name: find_user`).
-        scripts: Option<String> = None;
+        scripts: Option<WeightedFilePaths> = None;
         /// SQL to execute instead of files.
-        sql: Option<String> = None;
+        sql: Option<SqlText> = None;
         /// Which of pgbench's own scripts is executed; tpcb-like where nothing else is named.
         builtin: Option<Builtin> = None;
         /// Size of pgbench's tables, in units of 100,000 accounts; the variable :scale of scripts.

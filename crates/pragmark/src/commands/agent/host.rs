@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ::fleet::{Machine, RunCard};
 use lab::catalogue::Catalogue;
 use lab::fleet::{has_sql, has_sql_for_another_driver};
+use lab::level::Settings;
 use lab::needs::Bound;
 use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use runner::{Driver, End, Execution, Executor, Local, Task};
@@ -62,15 +63,15 @@ impl<'a> Host<'a> {
 
     fn prepared(&mut self, card: &RunCard) -> Result<EnvironmentFile, Failure> {
         let fetched = self.objects.fetch(card, &self.acceptance)?;
-        let plan = self.plan_here(&card.plan, &fetched)?;
+        let catalogue = self.catalogue(&card.plan, &fetched)?;
+        let plan = self.plan_here(&card.plan, &fetched, &catalogue)?;
         plan.check().map_err(Failure::unusable)?;
         let driver = self.driver_for(&plan, &fetched)?;
-        let catalogue = self.catalogue(&plan, &fetched)?;
         for (workload, settings) in plan.work() {
             catalogue.check(workload, settings).map_err(Failure::unusable)?;
         }
         needs::check(&plan)?;
-        self.refuse_unconfined(&plan)?;
+        self.refuse_unconfined(&plan, &catalogue)?;
         let engines = self.engines(&plan, &fetched)?;
         let probe_s = card.probe_s;
         let environment = runner::survey(&plan, engines.clone(), probe_s, self.interrupted, || {})?;
@@ -86,16 +87,22 @@ impl<'a> Host<'a> {
     }
 
     /// The plan as it is carried out here.
-    fn plan_here(&self, plan: &RunPlan, fetched: &Fetched) -> Result<RunPlan, Failure> {
+    fn plan_here(
+        &self,
+        plan: &RunPlan,
+        fetched: &Fetched,
+        catalogue: &Catalogue,
+    ) -> Result<RunPlan, Failure> {
         let mut plan = plan.clone();
         for planned in &mut plan.experiments {
             planned.directory.clone_from(&self.directory);
             let workload = &planned.experiment.workload;
             for variant in &mut planned.variants {
-                variant.settings = fetched.settings_here(workload, &variant.settings)?;
+                variant.settings = fetched.settings_here(catalogue, workload, &variant.settings)?;
             }
             for bound in &mut planned.upper_bounds {
-                bound.settings = fetched.settings_here(&bound.workload, &bound.settings)?;
+                bound.settings =
+                    fetched.settings_here(catalogue, &bound.workload, &bound.settings)?;
             }
         }
         Ok(plan)
@@ -128,11 +135,14 @@ impl<'a> Host<'a> {
     }
 
     /// Refuses SQL that a driver would execute which confines none.
-    fn refuse_unconfined(&self, plan: &RunPlan) -> Result<(), Failure> {
-        match self.acceptance.all || !plan.settings().any(has_sql_for_another_driver) {
-            true => Ok(()),
-            false => Err(unconfined()),
+    fn refuse_unconfined(&self, plan: &RunPlan, catalogue: &Catalogue) -> Result<(), Failure> {
+        let is_unconfined = |(workload, settings): (&str, &Settings)| {
+            has_sql_for_another_driver(catalogue, workload, settings)
+        };
+        if !self.acceptance.all && plan.work().any(is_unconfined) {
+            return Err(unconfined());
         }
+        Ok(())
     }
 
     /// The engines of a run: those that were sent, and the others from this machine, built where they have to be.
@@ -160,13 +170,13 @@ impl<'a> Host<'a> {
             return Err(format!("the run has not said that it needs the engine {engine}"));
         }
         let mut task = task.clone();
-        task.spec.confined = has_sql(&task.spec.settings);
+        let (workload, settings) = (&task.spec.workload, &task.spec.settings);
+        task.spec.confined = has_sql(&prepared.catalogue, workload, settings);
         if task.spec.confined && task.spec.binding.is_some() && !self.acceptance.all {
             return Err(unconfined().words());
         }
-        let (workload, settings) = (&task.spec.workload, &task.spec.settings);
         prepared.catalogue.check(workload, settings)?;
-        let settings = prepared.fetched.settings_here(workload, settings);
+        let settings = prepared.fetched.settings_here(&prepared.catalogue, workload, settings);
         task.spec.settings = settings.map_err(|failure| failure.words())?;
         task.spec.directory.clone_from(&self.directory);
         task.spec.artifacts = None;

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ::fleet::{Content, Object, ObjectCache, RunCard, Server, Trusted};
+use lab::catalogue::Catalogue;
 use lab::fleet::with_paths;
 use lab::level::Settings;
 
@@ -157,11 +158,12 @@ impl Fetched {
     /// A file is not here.
     pub(super) fn settings_here(
         &self,
+        catalogue: &Catalogue,
         workload: &str,
         settings: &Settings,
     ) -> Result<Settings, Failure> {
         let here = |path: &str| Some(self.files.get(path)?.display().to_string());
-        with_paths(workload, settings, here).map_err(|path| self.missing(&path))
+        with_paths(catalogue, workload, settings, here).map_err(|path| self.missing(&path))
     }
 
     /// Why a file or library of the run is not here.
@@ -207,7 +209,8 @@ mod tests {
             ..Fetched::default()
         };
         let settings = Settings::from([("extension".to_owned(), "/opt/words.so".into())]);
-        let failure = fetched.settings_here("fts-insert", &settings).unwrap_err();
+        let catalogue = bench::catalogue();
+        let failure = fetched.settings_here(&catalogue, "fts-insert", &settings).unwrap_err();
         let both = format!("is for riscv64-linux-gnu, and this machine is {}", target());
         assert!(failure.words().contains(&both), "{}", failure.words());
     }

@@ -83,7 +83,7 @@ fn level(catalogue: &Catalogue, name: &str, answer: &str) -> Result<Level, Failu
         .map(|parameter| &parameter.accepts);
     let level = match accepts {
         Some(Accepts::Bool) => Some(Level::Bool(answer == "on")),
-        Some(Accepts::Choice(_) | Accepts::Text) => Some(Level::from(answer)),
+        Some(Accepts::Choice(_) | Accepts::Text(_)) => Some(Level::from(answer)),
         Some(Accepts::Int { .. } | Accepts::PowerOfTwo { .. }) => {
             answer.parse().ok().map(Level::Int)
         }

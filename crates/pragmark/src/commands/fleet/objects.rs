@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::engine::build::EngineName;
 use ::fleet::{Content, Object, Server, Signer};
-use lab::fleet::{files, library};
+use lab::fleet::{extensions, files};
 use lab::level::distinct;
 use lab::record::RunPlan;
 use lab::trial::DRIVER;
@@ -44,12 +44,16 @@ impl Sent {
     ) -> Result<Sent, Failure> {
         let signer = args.fleet.sign_with.as_deref().map(Signer::from_file);
         let mut sent = Sent { objects: Vec::new(), signer: signer.transpose()? };
-        for path in distinct(plan.work().flat_map(|(workload, settings)| files(workload, settings)))
-        {
+        let catalogue = drivers::catalogue(args.drivers.as_deref())?;
+        let files =
+            plan.work().flat_map(|(workload, settings)| files(&catalogue, workload, settings));
+        for path in distinct(files) {
             check_settled(Path::new(&path))?;
             sent.add_file(&path, Path::new(&path), Content::Data)?;
         }
-        for path in distinct(plan.settings().filter_map(library)) {
+        let extensions =
+            plan.work().flat_map(|(workload, settings)| extensions(&catalogue, workload, settings));
+        for path in distinct(extensions) {
             let content = Content::Extension { target: target() };
             sent.add_file(path, Path::new(path), content)?;
         }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::source::Source;
 use super::truth::Meaning;
 use crate::error::TrialError;
-use crate::parameters::Bounds;
+use crate::parameters::{Bounds, SqlText};
 
 pub(super) use sql::Sql;
 
@@ -150,7 +150,7 @@ parameters! {
     struct TextQueries {
         /// Queries on the documents of `text_file`, as `pragmark run` draws them from the file or reads them
         /// with --queries; the published queries do not run on such a file.
-        text_queries: Option<String> = None;
+        text_queries: Option<SqlText> = None;
     }
 }
 
