@@ -1,8 +1,9 @@
 //! The trials of a method that `pragmark tune` is compared with, and what all these methods share.
 
+use super::simulation::{Surface, Trials};
 use lab::seed::{Seed, SplitMix64};
-use lab::tuning::simulation::{Surface, Trials};
-use lab::tuning::{Configuration, PER_BLOCK, Space, Tried};
+use lab::tuning_plan::{Configuration, Space, Tried};
+use tuning::PER_BLOCK;
 
 /// How many times the current settings' cost a trial that was stopped has for a method that needs a number.
 const STOPPED: f64 = 2.5;

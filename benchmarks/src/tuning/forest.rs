@@ -1,9 +1,10 @@
 //! Search with a random forest after Hutter and others, "Sequential model-based optimization for general algorithm
 //! configuration" (LION 5, 2011): trees on resampled trials predict costs, and what may be much better is tried.
 
+use super::simulation::Surface;
 use lab::seed::Seed;
-use lab::tuning::simulation::Surface;
-use lab::tuning::{Configuration, PER_BLOCK};
+use lab::tuning_plan::Configuration;
+use tuning::PER_BLOCK;
 
 use super::course::{Course, mean};
 

@@ -6,13 +6,18 @@ mod forest;
 mod parzen;
 mod racing;
 mod simple;
+// The tests of the crate `tuning` use parts that no benchmark needs.
+#[allow(dead_code)]
+#[path = "../../../crates/tuning/tests/it/simulation.rs"]
+mod simulation;
 
 use std::time::Instant;
 
 use lab::seed::Seed;
 use lab::stats::{ALPHA, Estimate};
-use lab::tuning::simulation::{Surface, Trials};
-use lab::tuning::{Configuration, Search, Tried};
+use lab::tuning_plan::{Configuration, Tried};
+use simulation::{Surface, Trials};
+use tuning::Search;
 
 /// A recommendation within this ratio of the best cost is close.
 const CLOSE: f64 = 1.05;

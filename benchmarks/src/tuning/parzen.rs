@@ -1,9 +1,9 @@
 //! The tree-structured Parzen estimator after Bergstra and others, "Algorithms for hyper-parameter optimization" (NIPS 24,
 //! 2011): levels that are frequent among the best trials and rare among the others are promising.
 
+use super::simulation::Surface;
 use lab::seed::Seed;
-use lab::tuning::Configuration;
-use lab::tuning::simulation::Surface;
+use lab::tuning_plan::Configuration;
 
 use super::course::Course;
 

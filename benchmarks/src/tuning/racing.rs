@@ -1,10 +1,10 @@
 //! Iterated racing after López-Ibáñez and others, "The irace package" (Operations Research Perspectives 3, 2016): races
 //! of configurations drawn around the survivors of the last race, more narrowly each time.
 
+use super::simulation::Surface;
 use lab::seed::Seed;
 use lab::stats::student_p_value;
-use lab::tuning::Configuration;
-use lab::tuning::simulation::Surface;
+use lab::tuning_plan::Configuration;
 
 use super::course::{Course, mean};
 

@@ -1,8 +1,8 @@
 //! Methods without a model: random search, one factor at a time, successive halving.
 
+use super::simulation::Surface;
 use lab::seed::Seed;
-use lab::tuning::Configuration;
-use lab::tuning::simulation::Surface;
+use lab::tuning_plan::Configuration;
 
 use super::course::{Course, mean};
 

@@ -3,7 +3,7 @@
 use engine::pragma;
 use lab::experiment::level_of;
 use lab::level::{Level, Settings};
-use lab::tuning::Lever;
+use lab::tuning_plan::Lever;
 
 use crate::workload::sql::leaves_begin_open;
 

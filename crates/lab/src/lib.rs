@@ -35,4 +35,4 @@ pub mod target;
 pub mod text;
 pub mod tier;
 pub mod trial;
-pub mod tuning;
+pub mod tuning_plan;

@@ -23,7 +23,7 @@ pub mod sql;
 mod topics;
 mod words;
 
-use lab::analysis::Analysis;
+use tuning::Analysis;
 
 pub use comparisons::{exact, fleet, guarded, history, junit, runs};
 pub use error::Error;

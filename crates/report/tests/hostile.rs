@@ -4,11 +4,11 @@ mod made_up;
 
 use std::sync::OnceLock;
 
-use lab::analysis::Analysis;
 use lab::text::is_active;
 use pragmark_report as report;
 use report::export::{Columns, claims_csv, json, variants_csv};
 use report::settings::Binding;
+use tuning::Analysis;
 
 /// What would be acted on somewhere: by terminals, browsers, Markdown, spreadsheets, templates, compilers.
 const HOSTILE: &str = "\r\nimport os\n=1+1\n# heading\n| a | b |\n```\n\u{1b}]0;title\u{7}\u{1b}[31m\u{9b}2J\
@@ -155,7 +155,7 @@ fn settings_to_paste_are_the_same_program_whatever_the_text_says() {
     let printed = |analysis: &Analysis, binding: Binding| {
         let query = report::SettingsQuery {
             binding: Some(binding),
-            may_lose: lab::analysis::MayLose::Anything,
+            may_lose: lab::tier::MayLose::Anything,
             experiment: None,
         };
         report::settings_to_use(analysis, &query)

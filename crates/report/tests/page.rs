@@ -2,12 +2,14 @@
 
 mod made_up;
 
-use lab::analysis::{Analysis, MayLose};
 use lab::claims::Verdict;
 use lab::level::Settings;
 use lab::stats::Interval;
-use lab::tuning::{Advice, Advised, Gain};
+use lab::tier::MayLose;
+use lab::tuning_plan::Advice;
 use pragmark_report as report;
+use tuning::Analysis;
+use tuning::{Advised, Gain};
 
 fn page() -> String {
     report::html(made_up::analysis()).unwrap()

@@ -3,10 +3,12 @@
 
 mod made_up;
 
-use lab::analysis::{Analysis, Finding, MayLose, SteadinessCounts, Summary, findings};
+use lab::analysis::{Finding, SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
+use lab::tier::MayLose;
 use pragmark_report as report;
 use report::export::{Columns, TrialsCsv, claims_csv, json, metrics_csv, variants_csv};
+use tuning::Analysis;
 
 fn plain(width: usize) -> String {
     report::terminal(made_up::analysis(), report::Style { width, colour: false })

@@ -51,7 +51,7 @@ pub enum RunError {
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     /// The record could not hold the trials of a search.
     #[error(transparent)]
-    Ambiguous(#[from] lab::tuning::Ambiguous),
+    Ambiguous(#[from] tuning::Ambiguous),
     /// The program that runs trials could not be started.
     #[error(transparent)]
     Driver(#[from] ::process::ProcessError),

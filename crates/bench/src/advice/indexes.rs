@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
 use lab::level::Level;
-use lab::tuning::Advice;
+use lab::tuning_plan::Advice;
 
 use super::has_plan;
 use super::tables::forms;

@@ -5,7 +5,7 @@ mod indexes;
 mod tables;
 
 use lab::level::Level;
-use lab::tuning::Advice;
+use lab::tuning_plan::Advice;
 use script::effect;
 
 pub use self::idle::{idle_settings, idle_settings_of_pgbench};

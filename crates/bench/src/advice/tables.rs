@@ -2,7 +2,7 @@
 
 use engine::{Connection, EngineError};
 use lab::level::Level;
-use lab::tuning::Advice;
+use lab::tuning_plan::Advice;
 
 use super::indexes::{texts, words};
 use crate::examination::quoted;

@@ -9,7 +9,6 @@ use super::durability::by_durability;
 use super::engines::engine_differences;
 use super::sync_rate::why_impossible;
 use super::tiers::{Tiers, best_at_tiers};
-use super::tuning::TuningAnalysis;
 use super::{
     Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings, ladder,
 };
@@ -25,7 +24,6 @@ use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
 use crate::target;
 use crate::tier::{ModelSafety, Safety, Schedules, merged};
 use crate::trial::{Measured, Outcome};
-use crate::tuning::Tuning;
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -36,13 +34,9 @@ pub struct Collector {
     tiers: Tiers,
     confirmation: Vec<History>,
     confirmation_trials: TrialCounts,
-    /// What the trials of a search decide, and the rounds of what it recommends.
-    tuning: Option<Tuning>,
     search_trials: TrialCounts,
     /// Time taken by the trials of all parts, in seconds.
     trials_s: f64,
-    /// Whether the variants of the rounds have followed from the search.
-    is_settled: bool,
 }
 
 impl Collector {
@@ -56,29 +50,22 @@ impl Collector {
             tiers: Tiers::new(&plan),
             confirmation: vec![History::default(); experiments.len()],
             confirmation_trials: TrialCounts::default(),
-            tuning: Tuning::of(&plan),
             search_trials: TrialCounts::default(),
             trials_s: 0.0,
-            is_settled: false,
             plan,
             environment,
         }
     }
 
-    fn add_to_tuning(&mut self, record: &TrialRecord) {
-        self.search_trials.add(&record.outcome);
-        if let Some(tuning) = &mut self.tuning {
-            tuning.add(record);
-        }
+    /// Returns the plan of the run.
+    pub fn plan(&self) -> &RunPlan {
+        &self.plan
     }
 
-    /// Gives an experiment that was tuned the variants of its rounds, which follow from the search.
-    fn settle(&mut self) {
-        let is_settled = std::mem::replace(&mut self.is_settled, true);
-        if let Some(tuning) = self.tuning.as_mut().filter(|_| !is_settled) {
-            self.plan = tuning.final_plan(&self.plan);
-            self.gathered = self.plan.experiments.iter().map(Gathered::new).collect();
-        }
+    /// Sets another plan before the first trial of the rounds: a search chooses the variants of its experiment.
+    pub fn set_plan(&mut self, plan: RunPlan) {
+        self.gathered = plan.experiments.iter().map(Gathered::new).collect();
+        self.plan = plan;
     }
 
     /// Adds one trial; one that does not belong to the plan is left out.
@@ -87,18 +74,15 @@ impl Collector {
         match record.purpose {
             Purpose::Tier => return self.tiers.add(record),
             Purpose::Search | Purpose::Ablation | Purpose::Advice => {
-                return self.add_to_tuning(&record);
+                return self.search_trials.add(&record.outcome);
             }
-            Purpose::Rounds | Purpose::Confirmation => self.settle(),
+            Purpose::Rounds | Purpose::Confirmation => {}
         }
         let Some(&index) = self.by_key.get(&record.experiment) else {
             return;
         };
         let planned = &self.plan.experiments[index];
         if record.purpose == Purpose::Rounds {
-            if let Some(tuning) = &mut self.tuning {
-                tuning.add(&record);
-            }
             self.gathered[index].add(planned, record);
         } else if let Some(observation) = observation(planned, &record)
             && self.confirmation[index].add(observation)
@@ -108,8 +92,12 @@ impl Collector {
     }
 
     /// Estimates, ranks and judges.
-    pub fn finish(mut self) -> Analysis {
-        self.settle();
+    pub fn finish(self) -> Analysis {
+        self.finish_with(|_| Vec::new())
+    }
+
+    /// Estimates, ranks and judges; `broken` returns the constraints that a variant of this label does not keep.
+    pub fn finish_with(mut self, broken: impl Fn(&str) -> Vec<String>) -> Analysis {
         for experiment in &mut self.gathered {
             answers::compare(&mut experiment.variants);
         }
@@ -126,7 +114,7 @@ impl Collector {
             })
             .collect();
         let gathered = std::mem::take(&mut self.gathered);
-        let experiments = self.experiments(gathered, &devices(&self.plan, &levels));
+        let experiments = self.experiments(gathered, &devices(&self.plan, &levels), broken);
         Analysis {
             trials,
             counting_trials,
@@ -134,7 +122,7 @@ impl Collector {
             confirmation_trials: self.confirmation_trials,
             search_trials: self.search_trials,
             trials_s: self.trials_s,
-            tuning: self.tuning.as_mut().map(|it| TuningAnalysis::of(it, &experiments)),
+            tuning: None,
             findings: findings(&experiments),
             ladders: experiments.iter().filter_map(ladder).collect(),
             side_by_side: side_by_side(&experiments, &levels),
@@ -148,6 +136,7 @@ impl Collector {
         &self,
         gathered: Vec<Gathered>,
         devices: &HashMap<&str, Vec<DeviceLevels>>,
+        broken: impl Fn(&str) -> Vec<String>,
     ) -> Vec<ExperimentAnalysis> {
         let histories = gathered.iter().map(|gathered| &gathered.history);
         let courses = self.plan.courses(&histories.collect::<Vec<_>>());
@@ -175,8 +164,7 @@ impl Collector {
                     Some(self.tiers.with_read_back(safety, variant, analysed))
                 });
                 analysed.safety = self.with_syncs(variant, analysed, fsync, safety);
-                let broken = self.tuning.as_ref().map(|it| it.broken(&variant.label));
-                analysed.breaks = broken.unwrap_or_default();
+                analysed.breaks = broken(&variant.label);
             }
             add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);
             analysed.engine_differences = engine_differences(&analysed.variants);

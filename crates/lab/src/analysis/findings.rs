@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::choice::{better_by, choose, is_found_better};
 use super::classes::shares_a_group;
-use super::recommend::{Ladder, MayLose, is_faster, ladder, of_sqlite};
+use super::recommend::{Ladder, is_faster, ladder, of_sqlite};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
 use crate::stats::Interval;
-use crate::tier::{Tier, tries_accidents};
+use crate::tier::{MayLose, Tier, tries_accidents};
 
 /// The best of an experiment's variants against its baseline, under the baseline's conditions: the best
 /// of those that are not known to be less safe than the baseline, or of all where none of these is

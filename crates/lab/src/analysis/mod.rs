@@ -24,7 +24,6 @@ mod standing;
 mod statements;
 mod sync_rate;
 mod tiers;
-mod tuning;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -54,16 +53,15 @@ pub use effects::Effects;
 pub use engines::EngineDifference;
 pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
 pub use recall::RecallLoss;
-pub use recommend::{Advice, Gain, Ladder, MayLose, Rung, Withheld, ladder};
+pub use recommend::{Advice, Gain, Ladder, Rung, Withheld, ladder};
 pub use standing::{Standing, Unsteady};
 pub use tiers::{BestAtTier, Tiered};
-pub use tuning::{SearchStep, TuningAnalysis};
 
 use recommend::chosen_from_many;
 
-/// A run with everything that can be said of it.
+/// A run with everything that can be said of it. `Tuning` is the analysis of a search, from the crate `tuning`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Analysis {
+pub struct Analysis<Tuning = ()> {
     /// What was planned.
     pub plan: RunPlan,
     /// The machine and the engines.
@@ -83,7 +81,7 @@ pub struct Analysis {
     /// Time taken by the trials of all parts, in seconds.
     pub trials_s: f64,
     /// What a search for the fastest settings has come to; none where nothing was tuned.
-    pub tuning: Option<TuningAnalysis>,
+    pub tuning: Option<Tuning>,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
@@ -93,6 +91,27 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// Adds the analysis of the run's search.
+    pub fn with_tuning<Tuning>(self, tuning: Option<Tuning>) -> Analysis<Tuning> {
+        Analysis {
+            plan: self.plan,
+            environment: self.environment,
+            experiments: self.experiments,
+            trials: self.trials,
+            counting_trials: self.counting_trials,
+            tier_trials: self.tier_trials,
+            confirmation_trials: self.confirmation_trials,
+            search_trials: self.search_trials,
+            trials_s: self.trials_s,
+            tuning,
+            findings: self.findings,
+            ladders: self.ladders,
+            side_by_side: self.side_by_side,
+        }
+    }
+}
+
+impl<Tuning> Analysis<Tuning> {
     /// The number of claims with this verdict.
     pub fn verdicts(&self, verdict: Verdict) -> usize {
         let claims = self.experiments.iter().flat_map(|experiment| &experiment.claims);

@@ -21,7 +21,7 @@ use crate::seed::Seed;
 use crate::target;
 use crate::tier::{SEED, TierPlan, WORKLOAD};
 use crate::trial::Outcome;
-use crate::tuning::TuningPlan;
+use crate::tuning_plan::TuningPlan;
 
 pub use engine::{EngineRecord, ProvenanceRecord, SyncCheck, engine_to_load};
 
@@ -277,6 +277,11 @@ impl PlannedExperiment {
         }
     }
 
+    /// Returns the settings of the baseline.
+    pub fn baseline_settings(&self) -> Settings {
+        self.variants.first().map_or_else(Settings::new, |baseline| baseline.settings.clone())
+    }
+
     /// The label of the variant or limit with this index.
     pub fn label(&self, index: usize) -> &str {
         match index.checked_sub(self.variants.len()) {
@@ -313,11 +318,11 @@ pub struct EnvironmentFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// It belongs to the search of an experiment that is tuned ([`crate::tuning::SearchCourse`]).
+    /// It belongs to the search of an experiment that is tuned (the crate `tuning`).
     Search,
-    /// It measures what one setting of the search's winner contributes ([`crate::tuning::Tuning`]).
+    /// It measures what one setting of the search's winner contributes.
     Ablation,
-    /// It measures what a change of the application brings ([`crate::tuning::Advice`]).
+    /// It measures what a change of the application brings ([`crate::tuning_plan::Advice`]).
     Advice,
     /// It belongs to the rounds of an experiment.
     #[default]

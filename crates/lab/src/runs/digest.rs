@@ -82,8 +82,8 @@ pub struct VariantDigest {
     pub engine: Option<EngineMark>,
 }
 
-impl From<Analysis> for RunDigest {
-    fn from(run: Analysis) -> RunDigest {
+impl<Tuning> From<Analysis<Tuning>> for RunDigest {
+    fn from(run: Analysis<Tuning>) -> RunDigest {
         RunDigest {
             plan: run.plan,
             environment: run.environment,

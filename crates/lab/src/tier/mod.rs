@@ -28,7 +28,7 @@ pub use model::{Documented, ModelSafety, OnOccasion, Promise, UnderSettings, mer
 pub use plan::{
     EXPECTED_S, IMAGES, METHOD, SCHEDULES_EACH, SCHEDULES_IN_FULL, SEED, TierPlan, TierSet,
 };
-pub use safety::{RareLoss, Safety, Tier, Uncrashed};
+pub use safety::{MayLose, RareLoss, Safety, Tier, Uncrashed};
 pub use schedules::{Schedules, WrongSchedule};
 pub use trail::{TRAIL, Trail};
 

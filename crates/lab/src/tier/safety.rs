@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Accident, Class, Counts, Loss, Losses, ModelSafety, Promise, Schedules};
 use crate::trial::Outcome;
@@ -243,5 +243,33 @@ impl fmt::Display for Safety {
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words(|count| count.to_string()))
+    }
+}
+
+/// What a reader accepts to lose, from the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MayLose {
+    /// What the baseline loses, which was not measured: no setting that decides it differs.
+    Unchanged,
+    /// Nothing acknowledged, neither when the process dies nor in a power cut.
+    #[default]
+    Nothing,
+    /// Recent transactions in a power cut, but never the database, and nothing when the process dies.
+    Recent,
+    /// Anything, the database included; also where safety was not measured.
+    Anything,
+}
+
+impl MayLose {
+    /// Whether no more is lost with this safety. What is documented to corrupt is accepted last, even where no image
+    /// showed it; where no setting that decides it differs, there is nothing to judge.
+    pub fn accepts(self, safety: &Safety) -> bool {
+        let class = safety.tier.class();
+        match self {
+            MayLose::Unchanged | MayLose::Anything => true,
+            MayLose::Nothing => class.loses_nothing() && !safety.is_documented_to_corrupt(),
+            MayLose::Recent => class.loses_recent_at_most() && !safety.is_documented_to_corrupt(),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use lab::tuning::Constraint;
+use lab::tuning_plan::Constraint;
 
 use super::AcceptedLoss;
 use super::values::seconds;

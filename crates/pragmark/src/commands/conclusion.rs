@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use lab::analysis::{Analysis, MayLose, TrialCounts};
+use lab::analysis::TrialCounts;
+use lab::tier::MayLose;
 use runner::End;
+use tuning::Analysis;
 
 use super::{output, report, tune};
 use crate::failure::{Exit, Failure};

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::analysis::{Analysis, VariantAnalysis};
+use lab::analysis::VariantAnalysis;
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
 use lab::level::{Level, Settings};
 use lab::plan::{ad_hoc, settings_that_decide};
 use lab::tier::BESIDES;
+use tuning::Analysis;
 
 use super::output;
 use super::run::{self, Made};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use lab::analysis::{Analysis, Collector};
 use runner::RunFolder;
+use tuning::{Analysis, Collector};
 
 use super::{fleet, output};
 use crate::cli::{ReportArgs, ReportFormat};

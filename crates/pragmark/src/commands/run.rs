@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::analysis::Analysis;
 use lab::catalogue::Catalogue;
 use lab::environment::NoiseProbe;
 use lab::experiment::{Experiment, Scale};
@@ -13,8 +12,9 @@ use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
 use lab::trial::{DRIVER, NATIVE};
-use lab::tuning::TuningPlan;
+use lab::tuning_plan::TuningPlan;
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
+use tuning::Analysis;
 
 use super::conclusion::{conclude, resume_hint, summary};
 use super::own_data::{Watched, warn_of_newer};
@@ -252,7 +252,7 @@ fn begin(
     let quick = Request { scale: Scale::Quick, ..request.clone() };
     let mut plan = plan(request.clone(), &catalogue);
     if let Some(tuning) = tuning {
-        lab::tuning::attach(&mut plan, tuning, &catalogue);
+        tuning::attach(&mut plan, tuning, &catalogue);
     }
     plan.began_in = std::env::current_dir().ok();
     let path = folder_of(args.out.as_deref(), &plan);
@@ -312,7 +312,7 @@ pub(super) fn request(
 
 /// Leaves out of a search what may lose more than is accepted.
 pub(super) fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), Failure> {
-    lab::tuning::exclude_unsafe(plan).map_err(|reasons| {
+    tuning::exclude_unsafe(plan).map_err(|reasons| {
         Failure::unusable(format!("no settings are known to lose so little:\n{reasons}")).hint(
             "--may-lose recent accepts more; `pragmark run pragma-journal-sync --engine ENGINE` measures what can be lost with an engine, once",
         )

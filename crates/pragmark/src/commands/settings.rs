@@ -1,6 +1,6 @@
 //! `pragmark settings`: the settings that a run recommends, ready to paste.
 
-use lab::analysis::MayLose;
+use lab::tier::MayLose;
 use report::settings::Binding;
 
 use super::{output, report as of_run};

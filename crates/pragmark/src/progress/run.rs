@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use lab::record::{Purpose, TrialRecord};
 use lab::text::one_line;
-use lab::tuning::Forecast;
 use runner::{Event, Observer};
+use tuning::Forecast;
 
 use super::{Task, humanly};
 

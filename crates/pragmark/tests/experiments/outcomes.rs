@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use lab::analysis::Collector;
 use lab::catalogue::Catalogue;
 use lab::claims::{Claim, DeviceKind, Judged};
 use lab::design::Role;
@@ -12,6 +11,7 @@ use lab::plan::{Request, plan};
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
 use lab::seed::Seed;
 use lab::trial::{Measured, Outcome};
+use tuning::Collector;
 
 /// Enough for the smallest error rate that any one claim needs: 240 changes of places among 16 variants. Of more
 /// than 32 variants, only means over pairs and the best are claimed.

@@ -1,7 +1,8 @@
 //! One row a claim.
 
-use lab::analysis::{Analysis, ExperimentAnalysis};
+use lab::analysis::ExperimentAnalysis;
 use lab::claims::{Judged, Verdict};
+use tuning::Analysis;
 
 use super::cells::{number, text};
 use super::{Columns, Form, table};

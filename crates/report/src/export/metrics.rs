@@ -1,6 +1,7 @@
 //! One row for each metric of each variant: what the published tables state of a figure.
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Summary, VariantAnalysis};
+use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
+use tuning::Analysis;
 
 use super::cells::{number, text};
 use super::{Columns, Form, table};

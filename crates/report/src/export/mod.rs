@@ -15,8 +15,8 @@ mod tables;
 mod trials;
 mod variants;
 
-use lab::analysis::Analysis;
 use lab::text::is_active;
+use tuning::Analysis;
 
 use crate::Result;
 

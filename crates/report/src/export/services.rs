@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Summary, VariantAnalysis};
+use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
 use lab::metric::{self, Unit};
 use lab::record::{RunPlan, TrialRecord};
 use lab::seed::Seed;
 use lab::trial::Outcome;
 use serde_json::{Value, json};
+use tuning::Analysis;
 
 use super::escaped_json;
 use crate::Result;

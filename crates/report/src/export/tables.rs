@@ -2,11 +2,12 @@
 //!
 //! Figures are in the base unit of their metric. `docs/data.md` describes the columns; a test compares both.
 
-use lab::analysis::{Analysis, ExperimentAnalysis, VariantAnalysis};
+use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 use lab::claims::Judged;
 use lab::record::TrialRecord;
 use lab::runs::RunDigest;
 use lab::trial::Outcome;
+use tuning::Analysis;
 
 use super::trials::{ended, purpose, role};
 

@@ -1,7 +1,8 @@
 //! One row a variant and one a limit, in the metric of its experiment.
 
-use lab::analysis::{Analysis, ExperimentAnalysis, UpperBoundAnalysis, VariantAnalysis};
+use lab::analysis::{ExperimentAnalysis, UpperBoundAnalysis, VariantAnalysis};
 use lab::tier::{Accident, Loss, Losses, Tier};
+use tuning::Analysis;
 
 use super::cells::{number, text};
 use super::metrics::{FIGURES, figures, role};

@@ -1,7 +1,8 @@
 //! One experiment on several directories, side by side: a variant a line, a directory a column.
 
-use lab::analysis::{Analysis, ExperimentAnalysis, SideBySide};
+use lab::analysis::{ExperimentAnalysis, SideBySide};
 use lab::stats::Estimate;
+use tuning::Analysis;
 
 use super::Subject;
 use crate::document::{Abridge, Block, Cell, Column, Kind, Row, Section, Sentence, Table, led};

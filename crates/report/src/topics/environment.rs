@@ -1,11 +1,11 @@
 //! The machine, its volumes and the engines.
 
-use lab::analysis::Analysis;
 use lab::environment::{
     Environment, FsyncVerdict, Limit, NoiseProbe, Volume, VolumeKind, WriteCache,
 };
 use lab::metric::Unit;
 use lab::record::{EngineRecord, ProvenanceRecord};
+use tuning::Analysis;
 
 use super::pragmas;
 use crate::document::{Block, Cell, Column, Fold, Kind, Row, Section, Sentence, Table};

@@ -1,8 +1,9 @@
 //! What matters most: for each finding what to do, what it brings and what it risks.
 
+use ::tuning::Analysis;
 use lab::analysis::{
-    Analysis, Answer, ExperimentAnalysis, Faster, Finding, RecallLoss, SafetyChange,
-    SurvivalChange, TierChange,
+    Answer, ExperimentAnalysis, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange,
+    TierChange,
 };
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};

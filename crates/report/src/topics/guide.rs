@@ -1,6 +1,6 @@
 //! How to read a report: the marks, the figures, and every word that is explained.
 
-use lab::analysis::Analysis;
+use tuning::Analysis;
 
 use crate::document::{Block, Kind, Piece, Section, Sentence};
 use crate::glossary::TERMS;

@@ -31,7 +31,8 @@ mod tiers;
 mod tuning;
 mod versions;
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
+use ::tuning::Analysis;
+use lab::analysis::{ExperimentAnalysis, Finding};
 use lab::record::PlannedExperiment;
 
 use crate::document::{Block, Document, Kind, Section, Sentence};

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use lab::analysis::{Analysis, ExperimentAnalysis};
+use lab::analysis::ExperimentAnalysis;
 use lab::trial::ReadBack;
+use tuning::Analysis;
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Fold, Piece, Row, Sentence, Table};

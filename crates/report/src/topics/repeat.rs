@@ -1,6 +1,6 @@
 //! How to repeat a run.
 
-use lab::analysis::Analysis;
+use tuning::Analysis;
 
 use crate::document::{Block, Code, Kind, Section, Sentence};
 

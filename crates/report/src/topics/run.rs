@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use lab::analysis::{Analysis, ExperimentAnalysis};
+use lab::analysis::ExperimentAnalysis;
 use lab::environment::Environment;
 use lab::tier::{Origin, TierPlan};
+use tuning::Analysis;
 
 use crate::document::{Block, Item, Sentence};
 use crate::figures::{self, duration};

@@ -1,6 +1,8 @@
 //! The settings to use, in sentences and ready to paste: a rung for each loss that a reader may accept.
 
-use lab::analysis::{Advice, Analysis, ExperimentAnalysis, Gain, Ladder, MayLose, Rung, Withheld};
+use lab::analysis::{Advice, ExperimentAnalysis, Gain, Ladder, Rung, Withheld};
+use lab::tier::MayLose;
+use tuning::Analysis;
 
 use super::Subject;
 use super::answers::{finer, longer, more_rounds};

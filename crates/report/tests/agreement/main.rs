@@ -10,11 +10,12 @@ mod reading;
 mod recipe;
 mod trials;
 
-use lab::analysis::{AgainstStronger, Analysis, ExperimentAnalysis, Standing};
+use lab::analysis::{AgainstStronger, ExperimentAnalysis, Standing};
 use pragmark_report as report;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use tuning::Analysis;
 
 use crate::reading::Reading;
 use crate::recipe::{RunRecipe, runs};

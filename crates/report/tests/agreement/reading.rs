@@ -1,8 +1,9 @@
 //! A report as its readers meet it: sentences, lists, tables and charts, wherever they stand.
 
-use lab::analysis::{Analysis, ExperimentAnalysis};
+use lab::analysis::ExperimentAnalysis;
 use pragmark_report as report;
 use report::document::{Block, Cell, Chart, Document, Item, Kind, Plot, Row, Section, Table};
+use tuning::Analysis;
 
 /// The report of a run and what it was made of.
 pub struct Reading<'a> {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use lab::analysis::{Analysis, Collector};
 use lab::design::{Role, ScheduledTrial, round};
 use lab::durability::Durability;
 use lab::environment::Environment;
@@ -11,6 +10,7 @@ use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, Purpose, RunPlan, 
 use lab::seed::Seed;
 use lab::target;
 use lab::trial::{EngineMark, Measured, Outcome, ReadBack};
+use tuning::{Analysis, Collector};
 
 use crate::crashes;
 use crate::plan::{PRAGMAS, plan};

@@ -9,7 +9,7 @@ mod tiers;
 
 use std::sync::OnceLock;
 
-use lab::analysis::{Analysis, Collector, MayLose, TuningAnalysis, observation};
+use lab::analysis::observation;
 use lab::catalogue::Catalogue;
 use lab::design::{History, Next, Role, Variant, next, upper_bounds, variants};
 use lab::environment::Covariates;
@@ -17,7 +17,9 @@ use lab::experiment::{Experiment, Scale};
 use lab::level::Settings;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
 use lab::seed::Seed;
+use lab::tier::MayLose;
 use lab::trial::{EngineMark, Measured, Outcome, ReadBack};
+use tuning::{Analysis, Collector, TuningAnalysis};
 
 #[allow(unused_imports)] // The example shows the page and looks for nothing.
 pub use experiments::HOSTILE;

@@ -75,9 +75,10 @@ fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lab::analysis::MayLose;
     use lab::level::{Level, Settings};
-    use lab::tuning::{Advice, Lever, TuningPlan, tuning_of};
+    use lab::tier::MayLose;
+    use lab::tuning_plan::{Advice, Lever, TuningPlan};
+    use tuning::tuning_of;
 
     use super::*;
 

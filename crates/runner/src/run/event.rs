@@ -2,7 +2,7 @@
 
 use lab::design::StopReason;
 use lab::record::{PlannedExperiment, Purpose, TrialRecord};
-use lab::tuning::Forecast;
+use tuning::Forecast;
 
 /// Something that happens during a run.
 pub enum Event<'a> {

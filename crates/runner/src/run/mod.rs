@@ -17,10 +17,11 @@ mod tests;
 
 use std::path::Path;
 
-use lab::analysis::{Collector, observation};
+use lab::analysis::observation;
 use lab::design::History;
 use lab::plan::{confirmation_plan, tier_plan};
 use lab::record::{Purpose, RunPlan, TrialRecord};
+use tuning::Collector;
 
 use self::conduct::Conductor;
 pub use self::event::{Event, Observer};

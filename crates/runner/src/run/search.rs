@@ -1,7 +1,7 @@
 //! The search of an experiment that is tuned: block after block as the search names them.
 
 use lab::record::{PlannedExperiment, Purpose, RunPlan};
-use lab::tuning::{SCREEN_BLOCKS, SearchBlock, SearchSlot, Tuning};
+use tuning::{SCREEN_BLOCKS, SearchBlock, SearchSlot, Tuning};
 
 use super::conduct::record;
 use super::event::{Event, Observer};

@@ -4,11 +4,13 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lab::analysis::{Analysis, Collector, MayLose};
 use lab::level::{Level, Settings};
 use lab::record::{EnvironmentFile, FORMAT, Purpose, RunPlan, TrialRecord};
 use lab::seed::Seed;
-use lab::tuning::{Constraint, Lever, TuningPlan, tuning_of};
+use lab::tier::MayLose;
+use lab::tuning_plan::{Constraint, Lever, TuningPlan};
+use tuning::tuning_of;
+use tuning::{Analysis, Collector};
 
 use super::{Event, Observer, run};
 use crate::executor::End;
@@ -59,7 +61,7 @@ fn plan(directory: &Path, budget_s: f64) -> RunPlan {
     };
     let levers = ["a", "b", "c", "d"].map(lever).into();
     let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Anything);
-    lab::tuning::attach(&mut plan, tuning, &Default::default());
+    tuning::attach(&mut plan, tuning, &Default::default());
     plan.tiers = None;
     plan
 }

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::choice::{Choice, NEAR, better_by, choose};
 use super::classes::shares_a_label;
@@ -19,35 +19,7 @@ use crate::design::MANY;
 use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::target;
-use crate::tier::{Safety, Tier, tries_accidents};
-
-/// What a reader accepts to lose, from the least to the most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MayLose {
-    /// What the baseline loses, which was not measured: no setting that decides it differs.
-    Unchanged,
-    /// Nothing acknowledged, neither when the process dies nor in a power cut.
-    #[default]
-    Nothing,
-    /// Recent transactions in a power cut, but never the database, and nothing when the process dies.
-    Recent,
-    /// Anything, the database included; also where safety was not measured.
-    Anything,
-}
-
-impl MayLose {
-    /// Whether no more is lost with this safety. What is documented to corrupt is accepted last, even where no image
-    /// showed it; where no setting that decides it differs, there is nothing to judge.
-    pub fn accepts(self, safety: &Safety) -> bool {
-        let class = safety.tier.class();
-        match self {
-            MayLose::Unchanged | MayLose::Anything => true,
-            MayLose::Nothing => class.loses_nothing() && !safety.is_documented_to_corrupt(),
-            MayLose::Recent => class.loses_recent_at_most() && !safety.is_documented_to_corrupt(),
-        }
-    }
-}
+use crate::tier::{MayLose, Safety, Tier, tries_accidents};
 
 /// The settings to use by one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]

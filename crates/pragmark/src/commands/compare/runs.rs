@@ -100,10 +100,10 @@ fn command(planned: &PlannedExperiment, engines: [&String; 2]) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::analysis::Collector;
     use lab::level::Level;
     use lab::plan::ad_hoc;
     use lab::record::{EnvironmentFile, RunPlan};
+    use tuning::Collector;
 
     /// A run of `measure` with these settings on an engine.
     fn run(engine: &str, base: &[(&str, Level)]) -> RunDigest {

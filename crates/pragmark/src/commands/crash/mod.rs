@@ -9,8 +9,9 @@ mod replay;
 
 use std::path::Path;
 
-use lab::analysis::{Analysis, TrialCounts};
+use lab::analysis::TrialCounts;
 use runner::{RunFolder, Servers};
+use tuning::Analysis;
 
 use super::{conclusion, engine as engines, run, trust};
 use crate::cli::{CrashArgs, CrashFormat};

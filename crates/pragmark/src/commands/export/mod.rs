@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 
 use ::report::export::{self, Benchstat, Columns, Direction};
-use lab::analysis::Analysis;
 use runner::RunFolder;
+use tuning::Analysis;
 
 use super::{output, report};
 use crate::cli::{ExportArgs, ExportFormat};

@@ -47,7 +47,7 @@ fn entry(run: &Kept) -> String {
     format!("{}\n{answers}", run.line())
 }
 
-fn answers(analysis: &lab::analysis::Analysis) -> String {
+fn answers(analysis: &tuning::Analysis) -> String {
     let state = match analysis.is_complete() {
         true => "",
         false => "    not complete: `pragmark run --resume` goes on with it\n",

@@ -5,13 +5,15 @@ mod subject;
 use std::path::{Path, PathBuf};
 
 use bench::Ground;
-use lab::analysis::{Analysis, MayLose};
 use lab::design::Stopping;
 use lab::engine_name::{ENGINE, engine_of};
 use lab::experiment::{DesignKind, Experiment};
 use lab::level::{Level, Settings, overlaid, picked};
-use lab::tuning::{Lever, Tuning, TuningPlan, tuning_of};
+use lab::tier::MayLose;
+use lab::tuning_plan::{Lever, TuningPlan};
 use runner::RunFolder;
+use tuning::Analysis;
+use tuning::{Tuning, tuning_of};
 
 use self::subject::{Subject, subject};
 use super::engine::name_in_plan;

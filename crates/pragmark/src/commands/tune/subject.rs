@@ -12,7 +12,7 @@ use lab::catalogue::Catalogue;
 use lab::experiment::Experiment;
 use lab::level::{Level, Settings, overlaid, picked};
 use lab::plan::ad_hoc;
-use lab::tuning::Advice;
+use lab::tuning_plan::Advice;
 
 use super::super::measure::{look_at, whole_path};
 use super::super::work_folder::work_folder;

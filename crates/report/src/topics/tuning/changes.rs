@@ -1,7 +1,7 @@
 //! Changes of the application, apart from settings.
 
-use lab::analysis::TuningAnalysis;
-use lab::tuning::Advised;
+use tuning::Advised;
+use tuning::TuningAnalysis;
 
 use super::{NO_TIME, TOO_FEW, not_distinguishable};
 use crate::document::{Block, Cell, Code, Column, Row, Table};

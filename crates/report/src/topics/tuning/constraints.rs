@@ -1,7 +1,8 @@
 //! Constraints on other metrics, as the rounds judge them.
 
-use lab::analysis::TuningAnalysis;
-use lab::tuning::{Bound, Constrained};
+use lab::tuning_plan::Bound;
+use tuning::Constrained;
+use tuning::TuningAnalysis;
 
 use crate::document::{Block, Cell, Column, Row, Table};
 use crate::figures;
@@ -58,7 +59,8 @@ mod tests {
     use super::super::tests::{analysis, text};
     use super::*;
     use lab::stats::Interval;
-    use lab::tuning::{Constraint, Measured};
+    use lab::tuning_plan::Constraint;
+    use tuning::Measured;
 
     #[test]
     fn a_constraint_is_judged_by_its_interval_or_round_by_round() {

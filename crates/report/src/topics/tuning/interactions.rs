@@ -1,7 +1,7 @@
 //! Recommended settings whose gains depend on each other.
 
-use lab::analysis::TuningAnalysis;
-use lab::tuning::Interaction;
+use tuning::Interaction;
+use tuning::TuningAnalysis;
 
 use super::level_words;
 use crate::document::{Block, Cell, Column, Row, Table};

@@ -8,10 +8,10 @@ mod trade_off;
 
 pub(super) use self::changes::in_application;
 
-use lab::analysis::{SearchStep, TuningAnalysis};
 use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
-use lab::tuning::{Contribution, Unchanged};
+use tuning::{Contribution, Unchanged};
+use tuning::{SearchStep, TuningAnalysis};
 
 use super::{Subject, settings};
 use crate::document::{
@@ -284,9 +284,10 @@ fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
 mod tests {
     use super::*;
     use crate::document::{Document, Kind, Section};
-    use lab::analysis::MayLose;
     use lab::design::Variant;
-    use lab::tuning::{Advice, Advised, Gain};
+    use lab::tier::MayLose;
+    use lab::tuning_plan::Advice;
+    use tuning::{Advised, Gain};
 
     use super::changes::advice;
 

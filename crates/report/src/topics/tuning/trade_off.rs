@@ -1,9 +1,9 @@
 //! The trade-off between goals: configurations that no other one beats in every metric.
 
-use lab::analysis::TuningAnalysis;
 use lab::level::label;
 use lab::stats::Interval;
-use lab::tuning::{Compromise, CompromiseFigure};
+use tuning::TuningAnalysis;
+use tuning::{Compromise, CompromiseFigure};
 
 use crate::document::{Block, Cell, Chart, Column, Curve, Line, Plot, Point, Row, Sentence, Table};
 use crate::figures;
@@ -97,7 +97,7 @@ fn point(it: &Compromise, metrics: &[String]) -> Point {
 mod tests {
     use super::super::tests::{analysis, text};
     use super::*;
-    use lab::tuning::TradeOff;
+    use tuning::TradeOff;
 
     fn compromise(settings: &str, gains: [f64; 2], by_rounds: bool) -> Compromise {
         let figure = |gain: f64| CompromiseFigure {

@@ -1,11 +1,10 @@
 //! When a trial is hopeless.
 
-use super::search::{Seen, Tried};
-use super::space::Configuration;
-use crate::stats::{median, quantile};
+use lab::stats::{median, quantile};
+use lab::tuning_plan::{Configuration, Seen, Tried};
 
 /// A trial is stopped once it has cost so many times the current settings, in the first block and later at most.
-pub(super) const STOP_AT: f64 = 2.5;
+pub const STOP_AT: f64 = 2.5;
 
 /// A trial is hopeless once it has cost so many times what the best trials cost.
 const OF_THE_BEST: f64 = 1.8;

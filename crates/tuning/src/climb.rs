@@ -2,7 +2,7 @@
 
 use super::limits::Landscape;
 use super::model::{Part, Tables};
-use super::space::{Configuration, Space};
+use lab::tuning_plan::{Configuration, Space};
 
 /// Rounds over all factors at most; a surface without rounding needs far fewer.
 const ROUNDS: usize = 50;

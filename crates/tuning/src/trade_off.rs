@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::limits::Confirmed;
-use crate::experiment::Experiment;
-use crate::level::{Level, distinct};
-use crate::metric::higher_is_better;
-use crate::stats::{Estimate, Interval, mean, median};
+use lab::experiment::Experiment;
+use lab::level::{Level, distinct};
+use lab::metric::higher_is_better;
+use lab::stats::{Estimate, Interval, mean, median};
 
 /// The metrics that a search may improve, besides that of the experiment, and whether they are those of a whole trial: of
 /// trials that last a fixed time, such a figure grows with the work done.
@@ -192,7 +192,7 @@ fn figure(part: &Confirmed, metric: &str, pair: [&String; 2]) -> Option<Compromi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::TrialRecord;
+    use lab::record::TrialRecord;
 
     /// Trials of variants: transactions per second, p99 and the size of the database.
     fn part(rounds: u32, variants: &[(&str, [f64; 3])]) -> Confirmed {

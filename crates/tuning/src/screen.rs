@@ -2,8 +2,8 @@
 //! comes about equally often.
 
 use super::search::{PER_BLOCK, SCREEN_BLOCKS};
-use super::space::{Configuration, Space};
-use crate::seed::Seed;
+use lab::seed::Seed;
+use lab::tuning_plan::{Configuration, Space};
 
 /// The configurations of the screen: the known-good ones and those drawn, in the order of a shuffle.
 pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<Configuration> {

@@ -1,20 +1,21 @@
 //! A search as a record makes it go on.
 
-use super::course::{Ambiguous, SearchBlock, SearchCourse, SearchSlot};
-use super::plan::TuningPlan;
-use super::simulation::Surface;
-use crate::analysis::MayLose;
-use crate::design::Role;
-use crate::experiment::Experiment;
-use crate::record::{PlannedExperiment, RunPlan, TrialRecord};
-use crate::seed::Seed;
-use crate::trial::Outcome;
+use lab::design::Role;
+use lab::experiment::Experiment;
+use lab::record::{PlannedExperiment, RunPlan, TrialRecord};
+use lab::seed::Seed;
+use lab::tier::MayLose;
+use lab::trial::Outcome;
+use lab::tuning_plan::TuningPlan;
+use pragmark_tuning::{Ambiguous, SearchBlock, SearchCourse, SearchSlot};
+
+use crate::simulation::Surface;
 
 /// Seconds of a trial of the current settings: much more than what is allowed for preparing one.
 const CURRENT_S: f64 = 100.0;
 
 /// A run that searches a surface.
-pub(super) fn plan(surface: &Surface) -> RunPlan {
+pub fn plan(surface: &Surface) -> RunPlan {
     let tuning = TuningPlan {
         space: surface.space().clone(),
         current: surface.current(),

@@ -2,15 +2,74 @@
 
 use serde::Serialize;
 
-use super::{ExperimentAnalysis, MayLose};
-use crate::design::StopReason;
-use crate::level::{Settings, distinct};
-use crate::metric::higher_is_better;
-use crate::stats::median;
-use crate::tuning::{
-    Advised, Constrained, Contribution, Interaction, Moved, ROUNDS, SearchCourse, Seen, TradeOff,
-    Tried, Tuning, Unchanged,
-};
+use super::advice::Advised;
+use super::contribution::Contribution;
+use super::course::SearchCourse;
+use super::limits::{Constrained, Moved};
+use super::parts::{ROUNDS, Tuning};
+use super::settled::{Interaction, Unchanged};
+use super::trade_off::TradeOff;
+use lab::analysis::ExperimentAnalysis;
+use lab::design::StopReason;
+use lab::level::{Settings, distinct};
+use lab::metric::higher_is_better;
+use lab::record::{EnvironmentFile, Purpose, RunPlan, TrialRecord};
+use lab::stats::median;
+use lab::tier::MayLose;
+use lab::tuning_plan::{Seen, Tried};
+
+/// The analysis of a run with that of its search.
+pub type Analysis = lab::analysis::Analysis<TuningAnalysis>;
+
+/// Takes the trials of a run one by one, whether it tunes or not.
+pub struct Collector {
+    run: lab::analysis::Collector,
+    tuning: Option<Tuning>,
+    /// Whether the variants of the rounds have been set to those that the search recommends.
+    is_settled: bool,
+}
+
+impl Collector {
+    /// A collector for a run without any trial.
+    pub fn new(plan: RunPlan, environment: EnvironmentFile) -> Collector {
+        Collector {
+            tuning: Tuning::of(&plan),
+            run: lab::analysis::Collector::new(plan, environment),
+            is_settled: false,
+        }
+    }
+
+    /// Adds one trial; one that does not belong to the plan is left out.
+    pub fn add(&mut self, record: TrialRecord) {
+        match record.purpose {
+            Purpose::Rounds | Purpose::Confirmation => self.settle(),
+            Purpose::Tier | Purpose::Search | Purpose::Ablation | Purpose::Advice => {}
+        }
+        if let Some(tuning) = &mut self.tuning {
+            tuning.add(&record);
+        }
+        self.run.add(record);
+    }
+
+    /// Gives an experiment that was tuned the variants of its rounds, which follow from the search.
+    fn settle(&mut self) {
+        let is_settled = std::mem::replace(&mut self.is_settled, true);
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| !is_settled) {
+            self.run.set_plan(tuning.final_plan(self.run.plan()));
+        }
+    }
+
+    /// Estimates, ranks and judges.
+    pub fn finish(mut self) -> Analysis {
+        self.settle();
+        let Some(mut tuning) = self.tuning else {
+            return self.run.finish().with_tuning(None);
+        };
+        let analysis = self.run.finish_with(|variant| tuning.broken(variant));
+        let of_search = TuningAnalysis::of(&mut tuning, &analysis.experiments);
+        analysis.with_tuning(Some(of_search))
+    }
+}
 
 /// A search and its ablation. What is recommended is measured by the rounds of the experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -78,7 +137,7 @@ pub struct SearchStep {
 }
 
 impl TuningAnalysis {
-    pub(super) fn of(tuning: &mut Tuning, experiments: &[ExperimentAnalysis]) -> TuningAnalysis {
+    fn of(tuning: &mut Tuning, experiments: &[ExperimentAnalysis]) -> TuningAnalysis {
         let recommended = tuning.recommended();
         let is_screened = tuning.course().choice().is_some();
         let chosen = tuning.chosen();

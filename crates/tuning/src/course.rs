@@ -1,17 +1,15 @@
 //! The search of a run: which block comes next, as a function of the plan and of the trials so far.
 
 use super::hopeless::{STOP_AT, stop_at};
-use super::limits::Constraint;
-use super::plan::TuningPlan;
-use super::search::{Expectation, SCREEN_BLOCKS, Search, Seen, Tried, trials_of};
-use super::space::Configuration;
+use super::search::{Expectation, SCREEN_BLOCKS, Search, trials_of};
 use super::trade_off::is_timed;
-use crate::design::Role;
-use crate::experiment::Experiment;
-use crate::metric::higher_is_better;
-use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use crate::stats::{detectable_difference, median};
-use crate::trial::{Measured, Outcome};
+use lab::design::Role;
+use lab::experiment::Experiment;
+use lab::metric::higher_is_better;
+use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use lab::stats::{detectable_difference, median};
+use lab::trial::{Measured, Outcome};
+use lab::tuning_plan::{Configuration, Constraint, Seen, Tried, TuningPlan};
 
 /// Trials of the search's length that are put aside for ablation: seven rounds of up to six settings and two baselines.
 const ABLATION: f64 = ROUNDS * 8.0;
@@ -220,7 +218,8 @@ impl SearchCourse {
 
     fn block(&self, number: u32, configurations: &[Configuration]) -> SearchBlock {
         let variants = configurations.iter();
-        let variants = variants.map(|it| self.tuning.variant(&self.planned, it));
+        let base = self.planned.baseline_settings();
+        let variants = variants.map(|it| self.tuning.variant(&base, it));
         let own = configurations.iter().position(|it| *it == self.tuning.current);
         let limits_s = [Role::Baseline, Role::Variant].map(|role| self.limit_s(role));
         let done = |position: usize| {
@@ -383,7 +382,7 @@ impl SearchCourse {
     }
 
     /// The time for the rounds of the recommendation, in seconds.
-    pub(super) fn confirmation_s(&self) -> f64 {
+    pub fn confirmation_s(&self) -> f64 {
         ROUNDS * self.round_s()
     }
 
@@ -405,7 +404,7 @@ impl SearchCourse {
 
     /// A time limit with which the rounds of the recommendation get so many seconds more, and so many in all; none where no
     /// limit was set.
-    pub(crate) fn limit_for_rounds_s(&self, more_s: f64, all_s: f64) -> Option<f64> {
+    pub fn limit_for_rounds_s(&self, more_s: f64, all_s: f64) -> Option<f64> {
         let limit_s = self.limit_s?;
         let share = self.budget_s? / limit_s;
         let limit_s = (limit_s + more_s / share).max(all_s / (LARGEST_SHARE * share));
@@ -413,7 +412,7 @@ impl SearchCourse {
     }
 
     /// The time that is left for what comes after the search, in seconds; none where no limit was set.
-    pub(super) fn left_s(&self) -> Option<f64> {
+    pub fn left_s(&self) -> Option<f64> {
         Some(self.budget_s? - self.elapsed_s())
     }
 

@@ -2,14 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::advice::Advice;
-use super::limits::Constraint;
-use super::search::Tried;
+use super::constraint::Constraint;
 use super::space::{Configuration, Space};
-use crate::analysis::MayLose;
 use crate::design::Variant;
-use crate::level::{Settings, overlaid, picked};
-use crate::record::PlannedExperiment;
+use crate::level::{Level, Settings, label, overlaid, picked};
+use crate::tier::MayLose;
 
 /// Trials of an earlier search at most: more take long at each choice.
 const EARLIER_TRIALS: usize = 150;
@@ -90,11 +87,10 @@ impl TuningPlan {
         is_as_here.then(|| self.space.configuration(&settings))?
     }
 
-    /// The variant of an experiment with these levels.
-    pub fn variant(&self, planned: &PlannedExperiment, configuration: &[usize]) -> Variant {
+    /// Returns the variant with these levels of an experiment whose baseline has the settings `base`.
+    pub fn variant(&self, base: &Settings, configuration: &[usize]) -> Variant {
         let levels = self.space.settings(configuration);
-        let base = planned.variants.first().map(|it| it.settings.clone());
-        let mut settings = base.unwrap_or_default();
+        let mut settings = base.clone();
         settings.retain(|name, _| !self.space.factors.iter().any(|factor| factor.name == *name));
         Variant {
             label: self.space.label(configuration),
@@ -134,74 +130,76 @@ impl TuningPlan {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::level::{Level, Settings};
-    use crate::seed::Seed;
-    use crate::tuning::{Exclusion, Lever, tuning_of};
+/// A setting that may be varied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lever {
+    /// Its name.
+    pub name: String,
+    /// Its levels, the default first.
+    pub levels: Vec<Level>,
+    /// Whether it is named even where it has the default.
+    pub always_named: bool,
+    /// The setting and the levels of it with which this one means anything; none for always.
+    pub only_with: Option<(String, Vec<Level>)>,
+}
 
-    /// Levers as those of SQLite: one means something with another only, and defaults are not named.
-    pub(in crate::tuning) fn tuning() -> TuningPlan {
-        let lever = |name: &str, levels: &[&str], always_named: bool| Lever {
-            name: name.to_owned(),
-            levels: levels.iter().map(|level| Level::from(*level)).collect(),
-            always_named,
-            only_with: None,
-        };
-        let levers = vec![
-            lever("journal_mode", &["delete", "wal"], true),
-            lever("synchronous", &["full", "normal", "off"], true),
-            lever("cache", &["small", "large"], false),
-            Lever {
-                only_with: Some(("journal_mode".to_owned(), vec!["wal".into()])),
-                ..lever("checkpoint", &["often", "seldom"], false)
-            },
-        ];
-        let good: Settings = [("journal_mode".to_owned(), "wal".into())].into();
-        let mut tuning = tuning_of(levers, &Settings::new(), &[good], MayLose::Recent);
-        tuning.space.excluded = vec![
-            Exclusion { levels: vec![(1, 2)], why: "can corrupt".to_owned() },
-            Exclusion { levels: vec![(0, 0), (1, 1)], why: "can corrupt".to_owned() },
-        ];
-        tuning
-    }
+/// A change of the application that a workload can carry out by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What changes, in words.
+    pub change: String,
+    /// SQL that makes the change, if SQL does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql: Option<String>,
+    /// What is set in addition to the recommended settings to measure it.
+    pub settings: Settings,
+}
 
-    #[test]
-    fn a_level_may_contain_spaces() {
-        let lever = |name: &str, levels: &[&str]| Lever {
-            name: name.to_owned(),
-            levels: levels.iter().map(|level| Level::from(*level)).collect(),
-            always_named: true,
-            only_with: None,
-        };
-        let engines = ["default", "/my libs/a.so", "/my libs/a.so b"];
-        let levers = vec![lever("engine", &engines), lever("threads", &["1", "2"])];
-        let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Recent);
-        for engine in 0..engines.len() {
-            for threads in 0..2 {
-                let configuration = vec![engine, threads];
-                let label = tuning.space.label(&configuration);
-                assert_eq!(tuning.configuration(&label), Some(configuration), "{label}");
-            }
+impl Advice {
+    /// Returns the recommended variant with the change.
+    pub fn variant(&self, recommended: &Variant) -> Variant {
+        Variant {
+            label: label(&self.settings),
+            name: Some(self.change.clone()),
+            settings: overlaid(&recommended.settings, &self.settings),
+            levels: overlaid(&recommended.levels, &self.settings),
+            ..Variant::default()
         }
-        assert_eq!(tuning.configuration("engine=/my libs/b.so threads=1"), None);
     }
+}
 
-    #[test]
-    fn the_record_names_every_configuration_so_that_it_can_be_read_again() {
-        let tuning = tuning();
-        let mut generator = Seed(1).generator();
-        for _ in 0..100 {
-            let drawn = tuning.space.random(&mut generator, &tuning.current);
-            let label = tuning.space.label(&drawn);
-            assert_eq!(tuning.configuration(&label), Some(drawn), "{label}");
-        }
-        assert_eq!(tuning.space.label(&tuning.defaults), "journal_mode=delete synchronous=full");
-        for unknown in
-            ["journal_mode=wal", "journal_mode=delete synchronous=full checkpoint=seldom", "x"]
-        {
-            assert_eq!(tuning.configuration(unknown), None, "{unknown}");
+/// How a trial ended, as the search sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// What it cost: a time, a size, or 1 ÷ a rate; above zero.
+    Cost(f64),
+    /// It was stopped when it had cost so much.
+    Hopeless(f64),
+    /// It failed, or answered differently: the configuration is never recommended.
+    Unusable,
+}
+
+/// A trial of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Its block, from 0.
+    pub block: u32,
+    /// What was tried.
+    pub configuration: Configuration,
+    /// How it ended.
+    pub seen: Seen,
+    /// The logarithm of the figure of each constraint of which less is better; none where it was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constrained: Vec<Option<f64>>,
+}
+
+impl Tried {
+    /// What it cost; none where that was not measured.
+    pub fn cost(&self) -> Option<f64> {
+        match self.seen {
+            Seen::Cost(cost) => Some(cost),
+            Seen::Hopeless(_) | Seen::Unusable => None,
         }
     }
 }

@@ -3,21 +3,20 @@
 
 use std::collections::HashSet;
 
-use super::advice::{Advice, Advised};
+use super::advice::Advised;
 use super::compared::compared;
 use super::contribution::Contribution;
 use super::course::SearchCourse;
 use super::limits::{Confirmed, Constrained, Moved};
-use super::search::{Seen, Tried};
 use super::settled::{Interaction, Settled, Unchanged, interactions};
-use super::space::Configuration;
 use super::trade_off::TradeOff;
-use crate::analysis::observation;
-use crate::design::{History, Stopping, Variant, trials_per_round};
-use crate::experiment::{Design, DesignKind, Experiment, VariantName};
-use crate::level::{distinct, picked};
-use crate::metric::higher_is_better;
-use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use lab::analysis::observation;
+use lab::design::{History, Stopping, Variant, trials_per_round};
+use lab::experiment::{Design, DesignKind, Experiment, VariantName};
+use lab::level::{distinct, picked};
+use lab::metric::higher_is_better;
+use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use lab::tuning_plan::{Advice, Configuration, Seen, Tried};
 
 /// Rounds without which an ablation says too little to be begun.
 const FEWEST_ROUNDS: f64 = 4.0;
@@ -68,8 +67,10 @@ impl Tuning {
                 let observed = part.and_then(|planned| observation(&planned, record));
                 observed.map(|observation| self.advised.add(observation));
             }
-            Purpose::Rounds => self.confirmed.add(record),
-            Purpose::Tier | Purpose::Confirmation => {}
+            Purpose::Rounds if record.experiment == self.course.planned().key => {
+                self.confirmed.add(record);
+            }
+            Purpose::Rounds | Purpose::Tier | Purpose::Confirmation => {}
         }
     }
 
@@ -303,7 +304,7 @@ impl Tuning {
 
     fn variant(&self, configuration: &[usize]) -> Variant {
         let tuning = self.course.tuning();
-        tuning.variant(self.course.planned(), configuration)
+        tuning.variant(&self.course.planned().baseline_settings(), configuration)
     }
 
     /// What is recommended: the winner without the settings whose own rounds show no gain. The current settings where there

@@ -96,8 +96,8 @@ impl Space {
         Some(&self.exclusion(configuration)?.why)
     }
 
-    /// What excludes the configuration.
-    pub(super) fn exclusion(&self, configuration: &[usize]) -> Option<&Exclusion> {
+    /// Returns the exclusion that the configuration meets.
+    pub fn exclusion(&self, configuration: &[usize]) -> Option<&Exclusion> {
         let mut excluded = self.excluded.iter();
         excluded.find(|exclusion| exclusion.fits(configuration))
     }

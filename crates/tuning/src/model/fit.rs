@@ -19,7 +19,7 @@ type Pair = (Vec<f64>, Vec<f64>);
 
 impl Weights {
     /// The weights that the trials make most probable. They depend on the trials alone, not on earlier fits.
-    pub(in crate::tuning) fn fitted(factors: usize, data: &Data) -> Weights {
+    pub(crate) fn fitted(factors: usize, data: &Data) -> Weights {
         let mut at = Weights::expected(factors);
         let agreements = Agreements::of(&data.configurations);
         let Some(first) = at.posterior(data, &agreements) else {

@@ -1,30 +1,15 @@
 //! From the settings that may be varied to what a run searches.
 
-use super::plan::TuningPlan;
-use super::space::{Configuration, Exclusion, Factor, Gate, Space};
-use crate::analysis::MayLose;
-use crate::catalogue::Catalogue;
-use crate::engine_name::ENGINE;
-use crate::level::{Level, Settings, distinct, overlaid, picked};
-use crate::plan::settings_that_decide;
-use crate::record::RunPlan;
-use crate::tier::{Accident, BESIDES, Class, TierPlan, TierSet};
+use lab::catalogue::Catalogue;
+use lab::engine_name::ENGINE;
+use lab::level::{Settings, distinct, overlaid, picked};
+use lab::plan::settings_that_decide;
+use lab::record::RunPlan;
+use lab::tier::{Accident, BESIDES, Class, MayLose, TierPlan, TierSet};
+use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, Lever, Space, TuningPlan};
 
 /// Combinations that a message names for each reason.
 const NAMED: usize = 8;
-
-/// A setting that may be varied.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Lever {
-    /// Its name.
-    pub name: String,
-    /// Its levels, the default first.
-    pub levels: Vec<Level>,
-    /// Whether it is named even where it has the default.
-    pub always_named: bool,
-    /// The setting and the levels of it with which this one means anything; none for always.
-    pub only_with: Option<(String, Vec<Level>)>,
-}
 
 /// What a run searches with these levers, before anything is excluded. `current` names the settings that are not at
 /// their default now; `good` are settings known to be good elsewhere, as far as they differ from the defaults.
@@ -93,12 +78,12 @@ pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
     let factors = tuning.space.factors.iter().map(|factor| &factor.name);
     planned.crash_relevant = factors.filter(|name| names.contains(name)).cloned().collect();
     planned.counting = false;
+    let base = planned.baseline_settings();
     planned.variants = [&tuning.current, &tuning.defaults]
-        .map(|configuration| tuning.variant(planned, configuration))
+        .map(|configuration| tuning.variant(&base, configuration))
         .into();
     planned.variants.dedup_by(|a, b| a.label == b.label);
-    let base = planned.variants.first().map(|it| it.settings.clone());
-    let base = base.unwrap_or_default();
+    let base = planned.baseline_settings();
     let combinations = deciding(&tuning.space, &names);
     let sets = combinations.iter().flat_map(|levels| {
         let mut settings = overlaid(&base, &settings_of(&tuning.space, levels));
@@ -144,11 +129,10 @@ pub fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), String> {
     let (Some(tiers), Some(planned)) = (&mut plan.tiers, plan.experiments.first_mut()) else {
         return Ok(());
     };
-    let base = planned.variants.first().map(|it| it.settings.clone());
+    let base = planned.baseline_settings();
     let Some(tuning) = planned.tuning.as_mut() else {
         return Ok(());
     };
-    let base = base.unwrap_or_default();
     let mut excluded = Vec::new();
     for levels in deciding(&tuning.space, &tiers.names) {
         let settings = overlaid(&base, &settings_of(&tuning.space, &levels));
@@ -185,7 +169,7 @@ fn losses(class: Class) -> String {
 fn reasons(space: &Space) -> String {
     let reasons = space.exclusions().into_iter();
     let lines = reasons.map(|(why, levels)| {
-        let named = levels.iter().take(NAMED).map(crate::level::label);
+        let named = levels.iter().take(NAMED).map(lab::level::label);
         let named = named.collect::<Vec<_>>().join(", ");
         match levels.len().checked_sub(NAMED + 1) {
             None => format!("{why}: {named}"),
@@ -193,4 +177,75 @@ fn reasons(space: &Space) -> String {
         }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::level::Level;
+    use lab::seed::Seed;
+
+    /// Levers as those of SQLite: one means something with another only, and defaults are not named.
+    fn tuning() -> TuningPlan {
+        let lever = |name: &str, levels: &[&str], always_named: bool| Lever {
+            name: name.to_owned(),
+            levels: levels.iter().map(|level| Level::from(*level)).collect(),
+            always_named,
+            only_with: None,
+        };
+        let levers = vec![
+            lever("journal_mode", &["delete", "wal"], true),
+            lever("synchronous", &["full", "normal", "off"], true),
+            lever("cache", &["small", "large"], false),
+            Lever {
+                only_with: Some(("journal_mode".to_owned(), vec!["wal".into()])),
+                ..lever("checkpoint", &["often", "seldom"], false)
+            },
+        ];
+        let good: Settings = [("journal_mode".to_owned(), "wal".into())].into();
+        let mut tuning = tuning_of(levers, &Settings::new(), &[good], MayLose::Recent);
+        tuning.space.excluded = vec![
+            Exclusion { levels: vec![(1, 2)], why: "can corrupt".to_owned() },
+            Exclusion { levels: vec![(0, 0), (1, 1)], why: "can corrupt".to_owned() },
+        ];
+        tuning
+    }
+
+    #[test]
+    fn a_level_may_contain_spaces() {
+        let lever = |name: &str, levels: &[&str]| Lever {
+            name: name.to_owned(),
+            levels: levels.iter().map(|level| Level::from(*level)).collect(),
+            always_named: true,
+            only_with: None,
+        };
+        let engines = ["default", "/my libs/a.so", "/my libs/a.so b"];
+        let levers = vec![lever("engine", &engines), lever("threads", &["1", "2"])];
+        let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Recent);
+        for engine in 0..engines.len() {
+            for threads in 0..2 {
+                let configuration = vec![engine, threads];
+                let label = tuning.space.label(&configuration);
+                assert_eq!(tuning.configuration(&label), Some(configuration), "{label}");
+            }
+        }
+        assert_eq!(tuning.configuration("engine=/my libs/b.so threads=1"), None);
+    }
+
+    #[test]
+    fn the_record_names_every_configuration_so_that_it_can_be_read_again() {
+        let tuning = tuning();
+        let mut generator = Seed(1).generator();
+        for _ in 0..100 {
+            let drawn = tuning.space.random(&mut generator, &tuning.current);
+            let label = tuning.space.label(&drawn);
+            assert_eq!(tuning.configuration(&label), Some(drawn), "{label}");
+        }
+        assert_eq!(tuning.space.label(&tuning.defaults), "journal_mode=delete synchronous=full");
+        for unknown in
+            ["journal_mode=wal", "journal_mode=delete synchronous=full checkpoint=seldom", "x"]
+        {
+            assert_eq!(tuning.configuration(unknown), None, "{unknown}");
+        }
+    }
 }

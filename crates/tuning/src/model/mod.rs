@@ -13,8 +13,8 @@ mod weights;
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
 use super::matrix::Cholesky;
-use super::space::Space;
-use crate::seed::SplitMix64;
+use lab::seed::SplitMix64;
+use lab::tuning_plan::Space;
 
 use agreement::{Agreements, agreement};
 pub(super) use tables::{Part, Tables};

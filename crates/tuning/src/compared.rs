@@ -1,7 +1,7 @@
 //! By how much variants are better than the baseline of their rounds.
 
-use crate::design::History;
-use crate::stats::{
+use lab::design::History;
+use lab::stats::{
     ALPHA, Interval, detectable_difference, holm, mean, standard_deviation, student_interval,
     student_p_value,
 };

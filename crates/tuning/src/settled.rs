@@ -3,11 +3,10 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::plan::TuningPlan;
 use super::search::Expectation;
-use super::space::Configuration;
-use crate::level::{Level, distinct};
-use crate::stats::{ALPHA, Interval};
+use lab::level::{Level, distinct};
+use lab::stats::{ALPHA, Interval};
+use lab::tuning_plan::{Configuration, TuningPlan};
 
 /// A setting that is expected to contribute less than this, as a logarithm, stays as it is.
 pub(super) const NOTHING: f64 = 0.01;
@@ -237,10 +236,11 @@ fn range(mean: f64, sd: f64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::MayLose;
-    use crate::level::Settings;
-    use crate::seed::Seed;
-    use crate::tuning::{Lever, Search, Seen, Tried, tuning_of};
+    use crate::{Search, tuning_of};
+    use lab::level::Settings;
+    use lab::seed::Seed;
+    use lab::tier::MayLose;
+    use lab::tuning_plan::{Lever, Seen, Tried};
 
     /// Trials of all configurations of three settings in several blocks: the first two bring a third each, and half as much
     /// again if they are together.

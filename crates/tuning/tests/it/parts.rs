@@ -1,12 +1,13 @@
 //! What is said of the trials of a search that are fast and of no use.
 
-use super::course_tests::plan;
-use super::limits::Constraint;
-use super::parts::Tuning;
-use super::simulation::Surface;
-use crate::design::Role;
-use crate::record::{Purpose, TrialRecord};
-use crate::seed::Seed;
+use lab::design::Role;
+use lab::record::{Purpose, TrialRecord};
+use lab::seed::Seed;
+use lab::tuning_plan::Constraint;
+use pragmark_tuning::Tuning;
+
+use crate::course::plan;
+use crate::simulation::Surface;
 
 /// The record of a trial in the only block: its rate, its p99 and what it answered.
 fn record(variant: &str, role: Role, (rate, p99): (f64, f64), answer: &str) -> TrialRecord {

@@ -1,8 +1,8 @@
 //! A surface over the configurations: an effect for each level, each pair and each triple of levels.
 
 use super::Weights;
-use crate::seed::SplitMix64;
-use crate::tuning::space::Space;
+use lab::seed::SplitMix64;
+use lab::tuning_plan::Space;
 
 /// The effects of the levels of one to three factors together.
 struct Table {
@@ -36,7 +36,7 @@ impl Table {
 }
 
 /// A surface.
-pub(in crate::tuning) struct Tables {
+pub(crate) struct Tables {
     tables: Vec<Table>,
 }
 
@@ -73,12 +73,12 @@ impl Tables {
     }
 
     /// The sum of all effects of a configuration.
-    pub(in crate::tuning) fn at(&self, configuration: &[usize]) -> f64 {
+    pub(crate) fn at(&self, configuration: &[usize]) -> f64 {
         self.tables.iter().map(|table| table.at(configuration)).sum()
     }
 
     /// The part of the surface that the levels of these factors decide.
-    pub(in crate::tuning) fn part(&self, factors: &[usize]) -> Part<'_> {
+    pub(crate) fn part(&self, factors: &[usize]) -> Part<'_> {
         let tables = self.tables.iter();
         let decided = tables.filter(|table| table.factors.iter().any(|it| factors.contains(it)));
         Part(decided.collect())
@@ -86,11 +86,11 @@ impl Tables {
 }
 
 /// The effects of a surface that some factors decide.
-pub(in crate::tuning) struct Part<'a>(Vec<&'a Table>);
+pub(crate) struct Part<'a>(Vec<&'a Table>);
 
 impl Part<'_> {
     /// The sum of these effects.
-    pub(in crate::tuning) fn at(&self, configuration: &[usize]) -> f64 {
+    pub(crate) fn at(&self, configuration: &[usize]) -> f64 {
         self.0.iter().map(|table| table.at(configuration)).sum()
     }
 }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::settled::NOTHING;
-use crate::design::Variant;
-use crate::level::Settings;
-use crate::stats::Interval;
+use lab::design::Variant;
+use lab::level::Settings;
+use lab::stats::Interval;
 
 /// What one setting contributes: the recommended configuration compared with the same with this one setting as it
 /// is now.

@@ -2,14 +2,14 @@
 
 use super::agreement::{Agreements, Set, holds};
 use super::{CONSTANT, Data};
-use crate::tuning::matrix::Cholesky;
+use crate::matrix::Cholesky;
 
 /// Variances that hold for all factors: effects of levels, of pairs and of triples, of blocks, and noise.
 const SHARED: usize = 5;
 
 /// The logarithms of the variances: the shared ones, then the weight of each factor, then that of each pair of factors.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::tuning) struct Weights {
+pub(crate) struct Weights {
     pub(super) logs: Vec<f64>,
     factors: usize,
 }
@@ -31,7 +31,7 @@ const EXPECTED_OF_FACTORS: (f64, f64) = (0.0, 1.5);
 
 impl Weights {
     /// What is expected ahead of all trials.
-    pub(in crate::tuning) fn expected(factors: usize) -> Weights {
+    pub(crate) fn expected(factors: usize) -> Weights {
         let own = factors + factors * factors.saturating_sub(1) / 2;
         let shared = EXPECTED.iter().map(|(mean, _)| *mean);
         let own = std::iter::repeat_n(EXPECTED_OF_FACTORS.0, own);
@@ -252,7 +252,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seed::Seed;
+    use lab::seed::Seed;
 
     fn data() -> Data {
         let mut generator = Seed(3).generator();

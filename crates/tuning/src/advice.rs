@@ -1,36 +1,10 @@
 //! Changes of the application, which are no settings: their gain is measured on the recommended settings, and said apart.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::compared::Compared;
-use crate::design::Variant;
-use crate::level::{Settings, label, overlaid};
-use crate::stats::Interval;
-
-/// A change of the application that a workload can carry out by itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Advice {
-    /// What changes, in words.
-    pub change: String,
-    /// SQL that makes the change, if SQL does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sql: Option<String>,
-    /// What is set in addition to the recommended settings to measure it.
-    pub settings: Settings,
-}
-
-impl Advice {
-    /// The recommended settings with the change.
-    pub(super) fn variant(&self, recommended: &Variant) -> Variant {
-        Variant {
-            label: label(&self.settings),
-            name: Some(self.change.clone()),
-            settings: overlaid(&recommended.settings, &self.settings),
-            levels: overlaid(&recommended.levels, &self.settings),
-            ..Variant::default()
-        }
-    }
-}
+use lab::stats::Interval;
+use lab::tuning_plan::Advice;
 
 /// What a change of the application brings: the recommended settings with it compared with those without it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

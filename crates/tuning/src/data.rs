@@ -2,8 +2,7 @@
 
 use super::hopeless::STOP_AT;
 use super::model::Data;
-use super::search::{Seen, Tried};
-use super::space::Configuration;
+use lab::tuning_plan::{Configuration, Seen, Tried};
 
 /// The logarithms of the costs, less their mean, those of an earlier search first. A trial that failed counts as [`STOP_AT`]
 /// times the usual cost of the current settings, or of all trials where the current settings were not among them, as may be in

@@ -4,11 +4,10 @@
 //! without another; levels that are fast but excluded. Trials have noise, blocks drift, and some trials are
 //! outliers. The tests use a sample, the benchmark `tuning` very many.
 
-use super::hopeless::{STOP_AT, stop_at};
-use super::search::{Search, Seen, Tried};
-use super::space::{Configuration, Exclusion, Factor, Gate, Space};
-use crate::level::Level;
-use crate::seed::{Seed, SplitMix64};
+use lab::level::Level;
+use lab::seed::{Seed, SplitMix64};
+use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, Seen, Space, Tried};
+use tuning::{STOP_AT, Search, stop_at};
 
 /// Levels of each factor: 777,600 configurations with the first twelve.
 const LEVELS: [usize; 15] = [4, 3, 5, 4, 3, 5, 2, 2, 3, 3, 3, 2, 3, 2, 4];

@@ -1,0 +1,9 @@
+//! The plan of a search for the fastest settings, as the record of a run stores it. The search is in the crate `tuning`.
+
+mod constraint;
+mod plan;
+mod space;
+
+pub use constraint::{Bound, Constraint};
+pub use plan::{Advice, Lever, Seen, Tried, TuningPlan};
+pub use space::{Configuration, Exclusion, Factor, Gate, Space};
