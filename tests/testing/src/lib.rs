@@ -3,17 +3,39 @@
 
 use std::ffi::OsStr;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Says that the calling test cannot run on this machine, which the test harness would count as passed.
+/// Reports that the calling test cannot run on this machine, which the test harness would count as passed.
+///
+/// If `PRAGMARK_SKIPPED_TESTS` names a file, a line of package, test program and test is added to it, from which
+/// `.ci/run` runs the test again where everything is installed.
 ///
 /// # Panics
-/// Where `CI` is set: there every test must run, so that none is left out unnoticed.
+/// If `CI` is set: there every test must run, so that none is skipped unnoticed.
 pub fn skip(why: impl Display) {
     let must_run = must_run(std::env::var_os("CI").as_deref());
     assert!(!must_run, "skipped, though CI is set: {why}");
     eprintln!("skipped: {why}");
+    if let Some(file) = std::env::var_os("PRAGMARK_SKIPPED_TESTS") {
+        note_skipped(Path::new(&file)).expect("the list of skipped tests can be written");
+    }
+}
+
+/// Adds the calling test to the list of skipped tests. The harness names a test's thread after the test.
+fn note_skipped(file: &Path) -> std::io::Result<()> {
+    let package = std::env::var("CARGO_PKG_NAME").expect("cargo runs the tests");
+    let program = std::env::current_exe()?;
+    let thread = std::thread::current();
+    let line = format!(
+        "{package}\t{}\t{}\n",
+        program.file_stem().unwrap_or_default().display(),
+        thread.name().expect("a test has a name"),
+    );
+    // One write of a short line to a file opened for appending is not mixed with those of other processes.
+    OpenOptions::new().create(true).append(true).open(file)?.write_all(line.as_bytes())
 }
 
 /// Whether there is a Python with `sqlite3`; says that the calling test cannot run where there is none.
