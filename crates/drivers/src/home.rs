@@ -184,15 +184,16 @@ fn carry_out(
         needs: manifest.needs.clone(),
     })?;
     let finished = command::run(&filled, home, COMMAND_LIMIT, cancelled)?;
-    match finished.end.is_success() {
-        true => Ok(()),
-        false => Err(DriverError::Install {
+    if finished.end.is_success() {
+        Ok(())
+    } else {
+        Err(DriverError::Install {
             driver: manifest.name.clone(),
             command: command.join(" "),
             end: finished.end,
             messages: finished.messages(),
             needs: manifest.needs.clone(),
-        }),
+        })
     }
 }
 

@@ -178,9 +178,10 @@ impl Manifest {
         let name = &self.name;
         check_name(name)?;
         let mut commands = self.install.iter().chain([&self.run]);
-        match commands.any(Vec::is_empty) {
-            true => Err(format!("a command of {name} is empty")),
-            false => Ok(()),
+        if commands.any(Vec::is_empty) {
+            Err(format!("a command of {name} is empty"))
+        } else {
+            Ok(())
         }
     }
 }

@@ -77,10 +77,8 @@ fn files(name: &str, language: Language) -> Vec<(PathBuf, String)> {
     let folder = TEMPLATES.get_dir(language.name());
     let files = folder.into_iter().flat_map(Dir::files).map(|file| {
         let file_name = file.path().file_name().unwrap_or_default();
-        let more = match file_name == FILE {
-            true => text(TEMPLATES.get_file(WORKLOAD)),
-            false => String::new(),
-        };
+        let more =
+            if file_name == FILE { text(TEMPLATES.get_file(WORKLOAD)) } else { String::new() };
         (Path::new(name).join(file_name), text(Some(file)) + &more)
     });
     let experiment = experiment_of(name).into();

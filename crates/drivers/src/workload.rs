@@ -172,9 +172,10 @@ impl ParameterFile {
             (Kind::Text, None) => Ok(Accepts::Text(contents(name, built_in))),
             (Kind::Int, None) => {
                 let (min, max) = (self.min.unwrap_or(i64::MIN), self.max.unwrap_or(i64::MAX));
-                match min <= max {
-                    true => Ok(Accepts::Int { min, max }),
-                    false => Err(format!("`min` is {min} and `max` is {max}")),
+                if min <= max {
+                    Ok(Accepts::Int { min, max })
+                } else {
+                    Err(format!("`min` is {min} and `max` is {max}"))
                 }
             }
         }
@@ -205,11 +206,12 @@ impl MetricFile {
 /// Names begin with a lower-case letter and have lower-case letters, digits and one more character.
 fn check_name(name: &str, joint: char) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == joint;
-    match name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(format!(
+    if name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain) {
+        Ok(())
+    } else {
+        Err(format!(
             "`{name}` cannot be a name: a name begins with a lower-case letter and has lower-case letters, digits and `{joint}`"
-        )),
+        ))
     }
 }
 

@@ -16,10 +16,8 @@ impl FromStr for Address {
     type Err = FleetError;
 
     fn from_str(text: &str) -> Result<Address, FleetError> {
-        let with_scheme = match text.contains("://") {
-            true => text.to_owned(),
-            false => format!("nats://{text}"),
-        };
+        let with_scheme =
+            if text.contains("://") { text.to_owned() } else { format!("nats://{text}") };
         let refused = || FleetError::Address(text.to_owned());
         let (scheme, host) = with_scheme.split_once("://").ok_or_else(refused)?;
         if host.contains('@') {
@@ -27,9 +25,10 @@ impl FromStr for Address {
         }
         let is_known = ["nats", "tls"].contains(&scheme);
         let parses = with_scheme.parse::<async_nats::ServerAddr>().is_ok();
-        match is_known && parses && !host.is_empty() {
-            true => Ok(Address(with_scheme)),
-            false => Err(refused()),
+        if is_known && parses && !host.is_empty() {
+            Ok(Address(with_scheme))
+        } else {
+            Err(refused())
         }
     }
 }

@@ -159,10 +159,7 @@ impl Executor for Remote<'_> {
 
     fn depth(&self) -> usize {
         let agents = self.crowd.load(Ordering::Relaxed).max(1);
-        match self.published.len() > FEW * agents {
-            true => 0,
-            false => AHEAD * agents,
-        }
+        if self.published.len() > FEW * agents { 0 } else { AHEAD * agents }
     }
 
     fn ahead(&mut self, blocks: &[Vec<Task>]) -> Result<(), RunError> {

@@ -163,9 +163,10 @@ pub fn command_line(command: &Command) -> String {
 
 fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
-    match word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word.into_owned(),
+    if word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    } else {
+        word.into_owned()
     }
 }
 
@@ -266,10 +267,7 @@ impl Process {
     /// # Errors
     /// [`ProcessError::Wait`].
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
-        match self.has_ended(WaitIdOptions::NOHANG)? {
-            true => self.collect().map(Some),
-            false => Ok(None),
-        }
+        if self.has_ended(WaitIdOptions::NOHANG)? { self.collect().map(Some) } else { Ok(None) }
     }
 
     /// Waits until it ends by itself.

@@ -106,9 +106,10 @@ pub fn run_trial(
 
 /// The environment variable by which a trial is confined to its directory, if it is to be.
 fn confinement(spec: &TrialSpec) -> Vec<(OsString, OsString)> {
-    match spec.confined {
-        true => vec![(CONFINED_TO.into(), spec.directory.clone().into())],
-        false => Vec::new(),
+    if spec.confined {
+        vec![(CONFINED_TO.into(), spec.directory.clone().into())]
+    } else {
+        Vec::new()
     }
 }
 

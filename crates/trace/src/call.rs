@@ -107,9 +107,10 @@ pub(crate) fn call(
 ) -> Result<Call, EngineError> {
     let optional = |column| (!row.column_is_null(column)).then(|| row.column_i64(column));
     let state = row.column_i64(9);
-    let values = match row.column_is_null(10) {
-        true => Values::Bound(Vec::new()),
-        false => values(row.column_text(10)?, blobs, read)?,
+    let values = if row.column_is_null(10) {
+        Values::Bound(Vec::new())
+    } else {
+        values(row.column_text(10)?, blobs, read)?
     };
     Ok(Call {
         event: row.column_i64(0),

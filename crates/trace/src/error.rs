@@ -74,8 +74,9 @@ pub enum TraceError {
 }
 
 fn no_database(name: &str) -> String {
-    match name.is_empty() {
-        true => "the trace has no statements".to_owned(),
-        false => format!("the trace has no statements for a database {name}"),
+    if name.is_empty() {
+        "the trace has no statements".to_owned()
+    } else {
+        format!("the trace has no statements for a database {name}")
     }
 }

@@ -304,9 +304,10 @@ impl Trace {
                 file.write_all(&content).map_err(failed)?;
             }
         }
-        match is_whole(path).map_err(failed)? {
-            true => Ok(()),
-            false => Err(TraceError::TornSnapshot(self.path.clone())),
+        if is_whole(path).map_err(failed)? {
+            Ok(())
+        } else {
+            Err(TraceError::TornSnapshot(self.path.clone()))
         }
     }
 

@@ -223,12 +223,13 @@ impl Registry {
         if !home.is_dir() && manifest.install.is_empty() {
             self.home.install(manifest, &NEVER)?;
         }
-        match home.is_dir() {
-            true => Ok(home),
-            false => Err(DriverError::NotInstalled {
+        if home.is_dir() {
+            Ok(home)
+        } else {
+            Err(DriverError::NotInstalled {
                 driver: manifest.name.clone(),
                 directory: self.given.clone().filter(|it| is_in(manifest, it)),
-            }),
+            })
         }
     }
 }

@@ -248,12 +248,13 @@ impl Agent<'_> {
 
     fn join(&mut self, card: RunCard, group: String) -> Result<(), FleetError> {
         let run = card.run.clone();
-        let machine = match card.version == self.version {
-            true => self.machine.prepare(&card),
-            false => Err(format!(
+        let machine = if card.version == self.version {
+            self.machine.prepare(&card)
+        } else {
+            Err(format!(
                 "the run is planned by pragmark {}, and this agent is {}",
                 card.version, self.version
-            )),
+            ))
         };
         let why = machine.as_ref().err().cloned();
         let agent = self.name.clone();

@@ -73,13 +73,10 @@ impl ObjectCache {
             bytes -= old.bytes;
         }
         let bytes = bytes.saturating_add(object.bytes);
-        match bytes <= self.limit {
-            true => Ok(()),
-            false => Err(FleetError::CacheTooSmall {
-                name: object.name.clone(),
-                bytes,
-                limit: self.limit,
-            }),
+        if bytes <= self.limit {
+            Ok(())
+        } else {
+            Err(FleetError::CacheTooSmall { name: object.name.clone(), bytes, limit: self.limit })
         }
     }
 

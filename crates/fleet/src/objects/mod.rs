@@ -117,9 +117,10 @@ impl Object {
     pub fn path(&self) -> Result<PathBuf, FleetError> {
         let path = PathBuf::from(&self.file);
         let is_plain = path.components().all(|it| matches!(it, Component::Normal(_)));
-        match is_plain && path.file_name().is_some() {
-            true => Ok(path),
-            false => Err(wrong(&self.file, "no name of a file")),
+        if is_plain && path.file_name().is_some() {
+            Ok(path)
+        } else {
+            Err(wrong(&self.file, "no name of a file"))
         }
     }
 }

@@ -94,9 +94,10 @@ impl Server {
             };
             fetched(&bucket, object, path).await
         })?;
-        match sha256 == object.sha256 {
-            true => Ok(()),
-            false => Err(FleetError::WrongHash(object.name.clone())),
+        if sha256 == object.sha256 {
+            Ok(())
+        } else {
+            Err(FleetError::WrongHash(object.name.clone()))
         }
     }
 

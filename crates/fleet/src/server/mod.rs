@@ -121,10 +121,7 @@ impl Server {
     /// When it was cancelled.
     pub(crate) fn pause(&self, pause: Duration) -> Result<(), FleetError> {
         std::thread::sleep(pause);
-        match self.is_cancelled() {
-            true => Err(FleetError::Cancelled),
-            false => Ok(()),
-        }
+        if self.is_cancelled() { Err(FleetError::Cancelled) } else { Ok(()) }
     }
 
     /// A stream by its name, without asking for it.
@@ -266,8 +263,9 @@ fn is_taken(words: &str) -> bool {
 pub(crate) fn refused_or_silent<T>(words: &str) -> Answer<T> {
     let silent =
         ["timed out", "no responders", "broken pipe", "didn't receive ack", "10008", "10039"];
-    match silent.iter().any(|it| words.contains(it)) {
-        true => Answer::Silence,
-        false => Answer::No(words.to_owned()),
+    if silent.iter().any(|it| words.contains(it)) {
+        Answer::Silence
+    } else {
+        Answer::No(words.to_owned())
     }
 }

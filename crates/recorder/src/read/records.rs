@@ -329,9 +329,10 @@ fn ended(input: &mut Input<'_>) -> Option<Ended> {
     let has = |bit: u8| flags & bit != 0;
     let rows = input.number()?;
     let vm_steps = input.number()?;
-    let result = match has(flag::END_RESULT) {
-        true => Some(u32::try_from(input.number()?).ok()?),
-        false => (!has(flag::END_UNKNOWN)).then_some(0),
+    let result = if has(flag::END_RESULT) {
+        Some(u32::try_from(input.number()?).ok()?)
+    } else {
+        (!has(flag::END_UNKNOWN)).then_some(0)
     };
     let mut number_if = |is_there: bool| if is_there { input.number() } else { Some(0) };
     let changes = number_if(has(flag::END_CHANGES))? as u32;

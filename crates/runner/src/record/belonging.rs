@@ -45,9 +45,10 @@ impl Belonging {
         }
         let place = (trial.round, trial.block, trial.position);
         let counting = trial.role == Role::Counting;
-        match self.seen.insert((trial.purpose, index, counting, place)) {
-            true => Ok(()),
-            false => Err("the trial is in the record twice".to_owned()),
+        if self.seen.insert((trial.purpose, index, counting, place)) {
+            Ok(())
+        } else {
+            Err("the trial is in the record twice".to_owned())
         }
     }
 

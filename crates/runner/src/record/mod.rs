@@ -65,10 +65,7 @@ impl RunFolder {
     pub fn check_free(path: &Path) -> Result<(), RunError> {
         files::check_creatable(path)?;
         let is_taken = path.exists() && fs::read_dir(path).context("read", path)?.next().is_some();
-        match is_taken {
-            true => Err(RunError::Exists(path.to_owned())),
-            false => Ok(()),
-        }
+        if is_taken { Err(RunError::Exists(path.to_owned())) } else { Ok(()) }
     }
 
     /// Opens the folder of a run.

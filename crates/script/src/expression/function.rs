@@ -179,16 +179,12 @@ fn extreme(
 /// The better of two numbers, as a number with a fraction where one of them is.
 fn better(greatest: bool, left: Value, right: Value) -> Result<Value, EvaluationError> {
     Ok(match (left, right) {
-        (Value::Int(left), Value::Int(right)) => Value::Int(match greatest {
-            true => left.max(right),
-            false => left.min(right),
-        }),
+        (Value::Int(left), Value::Int(right)) => {
+            Value::Int(if greatest { left.max(right) } else { left.min(right) })
+        }
         _ => {
             let (left, right) = (double(left)?, double(right)?);
-            Value::Double(match greatest {
-                true => left.max(right),
-                false => left.min(right),
-            })
+            Value::Double(if greatest { left.max(right) } else { left.min(right) })
         }
     })
 }

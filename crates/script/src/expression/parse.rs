@@ -131,10 +131,7 @@ impl<'a> Parser<'_, 'a> {
             wanted = self.literal().ok_or_else(|| unexpected(self.tokens.first()))?;
         }
         let is = Node::Call(Function::Is, Box::new([left, Node::Constant(wanted)]));
-        Ok(match negated {
-            true => Node::Call(Function::Not, Box::new([is])),
-            false => is,
-        })
+        Ok(if negated { Node::Call(Function::Not, Box::new([is])) } else { is })
     }
 
     /// NULL, TRUE or FALSE.
@@ -193,13 +190,12 @@ impl<'a> Parser<'_, 'a> {
             self.expect_word("then")?;
             cases.push((condition, self.expression(OR)?));
         }
-        let otherwise = match self.word("else") {
-            true => self.expression(OR)?,
-            false => Node::Constant(Value::Null),
-        };
-        match cases.is_empty() {
-            true => self.expect_word("when")?,
-            false => self.expect_word("end")?,
+        let otherwise =
+            if self.word("else") { self.expression(OR)? } else { Node::Constant(Value::Null) };
+        if cases.is_empty() {
+            self.expect_word("when")?
+        } else {
+            self.expect_word("end")?
         }
         Ok(Node::Case(cases.into(), Box::new(otherwise)))
     }
@@ -265,10 +261,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn expect_sign(&mut self, sign: &str) -> Result<(), Mistake> {
-        match self.sign(sign) {
-            true => Ok(()),
-            false => Err(expected(sign, self.tokens.first())),
-        }
+        if self.sign(sign) { Ok(()) } else { Err(expected(sign, self.tokens.first())) }
     }
 
     /// Takes this keyword where it comes next.
@@ -281,10 +274,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn expect_word(&mut self, word: &str) -> Result<(), Mistake> {
-        match self.word(word) {
-            true => Ok(()),
-            false => Err(expected(word, self.tokens.first())),
-        }
+        if self.word(word) { Ok(()) } else { Err(expected(word, self.tokens.first())) }
     }
 }
 

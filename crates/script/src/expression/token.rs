@@ -79,12 +79,11 @@ fn number(rest: &str) -> Result<(Token<'_>, usize), Mistake> {
     length += exponent(&bytes[length..]);
     let text = &rest[..length];
     let out_of_range = || Mistake::new(format!("the number {text} is out of range"));
-    let token = match length == whole {
-        true => Token::Whole(text.parse().map_err(|_| out_of_range())?),
-        false => {
-            let number: f64 = text.parse().map_err(|_| out_of_range())?;
-            Token::Number(Some(number).filter(|it| it.is_finite()).ok_or_else(out_of_range)?)
-        }
+    let token = if length == whole {
+        Token::Whole(text.parse().map_err(|_| out_of_range())?)
+    } else {
+        let number: f64 = text.parse().map_err(|_| out_of_range())?;
+        Token::Number(Some(number).filter(|it| it.is_finite()).ok_or_else(out_of_range)?)
     };
     Ok((token, length))
 }

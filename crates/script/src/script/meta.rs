@@ -51,10 +51,13 @@ pub(super) fn read(text: &str, names: &mut Names, used: &mut Vec<Slot>) -> Resul
         "endif" => nothing_after("endif", rest, Meta::Endif),
         "sleep" => sleep(rest, names, used),
         "draw" => draw(rest),
-        "gset" => match rest.is_empty() || is_name(rest) {
-            true => Ok(Meta::Gset(rest.to_owned())),
-            false => Err(Mistake::new("\\gset takes the beginning of names, or nothing")),
-        },
+        "gset" => {
+            if rest.is_empty() || is_name(rest) {
+                Ok(Meta::Gset(rest.to_owned()))
+            } else {
+                Err(Mistake::new("\\gset takes the beginning of names, or nothing"))
+            }
+        }
         other => Err(unknown(other)),
     }
 }
@@ -67,9 +70,10 @@ fn unknown(command: &str) -> Mistake {
 }
 
 fn nothing_after(command: &str, rest: &str, meta: Meta) -> Result<Meta, Mistake> {
-    match rest.is_empty() {
-        true => Ok(meta),
-        false => Err(Mistake::new(format!("unexpected `{rest}` after \\{command}"))),
+    if rest.is_empty() {
+        Ok(meta)
+    } else {
+        Err(Mistake::new(format!("unexpected `{rest}` after \\{command}")))
     }
 }
 
@@ -81,9 +85,10 @@ fn is_name(text: &str) -> bool {
 }
 
 fn check_name(name: &str, form: &str) -> Result<(), Mistake> {
-    match is_name(name) {
-        true => Ok(()),
-        false => Err(Mistake::new(format!("`{name}` is no name of a variable: {form}"))),
+    if is_name(name) {
+        Ok(())
+    } else {
+        Err(Mistake::new(format!("`{name}` is no name of a variable: {form}")))
     }
 }
 

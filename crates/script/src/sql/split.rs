@@ -45,9 +45,10 @@ impl State {
             State::Create if token.is("temp") || token.is("temporary") => State::Create,
             State::Create if token.is("trigger") => State::Trigger,
             State::Trigger | State::End | State::Semicolon if !semicolon => {
-                match self == State::Semicolon && token.is("end") {
-                    true => State::End,
-                    false => State::Trigger,
+                if self == State::Semicolon && token.is("end") {
+                    State::End
+                } else {
+                    State::Trigger
                 }
             }
             State::Trigger | State::Semicolon => State::Semicolon,

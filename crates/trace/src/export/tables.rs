@@ -123,10 +123,7 @@ impl Writer {
 
     fn add(&mut self, row: Vec<Value>) -> Result<(), TraceError> {
         self.rows.push(row);
-        match self.rows.len() < BATCH {
-            true => Ok(()),
-            false => self.flush(),
-        }
+        if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<(), TraceError> {

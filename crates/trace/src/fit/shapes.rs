@@ -60,9 +60,10 @@ impl Shapes {
     }
 
     fn end(&mut self, ended: Open) {
-        match ended.is_left_out {
-            true => self.left_out.add(1, ended.statements),
-            false => *self.counts.entry(ended.forms).or_default() += 1,
+        if ended.is_left_out {
+            self.left_out.add(1, ended.statements)
+        } else {
+            *self.counts.entry(ended.forms).or_default() += 1
         }
     }
 

@@ -180,17 +180,19 @@ impl Values {
 }
 
 fn real(range: Range) -> Fit {
-    match range.min == range.max {
-        true => Fit::Constant(format!("{:?}", range.min)),
-        false => Fit::Real(range.min, range.max),
+    if range.min == range.max {
+        Fit::Constant(format!("{:?}", range.min))
+    } else {
+        Fit::Real(range.min, range.max)
     }
 }
 
 fn literal(text: &str) -> String {
     // A script knows parameters and commands by these.
-    match text.contains(['\0', '\\']) {
-        true => format!("CAST(x'{}' AS TEXT)", hex(text.as_bytes())),
-        false => format!("'{}'", text.replace('\'', "''")),
+    if text.contains(['\0', '\\']) {
+        format!("CAST(x'{}' AS TEXT)", hex(text.as_bytes()))
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
     }
 }
 

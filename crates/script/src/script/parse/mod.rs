@@ -290,9 +290,10 @@ impl<'a> Reader<'a> {
                 (false, _) => scripts.push(draft.script),
             }
         }
-        match scripts.is_empty() {
-            true => Err(Mistake::new("no SQL statement").at(self.file, 1)),
-            false => Ok(scripts),
+        if scripts.is_empty() {
+            Err(Mistake::new("no SQL statement").at(self.file, 1))
+        } else {
+            Ok(scripts)
         }
     }
 }
