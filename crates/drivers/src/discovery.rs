@@ -30,10 +30,12 @@ impl Discovered {
 
     /// What is found later takes the place of what has the same name.
     fn replace_by(&mut self, later: Discovered) {
-        let later_drivers = later.manifests.iter().map(|it| &it.name).collect::<Vec<_>>();
-        self.manifests.retain(|it| !later_drivers.contains(&&it.name));
-        let later_workloads = later.workloads.iter().map(|it| &it.name).collect::<Vec<_>>();
-        self.workloads.retain(|it| !later_workloads.contains(&&it.name));
+        let later_drivers =
+            later.manifests.iter().map(|manifest| &manifest.name).collect::<Vec<_>>();
+        self.manifests.retain(|manifest| !later_drivers.contains(&&manifest.name));
+        let later_workloads =
+            later.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>();
+        self.workloads.retain(|workload| !later_workloads.contains(&&workload.name));
         self.add(later);
     }
 

@@ -64,7 +64,7 @@ impl FromStr for Language {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Language, String> {
-        let known = Language::ALL.into_iter().find(|it| it.name() == name);
+        let known = Language::ALL.into_iter().find(|language| language.name() == name);
         known.ok_or_else(|| {
             let names = Language::ALL.map(Language::name);
             format!("there is no template for `{name}`; the languages are {}", names.join(", "))

@@ -222,7 +222,8 @@ pub(crate) fn judge(workload: &WorkloadInfo, spec: &TrialSpec, mut measured: Mea
         return Outcome::Failed { why };
     }
     if measured.checksum.is_some() && measured.asked.is_none() {
-        let is_own = |name: &String| workload.parameters.iter().any(|it| it.name == *name);
+        let is_own =
+            |name: &String| workload.parameters.iter().any(|parameter| parameter.name == *name);
         let own = label(&picked(&spec.settings, is_own));
         measured.asked = Some(format!("{} {} {own}", workload.name, spec.seed));
     }

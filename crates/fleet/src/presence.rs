@@ -155,8 +155,8 @@ pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<(), Fleet
 /// The sequence number of the last card of this name that is of no `own` agent, if the last one is not.
 pub(crate) fn other(server: &Server, name: &str, own: &[&str]) -> Result<Option<u64>, FleetError> {
     let stored = server.entry(&agent(name))?;
-    let other = stored.filter(|it| !own.contains(&of(it).card.instance.as_str()));
-    Ok(other.map(|it| it.sequence))
+    let other = stored.filter(|stored| !own.contains(&of(stored).card.instance.as_str()));
+    Ok(other.map(|stored| stored.sequence))
 }
 
 /// Seconds since 1970.

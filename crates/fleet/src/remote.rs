@@ -118,7 +118,7 @@ impl<'a> Remote<'a> {
 
     /// Publishes what is new of the blocks that come, and takes back what does not come any more.
     fn prepare(&mut self, blocks: &[Vec<Task>]) -> Result<(), FleetError> {
-        let subjects: HashSet<String> = blocks.iter().map(|it| self.subject(it)).collect();
+        let subjects: HashSet<String> = blocks.iter().map(|block| self.subject(block)).collect();
         let stale: Vec<String> = self.published.difference(&subjects).cloned().collect();
         for subject in stale {
             self.server.clear(WORK, &subject)?;

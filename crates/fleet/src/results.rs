@@ -104,14 +104,14 @@ pub fn machine_reports(
     group: &str,
 ) -> Result<Vec<MachineReport>, FleetError> {
     let stored = server.all(&results_stream(run), &machine(run, group, "*", "*"))?;
-    let read = |it: &Stored| {
-        let agent = it.name().to_owned();
+    let read = |stored: &Stored| {
+        let agent = stored.name().to_owned();
         let unreadable = |error: FleetError| MachineReport {
             agent: agent.clone(),
-            instance: it.subject.rsplit('.').nth(1).unwrap_or_default().to_owned(),
+            instance: stored.subject.rsplit('.').nth(1).unwrap_or_default().to_owned(),
             machine: Err(error.to_string()),
         };
-        decode(&it.payload, &format!("the machine of {agent}")).unwrap_or_else(unreadable)
+        decode(&stored.payload, &format!("the machine of {agent}")).unwrap_or_else(unreadable)
     };
     Ok(latest(stored.iter().map(read)))
 }
@@ -120,7 +120,7 @@ pub fn machine_reports(
 fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
     let mut latest: Vec<MachineReport> = Vec::new();
     for report in reports {
-        latest.retain(|it| it.agent != report.agent);
+        latest.retain(|report| report.agent != report.agent);
         latest.push(report);
     }
     latest
@@ -132,7 +132,7 @@ fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
 /// When the server refuses, or it is damaged.
 pub fn part_of_run(server: &Server, run: &str, group: &str) -> Result<Option<RunPart>, FleetError> {
     let stored = server.latest(&results_stream(run), &part(run, group))?;
-    stored.map(|it| decode(&it.payload, &format!("the plan of {group}"))).transpose()
+    stored.map(|stored| decode(&stored.payload, &format!("the plan of {group}"))).transpose()
 }
 
 /// Stores how the run of a group begins; what another has stored before stays.

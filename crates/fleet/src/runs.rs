@@ -109,7 +109,7 @@ impl RunCard {
             return Err(format!("it calls itself {} and {}", self.run, self.plan.id));
         }
         let mut groups = self.groups.iter();
-        if let Some(group) = groups.find(|it| !is_name(&it.name)) {
+        if let Some(group) = groups.find(|group| !is_name(&group.name)) {
             return Err(format!("`{}` is no name of a group", group.name));
         }
         let is_time = |seconds: f64| (0.0..=LONGEST_S).contains(&seconds);
@@ -118,7 +118,7 @@ impl RunCard {
             return Err(format!("{patience_s} s or {probe_s} s is no time"));
         }
         let mut objects = self.objects.iter();
-        objects.try_for_each(|it| it.check().map_err(|error| error.to_string()))
+        objects.try_for_each(|object| object.check().map_err(|error| error.to_string()))
     }
 
     /// The group of an agent.
@@ -150,9 +150,9 @@ fn of_another_version(stored: &Stored, what: &str) -> Option<FleetError> {
 /// When the server refuses.
 pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetError> {
     let stored = server.read_all(RUNS, ALL)?;
-    let read = |it: &Stored| {
-        RunCard::read(it)
-            .map_err(|error| Unreadable { run: it.name().to_owned(), why: error.to_string() })
+    let read = |stored: &Stored| {
+        RunCard::read(stored)
+            .map_err(|error| Unreadable { run: stored.name().to_owned(), why: error.to_string() })
     };
     Ok(stored.iter().map(read).collect())
 }
@@ -212,7 +212,7 @@ pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> 
 /// When the server refuses, or it is damaged.
 pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>, FleetError> {
     let stored = server.entry(&progress(name))?;
-    let decoded = stored.map(|it| decode(&it.payload, &format!("the progress of {name}")));
+    let decoded = stored.map(|stored| decode(&stored.payload, &format!("the progress of {name}")));
     decoded.transpose()
 }
 
@@ -247,11 +247,11 @@ pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> 
     server.remove_stream(&results_stream(name))?;
     let all = server.read_all(RUNS, ALL)?;
     let (own, others): (Vec<&Stored>, Vec<&Stored>) =
-        all.iter().partition(|it| it.subject == stored.subject);
+        all.iter().partition(|other| other.subject == stored.subject);
     let needed: Result<Vec<Vec<String>>, &Stored> = others.into_iter().map(hashes).collect();
     let unreadable = match needed {
         Ok(needed) => {
-            let own = own.into_iter().chain([&stored]).filter_map(|it| hashes(it).ok());
+            let own = own.into_iter().chain([&stored]).filter_map(|stored| hashes(stored).ok());
             server.remove_objects(&of_no_run(own.flatten(), &needed.concat()))?;
             None
         }
@@ -268,13 +268,13 @@ pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> 
 fn hashes(stored: &Stored) -> Result<Vec<String>, &Stored> {
     let header: Header = decode(&stored.payload, "a run").map_err(|_| stored)?;
     let objects = header.objects.into_iter();
-    Ok(objects.map(|it| it.sha256).collect())
+    Ok(objects.map(|object| object.sha256).collect())
 }
 
 /// Those among the hashes that none of the runs needs.
 fn of_no_run(own: impl Iterator<Item = String>, needed: &[String]) -> Vec<String> {
     let needed: HashSet<&String> = needed.iter().collect();
-    let unneeded: BTreeSet<String> = own.filter(|it| !needed.contains(it)).collect();
+    let unneeded: BTreeSet<String> = own.filter(|hash| !needed.contains(hash)).collect();
     unneeded.into_iter().collect()
 }
 

@@ -80,7 +80,7 @@ impl Work {
             return wrong(format!("it is of {} and {}", self.run, self.group));
         }
         let is_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
-        match self.tasks.iter().find(|it| !is_time(it.limit_s)) {
+        match self.tasks.iter().find(|task| !is_time(task.limit_s)) {
             Some(task) => wrong(format!("the limit of a trial is {} s", task.limit_s)),
             None => Ok(()),
         }

@@ -108,7 +108,7 @@ impl<'a> Limits<'a> {
 
     /// Why a process that has run since `start` has to end now, if it has to.
     fn exceeded(&self, start: Instant) -> Option<End> {
-        if self.cancelled.is_some_and(|it| it.load(Ordering::Relaxed)) {
+        if self.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
             return Some(End::Cancelled);
         }
         let limit = self.time?;

@@ -76,7 +76,7 @@ impl<'a> Tokens<'a> {
             }
             '?' | ':' | '@' | '$' => self.parameter(first),
             _ if first.is_ascii_digit() => self.number(),
-            '.' if second.is_some_and(|it| it.is_ascii_digit()) => self.number(),
+            '.' if second.is_some_and(|c| c.is_ascii_digit()) => self.number(),
             _ if is_word(first) => Token::Word(self.word(at)),
             sign => Token::Sign(sign),
         })

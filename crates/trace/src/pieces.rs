@@ -5,7 +5,7 @@ pub fn piece(sql: &str, before: Option<char>) -> usize {
     let until = |from: usize, end: &str| {
         sql[from..].find(end).map_or(sql.len(), |at| from + at + end.len())
     };
-    let in_word = before.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut chars = sql.chars();
     let first = chars.next().unwrap_or(' ');
     match (first, chars.next()) {

@@ -121,7 +121,7 @@ impl Registry {
         let found = self.manifests.iter().find(|known| known.name == name);
         found.ok_or_else(|| DriverError::Unknown {
             name: name.to_owned(),
-            known: self.manifests.iter().map(|it| it.name.clone()).collect(),
+            known: self.manifests.iter().map(|manifest| manifest.name.clone()).collect(),
         })
     }
 
@@ -228,7 +228,7 @@ impl Registry {
         } else {
             Err(DriverError::NotInstalled {
                 driver: manifest.name.clone(),
-                directory: self.given.clone().filter(|it| is_in(manifest, it)),
+                directory: self.given.clone().filter(|directory| is_in(manifest, directory)),
             })
         }
     }
@@ -238,7 +238,7 @@ impl Registry {
 fn is_in(manifest: &Manifest, directory: &Path) -> bool {
     let directory = std::path::absolute(directory);
     let folder = manifest.folder();
-    directory.is_ok_and(|it| folder.is_some_and(|folder| folder.starts_with(it)))
+    directory.is_ok_and(|directory| folder.is_some_and(|folder| folder.starts_with(directory)))
 }
 
 /// Whether a driver fails because of what was installed of it, so that installing it anew may help. A

@@ -38,7 +38,7 @@ impl Bindings for Registry {
         if let Some(why) = self.objection(spec, binding, measured) {
             return Outcome::Skipped { why };
         }
-        let own = self.workloads.iter().find(|it| it.name == spec.workload);
+        let own = self.workloads.iter().find(|workload| workload.name == spec.workload);
         match own {
             Some(workload) => workload::judge(workload, spec, measured.as_ref().clone()),
             None => outcome,
@@ -78,8 +78,9 @@ impl Registry {
         let (_, command) = self.command(manifest)?;
         let binding = bench::binding_spec(&binding.driver, &spec.settings)
             .map_err(|error| DriverError::Impossible(error.to_string()))?;
-        let (environment, keep) =
-            preloaded.map(|it| (it.environment, Some(it.directory))).unwrap_or_default();
+        let (environment, keep) = preloaded
+            .map(|preloaded| (preloaded.environment, Some(preloaded.directory)))
+            .unwrap_or_default();
         Ok(Prepared {
             program: self.program.clone(),
             arguments: ending_with_parent(command),

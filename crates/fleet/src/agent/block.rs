@@ -20,7 +20,7 @@ impl Agent<'_> {
     /// # Errors
     /// When the server refuses, or the run was removed.
     pub(super) fn carry_out(&mut self, run: &str, message: &Message) -> Result<(), FleetError> {
-        let group = self.runs.get(run).map_or("", |it| &it.group);
+        let group = self.runs.get(run).map_or("", |run| &run.group);
         let work = decode::<Work>(&message.payload, "a block");
         let work = match work.and_then(|work| work.check(run, group).map(|()| work)) {
             Ok(work) => work,
@@ -116,7 +116,7 @@ impl Agent<'_> {
 
     /// Lets the server know in time that the block is still carried out.
     fn signs_of_life(&self, message: &Message, run: &str) -> tokio::task::JoinHandle<()> {
-        let patience_s = self.runs.get(run).map_or(60.0, |it| it.card.patience_s);
+        let patience_s = self.runs.get(run).map_or(60.0, |run| run.card.patience_s);
         let pause = Duration::from_secs_f64((patience_s / 3.0).max(0.1));
         let message = message.clone();
         self.server.spawn(async move {

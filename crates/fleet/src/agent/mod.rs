@@ -159,7 +159,7 @@ impl Agent<'_> {
         self.checked = Instant::now();
         let own = self.beat.load(Ordering::Relaxed);
         let other = other(self.server, &self.name, &[&self.instance])?;
-        if own > 0 && other.is_some_and(|it| it > own) {
+        if own > 0 && other.is_some_and(|sequence| sequence > own) {
             return Err(FleetError::NameTaken(self.name.clone()));
         }
         let joined: Vec<String> = self.runs.keys().cloned().collect();
@@ -196,7 +196,7 @@ impl Agent<'_> {
         }
         // A server with other storage counts from 1 again. Runs that are seen twice are none the worse.
         let last = self.server.latest(RUNS, ALL)?;
-        if last.is_none_or(|it| it.sequence < self.seen) {
+        if last.is_none_or(|stored| stored.sequence < self.seen) {
             self.seen = 0;
         }
         while let Some(stored) = self.server.first(RUNS, ALL, self.seen + 1)? {

@@ -63,9 +63,9 @@ impl ObjectCache {
     /// Removes what was not used for longest, until there is room for an object.
     fn make_room(&self, object: &Object, needed: &HashSet<String>) -> Result<(), FleetError> {
         let mut kept = self.kept();
-        kept.sort_by_key(|it| it.used);
-        let mut bytes: u64 = kept.iter().map(|it| it.bytes).sum();
-        for old in kept.iter().filter(|it| !needed.contains(&it.sha256)) {
+        kept.sort_by_key(|object| object.used);
+        let mut bytes: u64 = kept.iter().map(|object| object.bytes).sum();
+        for old in kept.iter().filter(|object| !needed.contains(&object.sha256)) {
             if bytes.saturating_add(object.bytes) <= self.limit {
                 break;
             }
@@ -84,8 +84,9 @@ impl ObjectCache {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         let kept = |folder: PathBuf| {
             let files = fs::read_dir(&folder).ok()?.flatten();
-            let files: Vec<fs::Metadata> = files.filter_map(|it| it.metadata().ok()).collect();
-            let used = files.iter().filter_map(|it| it.modified().ok()).max();
+            let files: Vec<fs::Metadata> =
+                files.filter_map(|entry| entry.metadata().ok()).collect();
+            let used = files.iter().filter_map(|metadata| metadata.modified().ok()).max();
             Some(Kept {
                 sha256: folder.file_name()?.to_str()?.to_owned(),
                 bytes: files.iter().map(fs::Metadata::len).sum(),
@@ -93,7 +94,7 @@ impl ObjectCache {
                 folder,
             })
         };
-        folders.filter_map(|it| kept(it.path())).collect()
+        folders.filter_map(|entry| kept(entry.path())).collect()
     }
 }
 

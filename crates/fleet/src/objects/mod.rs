@@ -84,7 +84,7 @@ impl Object {
             content,
             signature: None,
         };
-        object.signature = signer.map(|it| it.sign(&object)).transpose()?;
+        object.signature = signer.map(|signer| signer.sign(&object)).transpose()?;
         Ok(object)
     }
 
@@ -116,7 +116,7 @@ impl Object {
     /// When it has one.
     pub fn path(&self) -> Result<PathBuf, FleetError> {
         let path = PathBuf::from(&self.file);
-        let is_plain = path.components().all(|it| matches!(it, Component::Normal(_)));
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if is_plain && path.file_name().is_some() {
             Ok(path)
         } else {

@@ -148,16 +148,17 @@ impl Server {
         let bucket = self.jetstream.get_object_store(BUCKET).await;
         let bucket = bucket.map_err(|error| words(&error))?;
         let objects = bucket.list().await.map_err(|error| words(&error))?;
-        let objects: Vec<ObjectInfo> = objects.try_collect().await.map_err(|it| words(&it))?;
+        let objects: Vec<ObjectInfo> =
+            objects.try_collect().await.map_err(|error| words(&error))?;
         let named: HashSet<String> =
-            objects.into_iter().map(|it| format!("{PIECES}{}", it.nuid)).collect();
+            objects.into_iter().map(|object| format!("{PIECES}{}", object.nuid)).collect();
         let stream = self.stream(STREAM).await?;
         let subjects = stream.info_with_subjects(format!("{PIECES}>")).await;
         let subjects = subjects.map_err(|error| words(&error))?;
         let subjects: Vec<(String, usize)> =
-            subjects.try_collect().await.map_err(|it| words(&it))?;
+            subjects.try_collect().await.map_err(|error| words(&error))?;
         let nameless = subjects.into_iter().map(|(subject, _)| subject);
-        Ok(nameless.filter(|it| !named.contains(it)).collect())
+        Ok(nameless.filter(|subject| !named.contains(subject)).collect())
     }
 }
 
@@ -169,9 +170,9 @@ async fn is_there(bucket: &ObjectStore, object: &Object) -> bool {
 
 /// Whether what was stored has the hash of the object.
 fn has_content_of(info: &ObjectInfo, object: &Object) -> bool {
-    let stored = info.digest.as_deref().and_then(|it| it.strip_prefix("SHA-256="));
-    let stored = stored.and_then(|it| URL_SAFE.decode(it).ok());
-    stored.is_some_and(|it| digits(&it) == object.sha256) && info.size as u64 == object.bytes
+    let stored = info.digest.as_deref().and_then(|digest| digest.strip_prefix("SHA-256="));
+    let stored = stored.and_then(|digest| URL_SAFE.decode(digest).ok());
+    stored.is_some_and(|hash| digits(&hash) == object.sha256) && info.size as u64 == object.bytes
 }
 
 /// Writes an object to a file; its hash. More than its size is not read.

@@ -263,7 +263,7 @@ fn is_taken(words: &str) -> bool {
 pub(crate) fn refused_or_silent<T>(words: &str) -> Answer<T> {
     let silent =
         ["timed out", "no responders", "broken pipe", "didn't receive ack", "10008", "10039"];
-    if silent.iter().any(|it| words.contains(it)) {
+    if silent.iter().any(|phrase| words.contains(phrase)) {
         Answer::Silence
     } else {
         Answer::No(words.to_owned())

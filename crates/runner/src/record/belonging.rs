@@ -68,7 +68,7 @@ fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
     let tuned = planned.tuning.as_ref().is_some_and(|tuning| {
         let mut advice = tuning.advice.iter();
         let is_change = trial.purpose == Purpose::Advice
-            && advice.any(|it| label(&it.settings) == trial.variant);
+            && advice.any(|advised| label(&advised.settings) == trial.variant);
         is_change || tuning.configuration(&trial.variant).is_some()
     });
     tuned || planned.index_of(&trial.variant, trial.role).is_some()

@@ -37,7 +37,7 @@ pub(super) fn search(
             shown = true;
             show_begin(&planned, observer);
         }
-        let tasks: Vec<Task> = slots.iter().map(|it| task_of(plan, &planned, it)).collect();
+        let tasks: Vec<Task> = slots.iter().map(|slot| task_of(plan, &planned, slot)).collect();
         let mut block = Block {
             planned: &planned,
             slots: &slots,

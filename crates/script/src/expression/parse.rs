@@ -105,7 +105,9 @@ impl<'a> Parser<'_, 'a> {
             }
             Token::Word(word) if is(word, "and") => (AND, Operator::And),
             Token::Word(word) if is(word, "or") => (OR, Operator::Or),
-            Token::Word(word) if ["is", "isnull", "notnull"].iter().any(|it| is(word, it)) => {
+            Token::Word(word)
+                if ["is", "isnull", "notnull"].iter().any(|operator| is(word, operator)) =>
+            {
                 return ((least..=strongest).contains(&IS)).then_some((IS, Operator::Is));
             }
             _ => return None,

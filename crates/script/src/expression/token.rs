@@ -83,7 +83,7 @@ fn number(rest: &str) -> Result<(Token<'_>, usize), Mistake> {
         Token::Whole(text.parse().map_err(|_| out_of_range())?)
     } else {
         let number: f64 = text.parse().map_err(|_| out_of_range())?;
-        Token::Number(Some(number).filter(|it| it.is_finite()).ok_or_else(out_of_range)?)
+        Token::Number(Some(number).filter(|number| number.is_finite()).ok_or_else(out_of_range)?)
     };
     Ok((token, length))
 }

@@ -80,8 +80,8 @@ fn nothing_after(command: &str, rest: &str, meta: Meta) -> Result<Meta, Mistake>
 fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     let first = letters.next();
-    first.is_some_and(|it| it.is_alphabetic() || it == '_')
-        && letters.all(|it| it.is_alphanumeric() || it == '_')
+    first.is_some_and(|c| c.is_alphabetic() || c == '_')
+        && letters.all(|c| c.is_alphanumeric() || c == '_')
 }
 
 fn check_name(name: &str, form: &str) -> Result<(), Mistake> {
@@ -94,7 +94,7 @@ fn check_name(name: &str, form: &str) -> Result<(), Mistake> {
 
 /// `\sleep NUMBER [us|ms|s]`; the number may be a variable, and its unit may follow it at once.
 fn sleep(rest: &str, names: &mut Names, used: &mut Vec<Slot>) -> Result<Meta, Mistake> {
-    let digits = rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_digit()).len();
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (time, unit) = match digits {
         0 => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
         digits => rest.split_at(digits),

@@ -52,9 +52,10 @@ pub fn label(sql: &str) -> String {
     };
     let object = match first.as_str() {
         "pragma" => pragma(sql).map(|pragma| pragma.name),
-        "begin" => {
-            all.get(1).filter(|it| it.kind == Kind::Word).map(|it| it.text.to_ascii_lowercase())
-        }
+        "begin" => all
+            .get(1)
+            .filter(|token| token.kind == Kind::Word)
+            .map(|token| token.text.to_ascii_lowercase()),
         "create" | "drop" | "alter" => named(&["table", "index", "view", "trigger"]),
         _ => named(&["from", "into", "update"]),
     };
@@ -75,7 +76,7 @@ pub fn pragma(sql: &str) -> Option<Pragma> {
     let rest = &all[if qualified { 3 } else { 1 }..];
     Some(Pragma {
         name: rest.first()?.name()?.to_ascii_lowercase(),
-        has_value: rest.get(1).is_some_and(|it| it.kind != Kind::Semicolon),
+        has_value: rest.get(1).is_some_and(|token| token.kind != Kind::Semicolon),
     })
 }
 
@@ -85,9 +86,9 @@ pub fn attached(sql: &str) -> Option<Attached> {
     if !all.first()?.is("attach") {
         return None;
     }
-    let has_word = all.get(1).is_some_and(|it| it.is("database"));
+    let has_word = all.get(1).is_some_and(|token| token.is("database"));
     let file = all.get(if has_word { 2 } else { 1 })?;
-    let ends = all.get(if has_word { 3 } else { 2 }).is_some_and(|it| it.is("as"));
+    let ends = all.get(if has_word { 3 } else { 2 }).is_some_and(|token| token.is("as"));
     Some(match (ends, file.kind, file.name()) {
         (true, Kind::Quoted(true), Some(name)) => {
             Attached::Literal { file: name, span: (file.start, file.start + file.text.len()) }
@@ -100,7 +101,7 @@ pub fn attached(sql: &str) -> Option<Attached> {
 /// Whether a statement writes a copy of the database to a file.
 pub fn vacuums_into(sql: &str) -> bool {
     let all = significant(sql);
-    all.first().is_some_and(|it| it.is("vacuum")) && all.iter().any(|it| it.is("into"))
+    all.first().is_some_and(|token| token.is("vacuum")) && all.iter().any(|token| token.is("into"))
 }
 
 /// The line of the first statement in a text that opens or makes a file of its own, by `ATTACH` or `VACUUM INTO`. A
@@ -147,14 +148,17 @@ pub fn written(sql: &str) -> Vec<String> {
 
 /// The name of a table after `INSERT INTO`, `UPDATE OR IGNORE`, `CREATE TABLE IF NOT EXISTS` and so on.
 fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
-    while rest.first().is_some_and(|it| it.is("or")) {
+    while rest.first().is_some_and(|token| token.is("or")) {
         rest = rest.get(2..)?;
     }
-    while rest.first().is_some_and(|it| ["if", "not", "exists"].iter().any(|word| it.is(word))) {
+    while rest
+        .first()
+        .is_some_and(|token| ["if", "not", "exists"].iter().any(|word| token.is(word)))
+    {
         rest = &rest[1..];
     }
     // `DO UPDATE SET`, `BEFORE UPDATE ON`, `UPDATE OF column`.
-    if ["set", "on", "of"].iter().any(|word| rest.first().is_some_and(|it| it.is(word))) {
+    if ["set", "on", "of"].iter().any(|word| rest.first().is_some_and(|token| token.is(word))) {
         return None;
     }
     let qualified = rest.get(1).is_some_and(|dot| dot.text == ".");
@@ -176,7 +180,7 @@ pub fn depends_on_chance(sql: &str) -> bool {
     const OF_TIME: [&str; 5] = ["date", "time", "datetime", "julianday", "unixepoch"];
     let all = significant(sql);
     let is_now = |index: usize| {
-        let call: Vec<&str> = all[index + 1..].iter().take(2).map(|it| it.text).collect();
+        let call: Vec<&str> = all[index + 1..].iter().take(2).map(|token| token.text).collect();
         OF_TIME.iter().any(|name| all[index].is(name)) && call == ["(", ")"]
     };
     all.iter().enumerate().any(|(index, token)| {

@@ -67,14 +67,14 @@ fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
         }
         // `UPDATE OR IGNORE t`.
         let mut rest = &all[index + 1..];
-        while rest.first().is_some_and(|it| it.is("or")) {
+        while rest.first().is_some_and(|token| token.is("or")) {
             rest = rest.get(2..).unwrap_or(&[]);
         }
         while let Some(name) = rest.first().and_then(Token::name) {
             rest = &rest[1..];
-            let aliased = rest.first().is_some_and(|it| it.is("as"));
+            let aliased = rest.first().is_some_and(|token| token.is("as"));
             rest = &rest[usize::from(aliased)..];
-            let alias = rest.first().filter(|it| !is_keyword(it)).and_then(Token::name);
+            let alias = rest.first().filter(|token| !is_keyword(token)).and_then(Token::name);
             rest = &rest[usize::from(alias.is_some())..];
             tables.push((name, alias));
             match rest.first() {
@@ -139,7 +139,7 @@ fn operands_before(all: &[Token<'_>], parameter: usize) -> Option<usize> {
     if end >= 2 && all[end - 1].text == "(" && all[end - 2].is("in") {
         end -= 1;
     }
-    let operator = all[..end].iter().rev().take_while(|it| is_operator(it)).count();
+    let operator = all[..end].iter().rev().take_while(|token| is_operator(token)).count();
     (operator > 0).then(|| end - operator)
 }
 
@@ -175,8 +175,8 @@ fn written(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, Strin
     if open < values {
         return None;
     }
-    let number = all[open..parameter].iter().filter(|it| it.text == ",").count();
-    let column = all[columns + 1..close].iter().filter(|it| it.text != ",").nth(number)?;
+    let number = all[open..parameter].iter().filter(|token| token.text == ",").count();
+    let column = all[columns + 1..close].iter().filter(|token| token.text != ",").nth(number)?;
     let table = all.get(columns.checked_sub(1)?)?.name()?;
     Some((Some(table), column.name()?))
 }

@@ -98,7 +98,7 @@ fn digits(bytes: &[u8]) -> usize {
 
 /// The length up to the end of `mark`, or of all where there is none.
 fn until(bytes: &[u8], mark: &[u8]) -> usize {
-    let found = bytes.windows(mark.len()).position(|it| it == mark);
+    let found = bytes.windows(mark.len()).position(|window| window == mark);
     found.map_or(bytes.len(), |position| position + mark.len())
 }
 

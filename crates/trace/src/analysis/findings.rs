@@ -83,14 +83,16 @@ impl Finding<'_> {
 impl Analysis {
     /// What deserves a look, in a fixed order of kinds.
     pub fn findings(&self) -> Vec<Finding<'_>> {
-        let mut all = self.of_statements(Finding::Time, |it| {
-            self.share_of_time(it) >= TIME_SHARE && it.count >= MANY
+        let mut all = self.of_statements(Finding::Time, |statement| {
+            self.share_of_time(statement) >= TIME_SHARE && statement.count >= MANY
         });
         all.extend(self.of_statements(Finding::FullScans, scans_much));
-        all.extend(self.of_statements(Finding::Runs, |it| it.in_runs >= MANY));
-        let cycles = self.cycles.iter().filter(|it| it.times >= MANY);
+        all.extend(self.of_statements(Finding::Runs, |statement| statement.in_runs >= MANY));
+        let cycles = self.cycles.iter().filter(|cycle| cycle.times >= MANY);
         all.extend(cycles.take(NAMED).map(Finding::Cycles));
-        all.extend(self.of_statements(Finding::SingleRows, |it| it.single_rows >= MANY));
+        all.extend(
+            self.of_statements(Finding::SingleRows, |statement| statement.single_rows >= MANY),
+        );
         all.extend(self.of_statements(Finding::Prepared, is_prepared_again));
         all.extend(self.of_transactions());
         all
@@ -106,7 +108,12 @@ impl Analysis {
         finding: fn(&'a StatementUse) -> Finding<'a>,
         is_so: impl Fn(&StatementUse) -> bool,
     ) -> Vec<Finding<'a>> {
-        self.statements.iter().filter(|it| is_so(it)).take(NAMED).map(finding).collect()
+        self.statements
+            .iter()
+            .filter(|statement| is_so(statement))
+            .take(NAMED)
+            .map(finding)
+            .collect()
     }
 
     fn of_transactions(&self) -> Vec<Finding<'_>> {

@@ -19,7 +19,7 @@ pub enum Kind {
 impl Kind {
     /// The kind of a normalised text.
     pub fn of(text: &str, readonly: bool) -> Kind {
-        let word = text.split(|it: char| !it.is_ascii_alphabetic()).next();
+        let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
         let word = word.unwrap_or_default().to_ascii_uppercase();
         match word.as_str() {
             "SELECT" | "WITH" | "VALUES" if readonly => Kind::Read,

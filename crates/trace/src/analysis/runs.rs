@@ -67,8 +67,9 @@ impl Reads {
     fn repeated(&self, period: usize) -> Option<Repeated> {
         let times = self.matched[period - 1] / period as u64 + 1;
         let cycle = &self.latest[..period];
-        let has_shorter =
-            (1..period).any(|it| period.is_multiple_of(it) && cycle[it..] == cycle[..period - it]);
+        let has_shorter = (1..period).any(|length| {
+            period.is_multiple_of(length) && cycle[length..] == cycle[..period - length]
+        });
         if times < READS || has_shorter {
             return None;
         }

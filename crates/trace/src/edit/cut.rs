@@ -89,9 +89,9 @@ fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
     );
     draft.run(&dropped, &limits(part))?;
     // Commits that the recording lacks stay missing: only those that are left out close up.
-    let before = |it: &str| {
+    let before = |bound: &str| {
         format!(
-            "coalesce((SELECT number FROM temp.dropped WHERE dropped.ticket < {it}.ticket
+            "coalesce((SELECT number FROM temp.dropped WHERE dropped.ticket < {bound}.ticket
                ORDER BY dropped.ticket DESC LIMIT 1), 0)"
         )
     };

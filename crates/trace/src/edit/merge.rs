@@ -78,9 +78,9 @@ fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written, Tr
 
 /// Refuses traces whose commits to the same database have no known order.
 fn check(earlier: &[Written], now: &Written) -> Result<(), TraceError> {
-    let at_once = |it: &&Written| it.from_ns <= now.to_ns && now.from_ns <= it.to_ns;
+    let at_once = |other: &&Written| other.from_ns <= now.to_ns && now.from_ns <= other.to_ns;
     for other in earlier.iter().filter(at_once) {
-        let shared = now.databases.iter().find(|it| other.databases.contains(it));
+        let shared = now.databases.iter().find(|database| other.databases.contains(database));
         if let Some(database) = shared {
             return Err(TraceError::AtOnce {
                 traces: [other.path.clone(), now.path.clone()],
@@ -208,7 +208,7 @@ fn with_blobs_after(values: &str, blobs: i64) -> String {
         Err(_) => return values.to_owned(),
     };
     let objects = all.as_array_mut().into_iter().flatten();
-    for number in objects.filter_map(|it| it.get_mut("blob")) {
+    for number in objects.filter_map(|object| object.get_mut("blob")) {
         *number = (number.as_i64().unwrap_or(0) + blobs).into();
     }
     all.to_string()

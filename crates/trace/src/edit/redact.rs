@@ -185,7 +185,7 @@ fn is_literal(piece: &str) -> bool {
     let mut inner = piece.chars().skip(1).take(piece.chars().count().saturating_sub(2));
     match piece.chars().next() {
         Some('\'') => true,
-        Some('"') => !inner.all(|it| it.is_alphanumeric() || it == '_'),
+        Some('"') => !inner.all(|c| c.is_alphanumeric() || c == '_'),
         Some('x' | 'X') => piece[1..].starts_with('\''),
         _ => false,
     }
@@ -193,7 +193,7 @@ fn is_literal(piece: &str) -> bool {
 
 /// Whether a literal is a blob, and what it stands for.
 fn content_of(piece: &str) -> (bool, Vec<u8>) {
-    let Some(quote) = piece.chars().next().filter(|it| "'\"".contains(*it)) else {
+    let Some(quote) = piece.chars().next().filter(|c| "'\"".contains(*c)) else {
         return (true, bytes_of(piece[1..].trim_matches('\'')));
     };
     let inner = piece[1..].strip_suffix(quote).unwrap_or(&piece[1..]);

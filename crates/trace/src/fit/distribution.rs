@@ -52,7 +52,7 @@ impl<T: Eq + Hash> Counts<T> {
         let uniform = -(judged as f64) * (domain as f64).ln();
         let parameters = (0..=STEPS).map(|step| 1.001 + 3.0 * step as f64 / STEPS as f64);
         let best = parameters
-            .map(|it| (it, likelihood(&ranked, known, domain, it)))
+            .map(|exponent| (exponent, likelihood(&ranked, known, domain, exponent)))
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         (best.1 > uniform + MARGIN).then_some((best.0 * 1000.0).round() / 1000.0)
     }
@@ -91,7 +91,7 @@ fn harmonic(n: u64, s: f64) -> f64 {
         return exact;
     }
     let power = 1.0 - s;
-    let middle = |it: u64| (it as f64 + 0.5).powf(power);
+    let middle = |rank: u64| (rank as f64 + 0.5).powf(power);
     exact + (middle(n) - middle(EXACT)) / power
 }
 

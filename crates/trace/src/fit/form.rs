@@ -66,7 +66,7 @@ fn token(sql: &str, before: Option<char>) -> usize {
     let in_word = before.is_some_and(is_word);
     let first = sql.chars().next().unwrap_or(' ');
     let word = |from: usize| {
-        let end = sql[from..].find(|it: char| !is_word(it));
+        let end = sql[from..].find(|c: char| !is_word(c));
         end.map_or(sql.len(), |end| from + end)
     };
     match first {
@@ -124,12 +124,12 @@ fn literal(token: &str) -> Option<Origin> {
 
 /// The index that SQLite gives to a parameter: that of its name or its number, otherwise the next one.
 fn index(token: &str, names: &mut Vec<String>) -> usize {
-    if let Some(number) = token.strip_prefix('?').and_then(|it| it.parse::<usize>().ok()) {
+    if let Some(number) = token.strip_prefix('?').and_then(|number| number.parse::<usize>().ok()) {
         let length = names.len().max(number.min(32_766));
         names.resize(length, String::new());
         return number.saturating_sub(1);
     }
-    let known = (token != "?").then(|| names.iter().position(|it| it == token)).flatten();
+    let known = (token != "?").then(|| names.iter().position(|name| name == token)).flatten();
     known.unwrap_or_else(|| {
         names.push(token.to_owned());
         names.len() - 1

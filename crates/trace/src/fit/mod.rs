@@ -71,8 +71,8 @@ pub fn to_script(
     let connections: HashSet<i64> = trace
         .connections()?
         .into_iter()
-        .filter(|it| it.database == database)
-        .map(|it| it.id)
+        .filter(|snapshot| snapshot.database == database)
+        .map(|snapshot| snapshot.id)
         .collect();
     if snapshot.exists() {
         return Err(TraceError::Exists(snapshot.to_owned()));
@@ -202,7 +202,7 @@ fn values_of(
             return Ok(());
         };
         let form = forms.of_statements.get(statement).map(|(form, _)| *form);
-        let Some(form) = form.filter(|it| chosen.contains(it)) else {
+        let Some(form) = form.filter(|form| chosen.contains(form)) else {
             return Ok(());
         };
         let seen = seen.entry(form).or_default();
@@ -253,7 +253,7 @@ fn add_values(
         _ => Vec::new(),
     };
     // Where values could not be read one by one, the whole statement is written.
-    let expanded = bound.first().and_then(|it| it.get("expanded"));
+    let expanded = bound.first().and_then(|value| value.get("expanded"));
     let whole;
     let form = match expanded.and_then(Json::as_str) {
         Some(sql) => {

@@ -33,8 +33,8 @@ impl SnapshotCopy {
         path: &Path,
     ) -> Result<SnapshotCopy, TraceError> {
         let snapshots = trace.snapshots()?;
-        let snapshot = snapshots.iter().find(|it| it.database == database);
-        let is_new = match snapshot.map(|it| (it.id, it.state.as_str())) {
+        let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
+        let is_new = match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
             Some((id, "taken")) => trace.restore(id, path).map(|()| false)?,
             Some((_, "empty")) => true,
             _ => return Err(TraceError::NoSnapshot(database.to_owned())),
@@ -97,7 +97,7 @@ impl SnapshotCopy {
     }
 
     fn drawn_from(&self, values: &Values, table: &str, column: &str) -> Option<Fit> {
-        let is_word = |it: &str| it.chars().all(|it| it.is_alphanumeric() || it == '_');
+        let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !is_word(table) || !is_word(column) {
             return None;
         }

@@ -157,7 +157,7 @@ impl Values {
         if inserts && distinct == total && total >= NEW && max < i64::MAX - NEW_RANGE {
             return Fit::New(max);
         }
-        let domain = max.checked_sub(min).and_then(|it| it.checked_add(1));
+        let domain = max.checked_sub(min).and_then(|span| span.checked_add(1));
         match domain.and_then(|domain| self.integers.zipf(domain.unsigned_abs())) {
             Some(parameter) => Fit::Zipfian(min, max, parameter),
             None => Fit::Uniform(min, max),
@@ -208,7 +208,8 @@ impl Fit {
             Fit::Constant(_) => None,
             Fit::Drawn { column, zipf } => {
                 let (table, column) = column;
-                let popularity = zipf.map_or("uniform".to_owned(), |it| format!("zipfian {it}"));
+                let popularity =
+                    zipf.map_or("uniform".to_owned(), |exponent| format!("zipfian {exponent}"));
                 Some(format!("\\draw {name} {table}.{column} {popularity}"))
             }
             Fit::Uniform(min, max) => set(format!("random({min}, {max})")),

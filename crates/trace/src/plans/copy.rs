@@ -28,8 +28,8 @@ impl SchemaCopy {
         connection.limit_steps(STEPS).map_err(words)?;
         let copy = SchemaCopy { connection };
         let snapshots = trace.snapshots().map_err(|error| error.to_string())?;
-        let snapshot = snapshots.iter().find(|it| it.database == database);
-        match snapshot.map(|it| (it.id, it.state.as_str())) {
+        let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
+        match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
             Some((id, "taken")) => copy.fill(trace, id)?,
             // A new database, or one in memory.
             Some((_, "empty")) => {}

@@ -32,7 +32,7 @@ pub fn missing(
     let searched = plan.iter().filter(|line| line.trim_start().starts_with("SEARCH "));
     let number = searched.filter_map(|line| {
         let (_, rest) = line.split_once(CANDIDATE)?;
-        let digits = rest.split(|it: char| !it.is_ascii_digit()).next()?;
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
         digits.parse::<usize>().ok()
     });
     number.into_iter().find_map(|number| candidates.get(number)).cloned()
@@ -45,7 +45,7 @@ pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
         let tables = hint.table.map_or(hint.tables, |table| vec![table]);
         let candidates =
             tables.into_iter().map(|table| MissingIndex { table, column: hint.column.clone() });
-        let known = candidates.filter(|it| has_column(copy, it));
+        let known = candidates.filter(|column| has_column(copy, column));
         for it in known.collect::<Vec<_>>() {
             if !all.contains(&it) {
                 all.push(it);
@@ -75,7 +75,7 @@ impl Words {
         let mut words = Words { all: BTreeSet::new(), of_patterns: BTreeSet::new() };
         for text in texts {
             let lower = text.to_lowercase();
-            let own = lower.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+            let own = lower.split(|c: char| !(c.is_alphanumeric() || c == '_'));
             let own: Vec<String> = own.map(str::to_owned).collect();
             if own.iter().any(|word| word == "like" || word == "glob") {
                 words.of_patterns.extend(own.iter().cloned());
@@ -90,7 +90,7 @@ impl Words {
     fn decide(&self, table: &str, column: &str) -> bool {
         let has = |words: &BTreeSet<String>, name: &str| {
             let lower = name.to_lowercase();
-            let mut parts = lower.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+            let mut parts = lower.split(|c: char| !(c.is_alphanumeric() || c == '_'));
             parts.all(|part| words.contains(part))
         };
         has(&self.all, table) && !has(&self.of_patterns, column)

@@ -73,8 +73,11 @@ impl Plans {
     /// When the trace cannot be read. A snapshot that cannot be used is no error but a reason in `unknown`.
     pub fn of(trace: &Trace, analysis: &Analysis) -> Result<Plans, TraceError> {
         let mut plans = Plans { patterns: pattern::of(trace, analysis)?, ..Plans::default() };
-        let databases: HashMap<i64, String> =
-            trace.connections()?.into_iter().map(|it| (it.id, it.database)).collect();
+        let databases: HashMap<i64, String> = trace
+            .connections()?
+            .into_iter()
+            .map(|connection| (connection.id, connection.database))
+            .collect();
         for (database, steps) in steps(analysis, &databases) {
             plans.add_database(trace, &database, &steps)?;
         }
@@ -91,7 +94,7 @@ impl Plans {
             Ok(copy) => copy,
             Err(why) => {
                 let uses = steps.iter().filter_map(|(_, it)| *it);
-                self.unknown.extend(uses.map(|it| (it.sql.clone(), why.clone())));
+                self.unknown.extend(uses.map(|statement| (statement.sql.clone(), why.clone())));
                 return Ok(());
             }
         };
@@ -147,7 +150,7 @@ type Step<'a> = (Example, Option<&'a StatementUse>);
 
 /// Whether SQLite makes plans for statements with this normalised text. Of some PRAGMAs it explains nothing but an error.
 fn is_planned(sql: &str) -> bool {
-    let word = sql.split(|it: char| !it.is_ascii_alphabetic()).next();
+    let word = sql.split(|c: char| !c.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
     let planned = ["SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"];
     planned.contains(&word.as_str())
@@ -158,9 +161,10 @@ fn steps<'a>(
     analysis: &'a Analysis,
     databases: &HashMap<i64, String>,
 ) -> BTreeMap<String, Vec<Step<'a>>> {
-    let changes = analysis.schema_changes.iter().map(|it| (*it, None));
-    let uses = analysis.statements.iter().filter(|it| is_planned(&it.sql));
-    let mut all: Vec<Step<'a>> = changes.chain(uses.map(|it| (it.latest, Some(it)))).collect();
+    let changes = analysis.schema_changes.iter().map(|change| (*change, None));
+    let uses = analysis.statements.iter().filter(|statement| is_planned(&statement.sql));
+    let mut all: Vec<Step<'a>> =
+        changes.chain(uses.map(|statement| (statement.latest, Some(statement)))).collect();
     all.sort_by_key(|(example, _)| example.moment());
     let mut of_databases: BTreeMap<String, Vec<Step<'a>>> = BTreeMap::new();
     for step in all {

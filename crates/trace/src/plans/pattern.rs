@@ -9,7 +9,7 @@ const SCANS: u64 = 10_000;
 /// Scanning statements with such a pattern, by the values of their latest execution.
 pub fn of(trace: &Trace, analysis: &Analysis) -> Result<Vec<String>, TraceError> {
     let mut all = Vec::new();
-    for usage in analysis.statements.iter().filter(|it| may_search(it)) {
+    for usage in analysis.statements.iter().filter(|statement| may_search(statement)) {
         let text = trace.statement(usage.latest.statement)?;
         let values = trace.values(usage.latest.event)?;
         if has_pattern(&text, &values) {

@@ -24,7 +24,7 @@ pub fn of(
     let is_of_table = |term: &Term| {
         let names = [Some(&table), alias.as_ref()];
         let is_named =
-            |name: &String| names.iter().flatten().any(|it| it.eq_ignore_ascii_case(name));
+            |name: &String| names.iter().flatten().any(|name| name.eq_ignore_ascii_case(name));
         let column = MissingIndex { table: table.clone(), column: term.column.clone() };
         term.table.as_ref().is_none_or(is_named) && has_column(copy, &column)
     };
@@ -33,9 +33,9 @@ pub fn of(
     }
     let order: Vec<String> = terms.iter().map(Term::sql).collect();
     let compared = candidates(copy, &usage.sql).into_iter();
-    let compared = compared.filter(|it| it.table.eq_ignore_ascii_case(&table));
+    let compared = compared.filter(|column| column.table.eq_ignore_ascii_case(&table));
     let columns = compared
-        .map(|it| [vec![quoted(&it.column)], order.clone()].concat())
+        .map(|column| [vec![quoted(&column.column)], order.clone()].concat())
         .chain([order.clone()]);
     columns.map(|columns| SortingIndex { table: table.clone(), columns }).find(|index| {
         let (table, columns) = (quoted(&index.table), index.columns.join(", "));
@@ -74,7 +74,7 @@ fn order_by(sql: &str) -> Option<Vec<Term>> {
     let ends = [" limit ", " offset ", ")", ";"];
     let end = ends.iter().filter_map(|end| rest.find(end)).min();
     let terms = &sql[begin..begin + end.unwrap_or(rest.len())];
-    terms.split(',').map(|it| term(it.trim())).collect()
+    terms.split(',').map(|term| term(term.trim())).collect()
 }
 
 fn term(text: &str) -> Option<Term> {
@@ -116,8 +116,8 @@ fn from(sql: &str) -> Option<(String, Option<String>)> {
 fn bare(name: &str) -> Option<String> {
     let last = name.rsplit('.').next()?;
     let last = last.trim_matches(['"', '`', '[', ']']);
-    let is_name = |it: char| it.is_alphanumeric() || it == '_';
-    let begins = last.starts_with(|it: char| it.is_alphabetic() || it == '_');
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let begins = last.starts_with(|c: char| c.is_alphabetic() || c == '_');
     (begins && last.chars().all(is_name)).then(|| last.to_owned())
 }
 

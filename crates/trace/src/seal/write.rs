@@ -178,16 +178,16 @@ impl<'c> Writer<'c> {
             let ended = event.ended.as_ref();
             ended.map_or(Value::Null, |ended| Value::Integer(what(ended) as i64))
         };
-        let result = event.ended.and_then(|it| it.result);
+        let result = event.ended.and_then(|ended| ended.result);
         let values = [
             id.integer(),
-            of(|it| it.rows),
-            of(|it| it.changes.into()),
+            of(|ended| ended.rows),
+            of(|ended| ended.changes.into()),
             result.map_or(Value::Null, |code| i64::from(code).integer()),
-            of(|it| it.vm_steps),
-            of(|it| it.scan_steps),
-            of(|it| it.sorts),
-            of(|it| it.automatic_index_rows),
+            of(|ended| ended.vm_steps),
+            of(|ended| ended.scan_steps),
+            of(|ended| ended.sorts),
+            of(|ended| ended.automatic_index_rows),
             event.state.integer(),
         ];
         self.run("INSERT INTO counters VALUES (?,?,?,?,?,?,?,?,?)", &values)?;

@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
             if parameters.iter().any(|(known, _)| *known == parameter) {
                 continue;
             }
-            let number = parameter.strip_prefix('?').and_then(|it| it.parse().ok());
+            let number = parameter.strip_prefix('?').and_then(|number| number.parse().ok());
             largest = number.map_or(largest.saturating_add(1), |number: usize| number.max(largest));
             let slot = self.slot_of(&parameter)?;
             let line = line + text[..token.start].matches('\n').count();
@@ -402,7 +402,7 @@ impl Draft {
         self.open_branch("endif")?;
         let here = self.script.operations.len();
         let ended = self.branches.pop();
-        let jumps = ended.into_iter().flat_map(|it| it.ends.into_iter().chain(it.next));
+        let jumps = ended.into_iter().flat_map(|end| end.ends.into_iter().chain(end.next));
         for jump in jumps.collect::<Vec<_>>() {
             self.jump(jump, here);
         }
