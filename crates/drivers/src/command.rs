@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use process::{Finished, Group, Limits, ProcessError};
 
-/// What stands for the home of the driver in commands.
+/// Stands for the home of the driver in commands.
 pub(crate) const HOME: &str = "{home}";
 
-/// What stands for the folder of the manifest in commands.
+/// Stands for the folder of the manifest in commands.
 pub(crate) const FOLDER: &str = "{folder}";
 
 /// A command with its home filled in.

@@ -13,7 +13,7 @@ use crate::workload;
 /// The variable that names the user's own directory of drivers.
 const OWN: &str = "PRAGMARK_DRIVERS";
 
-/// What manifests say.
+/// The contents of manifests.
 #[derive(Debug, Default)]
 pub(crate) struct Discovered {
     /// The drivers.
@@ -28,7 +28,7 @@ impl Discovered {
         self.workloads.extend(other.workloads);
     }
 
-    /// What is found later takes the place of what has the same name.
+    /// Replaces drivers and workloads by later ones of the same name, and adds the others.
     fn replace_by(&mut self, later: Discovered) {
         let later_drivers =
             later.manifests.iter().map(|manifest| &manifest.name).collect::<Vec<_>>();

@@ -7,10 +7,10 @@ use std::time::Duration;
 /// Why a driver cannot be installed or used.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// There is no driver of this name.
+    /// No driver has this name.
     #[error("there is no driver `{name}`; the drivers are {}", known.join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The request.
         name: String,
         /// The names that there are.
         known: Vec<String>,
@@ -49,7 +49,7 @@ pub enum DriverError {
         end: process::End,
         /// The end of its output.
         messages: String,
-        /// What the driver needs, and how to get it.
+        /// The driver's requirements and how to get them.
         needs: String,
     },
     /// The driver does not describe itself.
@@ -57,7 +57,7 @@ pub enum DriverError {
     Mute {
         /// The driver.
         driver: String,
-        /// What it did instead.
+        /// Its actual behaviour.
         what: String,
     },
     /// The driver takes too long to describe itself, which says more of the machine than of the driver.
@@ -77,7 +77,7 @@ pub enum DriverError {
     /// A directory of drivers cannot be used.
     #[error(transparent)]
     Manifest(#[from] crate::manifest::ManifestError),
-    /// There is no directory to keep installed drivers in.
+    /// Installed drivers have no directory to be kept in.
     #[error("there is no directory for installed drivers: {0}")]
     NoCache(String),
     /// A command of the driver could not be run.
@@ -86,7 +86,7 @@ pub enum DriverError {
     /// A file could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
         /// On which path.
         path: PathBuf,

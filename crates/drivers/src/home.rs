@@ -26,7 +26,7 @@ const UNFINISHED: &str = "unfinished-";
 /// Age from which on a home that is still unfinished belongs to a pragmark that was killed.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 
-/// Where homes are kept; or why there is no such directory, which does no harm until a driver is wanted.
+/// The directory of homes, or why it is missing, which matters only once a driver is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(Result<PathBuf, String>);
 
@@ -98,7 +98,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Removes the home that a driver has in this state of its sources; none is no error.
+    /// Removes the home of a driver for this state of its sources, if it exists.
     ///
     /// # Errors
     /// When it cannot be removed.

@@ -34,7 +34,7 @@ pub struct Manifest {
     pub install: Vec<Vec<String>>,
     /// The command that runs it.
     pub run: Vec<String>,
-    /// What must be on the machine, and how to get it; the same for all drivers of a folder.
+    /// The requirements on the machine and how to get them; the same for all drivers of a folder.
     #[serde(skip)]
     pub needs: String,
     /// The programs among that.
@@ -93,10 +93,10 @@ pub enum ManifestError {
     Malformed {
         /// The manifest.
         name: String,
-        /// What is wrong, with the line.
+        /// The mistake, with its line.
         why: String,
     },
-    /// There is no manifest in the folder.
+    /// The folder contains no manifest.
     #[error("{} holds no drivers: no folder in it has a {FILE}", .0.display())]
     None(PathBuf),
 }
@@ -119,7 +119,7 @@ struct File {
     workloads: BTreeMap<String, WorkloadFile>,
 }
 
-/// What a manifest says.
+/// Parses a manifest.
 ///
 /// # Errors
 /// What is wrong with it, with the line.
@@ -154,7 +154,7 @@ pub(crate) fn parse(
 }
 
 impl Manifest {
-    /// What experiment files have to know of it.
+    /// Returns the properties that experiment files refer to.
     pub(crate) fn info(&self) -> DriverInfo {
         DriverInfo { name: self.name.clone(), workloads: self.workloads.clone() }
     }

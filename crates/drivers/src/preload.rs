@@ -17,7 +17,7 @@ const NAME: &str = "libsqlite3.so.0";
 
 /// A library that programs load in place of the system's.
 pub(crate) struct Preloaded {
-    /// What makes a program load it.
+    /// Variables that make a program load it.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// The copy, which the trial needs to its end.
     pub(crate) directory: TempDir,

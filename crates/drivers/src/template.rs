@@ -13,7 +13,7 @@ use crate::manifest::{FILE, check_name};
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
-/// What stands for the name of the driver and of its workload.
+/// Stands for the name of the driver and of its workload.
 const NAME: &str = "NAME";
 
 /// The file that belongs to every manifest: the workload.
@@ -42,7 +42,7 @@ impl Language {
     pub const ALL: [Language; 5] =
         [Language::Python, Language::Ruby, Language::Node, Language::Go, Language::Java];
 
-    /// Its name, which is that of its folder of templates.
+    /// Returns its name, which its folder of templates has, too.
     pub fn name(self) -> &'static str {
         match self {
             Language::Python => "python",
@@ -101,8 +101,7 @@ fn text(file: Option<&include_dir::File<'_>>) -> String {
 /// Writes a driver of this name into a folder of this name in the directory, and its experiment next to the folder.
 ///
 /// # Errors
-/// The name cannot be that of a driver, or the folder or the experiment exists or cannot be written; nothing is left
-/// of them then.
+/// A driver cannot have this name, or the folder or the experiment exists or cannot be written. Nothing is left then.
 pub fn write_new(name: &str, language: Language, directory: &Path) -> Result<(), DriverError> {
     check_name(name).map_err(DriverError::Impossible)?;
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {

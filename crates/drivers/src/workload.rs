@@ -64,13 +64,13 @@ pub(crate) struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// # Errors
-    /// The text is no TOML.
+    /// The text is not TOML.
     pub(crate) fn parse(text: &'a str) -> Result<Document<'a>, toml::de::Error> {
         let tree = DeTable::parse(text)?;
         Ok(Document { text, tree })
     }
 
-    /// What is wrong, after its line; `path` leads to it.
+    /// Returns a mistake after its line, which `path` leads to.
     pub(crate) fn at(&self, path: &[Step], what: &str) -> String {
         format!("line {}: {what}", self.line(path))
     }
@@ -215,8 +215,8 @@ fn check_name(name: &str, joint: char) -> Result<(), String> {
     }
 }
 
-/// What a trial of a declared workload comes to: failed where its metrics are not those that were declared. Results
-/// of trials with the same seed and parameters are marked as comparable.
+/// Returns the outcome of a trial of a declared workload, which fails if its metrics differ from the declared ones.
+/// Results of trials with the same seed and parameters are marked as comparable.
 pub(crate) fn judge(workload: &WorkloadInfo, spec: &TrialSpec, mut measured: Measured) -> Outcome {
     if let Some(why) = why_not_as_declared(workload, &measured) {
         return Outcome::Failed { why };
@@ -254,7 +254,7 @@ fn why_not_as_declared(workload: &WorkloadInfo, measured: &Measured) -> Option<S
     })
 }
 
-/// Why a driver cannot have a workload of this name; none where the workload is built in or declared.
+/// Returns why a driver cannot have a workload of this name; `None` if the workload is built in or declared.
 pub(crate) fn why_unknown(
     name: &str,
     built_in: &Catalogue,

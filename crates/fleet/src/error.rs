@@ -1,4 +1,4 @@
-//! What can go wrong between a machine and the server.
+//! Errors between a machine and the server.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ pub enum FleetError {
         "the address of the server contains a password, which every user of this machine can see"
     )]
     PasswordInAddress,
-    /// There is no server.
+    /// No server answers.
     #[error("no NATS server answers at {address}: {why}")]
     NoServer {
         /// The address, without credentials.
         address: String,
-        /// What the system said.
+        /// The system's reason.
         why: String,
     },
     /// The server lets nobody in with these credentials.
@@ -26,7 +26,7 @@ pub enum FleetError {
     Rejected {
         /// The address, without credentials.
         address: String,
-        /// What the server said.
+        /// The server's reason.
         why: String,
     },
     /// The server has no JetStream.
@@ -35,9 +35,9 @@ pub enum FleetError {
     /// The server refused a request.
     #[error("the NATS server cannot {doing}: {why}")]
     Refused {
-        /// What was asked for, such as `store an outcome`.
+        /// The request, such as `store an outcome`.
         doing: &'static str,
-        /// What it said.
+        /// The server's reason.
         why: String,
     },
     /// The stream does not exist: the run was removed, or nobody has begun one yet.
@@ -45,7 +45,7 @@ pub enum FleetError {
         "the NATS server cannot {doing}: nothing there takes it; the run may have been removed"
     )]
     NoStream {
-        /// What was asked for.
+        /// The request.
         doing: &'static str,
     },
     /// A message holds something else than it should, or comes from another version.
@@ -53,7 +53,7 @@ pub enum FleetError {
     Damaged {
         /// Which message.
         what: String,
-        /// What is wrong with it.
+        /// The damage.
         why: String,
     },
     /// The run is not on the server.
@@ -62,11 +62,11 @@ pub enum FleetError {
     /// A file that holds credentials, or an object, could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried, such as `read`.
+        /// The attempted action, such as `read`.
         doing: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// An object has another hash than it is named by.
@@ -82,7 +82,7 @@ pub enum FleetError {
     CacheTooSmall {
         /// The object that did not fit.
         name: String,
-        /// What is needed with it.
+        /// The bytes needed with it.
         bytes: u64,
         /// The limit of the cache.
         limit: u64,

@@ -1,4 +1,4 @@
-//! What happens to the connection with the server, said once each.
+//! Events of the connection to the server, each reported once.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use async_nats::Event;
 /// Refusals of the server that are passed on.
 const MOST_REFUSALS: usize = 20;
 
-/// What happens to the connection.
+/// An event of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     /// The server does not answer any more; it is waited for.

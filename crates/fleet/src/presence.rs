@@ -19,7 +19,7 @@ pub(crate) const BEAT: Duration = Duration::from_secs(5);
 pub struct Card {
     /// Its name, unique in the fleet.
     pub agent: String,
-    /// What distinguishes it from the same agent before it was started again, and from another of its name.
+    /// Distinguishes the process from earlier ones of this agent, and from another agent of its name.
     #[serde(default)]
     pub instance: String,
     /// Its version of pragmark.
@@ -38,13 +38,13 @@ pub struct Card {
     pub target: String,
     /// The drivers that are installed.
     pub drivers: Vec<String>,
-    /// What it does.
+    /// Its activity.
     pub doing: Doing,
     /// Seconds since 1970 by its own clock.
     pub clock_s: i64,
 }
 
-/// What an agent does.
+/// The activity of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Doing {
@@ -58,7 +58,7 @@ pub struct Doing {
     pub done: u64,
     /// Seconds that the last of them took.
     pub last_s: Option<f64>,
-    /// What keeps it from working, such as a full disk.
+    /// The problem that keeps it from working, such as a full disk.
     pub trouble: Option<String>,
     /// Whether it ends after its block.
     pub draining: bool,
@@ -67,7 +67,7 @@ pub struct Doing {
 /// An agent that is present.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Present {
-    /// What it says.
+    /// Its card.
     pub card: Card,
     /// How far its clock is ahead of the server's, in seconds.
     pub clock_ahead_s: i64,
@@ -75,7 +75,7 @@ pub struct Present {
     pub unreadable: Option<String>,
 }
 
-/// What every version says of an agent.
+/// The fields of a card in every version.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Header {
@@ -112,7 +112,7 @@ fn of(stored: &Stored) -> Present {
     Present { clock_ahead_s: card.clock_s - stored.stored_s, card, unreadable }
 }
 
-/// What can be known of an agent whose card cannot be read.
+/// Returns the known fields of a card that cannot be read.
 fn little(stored: &Stored) -> Card {
     let header: Header = decode(&stored.payload, "a card").unwrap_or_default();
     Card {
@@ -130,8 +130,8 @@ fn little(stored: &Stored) -> Card {
     }
 }
 
-/// Makes sure that no agent of this name is present but those that are `own`: their outcomes would be taken for those of one
-/// machine. An agent that was killed is noticed by its silence, which takes some seconds.
+/// Checks that no agent of this name is present except the `own` instances: the outcomes of two agents would count as
+/// one machine's. A killed agent is noticed by its silence, which takes some seconds.
 ///
 /// # Errors
 /// [`FleetError::NameTaken`]; when the server refuses, or it was cancelled.

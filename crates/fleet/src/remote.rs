@@ -29,8 +29,8 @@ const FEW: usize = 2;
 /// How many agents a group has at the moment.
 pub type Crowd = Arc<AtomicUsize>;
 
-/// Has the agents of a group carry blocks out. What comes of them is handed over in the order of the design, whoever is
-/// first, so that the record is that of a run on one machine with these outcomes.
+/// Has the agents of a group execute blocks. Outcomes are handed over in the order of the design, whichever agent is
+/// first, so the record is the one that a single machine with these outcomes would have written.
 pub struct Remote<'a> {
     server: &'a Server,
     run: String,
@@ -42,7 +42,7 @@ pub struct Remote<'a> {
 }
 
 impl<'a> Remote<'a> {
-    /// An executor for a group of a run, with so many agents.
+    /// Returns an executor for a group of a run.
     pub fn new(server: &'a Server, run: &str, group: &str, crowd: Crowd) -> Remote<'a> {
         Remote {
             server,
@@ -73,7 +73,7 @@ impl<'a> Remote<'a> {
         outcomes_of(self.server, &self.run, &self.group, tasks)
     }
 
-    /// The outcomes of a block, once they are there; none where it was stopped.
+    /// Waits for the outcomes of a block; `None` if it was stopped.
     fn outcomes(&mut self, tasks: &[Task]) -> Result<Option<Counted>, FleetError> {
         let mut ensured: Option<Instant> = None;
         if self.published.contains(&self.subject(tasks)) {

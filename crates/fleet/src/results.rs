@@ -93,7 +93,7 @@ pub(crate) fn store_machine(
     server.store("store a machine", &subject, None, &encode(report)?)
 }
 
-/// What the agents of a group said of their machines, each as it was last, in the order in which they said so. One whose report
+/// Returns the latest report of each agent of a group, in the order in which they were stored. An agent whose report
 /// cannot be read cannot take part.
 ///
 /// # Errors
@@ -126,7 +126,7 @@ fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
     latest
 }
 
-/// The run of a group as it began; none where it has not.
+/// Returns the run of a group as it began, if it has.
 ///
 /// # Errors
 /// When the server refuses, or it is damaged.

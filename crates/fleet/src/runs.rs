@@ -26,7 +26,7 @@ pub struct RunCard {
     pub run: String,
     /// The version of pragmark that planned it.
     pub version: String,
-    /// What was planned, before any machine was looked at.
+    /// The plan, made before any machine was examined.
     pub plan: RunPlan,
     /// For what each full answer is.
     pub per: Per,
@@ -63,7 +63,7 @@ pub struct Unreadable {
     pub why: String,
 }
 
-/// What every version says of a run.
+/// The fields of a run in every version.
 #[derive(Deserialize)]
 struct Header {
     version: String,
@@ -71,7 +71,7 @@ struct Header {
     objects: Vec<ObjectHeader>,
 }
 
-/// What every version says of an object.
+/// The fields of an object in every version.
 #[derive(Deserialize)]
 struct ObjectHeader {
     sha256: String,
@@ -97,7 +97,7 @@ impl RunCard {
     /// Checks a run as one that arrives from a server is checked, for one that comes out of a file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The damage.
     pub fn check(&self) -> Result<(), String> {
         self.check_below(&run(&self.run))
     }
@@ -206,7 +206,7 @@ pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> 
     server.withdraw(&progress(name))
 }
 
-/// How far a run is, by group; none where no coordinator has said so of late.
+/// Returns the progress of a run by group; `None` if no coordinator has reported it recently.
 ///
 /// # Errors
 /// When the server refuses, or it is damaged.

@@ -14,22 +14,22 @@ pub(crate) fn token(text: &str) -> String {
     text.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
 }
 
-/// The stream of the outcomes of a run.
+/// Returns the stream of the outcomes of a run.
 pub(crate) fn results_stream(run: &str) -> String {
     format!("PRAGMARK_RESULTS_{}", token(run))
 }
 
-/// Every subject of the outcomes of a run.
+/// Returns every subject of the outcomes of a run.
 pub(crate) fn all_results(run: &str) -> String {
     format!("pragmark.results.{}.>", token(run))
 }
 
-/// The outcomes of a group.
+/// Returns the subjects of the outcomes of a group.
 pub(crate) fn group_results(run: &str, group: &str) -> String {
     format!("pragmark.results.{}.{}.>", token(run), token(group))
 }
 
-/// The outcomes of a block, whichever trials it had and whoever carried it out.
+/// Returns the subjects of a block's outcomes, whichever trials it had and whichever agent executed it.
 pub(crate) fn block_results(run: &str, group: &str, block: &str) -> String {
     let [run, group, block] = [run, group, block].map(token);
     format!("pragmark.results.{run}.{group}.block.{block}.>")
@@ -41,29 +41,30 @@ pub(crate) fn result(run: &str, group: &str, block: &str, hash: &str, agent: &st
     format!("pragmark.results.{run}.{group}.block.{block}.{hash}.{agent}")
 }
 
-/// What an agent says of its machine for a run, once each time that it is started; `*` for any agent.
+/// Returns the subject of an agent's machine report for a run, one each time that the agent is started; `*` for any
+/// agent.
 pub(crate) fn machine(run: &str, group: &str, instance: &str, agent: &str) -> String {
     let [run, group] = [run, group].map(token);
     format!("pragmark.results.{run}.{group}.machine.{instance}.{agent}")
 }
 
-/// The plan of a group.
+/// Returns the subject of a group's plan.
 pub(crate) fn part(run: &str, group: &str) -> String {
     let [run, group] = [run, group].map(token);
     format!("pragmark.results.{run}.{group}.part")
 }
 
-/// The work of a group.
+/// Returns the subjects of a group's work.
 pub(crate) fn group_work(run: &str, group: &str) -> String {
     format!("pragmark.work.{}.{}.>", token(run), token(group))
 }
 
-/// The work of a run.
+/// Returns the subjects of a run's work.
 pub(crate) fn run_work(run: &str) -> String {
     format!("pragmark.work.{}.>", token(run))
 }
 
-/// A block that waits.
+/// Returns the subject of a waiting block.
 pub(crate) fn work(run: &str, group: &str, block: &str, hash: &str) -> String {
     let [run, group, block] = [run, group, block].map(token);
     format!("pragmark.work.{run}.{group}.{block}.{hash}")

@@ -1,5 +1,5 @@
-//! What travels: JSON, compressed by gzip, so that outcomes with their histograms stay far below the size that a server
-//! accepts for one message.
+//! Messages: JSON, compressed by gzip, so that outcomes with their histograms stay far below the largest message that a
+//! server accepts.
 
 use std::io::{Read, Write};
 
@@ -48,12 +48,12 @@ pub(crate) struct Finished {
     pub(crate) execution: Execution,
 }
 
-/// What an agent says of its machine when it has prepared itself for a run.
+/// An agent's report on its machine when it has prepared itself for a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineReport {
     /// The agent.
     pub agent: String,
-    /// What distinguishes it from the same agent before it was started again.
+    /// Distinguishes the process from earlier ones of this agent.
     #[serde(default)]
     pub instance: String,
     /// The machine with its engines, or why it cannot take part.
@@ -63,7 +63,7 @@ pub struct MachineReport {
 /// The run of a group as it began: what its folder can be made of anywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPart {
-    /// What was planned.
+    /// The plan.
     pub plan: RunPlan,
     /// The machine of the agent that was first to be ready, for all of the group.
     pub environment: EnvironmentFile,
@@ -73,7 +73,7 @@ impl Work {
     /// Whether it is a block of this run and group, and its trials can be carried out: what is read may come from anywhere.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The damage.
     pub(crate) fn check(&self, run: &str, group: &str) -> Result<(), FleetError> {
         let wrong = |why: String| Err(FleetError::damaged("a block", why));
         if self.run != run || self.group != group {
@@ -104,7 +104,7 @@ fn hash(value: &impl Serialize) -> String {
     digest[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A value as it travels.
+/// Encodes a message.
 pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, FleetError> {
     let text =
         serde_json::to_vec(value).map_err(|error| FleetError::damaged("a message", error))?;
@@ -113,7 +113,7 @@ pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, FleetError> {
     packed.map_err(|error| FleetError::damaged("a message", error))
 }
 
-/// What has travelled.
+/// Decodes a message.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, FleetError> {
     let mut text = Vec::new();
     let mut limited = GzDecoder::new(bytes).take(LONGEST);

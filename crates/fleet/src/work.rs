@@ -9,7 +9,7 @@ use crate::error::FleetError;
 use crate::server::{Answer, Server, refused_or_silent, words_of};
 use crate::subjects::{WORK, consumer, group_work, run_work};
 
-/// What waits in a group.
+/// The waiting work of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// Blocks that no agent has taken.
@@ -20,8 +20,8 @@ pub struct Queue {
     pub redelivered: usize,
 }
 
-/// Lets the agents of a group take its blocks, each of which is given to another when nothing was heard of it for so
-/// long.
+/// Lets the agents of a group take its blocks. A block is given to another agent when nothing was heard of it for
+/// `patience`.
 ///
 /// # Errors
 /// When the server refuses.
@@ -81,7 +81,7 @@ pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError
     })
 }
 
-/// What waits in a group; none where its work has ended.
+/// Returns the waiting work of a group, unless its work has ended.
 ///
 /// # Errors
 /// When the server refuses.

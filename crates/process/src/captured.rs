@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::tail::end_of;
 use crate::{End, Group, Limits, Process, ProcessError};
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.

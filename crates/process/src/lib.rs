@@ -229,8 +229,8 @@ impl Process {
         self.child.stdout.take()
     }
 
-    /// Writes all of its standard input. A process that ends before it has read it is recognised by its
-    /// end, so that this is no error.
+    /// Writes all of its standard input. A process may end before it has read everything; its end shows that, so a
+    /// failed write is not an error.
     pub fn send(&mut self, text: &str) {
         if let Some(mut input) = self.take_input() {
             let _ = input.write_all(text.as_bytes());
@@ -347,8 +347,8 @@ impl Process {
         }
     }
 
-    /// Whether it has ended, without collecting its status: until then its number, which is also that of
-    /// its group, cannot become another process's.
+    /// Returns whether it has ended, without collecting its status: until then neither its number nor its group's can
+    /// be given to another process.
     fn has_ended(&self, options: WaitIdOptions) -> Result<bool, ProcessError> {
         if self.status.is_some() {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! What can go wrong around trials. What goes wrong in a trial is an outcome, not an error.
+//! Errors around trials. A failure within a trial is an outcome, not an error.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ pub enum RunError {
     /// A file or directory could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried, such as `write`.
+        /// The attempted action, such as `write`.
         doing: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// A file of a run's folder does not hold what it should.
@@ -21,13 +21,13 @@ pub enum RunError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, with the line where there are lines.
+        /// The damage, with its line if the file has lines.
         what: String,
     },
     /// The folder holds no run.
     #[error("{} holds no run: there is no run.json in it", .0.display())]
     NoRun(PathBuf),
-    /// What should be a file of the record is a link, a pipe or another thing.
+    /// A file of the record is a link, a pipe or something else.
     #[error("{} is not a regular file; links are not followed", .0.display())]
     NotAFile(PathBuf),
     /// The folder already holds something.
@@ -46,7 +46,7 @@ pub enum RunError {
     /// Another process is working on the run.
     #[error("{} is in use by another pragmark", .0.display())]
     InUse(PathBuf),
-    /// What carries trials out elsewhere cannot go on.
+    /// An executor on other machines cannot continue.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     /// The record could not hold the trials of a search.
@@ -58,7 +58,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What keeps an executor that stands elsewhere from going on.
+    /// Returns the error of an executor on other machines.
     pub fn elsewhere(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
         RunError::Elsewhere(Box::new(error))
     }

@@ -1,8 +1,7 @@
-//! What carries trials out.
+//! Executors of trials.
 //!
-//! A [`Task`] names what it needs in the words of the run: the engine by its name, the directory that is
-//! measured, the place of its artifacts in the folder of the run. Whoever executes it finds these where it
-//! stands, so that an executor may as well stand on another machine.
+//! A [`Task`] names the engine, the measured directory and the place of its artifacts as the run does. The executor
+//! resolves these names on its own machine, which may be another one.
 
 use lab::environment::Covariates;
 use lab::trial::{Outcome, TrialSpec};
@@ -30,14 +29,14 @@ pub struct Task {
 /// How a task ended, and what was seen meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
-    /// The agent of a fleet that carried it out; none where it was this process.
+    /// The agent of a fleet that executed it; `None` for this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// When it began: RFC 3339, UTC.
     pub started: String,
     /// Time from the start of its process to the end of the clean-up, in seconds.
     pub wall_s: f64,
-    /// What the machine did meanwhile.
+    /// The state of the machine during the trial.
     pub covariates: Covariates,
     /// How it ended.
     pub outcome: Outcome,

@@ -1,5 +1,5 @@
-//! Crash trials whose engine ends the process, or hangs: the other storage models are tried all the same, and the crash
-//! image that ended it is a violation.
+//! Crash trials whose engine ends the process or hangs. The other storage models are still tried, and the crash image
+//! that ended the process is a violation.
 //!
 //! A trial leaves a [`Trail`] in its directory while its engine recovers images. If it is still there after the
 //! process, each model is tried in a process of its own, and where that ends, too, once more up to the same image.
@@ -15,7 +15,7 @@ use lab::trial::{Measured, Outcome, TrialSpec};
 use crate::error::{Context, RunError};
 use crate::process::{Driver, run_trial};
 
-/// What a trial is run with.
+/// The driver, trial and limits of a crash trial.
 pub(crate) struct Isolation<'a> {
     pub(crate) driver: &'a Driver,
     pub(crate) limit: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct Isolation<'a> {
     pub(crate) on_phase: &'a mut dyn FnMut(&str),
 }
 
-/// The trail that a process has left in the directory of its trial; none where it ended otherwise.
+/// Returns the trail that a process left in the directory of its trial, if it ended while it recovered an image.
 pub(crate) fn left_in(directory: &Path) -> Option<Trail> {
     let text = fs::read_to_string(directory.join(TRAIL)).ok()?;
     text.parse().ok()

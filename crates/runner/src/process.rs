@@ -25,7 +25,7 @@ const CANCEL_POLL: Duration = Duration::from_millis(50);
 /// Time in which a driver must end that has given its outcome or closed its output.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Characters of a line that is no message, which are quoted.
+/// Characters quoted from a line that is not a message.
 const QUOTED: usize = 200;
 
 /// A program that runs trials.
@@ -33,7 +33,7 @@ const QUOTED: usize = 200;
 pub struct Driver {
     /// The executable.
     pub program: PathBuf,
-    /// What comes before the specification.
+    /// Arguments ahead of the specification.
     pub arguments: Vec<OsString>,
     /// The programs for trials that are to be done through another binding; where there are none,
     /// this program gets those trials too.
@@ -51,7 +51,7 @@ pub trait Bindings: fmt::Debug + Send + Sync {
     /// The outcome of the trial: as a rule skipped, with what to install.
     fn prepare(&self, spec: &TrialSpec) -> Result<Prepared, Outcome>;
 
-    /// What the outcome comes to when what the driver says of settings and engine has been checked.
+    /// Returns the outcome after checking the settings and the engine that the driver reported.
     fn judge(&self, spec: &TrialSpec, outcome: Outcome) -> Outcome;
 }
 
@@ -60,13 +60,13 @@ pub trait Bindings: fmt::Debug + Send + Sync {
 pub struct Prepared {
     /// The executable.
     pub program: PathBuf,
-    /// What comes before the specification.
+    /// Arguments ahead of the specification.
     pub arguments: Vec<OsString>,
     /// Environment variables to be set.
     pub environment: Vec<(OsString, OsString)>,
     /// The specification, completed.
     pub spec: TrialSpec,
-    /// What must stay until the trial has ended.
+    /// A directory that must exist until the trial has ended.
     pub keep: Option<TempDir>,
 }
 

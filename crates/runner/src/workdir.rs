@@ -1,4 +1,4 @@
-//! Temporary directories of trials: made, removed, and swept up after a run that was killed.
+//! Temporary directories of trials: created, removed, and cleaned up after a run that was killed.
 //!
 //! All databases of a run live below one directory on the file system to be measured. It holds a
 //! lock file that the running process keeps locked, so that a later run recognises the directories of
@@ -24,7 +24,7 @@ pub struct WorkDir {
 }
 
 impl WorkDir {
-    /// Makes the run's directory in `parent`, after removing those of killed runs there.
+    /// Makes the run's directory in `parent`, after removing the directories of killed runs.
     ///
     /// # Errors
     /// When `parent` is missing or cannot be written.
@@ -38,7 +38,7 @@ impl WorkDir {
         Ok(WorkDir { path, _lock: lock })
     }
 
-    /// An empty directory for one trial, removed when dropped.
+    /// Returns an empty directory for one trial, which is removed when dropped.
     ///
     /// # Errors
     /// When it cannot be made, for example on a full disk.

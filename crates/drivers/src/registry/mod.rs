@@ -241,9 +241,9 @@ fn is_in(manifest: &Manifest, directory: &Path) -> bool {
     directory.is_ok_and(|directory| folder.is_some_and(|folder| folder.starts_with(directory)))
 }
 
-/// Whether a driver fails because of what was installed of it, so that installing it anew may help. A
-/// program that is not on the path, a full disk, a busy machine or one that cannot start another process
-/// are no reason to discard an installation, which cannot be repeated without a network.
+/// Returns whether a driver fails because of its installation, so that installing it again may help. A missing program,
+/// a full disk or a busy machine does not justify discarding an installation, which cannot be repeated without a
+/// network.
 fn is_of_the_home(error: &DriverError) -> bool {
     match error {
         DriverError::Mute { .. } => true,

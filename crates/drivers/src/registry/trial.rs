@@ -97,8 +97,8 @@ impl Registry {
         known.entry(engine.to_owned()).or_insert_with(ask).clone()
     }
 
-    /// Why the engine under test did not do the work; none where it did, or where the driver was to use its
-    /// own SQLite.
+    /// Returns why the engine under test did not do the work; `None` if it did, or if the driver was to use its own
+    /// SQLite.
     fn objection(
         &self,
         spec: &TrialSpec,
@@ -128,8 +128,8 @@ fn ending_with_parent(command: Filled) -> Vec<OsString> {
     arguments
 }
 
-/// The SQLite that did the work in place of the wanted one; none where it was that one, by its source
-/// and its compile options. Builds that differ only in the compiler's flags cannot be distinguished.
+/// Returns the SQLite that did the work in place of the wanted one, compared by source and compile options. Builds that
+/// differ only in the compiler's flags cannot be distinguished.
 pub(super) fn another(wanted: &EngineRecord, measured: &Measured) -> Option<String> {
     let found = &measured.engine.source_id;
     if *found != wanted.source_id {
@@ -140,10 +140,9 @@ pub(super) fn another(wanted: &EngineRecord, measured: &Measured) -> Option<Stri
     Some(format!("another build of the same SQLite, which differs in {differ}"))
 }
 
-/// The compile options that only one of two builds has; none where they are the same, or where one
-/// reports none. Both lists come from `sqlite3_compileoption_get`, which the PRAGMA `compile_options`
-/// uses too, so that one library always reports the same, `COMPILER` included; the driver decides the
-/// order.
+/// Returns the compile options that only one of two builds has; `None` if they are equal or one build reports none.
+/// Both lists come from `sqlite3_compileoption_get`, which the PRAGMA `compile_options` uses too, so one library always
+/// reports the same, `COMPILER` included; the driver decides the order.
 fn differing_options(wanted: &[String], found: &[String]) -> Option<String> {
     if wanted.is_empty() || found.is_empty() {
         return None;

@@ -279,7 +279,7 @@ impl Agent<'_> {
         }
     }
 
-    /// The next block of a run; none where there is none for so long, or the server does not answer.
+    /// Returns the next block of a run; `None` if none comes within `patience` or the server does not answer.
     fn take(&mut self, run: &str, patience: Duration) -> Option<Message> {
         let server = self.server;
         let joined = self.runs.get_mut(run)?;
@@ -306,13 +306,13 @@ impl Agent<'_> {
     }
 }
 
-/// The consumer of a group; none where there is none yet, or the server does not answer.
+/// Returns the consumer of a group; `None` if it does not exist yet or the server does not answer.
 async fn consumer_of(server: &Server, run: &str, group: &str) -> Option<Consumer<pull::Config>> {
     let stream = server.stream(WORK).await.ok()?;
     stream.get_consumer(&consumer(run, group)).await.ok()
 }
 
-/// The next message; none where there is none for so long.
+/// Returns the next message; `None` if none comes within `patience`.
 async fn next(
     consumer: &Consumer<pull::Config>,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! What an agent asks of its machine, what it says, and what it is asked to do.
+//! An agent's requests to its machine, its notices, and the orders that it follows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use runner::{Execution, Task};
 
 use crate::runs::RunCard;
 
-/// What the machine of an agent does.
+/// The machine of an agent.
 pub trait Machine {
     /// Prepares itself for a run: engines, drivers, a look at the disk.
     ///
@@ -16,10 +16,10 @@ pub trait Machine {
     /// Why it cannot take part, in words.
     fn prepare(&mut self, run: &RunCard) -> Result<EnvironmentFile, String>;
 
-    /// Carries a block out; none where it was stopped.
+    /// Executes a block; `None` if it was stopped.
     ///
     /// # Errors
-    /// Why it cannot be carried out here at the moment, in words. What goes wrong in a trial is an outcome.
+    /// Why it cannot be executed here at the moment, in words. A failure within a trial is an outcome.
     fn execute(&mut self, run: &str, tasks: &[Task]) -> Result<Option<Vec<Execution>>, String>;
 
     /// Forgets a run that has ended.
@@ -49,7 +49,7 @@ pub enum Notice {
     Gave {
         /// The run.
         run: String,
-        /// What the trouble is.
+        /// The trouble.
         why: String,
     },
     /// A run cannot be read.
@@ -67,7 +67,7 @@ pub enum Notice {
     Trouble(String),
 }
 
-/// What an agent is asked to do from outside.
+/// Orders that an agent follows.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
     /// To stop at once.

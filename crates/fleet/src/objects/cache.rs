@@ -24,16 +24,16 @@ struct Kept {
 }
 
 impl ObjectCache {
-    /// In this directory, which need not exist, with so many bytes at most.
+    /// Returns the cache in this directory, which need not exist, with at most `limit` bytes.
     pub fn at(root: PathBuf, limit: u64) -> ObjectCache {
         ObjectCache { root, limit }
     }
 
-    /// The file of an object, which `fetch` writes where it is missing or damaged. What was not used for longest gives
-    /// way to it, except what is needed.
+    /// Returns the file of an object, which `fetch` writes if it is missing or damaged. The least recently used files
+    /// give way to it, except those in `needed`.
     ///
     /// # Errors
-    /// When it cannot be fetched or written, or there is no room for it.
+    /// When it cannot be fetched or written, or does not fit.
     pub fn file(
         &self,
         object: &Object,

@@ -35,13 +35,13 @@ pub struct Object {
     pub sha256: String,
     /// Its size.
     pub bytes: u64,
-    /// What it is for.
+    /// Its purpose.
     pub content: Content,
     /// Who vouches for it, if anybody does.
     pub signature: Option<Signature>,
 }
 
-/// What an object is for.
+/// The purpose of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
@@ -97,7 +97,7 @@ impl Object {
     /// anywhere.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The damage.
     pub(crate) fn check(&self) -> Result<(), FleetError> {
         let is_hash = self.sha256.len() == HASH_DIGITS && self.sha256.chars().all(is_digit);
         let is_driver = matches!(self.content, Content::Driver { .. });

@@ -80,7 +80,7 @@ impl Trusted {
     }
 }
 
-/// What is signed: the content, and what it is to be used as.
+/// Returns the signed bytes: the content's hash and its purpose.
 fn statement(object: &Object) -> Vec<u8> {
     let Object { name, file, sha256, content, .. } = object;
     let parts = ("pragmark object 1", name, file, sha256, content);

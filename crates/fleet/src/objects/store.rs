@@ -203,7 +203,7 @@ enum Interrupted {
     File(std::io::Error),
 }
 
-/// Copies a content of so many bytes to a file; its hash.
+/// Copies at most one byte more than `bytes` of a content to a file and returns its hash.
 async fn copied(
     content: &mut (impl AsyncRead + Unpin),
     bytes: u64,

@@ -60,10 +60,10 @@ pub(crate) enum Answer<T> {
 
 impl Server {
     /// Connects as `name`; `waiting` is called when the connection is lost, when it is there again, and when this user may
-    /// not do something. What waits for the server ends once `cancelled`.
+    /// not do something. Requests that wait for the server end once `cancelled`.
     ///
     /// # Errors
-    /// When there is no server, it lets nobody in, or has no JetStream.
+    /// When no server answers, it rejects the credentials, or has no JetStream.
     pub fn connect(
         address: &Address,
         access: &Access,
@@ -240,7 +240,7 @@ fn no_connection(address: &Address, error: &async_nats::ConnectError) -> FleetEr
     }
 }
 
-/// What an error and its causes say, each once.
+/// Returns the messages of an error and its causes, each once.
 pub(crate) fn words_of(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();

@@ -1,7 +1,7 @@
 //! Parsers of the kernel's plain-text accounts: pure functions over text.
 //!
 //! Apart from the reading so that odd content can be tested. Each gives `None` for text that does not
-//! hold the figure; formats are those of proc(5) and of the kernel documentation (`accounting/psi`).
+//! hold the figure. proc(5) and the kernel documentation (`accounting/psi`) describe the formats.
 
 /// CPU time since boot over all CPUs, in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

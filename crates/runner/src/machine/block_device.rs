@@ -10,7 +10,7 @@ use lab::environment::WriteCache;
 use super::host::read_trimmed;
 use super::mountinfo::Mount;
 
-/// What sysfs says of one block device; a partition has the figures of its disk.
+/// A block device as sysfs describes it; a partition has the figures of its disk.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockDevice {
     pub(super) name: String,

@@ -1,7 +1,7 @@
 //! The limits of the operating system that bound what one trial may use at a time.
 //!
-//! Apart from the environment because they are judged before a run begins and are no property of
-//! the figures that it measures. A limit that the system does not tell is left out.
+//! They are apart from the environment because they are checked before a run begins and do not describe its figures. A
+//! limit that the system does not report is left out.
 
 use std::path::Path;
 

@@ -22,8 +22,8 @@ pub(super) fn read_limits(root: &Path, mounts: &[Mount], groups: &str) -> Cgroup
     }
 }
 
-/// How many threads and processes a group allows and how many there are, of the level that leaves
-/// least room; none where no level has a limit.
+/// Returns how many threads and processes a group allows and how many exist, for the level with the least room left;
+/// `None` without a limit.
 pub(super) fn read_tasks(root: &Path, mounts: &[Mount], groups: &str) -> Option<(u64, u64)> {
     match tightest(root, mounts, groups, "pids", read_room)? {
         Limit::At((_, at, used)) => Some((at, used)),
@@ -34,7 +34,7 @@ pub(super) fn read_tasks(root: &Path, mounts: &[Mount], groups: &str) -> Option<
 /// The room that one level leaves for tasks, first because it is compared; its limit and its use.
 fn read_room(group: &Path) -> Option<(u64, u64, u64)> {
     let number = |name: &str| read_trimmed(&group.join(name))?.parse::<u64>().ok();
-    // "max" means "no limit" and is no number.
+    // "max" means "no limit" and does not parse.
     let (at, used) = (number("pids.max")?, number("pids.current").unwrap_or(0));
     Some((at.saturating_sub(used), at, used))
 }
@@ -104,7 +104,7 @@ fn read_cpu_quota(group: &Path) -> Option<f64> {
             read_trimmed(&group.join("cpu.cfs_period_us"))?,
         ),
     };
-    // "max" and -1 mean "no limit" and are no such numbers.
+    // "max" and -1 mean "no limit" and do not parse.
     let (quota, period): (u64, u64) = (quota.parse().ok()?, period.parse().ok()?);
     (period > 0).then(|| quota as f64 / period as f64)
 }
@@ -112,7 +112,7 @@ fn read_cpu_quota(group: &Path) -> Option<f64> {
 fn read_memory_max(group: &Path) -> Option<u64> {
     let max = read_trimmed(&group.join("memory.max"))
         .or_else(|| read_trimmed(&group.join("memory.limit_in_bytes")))?;
-    // "max" means "no limit" and is no number.
+    // "max" means "no limit" and does not parse.
     max.parse().ok().filter(|max| *max < V1_MEMORY_UNLIMITED)
 }
 

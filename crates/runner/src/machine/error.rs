@@ -1,4 +1,4 @@
-//! What can go wrong when a directory is looked at or probed.
+//! Errors of examining and probing a directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// There is no such directory.
+    /// The directory does not exist.
     #[error("the directory {} does not exist", directory.display())]
     Missing {
         /// The directory.
@@ -25,7 +25,7 @@ pub enum MachineError {
     NotWritable {
         /// The directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// No space is left, or the quota is used up.
@@ -33,7 +33,7 @@ pub enum MachineError {
     Full {
         /// The directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// Anything else that the system refused.
@@ -41,9 +41,9 @@ pub enum MachineError {
     Io {
         /// The directory.
         directory: PathBuf,
-        /// What was attempted, as an infinitive.
+        /// The attempted action, as an infinitive.
         action: &'static str,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
 }

@@ -29,14 +29,13 @@ pub(super) fn read(root: &Path) -> Environment {
     }
 }
 
-/// The text of a file of the kernel, or `None` if there is no such file here: an absent figure is
-/// not an error.
+/// Returns the text of a kernel file, or `None` if it does not exist: an absent figure is not an error.
 pub(super) fn read_text(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The same for a file with a single value; an empty value is no value.
+/// Returns the single value in a kernel file; `None` also if it is empty.
 pub(super) fn read_trimmed(path: &Path) -> Option<String> {
     let text = read_text(path)?;
     let value = text.trim();

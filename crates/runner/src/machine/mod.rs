@@ -39,8 +39,8 @@ pub use volume::describe_volume;
 /// [`FSYNC_PROBE_LIMIT`] for each directory, and less once `cancelled`).
 ///
 /// # Errors
-/// When a directory is missing or cannot be written and synced; the error names it. A figure that
-/// the system does not offer is no error but `None`.
+/// When a directory is missing or cannot be written and synced; the error names it. A figure that the system does not
+/// offer is `None`.
 pub fn capture(dirs: &[&Path], cancelled: &AtomicBool) -> Result<Environment, MachineError> {
     let mut environment = host::read(Path::new("/"));
     for dir in dirs {

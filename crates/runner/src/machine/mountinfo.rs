@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Major and minor number of the device; the major number is 0 where there is no block device
+    /// Major and minor number of the device; the major number is 0 without a block device
     /// (and for every btrfs).
     pub device: (u32, u32),
     /// The directory of the file system that is mounted, `/` except for bind mounts and subvolumes.
@@ -18,15 +18,15 @@ pub struct Mount {
     pub mount_options: Vec<String>,
     /// File system type, with its subtype if it has one (`fuse.sshfs`).
     pub file_system: String,
-    /// What is mounted: a device, an export, or any word.
+    /// The mounted source: a device, an export, or any word.
     pub source: String,
     /// Options of the file system.
     pub super_options: Vec<String>,
 }
 
 impl Mount {
-    /// Options of the mount, then those of the file system which say more, without options that
-    /// name hosts, accounts or the layers of a container.
+    /// Returns the options of the mount, then further options of the file system, without those that name hosts,
+    /// accounts or the layers of a container.
     pub fn public_options(&self) -> Vec<String> {
         let mut options: Vec<String> = Vec::new();
         for option in self.mount_options.iter().chain(&self.super_options) {

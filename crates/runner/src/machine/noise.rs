@@ -12,7 +12,7 @@ use super::error::MachineError;
 use super::fsync::nanoseconds;
 use super::probe_file::ProbeFile;
 
-/// What a burst of integer work lasts at least when it is chosen; doubling gives up to twice that.
+/// The shortest burst of integer work; doubling may choose up to twice this.
 const CPU_BURST: Duration = Duration::from_micros(2_500);
 
 /// Synced writes in a burst.

@@ -22,8 +22,8 @@ impl Sampler {
         Self::start_in(Path::new("/"))
     }
 
-    /// Ends the interval and gives its covariates. Steal is that of the interval; pressure is the
-    /// kernel's average over the ten seconds before now, whatever the length of the interval.
+    /// Ends the interval and returns its covariates. Steal covers the interval; pressure is the kernel's average over
+    /// the last ten seconds, whatever the length of the interval.
     pub fn finish(self) -> Covariates {
         self.finish_in(Path::new("/"))
     }

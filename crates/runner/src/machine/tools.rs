@@ -23,7 +23,7 @@ pub struct Tool {
     /// The first line of its answer when asked for its version; `None` if it was not found, failed, or
     /// took longer than [`VERSION_TIMEOUT`].
     pub version: Option<String>,
-    /// What it is needed for and how to install it.
+    /// Its purpose and how to install it.
     pub hint: String,
 }
 
@@ -38,13 +38,13 @@ pub struct ToolQuery<'a> {
     pub companions: &'a str,
     /// The argument by which it prints its version.
     pub version: &'a str,
-    /// Directories to search after those of `PATH`; one `*` in each stands for part of a name.
+    /// Directories to search after `PATH`; one `*` in each stands for part of a name.
     pub directories: &'a str,
-    /// What it is needed for and how to install it.
+    /// Its purpose and how to install it.
     pub hint: &'a str,
 }
 
-/// The tools that pragmark itself uses; those of drivers are named in their manifests.
+/// The tools that pragmark itself uses; manifests name the tools of drivers.
 const TOOLS: [ToolQuery<'static>; 4] = [
     ToolQuery {
         name: "C compiler",
@@ -101,7 +101,7 @@ pub fn find_tools(others: &[ToolQuery<'_>]) -> Vec<Tool> {
 /// The path of the tool of this name, without asking it for its version.
 ///
 /// # Errors
-/// What it is needed for and how to install it.
+/// Its purpose and how to install it.
 pub fn find_program(name: &str) -> Result<PathBuf, &'static str> {
     let query = TOOLS.iter().find(|query| query.name == name);
     let query = query.ok_or("is a tool that pragmark does not know")?;
@@ -114,7 +114,7 @@ impl ToolQuery<'_> {
         let found = self.executable(path);
         Tool {
             name: self.name.to_owned(),
-            // A tool that does not answer is there all the same.
+            // A tool that does not report its version still counts as found.
             version: found
                 .as_deref()
                 .and_then(|program| first_line(program, &[self.version], VERSION_TIMEOUT)),

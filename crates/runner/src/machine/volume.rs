@@ -39,7 +39,7 @@ fn real_directory(dir: &Path) -> Result<PathBuf, MachineError> {
     }
 }
 
-/// What is known from the mount and its device, in the file tree at `root`.
+/// Describes the volume by its mount and device, in the file tree at `root`.
 fn on_mount(root: &Path, mount: Option<&Mount>) -> Volume {
     let Some(mount) = mount else {
         return Volume::new("", VolumeKind::Unknown);

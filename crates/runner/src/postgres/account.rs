@@ -20,7 +20,7 @@ pub(super) struct Account {
 const PREFERRED: [&str; 2] = ["postgres", "nobody"];
 
 impl Account {
-    /// The user to become; none where this process is not root's.
+    /// Returns the user to become; `None` unless this process runs as root.
     pub(super) fn needed() -> Result<Option<Account>, ServerError> {
         if !geteuid().is_root() {
             return Ok(None);

@@ -37,7 +37,7 @@ enum Source {
     Given(String),
 }
 
-/// Why there is no server.
+/// Why a server is not available.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerError {
     /// No PostgreSQL is installed.
@@ -80,7 +80,7 @@ pub(crate) enum ServerError {
 }
 
 impl ServerError {
-    /// The outcome of a trial that has no server for this reason; none where the run was stopped.
+    /// Returns the outcome of a trial without a server for this reason; `None` if the run was stopped.
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         let why = self.to_string();
         match self {
@@ -113,7 +113,7 @@ impl Servers {
     /// Gives a trial in `directory` its server, where its target is one.
     ///
     /// # Errors
-    /// The outcome that the trial has instead; none where the run was stopped.
+    /// The outcome that the trial has instead; `None` if the run was stopped.
     pub(crate) fn provide(
         &mut self,
         spec: &mut TrialSpec,

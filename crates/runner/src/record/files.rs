@@ -60,7 +60,7 @@ pub(super) fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
     }
 }
 
-/// Refuses a place below `folder` of which a part is a link.
+/// Refuses a path below `folder` with a link in it.
 pub(crate) fn check_no_link(folder: &Path, place: &Path) -> Result<(), RunError> {
     let mut path = folder.to_owned();
     for part in place.components() {

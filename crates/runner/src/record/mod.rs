@@ -31,7 +31,7 @@ const OUTCOMES: &str = "outcomes.jsonl";
 /// Folder of what trials leave.
 pub(crate) const ARTIFACTS: &str = "artifacts";
 
-/// What is wrong with a record that is empty or was cut within its first line.
+/// The damage of a record that is empty or was cut within its first line.
 const NO_HEADER: &str = "its first line, which names the run, is missing";
 
 /// The folder of one run.
@@ -71,7 +71,7 @@ impl RunFolder {
     /// Opens the folder of a run.
     ///
     /// # Errors
-    /// When there is no run in it.
+    /// When the folder contains no run.
     pub fn open(path: &Path) -> Result<RunFolder, RunError> {
         if !path.join(PLAN).is_file() {
             return Err(RunError::NoRun(path.to_owned()));
@@ -84,7 +84,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// What was planned.
+    /// Returns the plan.
     ///
     /// # Errors
     /// When the file cannot be read, is damaged or of a newer format, or its plan could not be carried out.
@@ -217,7 +217,7 @@ impl Lines<'_> {
         value.map(Some).map_err(|error| self.damaged(error))
     }
 
-    /// What is wrong with the line that was read last.
+    /// Returns an error that names the line that was read last.
     fn damaged(&self, what: impl std::fmt::Display) -> RunError {
         RunError::damaged(self.path, format!("line {}: {what}", self.number))
     }

@@ -11,7 +11,7 @@ use crate::error::{Context, RunError};
 pub enum Removal {
     /// The folder is gone.
     Removed,
-    /// It contains this, which is no part of a run; nothing was removed.
+    /// The folder contains this file, which does not belong to a run; nothing was removed.
     HasOther(String),
 }
 
@@ -42,7 +42,7 @@ impl RunFolder {
         Ok(Removal::Removed)
     }
 
-    /// An entry of the folder that is no part of a run.
+    /// Returns an entry of the folder that does not belong to a run.
     fn other(&self, written: &[&str]) -> Result<Option<OsString>, RunError> {
         let own = [PLAN, ENVIRONMENT, OUTCOMES, ARTIFACTS];
         let is_own = |name: &OsString| own.iter().chain(written).any(|own| name == own);

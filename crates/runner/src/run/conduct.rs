@@ -124,8 +124,8 @@ impl Conductor<'_> {
         self.stages[index] = Stage::Ended;
     }
 
-    /// Why a trial for a safety tier is not begun; none where it may. A tier is measured in full or not at
-    /// all, so that a time limit decides whether there is one but never what it says.
+    /// Returns why the time limit does not allow a trial for a safety tier. A tier is measured in full or not at all:
+    /// the limit decides whether it is measured, never its result.
     fn why_no_time(&self) -> Option<String> {
         if self.purpose != Purpose::Tier {
             return None;
@@ -229,7 +229,7 @@ impl Watch for Block<'_, '_> {
     }
 }
 
-/// What the record holds of a trial.
+/// Returns the record of a trial.
 pub(super) fn record(
     purpose: Purpose,
     planned: &PlannedExperiment,

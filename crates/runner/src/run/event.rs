@@ -1,4 +1,4 @@
-//! What happens during a run, for displays.
+//! Events of a run, for displays.
 
 use lab::design::StopReason;
 use lab::record::{PlannedExperiment, Purpose, TrialRecord};
@@ -14,7 +14,7 @@ pub enum Event<'a> {
         number: usize,
         /// Of how many.
         of: usize,
-        /// What its trials are for.
+        /// The purpose of its trials.
         purpose: Purpose,
     },
     /// A trial begins.

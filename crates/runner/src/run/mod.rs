@@ -4,7 +4,7 @@
 //! setting contributes that a search has chosen; what changes of the application bring on top; the rounds of the experiments; the trials that measure safety tiers
 //! that are not known, which keep every CPU busy and would disturb what is timed; and the confirmation of what was
 //! chosen from many variants, which depends on the two before. Where an experiment is tuned, a search comes first, and
-//! the rounds are those of what it recommends.
+//! the rounds measure its recommendation.
 
 mod conduct;
 mod event;
@@ -82,7 +82,7 @@ pub fn run(
     Ok(End::Finished)
 }
 
-/// The plan of a part of the run; none where it has no such part, or a time limit leaves nothing for it.
+/// Returns the plan of a part of the run; `None` if it has no such part, or a time limit leaves nothing for it.
 fn part_of(
     plan: &RunPlan,
     purpose: Purpose,
@@ -118,7 +118,7 @@ fn part_of(
     })
 }
 
-/// What the record holds of each experiment of a part.
+/// Returns the recorded trials of each experiment of a part.
 fn histories(
     part: &RunPlan,
     purpose: Purpose,
@@ -144,7 +144,7 @@ fn add(record: &TrialRecord, part: &RunPlan, histories: &mut [History]) {
     }
 }
 
-/// The folder of a trial's artifacts, below that of the run.
+/// Returns the folder of a trial's artifacts, relative to the folder of the run.
 fn artifacts_of(key: &str, slot: Slot) -> std::path::PathBuf {
     let (round, block, position) = slot.place;
     Path::new(crate::record::ARTIFACTS).join(key).join(format!("{round}-{block}-{position}"))

@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::{Appender, RunFolder};
 
-/// What the record holds of a run that tunes; none where it tunes nothing.
+/// Returns the recorded state of a search; `None` if the run tunes nothing.
 pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>, RunError> {
     let Some(mut tuning) = Tuning::of(plan) else {
         return Ok(None);

@@ -28,7 +28,7 @@ impl Slot {
     }
 }
 
-/// What is to be done for this trial.
+/// Returns the task of a trial.
 pub(crate) fn task(
     plan: &RunPlan,
     planned: &PlannedExperiment,

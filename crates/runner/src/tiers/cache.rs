@@ -36,8 +36,8 @@ impl TierCache {
         TierCache { folder: root.join("tiers") }
     }
 
-    /// What was found for a key; none where nothing is kept, or where the file is damaged or of another key,
-    /// so that it is measured again and replaced.
+    /// Returns the findings for a key. A file that is damaged or of another key counts as missing, so that it is
+    /// measured again and replaced.
     pub fn find(&self, key: &TierKey) -> Option<Findings> {
         let text = fs::read(self.file(key)).ok()?;
         let entry: Entry = serde_json::from_slice(&text).ok()?;

@@ -1,5 +1,5 @@
-//! Safety tiers that need not be measured: those of the built-in engine, which come with the program, and
-//! those that earlier runs have measured.
+//! Safety tiers that need not be measured: tiers of the built-in engine come with the program, and earlier runs have
+//! measured others.
 //!
 //! A tier is a property of the engine, of the settings and of the method ([`TierKey`]), so no run measures
 //! one again. Which tiers a run has taken stands in its plan.
@@ -29,7 +29,7 @@ const BUILT_IN: &[u8] = include_bytes!("built_in.json.gz");
 /// The tiers that come with the program.
 ///
 /// # Panics
-/// The file that is part of the program is no table of tiers; a test reads it.
+/// When the embedded file is not a table of tiers; a test reads it.
 pub fn built_in() -> &'static TierTable {
     static TABLE: LazyLock<TierTable> = LazyLock::new(|| {
         let table = serde_json::from_reader(GzDecoder::new(BUILT_IN));
@@ -49,7 +49,7 @@ pub fn write(table: &TierTable, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds to a plan what is known of its tiers; `cache` holds those of earlier runs, if there is one.
+/// Adds the known tiers to a plan, from the program and from `cache`, which earlier runs have filled.
 pub fn add_known(plan: &mut RunPlan, engines: &[EngineRecord], cache: Option<&TierCache>) {
     if let Some(tiers) = &mut plan.tiers {
         let known = known_of(tiers, engines, cache);
@@ -74,8 +74,7 @@ fn known_of(
     tiers.sets.iter().filter_map(known).collect()
 }
 
-/// What the tier of a set depends on; none where its engine was not looked at, or cannot be told from
-/// others.
+/// Returns the key of a tier; `None` if its engine was not examined or cannot be distinguished from others.
 fn key(set: &TierSet, engines: &[EngineRecord]) -> Option<TierKey> {
     let engine = engines.iter().find(|engine| engine.name == set.engine)?;
     built_in().key(set, engine)
