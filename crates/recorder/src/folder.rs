@@ -66,7 +66,7 @@ pub struct Options {
     pub redact: bool,
 }
 
-/// Why there is no folder to record into.
+/// Why the folder to record into cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The recorder does not exist for this system.

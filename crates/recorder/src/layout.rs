@@ -35,13 +35,13 @@
 
 /// The version of this form.
 pub const VERSION: u32 = 2;
-/// What a recording begins with.
+/// The first bytes of a recording.
 pub const MAGIC: &[u8; 16] = b"pragmark-record\0";
 /// Reads as this number on machines of the same byte order only.
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 /// The size of the header and of an ordinary chunk, in bytes.
 pub const CHUNK: usize = 65_536;
-/// What a chunk begins with.
+/// The first bytes of a chunk.
 pub const CHUNK_MAGIC: u32 = 0x4b43_4d50;
 /// The size of a chunk's header, in bytes.
 pub const CHUNK_HEADER: usize = 32;

@@ -6,13 +6,13 @@ use std::path::Path;
 /// Why a program cannot be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It uses SQLite translated to Go, in which there is no C library.
+    /// It uses SQLite translated to Go, without a C library.
     Modernc,
     /// It is linked statically, so nothing can be loaded with it.
     Static,
 }
 
-/// What stands in the way of recording a program, if its file shows it.
+/// Returns the obstacle to recording a program, if its file shows one.
 pub fn obstacle(program: &Path) -> Option<Obstacle> {
     let bytes = fs::read(program).ok()?;
     if !bytes.starts_with(b"\x7fELF") {

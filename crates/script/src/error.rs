@@ -1,4 +1,4 @@
-//! What can be wrong with a script: in its text, and in what it computes.
+//! Mistakes in a script: in its text, and in its computations.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct ScriptError {
     pub file: String,
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub what: String,
     /// The nearest valid name, where a name was wrong and one is like it.
     pub nearest: Option<String>,
@@ -71,9 +71,9 @@ pub enum EvaluationError {
     /// A value has another type than the operation takes.
     #[error("cannot use a {found} as {wanted}")]
     Type {
-        /// What it is.
+        /// Its type.
         found: &'static str,
-        /// What is wanted.
+        /// The wanted type.
         wanted: &'static str,
     },
     /// A range ends before it begins.
@@ -97,9 +97,9 @@ pub enum EvaluationError {
     Parameter {
         /// The function.
         function: &'static str,
-        /// What it may be.
+        /// The allowed values.
         wanted: &'static str,
-        /// What it is.
+        /// The number found.
         found: f64,
     },
     /// A variable has no value yet.

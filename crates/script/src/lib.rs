@@ -2,11 +2,10 @@
 //! Scripts of SQL as a workload: pgbench's language, files of named queries, and plain lists of statements.
 //!
 //! [`parse`] turns the text of a file into [`Script`]s: SQL with its parameters, and the meta commands between
-//! the statements as [`Op`]s over numbered variables, so that a transaction runs without allocation. Words,
-//! operators, functions and their errors are those of pgbench
-//! (<https://www.postgresql.org/docs/current/pgbench.html>), as far as SQLite can have them; what it cannot have is
-//! refused by name and line. The crate does no I/O and does not know SQLite: statements are split by the rules of
-//! `sqlite3_complete` (<https://sqlite.org/c3ref/complete.html>).
+//! the statements as [`Op`]s over numbered variables, so that a transaction runs without allocation. Words, operators,
+//! functions and their errors follow pgbench (<https://www.postgresql.org/docs/current/pgbench.html>), as far as SQLite
+//! supports them; anything else is refused by name and line. The crate does no I/O and does not know SQLite: it splits
+//! statements by the rules of `sqlite3_complete` (<https://sqlite.org/c3ref/complete.html>).
 
 mod error;
 mod expression;

@@ -48,8 +48,8 @@ impl Prng {
         1.0 - self.unit()
     }
 
-    /// A whole number from 0 to `most`, all equally likely: as many random bits as `most` has, until they
-    /// are no larger.
+    /// Returns a whole number from 0 to `most`, all equally likely: as many random bits as `most` has, drawn again
+    /// while they are larger.
     #[inline]
     pub fn up_to(&mut self, most: u64) -> u64 {
         if most == 0 {
@@ -70,7 +70,7 @@ impl Prng {
         Ok(self.between(min, max).unwrap_or(min))
     }
 
-    /// As [`Prng::uniform`]; none where the range is empty or too large.
+    /// As [`Prng::uniform`]; `None` if the range is empty or too large.
     #[inline]
     pub(crate) fn between(&mut self, min: i64, max: i64) -> Option<i64> {
         let most = max.checked_sub(min).filter(|most| (0..i64::MAX).contains(most))?;
@@ -93,7 +93,7 @@ impl Prng {
         Ok(at(min, numbers, share))
     }
 
-    /// `random_gaussian(min, max, parameter)`: a normal distribution around the middle, cut off at so many standard
+    /// `random_gaussian(min, max, parameter)`: a normal distribution around the middle, cut off at `parameter` standard
     /// deviations.
     pub(crate) fn gaussian(
         &mut self,
@@ -214,7 +214,7 @@ pub(crate) fn permute(value: i64, size: i64, seed: i64) -> Result<i64, Evaluatio
     Ok(value as i64)
 }
 
-/// One bijective step on the numbers of so many bits; larger ones stay.
+/// Returns the result of one bijective step on the numbers of `bits` bits; larger ones stay.
 fn mixed(value: u64, bits: u32, prng: &mut Prng) -> u64 {
     let mask = (1_u64 << bits) - 1;
     let odd = (prng.next_u64() & mask) | 1;

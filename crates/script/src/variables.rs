@@ -47,7 +47,7 @@ impl Names {
     }
 }
 
-/// What a variable holds. Text and bytes are in [`Variables`].
+/// The value of a variable. Text and bytes are in [`Variables`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Value {
     /// No value yet.
@@ -132,7 +132,7 @@ impl Variables {
         }
     }
 
-    /// What a variable holds.
+    /// Returns the value of a variable.
     #[inline]
     pub fn get(&self, slot: Slot) -> Value {
         self.values[slot.0]
@@ -176,7 +176,7 @@ impl Variables {
         }
     }
 
-    /// What a variable is in an expression: a text is read as pgbench reads it.
+    /// Returns the value of a variable in an expression: a text is parsed as pgbench parses it.
     pub(crate) fn scalar(&self, slot: Slot) -> Result<Value, EvaluationError> {
         match self.get(slot) {
             Value::Unset => Err(EvaluationError::Undefined),

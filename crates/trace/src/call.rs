@@ -37,7 +37,7 @@ pub struct Call {
     pub autocommit: bool,
     /// The transaction afterwards: 0 no lock, 1 read, 2 written, 3 not known.
     pub transaction: i64,
-    /// What was bound.
+    /// The bound values.
     pub values: Values,
 }
 
@@ -163,7 +163,7 @@ fn stored(
     Ok(value)
 }
 
-/// What one element of the array is.
+/// One element of the array.
 enum One<'a> {
     Value(Value),
     Stored(i64),

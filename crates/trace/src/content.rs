@@ -1,14 +1,14 @@
-//! What is in the tables of a database: rows and a checksum of each table, by which two databases are compared.
+//! Contents of the tables of a database: rows and a checksum of each, by which two databases are compared.
 
 use engine::{Connection, EngineError, Statement, ValueRef};
 use twox_hash::XxHash3_128;
 
-/// What is in a table.
+/// A table and its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// Its name.
     pub name: String,
-    /// What is in it, or why that cannot be read.
+    /// Its content, or why it cannot be read.
     pub content: Result<Content, String>,
 }
 
@@ -24,7 +24,8 @@ pub struct Content {
 /// The table that holds the definitions of all others.
 pub const SCHEMA: &str = "sqlite_schema";
 
-/// What is in each table that has rows of its own, those of virtual tables included, and in the schema.
+/// Returns the content of the schema and of each table that has rows of its own, including the tables behind virtual
+/// tables.
 ///
 /// # Errors
 /// The schema cannot be read. A table that cannot be read says so itself.

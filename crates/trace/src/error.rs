@@ -1,4 +1,4 @@
-//! Why there is no trace.
+//! Why a trace cannot be made or read.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum TraceError {
     /// The file exists.
     #[error("{} exists", .0.display())]
     Exists(PathBuf),
-    /// The file is no trace.
+    /// The file is not a trace.
     #[error("{} is not a trace", .0.display())]
     NotATrace(PathBuf),
     /// The trace has another format.

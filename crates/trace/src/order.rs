@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use recorder::layout::ORDER_CODE;
 
-/// What decides the class of a text or a blob: larger, byte by byte, for a later one.
+/// The code that orders a text or a blob: larger, byte by byte, for a later one.
 pub(crate) type Code = [u8; ORDER_CODE];
 
 /// The classes of a trace: known once all texts and blobs were noted and numbered.

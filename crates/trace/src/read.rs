@@ -91,8 +91,8 @@ pub struct Setting {
 /// Something to know about a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What: 1 a library that cannot be recorded, 2 a callback that the program replaced, 3 a key was set, 4 a
-    /// library that is too old.
+    /// The kind of note: 1 a library that cannot be recorded, 2 a callback that the program replaced, 3 a key was set,
+    /// 4 a library that is too old.
     pub code: i64,
     /// The file that it is about.
     pub words: String,
@@ -122,12 +122,12 @@ pub struct Text {
     pub sql: String,
 }
 
-/// What is in a database at the end of the recording.
+/// A database at the end of the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndOfDatabase {
     /// The database.
     pub database: String,
-    /// What is in its tables, or why that is not known.
+    /// Its tables, or why they are not known.
     pub tables: Result<Vec<Table>, String>,
 }
 
@@ -135,7 +135,7 @@ impl Trace {
     /// Opens a trace for reading.
     ///
     /// # Errors
-    /// When the file cannot be read, is no trace, has another format, or was not sealed to the end.
+    /// When the file cannot be read, is not a trace, has another format, or was not sealed to the end.
     pub fn open(library: &Arc<Library>, path: &Path) -> Result<Trace, TraceError> {
         let exists = std::fs::metadata(path);
         exists.map_err(|source| TraceError::File { path: path.to_owned(), source })?;
@@ -261,7 +261,7 @@ impl Trace {
         })
     }
 
-    /// What there is to know about processes, each once.
+    /// Returns the notes about processes, each once.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -380,7 +380,7 @@ impl Trace {
         Ok(texts)
     }
 
-    /// Passes all events; those of a connection in the order of their starts.
+    /// Passes all events; within a connection in the order of their starts.
     ///
     /// # Errors
     /// When the trace cannot be read.

@@ -1,4 +1,4 @@
-//! What a replay reads of a trace.
+//! The part of a trace that a replay reads.
 
 use std::cell::RefCell;
 
@@ -32,7 +32,7 @@ impl Trace {
         self.rows(sql, |row| integer(&row[0]).max(0) as u64)
     }
 
-    /// Passes all events with their values, until `visit` fails; those of a connection in the order of their starts.
+    /// Passes all events with their values, until `visit` fails; within a connection in the order of their starts.
     ///
     /// # Errors
     /// When the trace cannot be read, or `visit` fails.
@@ -53,7 +53,7 @@ impl Trace {
         Ok(())
     }
 
-    /// What is in the databases at the end, those of which something is known or said.
+    /// Returns the known states of databases at the end of the recording.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -87,7 +87,7 @@ fn stored_value(statement: &mut Statement<'_, '_>, id: i64) -> Result<Value, Eng
     Ok(value)
 }
 
-/// A table of a row of `end_state`; none where the row is about the whole database.
+/// Returns the table of a row of `end_state`; `None` if the row is about the whole database.
 fn end_of_table(row: &[Value]) -> Option<Table> {
     let Value::Text(name) = &row[1] else {
         return None;

@@ -25,7 +25,7 @@ pub mod state {
     pub const TRANSACTION_SHIFT: u32 = 3;
 }
 
-/// What the name of a database in memory begins with that several connections share: the connection that opened it
+/// The beginning of the name of an in-memory database that several connections share; the connection that opened it
 /// follows.
 const SHARED_MEMORY: &str = ":memory:";
 
@@ -34,8 +34,7 @@ pub(crate) fn shared_memory(opened_by: i64) -> String {
     format!("{SHARED_MEMORY}{opened_by}")
 }
 
-/// Whether a database of a trace was in memory, or temporary: it has no name, or that of one that several connections
-/// share.
+/// Returns whether a database of a trace was in memory, or temporary: it has no name, or the name of a shared one.
 pub fn is_in_memory(database: &str) -> bool {
     database.is_empty() || database.starts_with(SHARED_MEMORY)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What a database that is not encrypted begins with.
+/// The first bytes of a database that is not encrypted.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The bytes of the header of a database.

@@ -69,7 +69,7 @@ impl Recording {
     /// Opens a recording.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no recording of this version and architecture.
+    /// When the file cannot be read, or is not a recording of this version and architecture.
     pub fn open(path: &Path) -> Result<Recording, ReadError> {
         let path = path.to_owned();
         let read = |source| ReadError::Read { path: path.clone(), source };
@@ -143,8 +143,8 @@ impl Recording {
         }
     }
 
-    /// Passes the chunks in the order in which they were allotted, which is that of time within a
-    /// connection. Returns how many bytes of chunks were unreadable.
+    /// Passes the chunks in the order of their allotment, which is the order of time within a connection.
+    /// Returns how many bytes of chunks were unreadable.
     ///
     /// # Errors
     /// When the file cannot be read, or `visit` fails.
@@ -189,7 +189,7 @@ impl Recording {
     }
 }
 
-/// What is at the place of a chunk.
+/// The content at the place of a chunk.
 enum Content {
     Chunk(ChunkHeader),
     Unused,
@@ -238,7 +238,7 @@ impl ChunkHeader {
 pub struct Chunk<'a> {
     /// The process that wrote it.
     pub process: u32,
-    /// The connection to which its first records belong; 0 for those of the process.
+    /// The connection to which its first records belong; 0 for records of the process.
     pub connection: u32,
     /// The time to which the first record is relative, in nanoseconds.
     pub time: u64,

@@ -38,7 +38,7 @@ pub enum Transaction {
     Unknown,
 }
 
-/// What a statement did.
+/// The result of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ended {
     /// Rows that the program stepped to.
@@ -137,7 +137,7 @@ pub enum Record<'a> {
     End {
         /// Its place among the open ones.
         place: usize,
-        /// What it did.
+        /// Its result.
         ended: Ended,
     },
     /// A transaction is being committed, and has the write lock.
@@ -149,7 +149,7 @@ pub enum Record<'a> {
     Close,
     /// Something to know about the process.
     Note {
-        /// What.
+        /// The kind of note.
         code: u64,
         /// The file that it is about.
         words: &'a [u8],
@@ -191,7 +191,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// How many bytes could not be read, once there is no further record.
+    /// Returns how many bytes could not be read, once there is no further record.
     pub fn unreadable(&self) -> usize {
         self.input.rest().len()
     }
@@ -404,7 +404,7 @@ impl<'a> Input<'a> {
         Some(*bytes)
     }
 
-    /// The place of a statement, of which `short` is what the first byte of the record says.
+    /// Returns the place of a statement; `short` is its short form in the first byte of the record.
     fn position(&mut self, short: usize) -> Option<usize> {
         let place = match short {
             15 => usize::try_from(self.number()?).ok()?,

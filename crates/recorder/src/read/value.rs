@@ -16,7 +16,7 @@ pub enum Value<'a> {
     Text(&'a [u8]),
     /// A blob.
     Blob(&'a [u8]),
-    /// So many zeros.
+    /// This many zeros.
     ZeroBlob(u64),
     /// A pointer, which means something in its process only.
     Pointer,
@@ -30,7 +30,7 @@ pub enum Value<'a> {
     Expanded(&'a [u8]),
 }
 
-/// What remains of a text or a blob.
+/// A text or a blob that was hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hashed {
     /// The hash, equal for equal ones.

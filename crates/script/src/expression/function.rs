@@ -92,7 +92,7 @@ impl Function {
     }
 }
 
-/// What [`Function::is_integral`] computes of two whole numbers; none where it has no such result.
+/// Returns the result of an integral function of two whole numbers, if it has one.
 #[inline]
 pub(super) fn of_integers(
     function: Function,

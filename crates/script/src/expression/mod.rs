@@ -76,7 +76,7 @@ impl Expression {
     /// The value as a whole number; a number with a fraction is rounded.
     ///
     /// # Errors
-    /// As [`Expression::evaluate`], or it is no number.
+    /// As [`Expression::evaluate`], or it is not a number.
     pub fn whole(&self, variables: &Variables, prng: &mut Prng) -> Result<i64, EvaluationError> {
         whole(self.evaluate(variables, prng)?)
     }

@@ -173,7 +173,7 @@ impl<'a> Parser<'_, 'a> {
         self.atom()
     }
 
-    /// What follows a minus sign; the smallest whole number has no positive counterpart.
+    /// Parses the operand of a minus sign; the smallest whole number has no positive counterpart.
     fn negative(&mut self) -> Result<Node, Mistake> {
         const SMALLEST: u64 = 1 << 63;
         if self.tokens.first() == Some(&Token::Whole(SMALLEST)) {

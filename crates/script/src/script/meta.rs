@@ -16,14 +16,14 @@ pub(super) enum Meta {
     Sleep(Expression, u64),
     /// Variable, table, column, popularity.
     Draw(String, String, String, Option<Popularity>),
-    /// What stands ahead of the names of columns.
+    /// The prefix of the names of columns.
     Gset(String),
 }
 
 /// The commands.
 const KNOWN: [&str; 8] = ["set", "if", "elif", "else", "endif", "sleep", "gset", "draw"];
 
-/// What pgbench has and SQLite cannot have, with the reason.
+/// Commands of pgbench that SQLite cannot support, with the reason.
 const REFUSED: [(&str, &str); 6] = [
     ("aset", "SQLite executes one statement at a time; use \\gset"),
     ("setshell", "scripts run no programs"),

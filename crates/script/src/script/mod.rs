@@ -12,16 +12,16 @@ use crate::variables::Slot;
 pub use parse::{Form, parse};
 pub use weights::{choose, weighted};
 
-/// What one transaction does.
+/// One transaction.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Its name: that of the query, or of the file.
+    /// The name of the query, or of the file.
     pub name: String,
     /// The file that it was read from, as the user named it.
     pub file: String,
     /// Its statements, in the order of the text.
     pub statements: Vec<Statement>,
-    /// What is done, in this order but for jumps.
+    /// Its operations, in this order except for jumps.
     pub operations: Vec<Op>,
     /// The line of each operation.
     pub lines: Vec<usize>,
@@ -34,7 +34,7 @@ pub struct Script {
 /// One SQL statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Its name: that of the query, or its script and line.
+    /// The name of the query, or its script and line.
     pub name: String,
     /// The line at which it begins.
     pub line: usize,
@@ -59,11 +59,11 @@ pub enum Op {
     Unless(Expression, usize),
     /// Goes to the operation of this number.
     Go(usize),
-    /// Waits; the expression counts units of so many microseconds.
+    /// Waits; the number is the unit of the expression in microseconds.
     Sleep(Expression, u64),
 }
 
-/// A variable whose values are those of a column of the database.
+/// A variable that takes its values from a column of the database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draw {
     /// The variable.

@@ -1,10 +1,10 @@
 //! Names of queries in comments, as sqlc (`-- name: FindUser :one`), aiosql (`-- name: find_user^`) and HugSQL
 //! (`-- :name find-user :? :1`) write them.
 
-/// What aiosql puts after a name to say what the query returns.
+/// Suffixes of names in aiosql, which tell what the query returns.
 const SUFFIXES: [&str; 7] = ["*!", "<!", "^", "!", "$", "#", "*"];
 
-/// The name in a comment; none where it names no query.
+/// Returns the name of a query in a comment.
 pub(super) fn name(comment: &str) -> Option<&str> {
     let text = comment.strip_prefix("--")?.trim_start();
     let text = text.strip_prefix("name:").or_else(|| text.strip_prefix(":name "))?;

@@ -5,7 +5,7 @@ use crate::random::Prng;
 /// Divides `file@weight` into both; without a weight it is 1.
 ///
 /// # Errors
-/// The weight is no whole number, in words.
+/// The weight is not a whole number.
 pub fn weighted(text: &str) -> Result<(&str, u32), String> {
     let Some((name, weight)) = text.rsplit_once('@') else {
         return Ok((text, 1));

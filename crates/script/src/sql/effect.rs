@@ -1,5 +1,5 @@
-//! What the text of a statement says of its effects: which tables it writes, which files it opens, which setting it
-//! changes, and whether chance or the present time have a part in it.
+//! Effects of a statement by its text: which tables it writes, which files it opens, which setting it changes, and
+//! whether it depends on chance or the present time.
 
 use super::split::{End, statement};
 use super::token::{Kind, Token, tokens};
@@ -13,7 +13,7 @@ pub struct Pragma {
     pub has_value: bool,
 }
 
-/// What an `ATTACH` attaches.
+/// The database that an `ATTACH` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attached {
     /// A file whose name is in the text, at these bytes.
@@ -80,7 +80,7 @@ pub fn pragma(sql: &str) -> Option<Pragma> {
     })
 }
 
-/// What a statement attaches; none where it does not.
+/// Returns the database that a statement attaches, if it attaches one.
 pub fn attached(sql: &str) -> Option<Attached> {
     let all = significant(sql);
     if !all.first()?.is("attach") {
@@ -104,8 +104,8 @@ pub fn vacuums_into(sql: &str) -> bool {
     all.first().is_some_and(|token| token.is("vacuum")) && all.iter().any(|token| token.is("into"))
 }
 
-/// The line of the first statement in a text that opens or makes a file of its own, by `ATTACH` or `VACUUM INTO`. A
-/// database in memory is no file, nor is the temporary one without a name.
+/// Returns the line of the first statement that opens or makes a file, by `ATTACH` or `VACUUM INTO`. Databases in
+/// memory and temporary ones without a name do not count.
 pub fn line_that_reaches_files(text: &str) -> Option<usize> {
     let mut rest = text;
     while !rest.is_empty() {

@@ -1,5 +1,5 @@
-//! What the text of a statement says of its parameters, and whether its answer may change from one execution to the
-//! next.
+//! Hints in the text of a statement: the purpose of its parameters, and whether its answer may change from one
+//! execution to the next.
 
 use super::token::{Kind, Token, tokens};
 
@@ -31,14 +31,14 @@ pub(crate) fn is_volatile(sql: &str) -> bool {
     })
 }
 
-/// What the text says of each of its parameters, in their order in the text.
+/// Returns a hint for each parameter, in their order in the text.
 pub fn hints(sql: &str) -> Vec<Option<Hint>> {
     let all = tokens(sql).filter(Token::counts).enumerate();
     let parameters = all.filter(|(_, token)| token.kind == Kind::Parameter);
     parameters.map(|(index, _)| hint(sql, index)).collect()
 }
 
-/// What the text says of a parameter (`:name`, or `?` and its number among all tokens that count).
+/// Returns the hint for a parameter, given its place among all tokens that count.
 pub(crate) fn hint(sql: &str, parameter: usize) -> Option<Hint> {
     let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
     let tables = tables(&all);
@@ -86,7 +86,7 @@ fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
     tables
 }
 
-/// Words that follow the name of a table and are no alias.
+/// Returns whether a word that follows the name of a table is a keyword instead of an alias.
 fn is_keyword(token: &Token<'_>) -> bool {
     const WORDS: [&str; 21] = [
         "where",

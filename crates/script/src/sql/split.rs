@@ -16,7 +16,7 @@ pub(crate) enum End {
     OpenQuote(usize),
 }
 
-/// What has been read of a statement.
+/// The state of reading a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing that counts.

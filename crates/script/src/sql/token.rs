@@ -1,6 +1,6 @@
 //! The tokens of SQL (<https://sqlite.org/lang.html>), as far as their ends must be known.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Space,
@@ -37,7 +37,7 @@ impl Token<'_> {
         !matches!(self.kind, Kind::Space | Kind::Comment)
     }
 
-    /// The name that it is, without quotes; none where it is none.
+    /// Returns the name without quotes, if the token is a name.
     pub(crate) fn name(&self) -> Option<String> {
         match self.kind {
             Kind::Word => Some(self.text.to_owned()),

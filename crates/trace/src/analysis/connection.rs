@@ -1,4 +1,4 @@
-//! What follows from the order of a connection's statements: transactions, pauses within them, and runs.
+//! Analysis of the order of a connection's statements: transactions, pauses within them, and runs.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub struct Connection {
     prepared: HashSet<i64>,
     /// When the statement before that did more than read ended, if it was a write in autocommit.
     wrote_until_us: Option<i64>,
-    /// When the commit before ended, if it was that of a transaction of a single statement.
+    /// When the previous commit ended, if it ended a transaction of a single statement.
     single_until_us: Option<i64>,
 }
 
@@ -33,7 +33,7 @@ pub struct Transaction {
     end_us: i64,
 }
 
-/// What an event has brought to its end.
+/// Transactions, runs and cycles that an event has ended.
 #[derive(Debug, Default)]
 pub struct Finished {
     pub transaction: Option<Transaction>,
@@ -95,7 +95,7 @@ impl Connection {
         is_single && before.is_some_and(|end| ended.usage.start_us - end < PAUSE_US)
     }
 
-    /// What is unfinished at the end of the trace counts until its last statement.
+    /// Returns the unfinished transaction and runs, which count until the last statement of the trace.
     pub fn finish(self) -> Finished {
         Finished {
             transaction: self.transaction.map(Transaction::ended),

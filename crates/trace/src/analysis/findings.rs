@@ -1,4 +1,4 @@
-//! What in an application's traffic deserves a look: rules over an analysis, each with its threshold.
+//! Findings in an application's traffic: rules over an analysis, each with its threshold.
 
 use super::{Analysis, CycleUse, Kind, StatementUse};
 
@@ -41,7 +41,7 @@ pub enum Finding<'a> {
         /// All commits.
         commits: u64,
     },
-    /// Most commits are those of `BEGIN`, one statement and `COMMIT`, soon after another such transaction.
+    /// Most commits end a transaction of `BEGIN`, one statement and `COMMIT`, soon after another such transaction.
     SingleStatement {
         /// Such transactions in a row.
         transactions: u64,
@@ -59,7 +59,7 @@ pub enum Finding<'a> {
     ReadBeforeWrite(u64),
     /// Statements that failed because another connection had a lock (SQLITE_BUSY, SQLITE_LOCKED).
     Busy(u64),
-    /// Transactions were open without a statement, for so many microseconds in all.
+    /// Transactions were open without a statement, for this many microseconds in all.
     Idle(i64),
 }
 
@@ -81,7 +81,7 @@ impl Finding<'_> {
 }
 
 impl Analysis {
-    /// What deserves a look, in a fixed order of kinds.
+    /// Returns the findings, in a fixed order of kinds.
     pub fn findings(&self) -> Vec<Finding<'_>> {
         let mut all = self.of_statements(Finding::Time, |statement| {
             self.share_of_time(statement) >= TIME_SHARE && statement.count >= MANY

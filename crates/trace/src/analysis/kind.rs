@@ -1,6 +1,6 @@
-//! What a statement does, by its first word.
+//! The kind of a statement, by its first word.
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Reads rows.

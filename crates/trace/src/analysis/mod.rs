@@ -1,4 +1,4 @@
-//! What an application does with SQLite: one pass over its events, in memory that does not grow with them.
+//! Analysis of an application's use of SQLite: one pass over its events, in memory that does not grow with them.
 //!
 //! Definitions that the text for users relies on:
 //! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own; it is one *in a row*
@@ -145,7 +145,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Its place among those of all connections, whose events are numbered each by themselves.
+    /// Returns the key that orders it among the events of all connections, which are numbered separately.
     pub fn moment(&self) -> (i64, i64) {
         (self.start_us, self.event)
     }
@@ -169,7 +169,7 @@ pub struct CycleUse {
 pub struct StatementUse {
     /// The text.
     pub sql: String,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// Its latest execution.
     pub latest: Example,
@@ -232,7 +232,7 @@ pub struct TransactionUse {
     pub slowest: String,
 }
 
-/// What the application does.
+/// An application's use of SQLite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
     /// Statements by their normalised text, those that take most time first.
@@ -247,7 +247,7 @@ pub struct Analysis {
     pub commits: u64,
     /// Those outside of `BEGIN` and `COMMIT`.
     pub autocommit_writes: u64,
-    /// Those of them in a row.
+    /// How many of them are in a row.
     pub autocommit_in_a_row: u64,
     /// Commits of transactions of one statement between `BEGIN` and `COMMIT`, in a row.
     pub single_in_a_row: u64,

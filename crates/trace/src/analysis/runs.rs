@@ -41,12 +41,12 @@ impl Reads {
         ended
     }
 
-    /// What is repeated when there are no more statements.
+    /// Returns the repetition at the end of the statements.
     pub fn ended(&self) -> Option<Repeated> {
         (1..=CYCLE).find_map(|period| self.repeated(period))
     }
 
-    /// What was repeated until now and is not with this text.
+    /// Returns the repetition that this text ends.
     fn ended_by(&self, text: i64) -> Option<Repeated> {
         let ends = |period: &usize| self.latest[period - 1] != text;
         let repeated = (1..=CYCLE).filter(ends).find_map(|period| self.repeated(period))?;
@@ -83,7 +83,7 @@ impl Reads {
     }
 }
 
-/// The latest inserts of a connection: those of single rows within a transaction.
+/// The latest inserts of single rows within a transaction of a connection.
 #[derive(Debug, Default)]
 pub struct Inserts {
     text: i64,
@@ -105,7 +105,7 @@ impl Inserts {
         ended
     }
 
-    /// The run when there are no more statements.
+    /// Returns the run at the end of the statements.
     pub fn ended(&self) -> Option<(i64, u64)> {
         (self.length >= RUN).then_some((self.text, self.length))
     }

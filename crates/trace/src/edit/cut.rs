@@ -104,7 +104,7 @@ fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
     ))
 }
 
-/// What the events refer to.
+/// Keeps the texts that the events refer to.
 fn texts(draft: &Draft) -> Result<(), TraceError> {
     draft.execute(
         "INSERT INTO main.statement SELECT * FROM source.statement

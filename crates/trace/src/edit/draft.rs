@@ -19,7 +19,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty trace in place of which `out` appears when it is whole.
+    /// Creates an empty trace, which becomes `out` when it is complete.
     pub fn new(library: &Arc<Library>, out: &Path) -> Result<Draft, TraceError> {
         if out.exists() {
             return Err(TraceError::Exists(out.to_owned()));

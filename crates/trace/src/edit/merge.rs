@@ -91,7 +91,7 @@ fn check(earlier: &[Written], now: &Written) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Adds `source`, whose times begin so many microseconds later than those of the new trace.
+/// Adds `source`, whose times begin `later_us` microseconds after the new trace.
 fn add(draft: &Draft, number: i64, later_us: i64) -> Result<(), TraceError> {
     let mut most = HashMap::new();
     for table in [
@@ -200,11 +200,11 @@ fn number_commits(draft: &Draft) -> Result<(), TraceError> {
     )
 }
 
-/// Values whose long ones are so many rows later in the table `blob`.
+/// Returns values whose long ones are `blobs` rows later in the table `blob`.
 fn with_blobs_after(values: &str, blobs: i64) -> String {
     let mut all: serde_json::Value = match serde_json::from_str(values) {
         Ok(all) => all,
-        // What is no JSON has no long values.
+        // Text that is not JSON has no long values.
         Err(_) => return values.to_owned(),
     };
     let objects = all.as_array_mut().into_iter().flatten();

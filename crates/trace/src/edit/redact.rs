@@ -134,7 +134,7 @@ impl Hash<'_> {
         self.classes.of(is_blob, code)
     }
 
-    /// What takes the place of an object; nothing where it has no content.
+    /// Returns the replacement of an object; `None` if it has no content.
     fn object(&mut self, name: &str, content: &Json) -> Option<Json> {
         let text = content.as_str().unwrap_or_default();
         match name {
@@ -179,8 +179,8 @@ impl Hash<'_> {
     }
 }
 
-/// Whether a piece may be a text or a blob. SQLite takes a name in double quotes for a text where nothing has this
-/// name, so those that are no single word count too.
+/// Returns whether a piece may be a text or a blob. SQLite takes a name in double quotes for a text if nothing has this
+/// name, so quoted names of several words count, too.
 fn is_literal(piece: &str) -> bool {
     let mut inner = piece.chars().skip(1).take(piece.chars().count().saturating_sub(2));
     match piece.chars().next() {

@@ -1,6 +1,6 @@
 //! The columns of an export, the same in every form.
 
-/// What a column contains.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// A whole number.

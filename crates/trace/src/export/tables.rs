@@ -13,7 +13,7 @@ use super::parquet::{BATCH, batch, properties, schema};
 use super::{database, other};
 use crate::TraceError;
 
-/// What a table contains.
+/// A table of the export.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its name.

@@ -55,7 +55,7 @@ impl Form {
         text
     }
 
-    /// What equal forms have in common.
+    /// Returns the key that equal forms share.
     pub fn key(&self) -> String {
         self.with(&vec!["?".to_owned(); self.slots.len()])
     }
@@ -122,7 +122,7 @@ fn literal(token: &str) -> Option<Origin> {
     number.ok().map(Origin::Written)
 }
 
-/// The index that SQLite gives to a parameter: that of its name or its number, otherwise the next one.
+/// Returns the index that SQLite gives to a parameter: by its name or its number, otherwise the next one.
 fn index(token: &str, names: &mut Vec<String>) -> usize {
     if let Some(number) = token.strip_prefix('?').and_then(|number| number.parse::<usize>().ok()) {
         let length = names.len().max(number.min(32_766));

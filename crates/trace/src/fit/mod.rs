@@ -37,10 +37,10 @@ pub struct Fitted {
     pub text: String,
     /// The database that it is for.
     pub database: String,
-    /// What it stands for.
+    /// The amount of traffic that it represents.
     pub fitted: Amount,
-    /// What it leaves out: rare transactions, long ones, and those with a statement that failed or that does not
-    /// work on the snapshot, such as one that uses a temporary table.
+    /// The amount that it leaves out: rare transactions, long ones, and transactions with a statement that failed or
+    /// does not work on the snapshot, such as one that uses a temporary table.
     pub left_out: Amount,
     /// Other databases of the trace, with the number of their statements.
     pub others: Vec<(String, u64)>,
@@ -124,7 +124,7 @@ impl Forms {
     }
 }
 
-/// Whether a script executes such a statement: what sets up a connection or changes the schema is no part of it.
+/// Returns whether a script executes such a statement; it does not set up connections or change the schema.
 fn is_work(sql: &str, readonly: bool) -> bool {
     const OTHERS: [&str; 7] =
         ["PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "EXPLAIN", "REINDEX"];
@@ -219,7 +219,7 @@ fn values_of(
     Ok(all)
 }
 
-/// The texts of statements as forms, of which the latest are kept.
+/// The texts of statements as forms; the latest are kept.
 struct Written<'t> {
     trace: &'t Trace,
     known: HashMap<i64, Form>,

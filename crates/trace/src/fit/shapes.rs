@@ -92,7 +92,7 @@ impl Shapes {
     }
 }
 
-/// What these shapes stand for.
+/// Returns the amount of traffic that these shapes represent.
 pub fn amount(shapes: &[(Shape, u64)]) -> Amount {
     let mut amount = Amount::default();
     for (shape, count) in shapes {

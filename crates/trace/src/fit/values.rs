@@ -6,7 +6,7 @@ use super::distribution::Counts;
 
 /// The longest texts that are counted one by one, in bytes.
 const COUNTED: usize = 200;
-/// The most different texts of which a script chooses one.
+/// The most different texts that a script chooses from.
 const CHOICES: usize = 8;
 /// The fewest values that must be different to count as new ones.
 const NEW: u64 = 20;
@@ -41,7 +41,7 @@ impl Range {
     }
 }
 
-/// What a script puts in the place of values.
+/// The script's substitute for values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fit {
     /// Always the same SQL.
@@ -103,7 +103,7 @@ impl Values {
         }
     }
 
-    /// The values that are compared with those of a column: integers, or texts if there are more of them.
+    /// Returns the values to compare with a column's: integers, or texts if there are more of them.
     pub fn samples(&self, most: usize) -> Vec<Json> {
         if self.integers.total() >= self.texts.total() {
             let all = self.integers.iter().map(|(value, _)| Json::from(*value));
@@ -123,7 +123,7 @@ impl Values {
         }
     }
 
-    /// What takes the place of the values, by the kind that most of them have. `inserts` says that the statement
+    /// Returns the substitute for the values, by the kind that most of them have. `inserts` tells whether the statement
     /// inserts them.
     pub fn fit(&self, inserts: bool) -> Fit {
         let counts = [

@@ -65,7 +65,7 @@ pub(super) fn has_column(copy: &SchemaCopy, it: &MissingIndex) -> bool {
 /// The words of statements, in small letters.
 pub struct Words {
     all: BTreeSet<String>,
-    /// Those of statements that compare with a pattern.
+    /// Columns that statements compare with a pattern.
     of_patterns: BTreeSet<String>,
 }
 
@@ -97,8 +97,8 @@ impl Words {
     }
 }
 
-/// The indexes that no plan uses and no constraint needs, as far as plans can say; none where triggers run statements
-/// without plans.
+/// Returns the indexes that no plan uses and no constraint needs, as far as plans can tell. It returns none if triggers
+/// run statements without plans.
 pub fn unused(
     copy: &SchemaCopy,
     database: &str,

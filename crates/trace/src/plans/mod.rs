@@ -1,9 +1,9 @@
-//! Query plans of the statements of a trace, and what follows from them: indexes that SQLite would use, and
-//! indexes that no statement uses.
+//! Query plans of the statements of a trace, with the indexes that SQLite would use and the indexes that no statement
+//! uses.
 //!
-//! The plans are those of pragmark's own SQLite on a copy of the schema without rows: that of the snapshot, with
-//! the recorded changes up to the latest execution of each statement. Statistics of `ANALYZE` are copied, so the
-//! planner decides as it does on the whole database.
+//! pragmark's own SQLite makes the plans on an empty copy of the snapshot's schema, with the recorded changes up to the
+//! latest execution of each statement. Statistics of `ANALYZE` are copied, so the planner decides as it does on the
+//! whole database.
 
 mod copy;
 mod indexes;
@@ -46,7 +46,7 @@ pub struct UnusedIndex {
     pub table: String,
 }
 
-/// What plans say of the statements of a trace.
+/// Plans of the statements of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plans {
     /// The plan of each statement that has one, a line for each node, by its normalised text.
@@ -70,7 +70,7 @@ impl Plans {
     /// Plans the statements of a trace.
     ///
     /// # Errors
-    /// When the trace cannot be read. A snapshot that cannot be used is no error but a reason in `unknown`.
+    /// When the trace cannot be read. A snapshot that cannot be used becomes a reason in `unknown`.
     pub fn of(trace: &Trace, analysis: &Analysis) -> Result<Plans, TraceError> {
         let mut plans = Plans { patterns: pattern::of(trace, analysis)?, ..Plans::default() };
         let databases: HashMap<i64, String> = trace

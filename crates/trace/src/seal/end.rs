@@ -1,6 +1,6 @@
-//! What is in the databases of a recording when it has ended.
+//! The databases of a recording when it has ended.
 //!
-//! It is known only where nothing writes any more: where a recorded process is still running, the reason is
+//! Their contents are known only when nothing writes any more: while a recorded process is still running, the reason is
 //! written instead.
 
 use std::path::Path;
@@ -44,7 +44,7 @@ fn is_running(pid: &str) -> bool {
     })
 }
 
-/// What is in the tables of a copy of the database.
+/// Returns the tables of a copy of the database.
 fn tables_of(
     library: &Arc<Library>,
     folder: &Folder,
@@ -92,7 +92,7 @@ impl Writer<'_> {
         Ok(rows.iter().flatten().map(ToString::to_string).collect())
     }
 
-    /// What is in a table of a database at the end of the recording.
+    /// Writes the state of a table at the end of the recording.
     fn end_state(&self, database: &str, table: &Table) -> Result<(), TraceError> {
         let (rows, checksum, problem) = match &table.content {
             Ok(content) => (

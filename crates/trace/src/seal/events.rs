@@ -28,7 +28,7 @@ pub struct Events {
     sealed: Sealed,
 }
 
-/// What is known of a connection so far.
+/// The known state of a connection.
 #[derive(Default)]
 struct Connection {
     open: HashMap<usize, Event>,

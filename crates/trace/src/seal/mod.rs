@@ -24,7 +24,7 @@ use texts::Texts;
 use write::Writer;
 pub(crate) use write::open as open_new;
 
-/// What a trace contains, and what its recording lacks.
+/// The contents of a trace, and the gaps of its recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
     /// Processes in which the recorder was loaded.
@@ -43,7 +43,7 @@ pub struct Sealed {
     pub stubs: Vec<String>,
     /// Libraries that are too old.
     pub old: Vec<String>,
-    /// Databases of which there is no snapshot, with SQLite's result code.
+    /// Databases without a snapshot, with SQLite's result code.
     pub without_snapshot: Vec<(String, i64)>,
 }
 
@@ -106,7 +106,7 @@ impl Unfinished {
     }
 
     fn remove(&self) {
-        // There is none where it has got its name.
+        // The file is gone if it has been renamed.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -28,7 +28,7 @@ const KNOWN_BLOBS: usize = 100_000;
 /// The most rows of counters that are known at a time, to bound the memory: then they are forgotten.
 const KNOWN_COUNTERS: usize = 100_000;
 
-/// What the trace says of one execution.
+/// One execution as the trace describes it.
 #[derive(Debug, Default)]
 pub struct Event {
     pub id: i64,

@@ -14,7 +14,7 @@ use crate::expression::Expression;
 use crate::sql::{self, End, Kind};
 use crate::variables::{Names, PREDEFINED, Slot, Value};
 
-/// What a file is.
+/// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Named queries where it has names; otherwise one transaction, as a script of pgbench.
