@@ -201,7 +201,7 @@ fn carry_out(
 mod tests {
     use super::*;
     use crate::manifest::Library;
-    use crate::source::Source;
+    use crate::manifest::Source;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

@@ -18,13 +18,11 @@ use std::path::Path;
 use lab::catalogue::Catalogue;
 
 mod command;
-mod discovery;
 mod error;
 mod home;
 mod manifest;
 mod preload;
 mod registry;
-mod source;
 mod template;
 mod workload;
 
@@ -41,7 +39,7 @@ pub use template::{Language, experiment_of, write_new};
 /// When a manifest cannot be read.
 pub fn catalogue(directory: Option<&Path>) -> Result<Catalogue, DriverError> {
     let mut catalogue = bench::catalogue();
-    let found = discovery::discover(directory, &catalogue)?;
+    let found = manifest::discover(directory, &catalogue)?;
     catalogue.workloads.extend(found.workloads);
     let drivers = found.manifests.iter().map(Manifest::info).collect();
     Ok(catalogue.with_drivers(drivers))

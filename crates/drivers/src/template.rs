@@ -127,7 +127,7 @@ fn create(path: &Path, text: &str) -> Result<(), DriverError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discovery::discover;
+    use crate::manifest::discover;
     use lab::experiment::parse;
 
     #[test]

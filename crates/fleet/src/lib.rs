@@ -11,7 +11,6 @@
 mod address;
 mod agent;
 mod error;
-mod link;
 mod objects;
 mod presence;
 mod remote;
@@ -23,17 +22,17 @@ mod wire;
 mod work;
 
 pub use address::{Access, Address};
-pub use agent::{Machine, Notice, Orders, serve};
+pub use agent::{AgentEvent, Machine, StopSignals, serve};
 pub use error::FleetError;
-pub use link::{Link, Waiting};
 pub use objects::{Content, Object, ObjectCache, Signature, Signer, Trusted};
-pub use presence::{Card, Doing, Present, check_name, present};
-pub use remote::{Crowd, Remote};
+pub use presence::{Activity, Card, PresentAgent, check_name, present};
+pub use remote::{AgentCount, Remote};
 pub use results::{machine_reports, part_of_run, publish_part};
 pub use runs::{
     RunCard, SAY, Unreadable, find, finish, has_coordinator, list, progress_of, publish,
     publish_progress, purge, withdraw_progress,
 };
 pub use server::Server;
+pub use server::{ConnectionEvent, ConnectionObserver};
 pub use wire::{MachineReport, RunPart};
 pub use work::{Queue, queue, register_group};

@@ -39,7 +39,7 @@ pub struct Card {
     /// The drivers that are installed.
     pub drivers: Vec<String>,
     /// Its activity.
-    pub doing: Doing,
+    pub doing: Activity,
     /// Seconds since 1970 by its own clock.
     pub clock_s: i64,
 }
@@ -47,7 +47,7 @@ pub struct Card {
 /// The activity of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Doing {
+pub struct Activity {
     /// Seconds since 1970 at which the agent began, by its own clock.
     pub began_s: i64,
     /// The block that it carries out, and its run; none while it waits.
@@ -66,7 +66,7 @@ pub struct Doing {
 
 /// An agent that is present.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Present {
+pub struct PresentAgent {
     /// Its card.
     pub card: Card,
     /// How far its clock is ahead of the server's, in seconds.
@@ -84,7 +84,7 @@ struct Header {
     clock_s: i64,
 }
 
-impl Present {
+impl PresentAgent {
     /// Its name and labels.
     pub fn candidate(&self) -> Candidate {
         Candidate { agent: self.card.agent.clone(), labels: self.card.labels.clone() }
@@ -95,11 +95,11 @@ impl Present {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn present(server: &Server) -> Result<Vec<Present>, FleetError> {
+pub fn present(server: &Server) -> Result<Vec<PresentAgent>, FleetError> {
     Ok(server.entries(AGENT)?.iter().map(of).collect())
 }
 
-fn of(stored: &Stored) -> Present {
+fn of(stored: &Stored) -> PresentAgent {
     let what = format!("what the agent {} says", stored.name());
     let (card, unreadable) = match decode::<Card>(&stored.payload, &what) {
         Ok(card) if card.agent == stored.name() => (card, None),
@@ -109,7 +109,7 @@ fn of(stored: &Stored) -> Present {
         }
         Err(error) => (little(stored), Some(error.to_string())),
     };
-    Present { clock_ahead_s: card.clock_s - stored.stored_s, card, unreadable }
+    PresentAgent { clock_ahead_s: card.clock_s - stored.stored_s, card, unreadable }
 }
 
 /// Returns the known fields of a card that cannot be read.
@@ -125,7 +125,7 @@ fn little(stored: &Stored) -> Card {
         can_build: false,
         target: String::new(),
         drivers: Vec::new(),
-        doing: Doing::default(),
+        doing: Activity::default(),
         clock_s: header.clock_s,
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn read(card: &Value) -> Present {
+    fn read(card: &Value) -> PresentAgent {
         of(&Stored {
             subject: agent("a"),
             sequence: 1,

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use runner::{End, Execution, Executor, RunError, Task, Watch};
 
 use crate::error::FleetError;
-use crate::results::{Counted, of_task, outcomes_of};
+use crate::results::{StoredOutcomes, of_task, outcomes_of};
 use crate::server::Server;
 use crate::subjects::{WORK, group_results, work};
 use crate::wire::{Work, encode, hash_of_block};
@@ -27,7 +27,7 @@ const AHEAD: usize = 4;
 const FEW: usize = 2;
 
 /// How many agents a group has at the moment.
-pub type Crowd = Arc<AtomicUsize>;
+pub type AgentCount = Arc<AtomicUsize>;
 
 /// Has the agents of a group execute blocks. Outcomes are handed over in the order of the design, whichever agent is
 /// first, so the record is the one that a single machine with these outcomes would have written.
@@ -35,7 +35,7 @@ pub struct Remote<'a> {
     server: &'a Server,
     run: String,
     group: String,
-    crowd: Crowd,
+    agent_count: AgentCount,
     /// Blocks that are published or carried out, and not yet handed over, by their subjects.
     published: HashSet<String>,
     signs: Option<async_nats::Subscriber>,
@@ -43,12 +43,12 @@ pub struct Remote<'a> {
 
 impl<'a> Remote<'a> {
     /// Returns an executor for a group of a run.
-    pub fn new(server: &'a Server, run: &str, group: &str, crowd: Crowd) -> Remote<'a> {
+    pub fn new(server: &'a Server, run: &str, group: &str, agent_count: AgentCount) -> Remote<'a> {
         Remote {
             server,
             run: run.to_owned(),
             group: group.to_owned(),
-            crowd,
+            agent_count,
             published: HashSet::new(),
             signs: None,
         }
@@ -69,12 +69,12 @@ impl<'a> Remote<'a> {
         Ok(())
     }
 
-    fn find(&self, tasks: &[Task]) -> Result<Option<Counted>, FleetError> {
+    fn find(&self, tasks: &[Task]) -> Result<Option<StoredOutcomes>, FleetError> {
         outcomes_of(self.server, &self.run, &self.group, tasks)
     }
 
     /// Waits for the outcomes of a block; `None` if it was stopped.
-    fn outcomes(&mut self, tasks: &[Task]) -> Result<Option<Counted>, FleetError> {
+    fn outcomes(&mut self, tasks: &[Task]) -> Result<Option<StoredOutcomes>, FleetError> {
         let mut ensured: Option<Instant> = None;
         if self.published.contains(&self.subject(tasks)) {
             ensured = Some(Instant::now());
@@ -158,7 +158,7 @@ impl Executor for Remote<'_> {
     }
 
     fn depth(&self) -> usize {
-        let agents = self.crowd.load(Ordering::Relaxed).max(1);
+        let agents = self.agent_count.load(Ordering::Relaxed).max(1);
         if self.published.len() > FEW * agents { 0 } else { AHEAD * agents }
     }
 

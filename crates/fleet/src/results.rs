@@ -11,7 +11,7 @@ use crate::wire::{
 };
 
 /// The outcomes of a block that count, and the agent that they are from.
-pub(crate) struct Counted {
+pub(crate) struct StoredOutcomes {
     pub(crate) agent: String,
     pub(crate) done: Done,
 }
@@ -22,7 +22,7 @@ pub(crate) fn outcomes_of(
     run: &str,
     group: &str,
     tasks: &[Task],
-) -> Result<Option<Counted>, FleetError> {
+) -> Result<Option<StoredOutcomes>, FleetError> {
     let Some(first) = tasks.first() else {
         return Ok(None);
     };
@@ -43,7 +43,7 @@ fn first_of(
     run: &str,
     subject: &str,
     tasks: &[Task],
-) -> Result<Option<Counted>, FleetError> {
+) -> Result<Option<StoredOutcomes>, FleetError> {
     let stream = results_stream(run);
     let mut from = 1;
     while let Some(stored) = server.first(&stream, subject, from)? {
@@ -54,7 +54,7 @@ fn first_of(
         };
         if tasks.iter().all(|task| of_task(&done, task).is_some()) {
             let agent = stored.name().to_owned();
-            return Ok(Some(Counted { agent, done }));
+            return Ok(Some(StoredOutcomes { agent, done }));
         }
     }
     Ok(None)

@@ -149,7 +149,7 @@ fn of_another_version(stored: &Stored, what: &str) -> Option<FleetError> {
 /// # Errors
 /// When the server refuses.
 pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetError> {
-    let stored = server.read_all(RUNS, ALL)?;
+    let stored = server.all(RUNS, ALL)?;
     let read = |stored: &Stored| {
         RunCard::read(stored)
             .map_err(|error| Unreadable { run: stored.name().to_owned(), why: error.to_string() })
@@ -245,7 +245,7 @@ pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> 
         Err(_) => end_work(server, name)?,
     }
     server.remove_stream(&results_stream(name))?;
-    let all = server.read_all(RUNS, ALL)?;
+    let all = server.all(RUNS, ALL)?;
     let (own, others): (Vec<&Stored>, Vec<&Stored>) =
         all.iter().partition(|other| other.subject == stored.subject);
     let needed: Result<Vec<Vec<String>>, &Stored> = others.into_iter().map(hashes).collect();

@@ -6,7 +6,7 @@ use async_nats::jetstream::consumer::{AckPolicy, pull};
 use futures_util::TryStreamExt;
 
 use crate::error::FleetError;
-use crate::server::{Answer, Server, refused_or_silent, words_of};
+use crate::server::{Server, unless_missing};
 use crate::subjects::{WORK, consumer, group_work, run_work};
 
 /// The waiting work of a group.
@@ -38,18 +38,9 @@ pub fn register_group(
         filter_subject: group_work(run, group),
         ..pull::Config::default()
     };
-    server.patiently("prepare the work of a group", || {
-        let config = config.clone();
-        async {
-            let stream = match server.stream(WORK).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match stream.create_consumer(config).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) => refused_or_silent(&words_of(&error)),
-            }
-        }
+    server.patiently("prepare the work of a group", async || {
+        server.stream(WORK).await?.create_consumer(config.clone()).await?;
+        Ok(())
     })
 }
 
@@ -57,27 +48,15 @@ pub fn register_group(
 pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError> {
     let below = run_work(run);
     let below = below.trim_end_matches('>');
-    server.patiently("end the work of a run", || async {
-        let stream = match server.stream(WORK).await {
-            Ok(stream) => stream,
-            Err(_) => return Answer::Silence,
-        };
+    server.patiently("end the work of a run", async || {
+        let stream = server.stream(WORK).await?;
         let mut consumers = stream.consumers();
-        loop {
-            let consumer = match consumers.try_next().await {
-                Ok(Some(consumer)) => consumer,
-                Ok(None) => return Answer::Yes(()),
-                Err(error) => return refused_or_silent(&words_of(&error)),
-            };
-            if !consumer.config.filter_subject.starts_with(below) {
-                continue;
-            }
-            match stream.delete_consumer(&consumer.name).await {
-                Ok(_) => {}
-                Err(error) if words_of(&error).contains("not found") => {}
-                Err(error) => return refused_or_silent(&words_of(&error)),
+        while let Some(consumer) = consumers.try_next().await? {
+            if consumer.config.filter_subject.starts_with(below) {
+                unless_missing(stream.delete_consumer(&consumer.name).await)?;
             }
         }
+        Ok(())
     })
 }
 
@@ -87,19 +66,12 @@ pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError
 /// When the server refuses.
 pub fn queue(server: &Server, run: &str, group: &str) -> Result<Option<Queue>, FleetError> {
     let name = consumer(run, group);
-    server.patiently("look at the work of a group", || async {
-        let stream = match server.stream(WORK).await {
-            Ok(stream) => stream,
-            Err(_) => return Answer::Silence,
-        };
-        match stream.consumer_info(&name).await {
-            Ok(info) => Answer::Yes(Some(Queue {
-                waiting: info.num_pending,
-                taken: info.num_ack_pending,
-                redelivered: info.num_redelivered,
-            })),
-            Err(error) if words_of(&error).contains("not found") => Answer::Yes(None),
-            Err(error) => refused_or_silent(&words_of(&error)),
-        }
+    server.patiently("look at the work of a group", async || {
+        let info = unless_missing(server.stream(WORK).await?.consumer_info(&name).await)?;
+        Ok(info.map(|info| Queue {
+            waiting: info.num_pending,
+            taken: info.num_ack_pending,
+            redelivered: info.num_redelivered,
+        }))
     })
 }

@@ -9,31 +9,26 @@
 //! handler for `SIGCHLD`, and those that wrap process groups add neither limits nor captured output, so
 //! this crate uses only the standard library and `rustix`.
 
-// Here, because all crates that need Unix depend on this one, except `recorder`.
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-compile_error!("pragmark supports Linux only; it compiles for macOS, too, but for no other system");
-
-mod captured;
-mod tail;
-
+use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fmt;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
 
-pub use captured::{Finished, run};
-use tail::Tail;
-pub use tail::end_of;
+// Here, because all crates that need Unix depend on this one, except `recorder`.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("pragmark supports Linux only; it compiles for macOS, too, but for no other system");
 
 /// The longest pause between two checks whether a process has ended.
 const POLL: Duration = Duration::from_millis(10);
@@ -382,6 +377,138 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The result of a command.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// All of its standard output.
+    pub output: Vec<u8>,
+    /// The end of its error output.
+    pub errors: String,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+impl Finished {
+    /// Its standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// The ends of its standard output and of its error output: some programs complain on the one, some
+    /// on the other.
+    pub fn messages(&self) -> String {
+        let output = end_of(io::Cursor::new(&self.output)).unwrap_or_default();
+        format!("{output}\n{}", self.errors).trim().to_owned()
+    }
+}
+
+/// Runs a command to its end without input, or kills it when a limit is exceeded.
+///
+/// # Errors
+/// When it cannot be started, or its output cannot be kept.
+pub fn run(
+    command: &mut Command,
+    group: Group,
+    limits: &Limits<'_>,
+) -> Result<Finished, ProcessError> {
+    let program = PathBuf::from(command.get_program());
+    let output = |source| ProcessError::Output { program: program.clone(), source };
+    // Files rather than pipes: a program that writes much, or leaves a process behind, blocks nothing.
+    let (standard, to_standard) = file().map_err(output)?;
+    let (errors, to_errors) = file().map_err(output)?;
+    command.stdin(Stdio::null()).stdout(to_standard).stderr(to_errors);
+    let mut process = Process::start(command, group)?;
+    let end = process.finish(limits)?;
+    let took = process.start.elapsed();
+    Ok(Finished {
+        end,
+        output: content(standard).map_err(output)?,
+        errors: end_of(errors).map_err(output)?,
+        took,
+    })
+}
+
+/// A file without a name, to be read here and written by another process.
+fn file() -> io::Result<(File, File)> {
+    let file = tempfile::tempfile()?;
+    let other = file.try_clone()?;
+    Ok((file, other))
+}
+
+fn content(mut file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Bytes of a program's messages that are kept, the last ones.
+pub(crate) const KEPT: usize = 2_000;
+
+/// How long error output may go on after the end of its process: processes that left the group may keep
+/// the pipe open for as long as they like.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The end of a pipe's content, collected by a thread.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    /// Disconnected at the end of the content.
+    open: Receiver<()>,
+}
+
+impl Tail {
+    pub(crate) fn collect(pipe: ChildStderr) -> Tail {
+        let (sender, open) = channel();
+        let kept = Arc::default();
+        let tail = Tail { kept: Arc::clone(&kept), open };
+        thread::spawn(move || {
+            keep_last(pipe, &kept);
+            drop(sender);
+        });
+        tail
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let _ = self.open.recv_timeout(GRACE);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        trimmed(kept.make_contiguous())
+    }
+}
+
+fn keep_last(mut pipe: impl Read, kept: &Mutex<VecDeque<u8>>) {
+    let mut chunk = [0; 1_024];
+    loop {
+        let read = match pipe.read(&mut chunk) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => return,
+            Ok(read) => read,
+        };
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&chunk[..read]);
+        let excess = kept.len().saturating_sub(KEPT);
+        kept.drain(..excess);
+    }
+}
+
+/// The end of a file, such as a log.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn end_of(mut file: impl Read + Seek) -> io::Result<String> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(KEPT as u64)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(trimmed(&bytes))
+}
+
+fn trimmed(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! happens in another process and ends as an outcome here. What comes next is decided by
 //! [`lab::design`]; the runner only carries it out.
 
-mod count;
 mod error;
 mod executor;
 mod isolation;
@@ -23,14 +22,14 @@ pub mod tiers;
 mod train;
 pub mod workdir;
 
-pub use count::{count, task_of};
 pub use error::RunError;
 pub use executor::{End, Execution, Executor, Task, Watch};
 pub use local::Local;
 pub use pilot::run_pilots;
+pub use pilot::{count, task_of};
 pub use postgres::Servers;
 pub use process::{Bindings, Driver, Prepared};
-pub use record::{OwnRuns, Removal, RunFolder};
+pub use record::{Removal, RunFolder, TrustedRuns};
 pub use run::{Event, Observer, run};
 pub use stamp::{now, run_id};
 pub use survey::survey;

@@ -34,3 +34,40 @@ pub fn run_pilots(
     });
     Ok((end == End::Finished).then(|| pilots.collect()))
 }
+
+/// The task of one trial at a place (round, block, position) that the caller decides.
+pub fn task_of(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    place: (u32, u32, u32),
+    variant: usize,
+    role: Role,
+) -> Task {
+    let slot = Slot { place, variant, role };
+    Task { probe_fsync: false, ..task(plan, planned, Purpose::Rounds, slot) }
+}
+
+/// Counts what every variant of the experiment does, with the same seed each time; the executions by variant, or none
+/// when it was cancelled.
+///
+/// # Errors
+/// When the measured directory cannot be used or the driver cannot be started.
+pub fn count(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    repetitions: usize,
+    executor: &mut dyn Executor,
+) -> Result<Option<Vec<Vec<Execution>>>, RunError> {
+    let variants = planned.variants.len();
+    let once =
+        (0..variants).map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Counting));
+    let once: Vec<Task> = once.collect();
+    let tasks = vec![once; repetitions].concat();
+    let mut executions: Vec<Execution> = Vec::new();
+    let end = executor.execute(&tasks, &mut executions)?;
+    let mut by_variant = vec![Vec::new(); variants];
+    for (index, execution) in executions.into_iter().enumerate() {
+        by_variant[index % variants].push(execution);
+    }
+    Ok((end == End::Finished).then_some(by_variant))
+}

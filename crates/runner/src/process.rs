@@ -124,17 +124,17 @@ fn converse(
     let lines = process.lines();
     process.send(&serde_json::to_string(spec).unwrap_or_default());
     let heard = listen(&lines, limit, cancelled, on_phase);
-    let is_ending = matches!(heard, Heard::Outcome(_) | Heard::Silence);
+    let is_ending = matches!(heard, Reply::Outcome(_) | Reply::Silence);
     let status = process.end(if is_ending { GRACE } else { Duration::ZERO });
     match heard {
-        Heard::Cancelled => None,
-        Heard::Outcome(outcome) => Some(outcome),
-        Heard::TimedOut => Some(Outcome::TimedOut { limit_s: limit.as_secs_f64() }),
-        Heard::Junk(line) => Some(failed(
+        Reply::Cancelled => None,
+        Reply::Outcome(outcome) => Some(outcome),
+        Reply::TimedOut => Some(Outcome::TimedOut { limit_s: limit.as_secs_f64() }),
+        Reply::Junk(line) => Some(failed(
             format!("the driver printed a line that is no message: {line}"),
             &process.errors(),
         )),
-        Heard::Silence => Some(failed(
+        Reply::Silence => Some(failed(
             format!(
                 "the driver ended without an outcome ({})",
                 status.map(described).unwrap_or_default()
@@ -144,7 +144,7 @@ fn converse(
     }
 }
 
-enum Heard {
+enum Reply {
     Outcome(Outcome),
     Junk(String),
     Silence,
@@ -172,23 +172,23 @@ fn listen(
     limit: Duration,
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
-) -> Heard {
+) -> Reply {
     let deadline = Instant::now() + limit;
     loop {
         if cancelled.load(Ordering::Relaxed) {
-            return Heard::Cancelled;
+            return Reply::Cancelled;
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Heard::TimedOut;
+            return Reply::TimedOut;
         }
         match lines.recv_timeout(left.min(CANCEL_POLL)) {
             Ok(line) => match serde_json::from_str(&line) {
-                Ok(Message::Outcome(outcome)) => return Heard::Outcome(outcome),
+                Ok(Message::Outcome(outcome)) => return Reply::Outcome(outcome),
                 Ok(Message::Phase(phase)) => on_phase(&phase),
-                Err(_) => return Heard::Junk(line.trim_end().chars().take(QUOTED).collect()),
+                Err(_) => return Reply::Junk(line.trim_end().chars().take(QUOTED).collect()),
             },
-            Err(RecvTimeoutError::Disconnected) => return Heard::Silence,
+            Err(RecvTimeoutError::Disconnected) => return Reply::Silence,
             Err(RecvTimeoutError::Timeout) => {}
         }
     }

@@ -11,7 +11,6 @@
 //! This crate knows neither statistics nor printing.
 
 pub mod analysis;
-mod call;
 pub mod content;
 pub mod edit;
 mod error;
@@ -19,7 +18,6 @@ pub mod export;
 mod fit;
 mod normalise;
 mod order;
-mod pieces;
 pub mod plans;
 mod read;
 mod replay;
@@ -27,9 +25,9 @@ mod schema;
 pub mod seal;
 mod whole;
 
-pub use call::{Bound, Call, Values};
 pub use error::TraceError;
 pub use fit::{Amount, Fitted, to_script};
 pub use normalise::normalised;
 pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};
+pub use replay::{Bound, Call, Values};
 pub use schema::{FORMAT, is_in_memory, state};

@@ -15,9 +15,9 @@ use runner::machine::ToolQuery;
 use serde::Deserialize;
 
 use crate::command::{self, Filled, fill};
-use crate::discovery;
 use crate::error::DriverError;
 use crate::home::Home;
+use crate::manifest;
 use crate::manifest::Manifest;
 
 /// The argument by which a driver is asked to describe itself.
@@ -81,7 +81,7 @@ impl Registry {
         home: Home,
         program: PathBuf,
     ) -> Result<Registry, DriverError> {
-        let found = discovery::discover(directory, &bench::catalogue())?;
+        let found = manifest::discover(directory, &bench::catalogue())?;
         Ok(Registry {
             manifests: found.manifests,
             workloads: found.workloads,

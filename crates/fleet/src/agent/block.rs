@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::{AckKind, Message};
 use runner::Execution;
 
-use super::{Agent, Notice, locked};
+use super::{Agent, AgentEvent, locked};
 use crate::error::FleetError;
 use crate::presence::clock_s;
 use crate::results::{outcomes_of, store_outcomes};
@@ -25,7 +25,7 @@ impl Agent<'_> {
         let work = match work.and_then(|work| work.check(run, group).map(|()| work)) {
             Ok(work) => work,
             Err(error) => {
-                (self.say)(Notice::Unreadable(error.to_string()));
+                (self.say)(AgentEvent::Unreadable(error.to_string()));
                 self.answer(message, AckKind::Term);
                 return Ok(());
             }
@@ -85,8 +85,8 @@ impl Agent<'_> {
         let first = outcomes_of(self.server, &work.run, &work.group, &work.tasks)?;
         let block = block.to_owned();
         (self.say)(match first {
-            Some(found) if found.agent != self.name => Notice::Late(block),
-            _ => Notice::Done { block, attempt },
+            Some(found) if found.agent != self.name => AgentEvent::Late(block),
+            _ => AgentEvent::Done { block, attempt },
         });
         let mut card = locked(&self.card);
         card.doing.done += 1;
@@ -99,7 +99,7 @@ impl Agent<'_> {
     fn give_back(&mut self, message: &Message, why: String) {
         self.answer(message, AckKind::Nak(Some(Duration::from_secs(1))));
         locked(&self.card).doing.trouble = Some(why.clone());
-        (self.say)(Notice::Trouble(why));
+        (self.say)(AgentEvent::Trouble(why));
         let rested = Instant::now();
         while rested.elapsed() < REST && !self.orders.is_end() {
             std::thread::sleep(Duration::from_millis(100));

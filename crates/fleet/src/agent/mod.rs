@@ -4,18 +4,18 @@
 //! the server gives the block to another.
 
 mod block;
-mod notice;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::{Consumer, pull};
 use futures_util::StreamExt;
+use lab::record::EnvironmentFile;
+use runner::{Execution, Task};
 
-pub use self::notice::{Machine, Notice, Orders};
 use crate::error::FleetError;
 use crate::presence::{BEAT, Card, beat, clock_s, other};
 use crate::results::store_machine;
@@ -50,8 +50,8 @@ struct Agent<'a> {
     version: String,
     /// The number of the last card that was published; 0 before the first.
     beat: Arc<AtomicU64>,
-    orders: Orders,
-    say: &'a dyn Fn(Notice),
+    orders: StopSignals,
+    say: &'a dyn Fn(AgentEvent),
     runs: BTreeMap<String, Joined>,
     /// Runs that it has refused.
     refused: HashSet<String>,
@@ -70,8 +70,8 @@ pub fn serve(
     server: &Server,
     card: Card,
     machine: &mut dyn Machine,
-    orders: &Orders,
-    say: &dyn Fn(Notice),
+    orders: &StopSignals,
+    say: &dyn Fn(AgentEvent),
 ) -> Result<(), FleetError> {
     let (name, version) = (card.agent.clone(), card.version.clone());
     let (instance, beat) = (card.instance.clone(), Arc::new(AtomicU64::new(0)));
@@ -127,7 +127,11 @@ async fn beats(
 }
 
 /// Waits to be asked to end.
-async fn listens(drains: Option<async_nats::Subscriber>, orders: Orders, card: Arc<Mutex<Card>>) {
+async fn listens(
+    drains: Option<async_nats::Subscriber>,
+    orders: StopSignals,
+    card: Arc<Mutex<Card>>,
+) {
     let Some(mut drains) = drains else { return };
     if drains.next().await.is_some() {
         orders.draining.store(true, Ordering::Relaxed);
@@ -207,7 +211,7 @@ impl Agent<'_> {
                     let considered = self.consider(card);
                     self.of_one_run(&run, considered)?;
                 }
-                Err(error) => (self.say)(Notice::Unreadable(error.to_string())),
+                Err(error) => (self.say)(AgentEvent::Unreadable(error.to_string())),
             }
         }
         self.looked = Some(Instant::now());
@@ -221,7 +225,7 @@ impl Agent<'_> {
             Err(error @ (Damaged { .. } | NoStream { .. } | Refused { .. })) => {
                 self.runs.remove(run);
                 self.machine.forget(run);
-                (self.say)(Notice::Gave { run: run.to_owned(), why: error.to_string() });
+                (self.say)(AgentEvent::Gave { run: run.to_owned(), why: error.to_string() });
                 Ok(())
             }
             done => done,
@@ -262,11 +266,11 @@ impl Agent<'_> {
         store_machine(self.server, &run, &group, &report)?;
         if let Some(why) = why {
             self.machine.forget(&run);
-            (self.say)(Notice::Refused { run: run.clone(), why });
+            (self.say)(AgentEvent::Refused { run: run.clone(), why });
             self.refused.insert(run);
             return Ok(());
         }
-        (self.say)(Notice::Joined { run: run.clone(), group: group.clone() });
+        (self.say)(AgentEvent::Joined { run: run.clone(), group: group.clone() });
         let joined = Joined { card, group, consumer: None };
         self.runs.insert(run, joined);
         Ok(())
@@ -275,7 +279,7 @@ impl Agent<'_> {
     fn leave(&mut self, run: &str) {
         self.machine.forget(run);
         if self.runs.remove(run).is_some() {
-            (self.say)(Notice::Left(run.to_owned()));
+            (self.say)(AgentEvent::Left(run.to_owned()));
         }
     }
 
@@ -324,5 +328,79 @@ async fn next(
         Ok(Some(message)) => message.map(Some),
         Ok(None) => Ok(None),
         Err(late) => Err(late.into()),
+    }
+}
+
+/// The machine of an agent.
+pub trait Machine {
+    /// Prepares itself for a run: engines, drivers, a look at the disk.
+    ///
+    /// # Errors
+    /// Why it cannot take part, in words.
+    fn prepare(&mut self, run: &RunCard) -> Result<EnvironmentFile, String>;
+
+    /// Executes a block; `None` if it was stopped.
+    ///
+    /// # Errors
+    /// Why it cannot be executed here at the moment, in words. A failure within a trial is an outcome.
+    fn execute(&mut self, run: &str, tasks: &[Task]) -> Result<Option<Vec<Execution>>, String>;
+
+    /// Forgets a run that has ended.
+    fn forget(&mut self, run: &str);
+}
+
+/// Something that an agent has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// It takes part in a run.
+    Joined {
+        /// The run.
+        run: String,
+        /// Its group.
+        group: String,
+    },
+    /// It cannot take part in a run.
+    Refused {
+        /// The run.
+        run: String,
+        /// Why.
+        why: String,
+    },
+    /// A run has ended, or was removed.
+    Left(String),
+    /// It leaves a run that gives trouble.
+    Gave {
+        /// The run.
+        run: String,
+        /// The trouble.
+        why: String,
+    },
+    /// A run cannot be read.
+    Unreadable(String),
+    /// A block was carried out and its outcomes are stored.
+    Done {
+        /// The block.
+        block: String,
+        /// How often it had been delivered.
+        attempt: u64,
+    },
+    /// A block was carried out, and another agent was first.
+    Late(String),
+    /// The machine cannot carry blocks out at the moment.
+    Trouble(String),
+}
+
+/// Orders that an agent follows.
+#[derive(Clone, Debug, Default)]
+pub struct StopSignals {
+    /// To stop at once.
+    pub cancelled: Arc<AtomicBool>,
+    /// To stop after the block that it carries out.
+    pub draining: Arc<AtomicBool>,
+}
+
+impl StopSignals {
+    pub(super) fn is_end(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed) || self.draining.load(Ordering::Relaxed)
     }
 }

@@ -16,7 +16,7 @@ pub struct ObjectCache {
 }
 
 /// An object that is kept.
-struct Kept {
+struct CachedObject {
     folder: PathBuf,
     sha256: String,
     bytes: u64,
@@ -80,14 +80,14 @@ impl ObjectCache {
         }
     }
 
-    fn kept(&self) -> Vec<Kept> {
+    fn kept(&self) -> Vec<CachedObject> {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         let kept = |folder: PathBuf| {
             let files = fs::read_dir(&folder).ok()?.flatten();
             let files: Vec<fs::Metadata> =
                 files.filter_map(|entry| entry.metadata().ok()).collect();
             let used = files.iter().filter_map(|metadata| metadata.modified().ok()).max();
-            Some(Kept {
+            Some(CachedObject {
                 sha256: folder.file_name()?.to_str()?.to_owned(),
                 bytes: files.iter().map(fs::Metadata::len).sum(),
                 used: used.unwrap_or(SystemTime::UNIX_EPOCH),

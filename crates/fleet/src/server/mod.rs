@@ -3,27 +3,28 @@
 //! The client works on threads of its own, so that it answers the server while trials keep this process waiting. A
 //! server that does not answer is waited for: what was stored before comes back with it.
 
-mod entries;
 mod stored;
 mod streams;
 
-use std::future::Future;
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_nats::jetstream::Context;
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
-use async_nats::jetstream::{Context, context::PublishErrorKind};
-use async_nats::{Client, ConnectErrorKind};
+use async_nats::{Client, ConnectErrorKind, Event};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::runtime::Runtime;
 
-pub(crate) use self::stored::Stored;
 use crate::address::{Access, Address};
 use crate::error::FleetError;
-use crate::link::{Links, Waiting};
 use crate::subjects::drain;
+
+pub(crate) use crate::server::stored::Stored;
 
 /// How long the server may take to let a program in.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -46,16 +47,43 @@ pub struct Server {
     cancelled: Arc<AtomicBool>,
 }
 
-/// How a request ended that may be repeated.
-pub(crate) enum Answer<T> {
-    /// It was answered.
-    Yes(T),
-    /// It was refused, for good.
-    No(String),
-    /// There was no answer.
-    Silence,
+/// Why a request has no answer yet, or never will.
+pub(crate) enum Unanswered {
+    /// The server refused it, for good.
+    Refused(String),
+    /// The server did not answer.
+    Silent,
     /// No stream took it: the server is just starting, or the stream is gone.
     Missing,
+}
+
+impl Unanswered {
+    /// JetStream says why it refuses; no answer at all, or one of a server that is just starting, is asked for again.
+    pub(crate) fn of(words: &str) -> Unanswered {
+        let silent =
+            ["timed out", "no responders", "broken pipe", "didn't receive ack", "10008", "10039"];
+        if silent.iter().any(|phrase| words.contains(phrase)) {
+            Unanswered::Silent
+        } else {
+            Unanswered::Refused(words.to_owned())
+        }
+    }
+}
+
+impl<E: std::error::Error> From<E> for Unanswered {
+    fn from(error: E) -> Unanswered {
+        Unanswered::of(&words_of(&error))
+    }
+}
+
+/// Returns an answer, unless the thing that was asked about does not exist.
+pub(crate) fn unless_missing<T, E: std::error::Error>(
+    answer: Result<T, E>,
+) -> Result<Option<T>, Unanswered> {
+    match answer {
+        Err(error) if words_of(&error).contains("not found") => Ok(None),
+        answer => Ok(Some(answer?)),
+    }
 }
 
 impl Server {
@@ -68,7 +96,7 @@ impl Server {
         address: &Address,
         access: &Access,
         name: &str,
-        waiting: Waiting,
+        waiting: ConnectionObserver,
         cancelled: Arc<AtomicBool>,
     ) -> Result<Server, FleetError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -76,7 +104,7 @@ impl Server {
             .enable_all()
             .build()
             .map_err(FleetError::Runtime)?;
-        let links = Links::new(waiting);
+        let links = ConnectionEvents::new(waiting);
         let options = access
             .options(address)?
             .name(format!("pragmark {name}"))
@@ -124,37 +152,34 @@ impl Server {
         if self.is_cancelled() { Err(FleetError::Cancelled) } else { Ok(()) }
     }
 
-    /// A stream by its name, without asking for it.
-    pub(crate) async fn stream(&self, name: &str) -> Result<Stream<()>, String> {
-        let stream = self.jetstream.get_stream_no_info(name).await;
-        stream.map_err(|error| error.to_string())
+    /// Returns a stream by its name, without asking for it.
+    pub(crate) async fn stream(&self, name: &str) -> Result<Stream<()>, Unanswered> {
+        self.jetstream.get_stream_no_info(name).await.map_err(|_| Unanswered::Silent)
     }
 
     /// Asks until there is an answer.
     ///
     /// # Errors
     /// When the server refuses, or it was cancelled.
-    pub(crate) fn patiently<T, F: Future<Output = Answer<T>>>(
+    pub(crate) fn patiently<T>(
         &self,
         doing: &'static str,
-        ask: impl Fn() -> F,
+        ask: impl AsyncFn() -> Result<T, Unanswered>,
     ) -> Result<T, FleetError> {
         let mut missing_since: Option<Instant> = None;
         loop {
-            let answer = self.runtime.block_on(ask());
-            let since = match answer {
-                Answer::Missing => Some(missing_since.unwrap_or_else(Instant::now)),
-                _ => None,
-            };
-            missing_since = since;
-            let is_gone = since.is_some_and(|since| since.elapsed() > GONE);
-            match answer {
-                Answer::Yes(value) => return Ok(value),
-                Answer::No(why) => return Err(FleetError::Refused { doing, why }),
-                _ if self.is_cancelled() => return Err(FleetError::Cancelled),
-                Answer::Missing if is_gone => return Err(FleetError::NoStream { doing }),
-                Answer::Missing | Answer::Silence => std::thread::sleep(PAUSE),
+            match self.runtime.block_on(ask()) {
+                Ok(value) => return Ok(value),
+                Err(Unanswered::Refused(why)) => return Err(FleetError::Refused { doing, why }),
+                Err(_) if self.is_cancelled() => return Err(FleetError::Cancelled),
+                Err(Unanswered::Silent) => missing_since = None,
+                Err(Unanswered::Missing) => {
+                    if missing_since.get_or_insert_with(Instant::now).elapsed() > GONE {
+                        return Err(FleetError::NoStream { doing });
+                    }
+                }
             }
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -170,36 +195,28 @@ impl Server {
         payload: &[u8],
     ) -> Result<bool, FleetError> {
         let payload = Bytes::copy_from_slice(payload);
-        self.patiently(doing, || {
-            let mut message =
-                async_nats::jetstream::message::PublishMessage::build().payload(payload.clone());
+        self.patiently(doing, async || {
+            let mut message = PublishMessage::build().payload(payload.clone());
             if let Some(id) = id {
                 message = message.message_id(id);
             }
-            self.send(subject, message)
+            let acknowledged = match self.jetstream.send_publish(subject.to_owned(), message).await
+            {
+                Ok(sent) => sent.await,
+                Err(error) => Err(error),
+            };
+            let Err(error) = acknowledged else { return Ok(true) };
+            let words = error.to_string();
+            if words.contains("10077") || words.contains("maximum messages per subject exceeded") {
+                return Ok(false);
+            }
+            Err(match error.kind() {
+                PublishErrorKind::MaxPayloadExceeded => Unanswered::Refused(words),
+                PublishErrorKind::StreamNotFound => Unanswered::Missing,
+                PublishErrorKind::Other => Unanswered::from(error),
+                _ => Unanswered::Silent,
+            })
         })
-    }
-
-    async fn send(
-        &self,
-        subject: &str,
-        message: async_nats::jetstream::message::PublishMessage,
-    ) -> Answer<bool> {
-        let sent = self.jetstream.send_publish(subject.to_owned(), message).await;
-        let acknowledged = match sent {
-            Ok(sent) => sent.await,
-            Err(error) => Err(error),
-        };
-        match acknowledged {
-            Ok(_) => Answer::Yes(true),
-            Err(error) if is_taken(&error.to_string()) => Answer::Yes(false),
-            Err(error) => match error.kind() {
-                PublishErrorKind::MaxPayloadExceeded => Answer::No(error.to_string()),
-                PublishErrorKind::StreamNotFound => Answer::Missing,
-                PublishErrorKind::Other => refused_or_silent(&words_of(&error)),
-                _ => Answer::Silence,
-            },
-        }
     }
 
     /// Takes part in what is published under a subject, as long as the server allows it.
@@ -254,18 +271,79 @@ pub(crate) fn words_of(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Whether the server said that a subject has its message already.
-fn is_taken(words: &str) -> bool {
-    words.contains("10077") || words.contains("maximum messages per subject exceeded")
+/// Refusals of the server that are passed on.
+const MOST_REFUSALS: usize = 20;
+
+/// An event of the connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// The server does not answer any more; it is waited for.
+    Lost,
+    /// The server answers again.
+    Back,
+    /// The server refuses what this user may not do, in its words; each is said once.
+    Refused(String),
 }
 
-/// JetStream says why it refuses; no answer at all, or one of a server that is just starting, is asked for again.
-pub(crate) fn refused_or_silent<T>(words: &str) -> Answer<T> {
-    let silent =
-        ["timed out", "no responders", "broken pipe", "didn't receive ack", "10008", "10039"];
-    if silent.iter().any(|phrase| words.contains(phrase)) {
-        Answer::Silence
-    } else {
-        Answer::No(words.to_owned())
+/// Takes notice of what happens to the connection.
+pub type ConnectionObserver = Arc<dyn Fn(ConnectionEvent) + Send + Sync>;
+
+/// Passes on what happens to the connection, each thing once.
+pub(crate) struct ConnectionEvents {
+    waiting: ConnectionObserver,
+    lost: AtomicBool,
+    refused: Mutex<HashSet<String>>,
+}
+
+impl ConnectionEvents {
+    pub(crate) fn new(waiting: ConnectionObserver) -> ConnectionEvents {
+        ConnectionEvents { waiting, lost: AtomicBool::new(false), refused: Mutex::default() }
+    }
+
+    pub(crate) fn event(&self, event: &Event) {
+        let link = match event {
+            Event::Connected if self.lost.swap(false, Ordering::Relaxed) => ConnectionEvent::Back,
+            Event::Disconnected if !self.lost.swap(true, Ordering::Relaxed) => {
+                ConnectionEvent::Lost
+            }
+            Event::ServerError(error) if self.is_new(&error.to_string()) => {
+                ConnectionEvent::Refused(error.to_string())
+            }
+            _ => return,
+        };
+        (self.waiting)(link);
+    }
+
+    fn is_new(&self, words: &str) -> bool {
+        let refused = self.refused.lock();
+        let mut refused = refused.unwrap_or_else(PoisonError::into_inner);
+        // A subject may have a part that changes each time.
+        refused.len() < MOST_REFUSALS && refused.insert(words.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use async_nats::ServerError;
+
+    #[test]
+    fn what_happens_is_said_once() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let own = Arc::clone(&said);
+        let links = ConnectionEvents::new(Arc::new(move |link| own.lock().unwrap().push(link)));
+        let refused = || Event::ServerError(ServerError::Other("no".to_owned()));
+        let events = [
+            Event::Connected,
+            Event::Disconnected,
+            Event::Disconnected,
+            Event::Connected,
+            refused(),
+            refused(),
+        ];
+        events.iter().for_each(|event| links.event(event));
+        let said = said.lock().unwrap();
+        assert_eq!(said[..2], [ConnectionEvent::Lost, ConnectionEvent::Back]);
+        assert!(matches!(&said[2..], [ConnectionEvent::Refused(words)] if words.contains("no")));
     }
 }

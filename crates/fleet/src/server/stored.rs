@@ -1,13 +1,18 @@
 //! Messages that the server holds: one, the latest, or all under a subject.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::pull;
+use async_nats::jetstream::kv::{Config, Entry, Operation, Store};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind, Stream};
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{ANSWER, Answer, Server, refused_or_silent, words_of};
 use crate::error::FleetError;
+use crate::server::{ANSWER, Server, Unanswered};
+use crate::subjects::AGENTS;
 
 impl Server {
     /// The first message of a stream from a sequence number on under a subject, which may have wildcards.
@@ -20,17 +25,14 @@ impl Server {
         subject: &str,
         from: u64,
     ) -> Result<Option<Stored>, FleetError> {
-        self.patiently("look for a message", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
+        self.patiently("look for a message", async || {
+            let stream = self.stream(stream).await?;
             match stream.get_first_raw_message_by_subject(subject, from).await {
-                Ok(message) => Answer::Yes(Some(Stored::of(message))),
+                Ok(message) => Ok(Some(Stored::of(message))),
                 Err(error) => match error.kind() {
-                    RawMessageErrorKind::NoMessageFound => Answer::Yes(None),
-                    RawMessageErrorKind::JetStream(error) => missing_or_refused(&error),
-                    _ => Answer::Silence,
+                    RawMessageErrorKind::NoMessageFound => Ok(None),
+                    RawMessageErrorKind::JetStream(error) => none_if_missing(&error),
+                    _ => Err(Unanswered::Silent),
                 },
             }
         })
@@ -41,73 +43,57 @@ impl Server {
     /// # Errors
     /// As for [`Server::patiently`].
     pub(crate) fn latest(&self, stream: &str, subject: &str) -> Result<Option<Stored>, FleetError> {
-        self.patiently("look for a message", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match stream.get_last_raw_message_by_subject(subject).await {
-                Ok(message) => Answer::Yes(Some(Stored::of(message))),
+        self.patiently("look for a message", async || {
+            match self.stream(stream).await?.get_last_raw_message_by_subject(subject).await {
+                Ok(message) => Ok(Some(Stored::of(message))),
                 Err(error) => match error.kind() {
-                    LastRawMessageErrorKind::NoMessageFound => Answer::Yes(None),
-                    LastRawMessageErrorKind::JetStream(error) => missing_or_refused(&error),
-                    _ => Answer::Silence,
+                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                    LastRawMessageErrorKind::JetStream(error) => none_if_missing(&error),
+                    _ => Err(Unanswered::Silent),
                 },
             }
         })
     }
 
-    /// Every message of a stream under a subject, which may have wildcards, in the order in which they were stored.
+    /// Returns every message of a stream under a subject, which may have wildcards, in the order in which they were
+    /// stored. It takes few requests however many messages there are.
     ///
     /// # Errors
     /// As for [`Server::patiently`].
     pub(crate) fn all(&self, stream: &str, subject: &str) -> Result<Vec<Stored>, FleetError> {
-        let mut all = Vec::new();
-        let mut from = 1;
-        while let Some(stored) = self.first(stream, subject, from)? {
-            from = stored.sequence + 1;
-            all.push(stored);
-        }
-        Ok(all)
-    }
-
-    /// As [`Server::all`], by few requests however many messages there are.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn read_all(&self, stream: &str, subject: &str) -> Result<Vec<Stored>, FleetError> {
-        self.patiently("read messages", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match tokio::time::timeout(ANSWER, read(&stream, subject)).await {
-                Ok(Ok(all)) => Answer::Yes(all),
-                Ok(Err(words)) if words.contains("stream not found") => Answer::Yes(Vec::new()),
-                Ok(Err(words)) => refused_or_silent(&words),
-                Err(_) => Answer::Silence,
-            }
+        self.patiently("read messages", async || {
+            let stream = self.stream(stream).await?;
+            in_time(read(&stream, subject)).await
         })
     }
 }
 
-/// Every message under a subject, by a consumer that ends with it.
-async fn read(stream: &Stream<()>, subject: &str) -> Result<Vec<Stored>, String> {
+/// Waits for an answer for as long as one may take; a stream that does not exist holds nothing.
+async fn in_time<T: Default>(
+    answer: impl Future<Output = Result<T, Unanswered>>,
+) -> Result<T, Unanswered> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(Err(Unanswered::Refused(why))) if why.contains("stream not found") => Ok(T::default()),
+        Ok(answer) => answer,
+        Err(_) => Err(Unanswered::Silent),
+    }
+}
+
+/// Reads every message under a subject, by a consumer that ends with it.
+async fn read(stream: &Stream<()>, subject: &str) -> Result<Vec<Stored>, Unanswered> {
     let config = pull::OrderedConfig {
         filter_subject: subject.to_owned(),
         ..pull::OrderedConfig::default()
     };
-    let consumer = stream.create_consumer(config).await;
-    let consumer = consumer.map_err(|error| words_of(&error))?;
+    let consumer = stream.create_consumer(config).await?;
     let mut all = Vec::new();
     if consumer.cached_info().num_pending == 0 {
         return Ok(all);
     }
-    let messages = consumer.messages().await;
-    let mut messages = messages.map_err(|error| words_of(&error))?;
+    let mut messages = consumer.messages().await?;
     while let Some(message) = messages.next().await {
-        let message = message.map_err(|error| words_of(&error))?;
-        let info = message.info().map_err(|error| error.to_string())?;
+        let message = message?;
+        let info = message.info().map_err(|error| Unanswered::of(&error.to_string()))?;
         let is_last = info.pending == 0;
         all.push(Stored {
             subject: message.subject.to_string(),
@@ -148,9 +134,93 @@ impl Stored {
     }
 }
 
-fn missing_or_refused(error: &async_nats::jetstream::Error) -> Answer<Option<Stored>> {
+fn none_if_missing(error: &async_nats::jetstream::Error) -> Result<Option<Stored>, Unanswered> {
     match error.error_code() {
-        ErrorCode::NO_MESSAGE_FOUND | ErrorCode::STREAM_NOT_FOUND => Answer::Yes(None),
-        _ => refused_or_silent(&error.to_string()),
+        ErrorCode::NO_MESSAGE_FOUND | ErrorCode::STREAM_NOT_FOUND => Ok(None),
+        _ => Err(Unanswered::of(&error.to_string())),
     }
+}
+
+/// How long the server keeps an entry after it was put.
+const PRESENT: Duration = Duration::from_secs(30);
+
+/// Entries that are requested at once.
+const AT_ONCE: usize = 32;
+
+impl Server {
+    /// Makes the bucket, if it is missing.
+    pub(super) fn make_presence(&self) -> Result<(), FleetError> {
+        self.patiently("make the bucket of agents", async || {
+            if self.jetstream.get_key_value(AGENTS).await.is_err() {
+                let bucket = AGENTS.to_owned();
+                let config = Config { bucket, max_age: PRESENT, ..Config::default() };
+                self.jetstream.create_key_value(config).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts an entry.
+    ///
+    /// # Errors
+    /// As for [`Server::patiently`].
+    pub(crate) fn put(&self, key: &str, payload: Vec<u8>) -> Result<(), FleetError> {
+        let payload = Bytes::from(payload);
+        self.ask("store an entry", async |bucket| {
+            bucket.put(key, payload.clone()).await?;
+            Ok(())
+        })
+    }
+
+    /// Returns the entry of a key, unless it was withdrawn or is too old.
+    ///
+    /// # Errors
+    /// As for [`Server::patiently`].
+    pub(crate) fn entry(&self, key: &str) -> Result<Option<Stored>, FleetError> {
+        self.ask("read an entry", async |bucket| Ok(bucket.entry(key).await?.and_then(stored)))
+    }
+
+    /// Returns the entries whose keys begin with `prefix`, by key.
+    ///
+    /// # Errors
+    /// As for [`Server::patiently`].
+    pub(crate) fn entries(&self, prefix: &str) -> Result<Vec<Stored>, FleetError> {
+        self.ask("read entries", async |bucket| {
+            // An entry that is renewed meanwhile is listed twice.
+            let keys: BTreeSet<String> = bucket.keys().await?.try_collect().await?;
+            let keys = keys.into_iter().filter(|key| key.starts_with(prefix));
+            let entries = stream::iter(keys).map(|key| bucket.entry(key)).buffered(AT_ONCE);
+            let entries: Vec<Option<Entry>> = entries.try_collect().await?;
+            Ok(entries.into_iter().flatten().filter_map(stored).collect())
+        })
+    }
+
+    /// Withdraws an entry.
+    ///
+    /// # Errors
+    /// As for [`Server::patiently`].
+    pub(crate) fn withdraw(&self, key: &str) -> Result<(), FleetError> {
+        self.ask("withdraw an entry", async |bucket| Ok(bucket.purge(key).await?))
+    }
+
+    /// Asks the bucket until there is an answer. A server that has no bucket yet holds nothing.
+    fn ask<T: Default>(
+        &self,
+        doing: &'static str,
+        ask: impl AsyncFn(&Store) -> Result<T, Unanswered>,
+    ) -> Result<T, FleetError> {
+        self.patiently(doing, async || {
+            in_time(async { ask(&self.jetstream.get_key_value(AGENTS).await?).await }).await
+        })
+    }
+}
+
+/// Returns an entry as a message that the server holds, unless it marks one that was withdrawn.
+fn stored(entry: Entry) -> Option<Stored> {
+    (entry.operation == Operation::Put).then(|| Stored {
+        subject: entry.key,
+        sequence: entry.revision,
+        payload: entry.value,
+        stored_s: entry.created.unix_timestamp(),
+    })
 }

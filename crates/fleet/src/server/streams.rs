@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 
-use super::{Answer, Server, refused_or_silent, words_of};
+use super::{Server, Unanswered, unless_missing};
 use crate::error::FleetError;
 use crate::subjects::{RUNS, WORK};
 
@@ -36,11 +36,9 @@ impl Server {
     }
 
     fn make_stream(&self, config: Config) -> Result<(), FleetError> {
-        self.patiently("make a stream", || async {
-            match self.jetstream.get_or_create_stream(config.clone()).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) => refused_or_silent(&error.to_string()),
-            }
+        self.patiently("make a stream", async || {
+            self.jetstream.get_or_create_stream(config.clone()).await?;
+            Ok(())
         })
     }
 
@@ -50,12 +48,9 @@ impl Server {
     /// [`FleetError::NoStream`] when the run was removed.
     pub(crate) fn check_results(&self, run: &str) -> Result<(), FleetError> {
         let name = crate::subjects::results_stream(run);
-        self.patiently("keep the outcomes of the run", || async {
-            match self.jetstream.get_stream(&name).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) if words_of(&error).contains("not found") => Answer::Missing,
-                Err(error) => refused_or_silent(&words_of(&error)),
-            }
+        self.patiently("keep the outcomes of the run", async || {
+            let stream = unless_missing(self.jetstream.get_stream(&name).await)?;
+            stream.map(drop).ok_or(Unanswered::Missing)
         })
     }
 
@@ -64,15 +59,9 @@ impl Server {
     /// # Errors
     /// As for [`Server::patiently`].
     pub(crate) fn clear(&self, stream: &str, subject: &str) -> Result<(), FleetError> {
-        self.patiently("remove messages", || async {
-            let stream = match self.stream(stream).await {
-                Ok(stream) => stream,
-                Err(_) => return Answer::Silence,
-            };
-            match stream.purge().filter(subject).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) => refused_or_silent(&words_of(&error)),
-            }
+        self.patiently("remove messages", async || {
+            self.stream(stream).await?.purge().filter(subject).await?;
+            Ok(())
         })
     }
 
@@ -81,12 +70,8 @@ impl Server {
     /// # Errors
     /// As for [`Server::patiently`].
     pub(crate) fn remove_stream(&self, name: &str) -> Result<(), FleetError> {
-        self.patiently("remove a stream", || async {
-            match self.jetstream.delete_stream(name).await {
-                Ok(_) => Answer::Yes(()),
-                Err(error) if words_of(&error).contains("not found") => Answer::Yes(()),
-                Err(error) => refused_or_silent(&words_of(&error)),
-            }
+        self.patiently("remove a stream", async || {
+            unless_missing(self.jetstream.delete_stream(name).await).map(drop)
         })
     }
 }

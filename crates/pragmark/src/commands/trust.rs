@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::engine::build::Cache;
 use lab::record::{EngineRecord, EnvironmentFile, RunPlan, engine_to_load};
-use runner::{OwnRuns, RunFolder};
+use runner::{RunFolder, TrustedRuns};
 
 use super::ask;
 use crate::failure::Failure;
@@ -83,8 +83,8 @@ fn libraries(plan: &RunPlan, engines: &[EngineRecord]) -> BTreeSet<String> {
     named.chain(recorded).map(loaded).chain(extensions).collect()
 }
 
-fn own_runs() -> Result<OwnRuns, Failure> {
-    Ok(OwnRuns::below(Cache::of_user()?.root()))
+fn own_runs() -> Result<TrustedRuns, Failure> {
+    Ok(TrustedRuns::below(Cache::of_user()?.root()))
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
         doing: Default::default(),
         clock_s: 0,
     };
-    let orders = ::fleet::Orders::default();
+    let orders = ::fleet::StopSignals::default();
     let (address, cancelled) = (world.address(), orders.cancelled.clone());
     std::thread::scope(|scope| {
         scope.spawn(|| ::fleet::serve(&server, card, &mut Idle, &orders, &|_| {}));

@@ -2,7 +2,6 @@
 //! and whatever else a file contains, reading it ends with an error or with a count of what was unreadable.
 
 mod records;
-mod value;
 
 use std::fs::File;
 use std::io;
@@ -12,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::layout::{self, at, lost};
 
 pub use records::{Ended, Record, Records, Text, Transaction, Where};
-pub use value::{Hashed, Value, Values};
+pub use records::{Hashed, Value, Values};
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]

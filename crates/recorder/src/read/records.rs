@@ -1,9 +1,8 @@
 //! The records of a chunk.
 
-use super::Chunk;
-use super::value::Values;
 use crate::folder::Door;
-use crate::layout::{OPEN_STATEMENTS, flag, record as kind};
+use crate::layout::{OPEN_STATEMENTS, ORDER_CODE, flag, record as kind, value};
+use crate::read::Chunk;
 
 /// To what a record belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -412,4 +411,97 @@ impl<'a> Input<'a> {
         };
         (place < OPEN_STATEMENTS).then_some(place)
     }
+}
+
+/// One bound value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// NULL, or nothing bound.
+    Null,
+    /// An integer.
+    Integer(i64),
+    /// A floating-point number.
+    Real(f64),
+    /// A text, normally UTF-8.
+    Text(&'a [u8]),
+    /// A blob.
+    Blob(&'a [u8]),
+    /// This many zeros.
+    ZeroBlob(u64),
+    /// A pointer, which means something in its process only.
+    Pointer,
+    /// A text that was hashed.
+    HashedText(Hashed),
+    /// A blob that was hashed.
+    HashedBlob(Hashed),
+    /// A value that was kept out of the recording.
+    Omitted,
+    /// The whole statement with its values in place, where they could not be read one by one.
+    Expanded(&'a [u8]),
+}
+
+/// A text or a blob that was hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hashed {
+    /// The hash, equal for equal ones.
+    pub hash: u64,
+    /// The length in bytes.
+    pub length: u64,
+    /// By which those with different first bytes are in their order.
+    pub order: [u8; ORDER_CODE],
+}
+
+/// The values of one execution, in the order of their places.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Values<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// Reads the values at the beginning of `input`; nothing if they are torn.
+    pub(super) fn take(input: &mut Input<'a>) -> Option<Values<'a>> {
+        let count = input.number()?;
+        let begin = input.rest();
+        for _ in 0..count {
+            take(input)?;
+        }
+        let bytes = &begin[..begin.len() - input.rest().len()];
+        Some(Values { bytes })
+    }
+
+    /// The values.
+    pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        let mut input = Input::new(self.bytes);
+        std::iter::from_fn(move || take(&mut input))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
+fn take<'a>(input: &mut Input<'a>) -> Option<Value<'a>> {
+    Some(match input.byte()? {
+        value::NULL => Value::Null,
+        value::INTEGER => {
+            let number = input.number()?;
+            Value::Integer((number >> 1) as i64 ^ -((number & 1) as i64))
+        }
+        value::REAL => Value::Real(f64::from_bits(input.eight()?)),
+        value::TEXT => Value::Text(input.bytes()?),
+        value::BLOB => Value::Blob(input.bytes()?),
+        value::ZEROBLOB => Value::ZeroBlob(input.number()?),
+        value::POINTER => Value::Pointer,
+        value::HASHED_TEXT => Value::HashedText(hashed(input)?),
+        value::HASHED_BLOB => Value::HashedBlob(hashed(input)?),
+        value::OMITTED => Value::Omitted,
+        value::EXPANDED => Value::Expanded(input.bytes()?),
+        small @ value::SMALL.. => Value::Integer(i64::from(small - value::SMALL)),
+        _ => return None,
+    })
+}
+
+fn hashed(input: &mut Input<'_>) -> Option<Hashed> {
+    Some(Hashed { length: input.number()?, hash: input.eight()?, order: input.array()? })
 }

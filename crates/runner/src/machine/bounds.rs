@@ -8,10 +8,10 @@ use std::path::Path;
 use lab::needs::{Bound, Limit};
 use rustix::process::{Resource, geteuid, getrlimit};
 
-use super::cgroup;
 use super::error::MachineError;
 use super::host::{read_text, read_trimmed};
 use super::mountinfo::parse_mountinfo;
+use crate::machine::host;
 
 /// Every limit that holds for a process working in `dir`.
 ///
@@ -67,7 +67,7 @@ fn open_files(root: &Path) -> u64 {
 fn of_the_group(root: &Path) -> Option<Limit> {
     let mounts = parse_mountinfo(&read_text(&root.join("proc/self/mountinfo"))?);
     let groups = read_text(&root.join("proc/self/cgroup"))?;
-    let (at, used) = cgroup::read_tasks(root, &mounts, &groups)?;
+    let (at, used) = host::read_tasks(root, &mounts, &groups)?;
     Some(limit(Bound::ThreadsOfGroup, at, used))
 }
 

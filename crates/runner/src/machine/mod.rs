@@ -7,17 +7,12 @@
 //! `/proc` and `/sys` the figures that would come from there are `None`.
 
 mod accounts;
-mod block_device;
 mod bounds;
-mod cgroup;
 mod error;
 mod fsync;
 mod host;
 mod mountinfo;
-mod noise;
-mod probe_file;
 mod sampler;
-mod search_path;
 mod tools;
 mod volume;
 
@@ -28,9 +23,9 @@ use lab::environment::Environment;
 
 pub use bounds::bounds;
 pub use error::MachineError;
+pub use fsync::noise_probe;
 pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_median, fsync_probe};
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};
-pub use noise::noise_probe;
 pub use sampler::Sampler;
 pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_program, find_tools};
 pub use volume::describe_volume;

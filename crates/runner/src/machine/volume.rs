@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lab::environment::{Volume, VolumeKind};
+use lab::environment::{Volume, VolumeKind, WriteCache};
 
-use super::block_device::BlockDevice;
-use super::error::MachineError;
-use super::host::read_text;
-use super::mountinfo::{Mount, mount_of, parse_mountinfo};
+use crate::machine::error::MachineError;
+use crate::machine::host::{read_text, read_trimmed};
+use crate::machine::mountinfo::{Mount, mount_of, parse_mountinfo};
 
 /// Describes the storage under a directory; the fsync probe is left out.
 ///
@@ -65,9 +64,68 @@ fn on_mount(root: &Path, mount: Option<&Mount>) -> Volume {
     }
 }
 
+/// A block device as sysfs describes it; a partition has the figures of its disk.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockDevice {
+    pub(super) name: String,
+    pub(super) model: Option<String>,
+    pub(super) rotational: Option<bool>,
+    pub(super) write_cache: Option<WriteCache>,
+    pub(super) fua: Option<bool>,
+}
+
+impl BlockDevice {
+    /// The device under a mount, if it has one, in the file tree at `root`.
+    pub(super) fn of_mount(root: &Path, mount: &Mount) -> Option<Self> {
+        let directory = directory_by_number(root, mount.device)
+            .or_else(|| directory_by_source(root, &mount.source))?;
+        let name = directory.file_name()?.to_string_lossy().into_owned();
+        let disk =
+            if directory.join("partition").exists() { directory.parent()? } else { &directory };
+        Some(Self {
+            name,
+            model: read_trimmed(&disk.join("device/model")),
+            rotational: read_flag(&disk.join("queue/rotational")),
+            write_cache: read_write_cache(&disk.join("queue/write_cache")),
+            fua: read_flag(&disk.join("queue/fua")),
+        })
+    }
+}
+
+fn directory_by_number(root: &Path, (major, minor): (u32, u32)) -> Option<PathBuf> {
+    fs::canonicalize(root.join(format!("sys/dev/block/{major}:{minor}"))).ok()
+}
+
+/// File systems that span devices (btrfs) have a made-up number, but name their first device as the
+/// source of the mount. In a container the name may be all that there is.
+fn directory_by_source(root: &Path, source: &str) -> Option<PathBuf> {
+    let device = source.strip_prefix("/dev/")?;
+    let node = root.join("dev").join(device);
+    let node = fs::canonicalize(&node).unwrap_or(node);
+    fs::canonicalize(root.join("sys/class/block").join(node.file_name()?)).ok()
+}
+
+fn read_flag(path: &Path) -> Option<bool> {
+    match read_trimmed(path)?.as_str() {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+fn read_write_cache(path: &Path) -> Option<WriteCache> {
+    match read_trimmed(path)?.as_str() {
+        "write back" => Some(WriteCache::WriteBack),
+        "write through" => Some(WriteCache::WriteThrough),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::mountinfo::parse_mountinfo;
     use super::*;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_file_is_not_a_directory() {
@@ -106,5 +164,77 @@ mod tests {
             (describe_volume(dir.path()).unwrap(), describe_volume(&link).unwrap());
         assert_eq!(linked.path, link);
         assert_eq!(linked.mount_point, direct.mount_point);
+    }
+
+    /// A file tree with a disk `nvme0n1`, its partition `nvme0n1p2` and a mapped device `dm-0`.
+    fn tree() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let disk = "sys/devices/pci0/block/nvme0n1";
+        write(&format!("{disk}/queue/rotational"), "0\n");
+        write(&format!("{disk}/queue/write_cache"), "write through\n");
+        write(&format!("{disk}/queue/fua"), "1\n");
+        write(&format!("{disk}/device/model"), "FAST 9000   \n");
+        write(&format!("{disk}/nvme0n1p2/partition"), "2\n");
+        write("sys/devices/virtual/block/dm-0/queue/rotational", "1\n");
+        write("sys/devices/virtual/block/dm-0/queue/write_cache", "write back\n");
+        write("sys/devices/virtual/block/dm-0/queue/fua", "odd\n");
+        for directory in ["sys/dev/block", "sys/class/block", "dev/mapper"] {
+            fs::create_dir_all(root.path().join(directory)).unwrap();
+        }
+        let link = |target: &str, at: &str| symlink(target, root.path().join(at)).unwrap();
+        let partition = "../../devices/pci0/block/nvme0n1/nvme0n1p2";
+        link(partition, "sys/dev/block/259:2");
+        link(partition, "sys/class/block/nvme0n1p2");
+        link("../../devices/virtual/block/dm-0", "sys/class/block/dm-0");
+        write("dev/dm-0", "");
+        link("../dm-0", "dev/mapper/vg-data");
+        root
+    }
+
+    fn device(mount: &str) -> Option<BlockDevice> {
+        let root = tree();
+        BlockDevice::of_mount(root.path(), &parse_mountinfo(mount)[0])
+    }
+
+    #[test]
+    fn a_partition_has_the_figures_of_its_disk() {
+        assert_eq!(
+            device("1 1 259:2 / / rw - ext4 /dev/root rw"),
+            Some(BlockDevice {
+                name: "nvme0n1p2".into(),
+                model: Some("FAST 9000".into()),
+                rotational: Some(false),
+                write_cache: Some(WriteCache::WriteThrough),
+                fua: Some(true),
+            })
+        );
+    }
+
+    #[test]
+    fn a_made_up_number_is_resolved_through_the_source() {
+        let found = device("1 1 0:45 /@ / rw - btrfs /dev/nvme0n1p2 rw").unwrap();
+        assert_eq!(found.name, "nvme0n1p2");
+        assert_eq!(found.rotational, Some(false));
+    }
+
+    #[test]
+    fn a_mapped_device_is_found_through_its_link_and_odd_figures_are_unknown() {
+        let found = device("1 1 0:46 / / rw - btrfs /dev/mapper/vg-data rw").unwrap();
+        assert_eq!(found.name, "dm-0");
+        assert_eq!(found.rotational, Some(true));
+        assert_eq!(found.write_cache, Some(WriteCache::WriteBack));
+        assert_eq!((found.fua, found.model), (None, None));
+    }
+
+    #[test]
+    fn without_a_block_device_there_is_none() {
+        assert_eq!(device("1 1 0:50 / / rw - nfs4 server:/export rw"), None);
+        assert_eq!(device("1 1 0:51 / / rw - tmpfs tmpfs rw"), None);
+        assert_eq!(device("1 1 0:52 / / rw - fuse /dev/fuse rw"), None);
     }
 }

@@ -5,7 +5,6 @@
 //! private), and removed with the run, however that ends. Trials get its address in their specification;
 //! what they do with it does not concern the runner.
 
-mod account;
 mod cluster;
 
 use std::collections::HashMap;

@@ -5,25 +5,23 @@
 //! trial is run again. What is read may come from anywhere: `files.rs` follows no link, and a trial that
 //! does not belong to the run is refused.
 
-mod belonging;
+mod check;
 pub(crate) mod files;
-mod own;
-mod removal;
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lab::record::{EnvironmentFile, FORMAT, Header, RunPlan, TrialRecord};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
-use self::belonging::Belonging;
-use self::files::{check_format, read_json};
-pub use self::own::OwnRuns;
-pub use self::removal::Removal;
 use crate::error::{Context, RunError};
+use crate::record::check::RecordCheck;
+use crate::record::files::{check_format, read_json};
 
 const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
@@ -179,9 +177,9 @@ fn each_line(
         let what = format!("it belongs to the run {}, not to {}", header.run, plan.id);
         return Err(RunError::damaged(path, what));
     }
-    let mut belonging = Belonging::to(plan);
+    let mut check = RecordCheck::new(plan);
     while let Some(trial) = lines.next(TrialRecord::of_line)? {
-        belonging.take(&trial).map_err(|what| lines.damaged(what))?;
+        check.take(&trial).map_err(|what| lines.damaged(what))?;
         take(trial);
     }
     Ok(())
@@ -303,6 +301,126 @@ fn length_of_whole_lines(file: &mut File) -> std::io::Result<u64> {
         end = start;
     }
     Ok(0)
+}
+
+/// How an attempt to remove a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// The folder is gone.
+    Removed,
+    /// The folder contains this file, which does not belong to a run; nothing was removed.
+    HasOther(String),
+}
+
+impl RunFolder {
+    /// Removes the folder, unless it contains anything but a record, artifacts and files with the names in `written`.
+    ///
+    /// # Errors
+    /// When another process works on the run, or a file cannot be removed. The plan goes last.
+    pub fn remove(&self, written: &[&str]) -> Result<Removal, RunError> {
+        if let Some(name) = self.other(written)? {
+            return Ok(Removal::HasOther(name.to_string_lossy().into_owned()));
+        }
+        let record = files::open_to_write(&self.path.join(OUTCOMES))?;
+        if !locked(&record) {
+            return Err(RunError::InUse(self.path.clone()));
+        }
+        let artifacts = self.path.join(ARTIFACTS);
+        if artifacts.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&artifacts).context("remove", &artifacts)?;
+        }
+        for name in written.iter().chain([&ENVIRONMENT, &OUTCOMES, &PLAN]) {
+            let path = self.path.join(name);
+            if path.symlink_metadata().is_ok() {
+                fs::remove_file(&path).context("remove", &path)?;
+            }
+        }
+        fs::remove_dir(&self.path).context("remove", &self.path)?;
+        Ok(Removal::Removed)
+    }
+
+    /// Returns an entry of the folder that does not belong to a run.
+    fn other(&self, written: &[&str]) -> Result<Option<OsString>, RunError> {
+        let own = [PLAN, ENVIRONMENT, OUTCOMES, ARTIFACTS];
+        let is_own = |name: &OsString| own.iter().chain(written).any(|own| name == own);
+        for entry in fs::read_dir(&self.path).context("read", &self.path)? {
+            let name = entry.context("read", &self.path)?.file_name();
+            if !is_own(&name) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The file that lists them.
+#[derive(Clone, Debug)]
+pub struct TrustedRuns {
+    path: PathBuf,
+}
+
+impl TrustedRuns {
+    /// Those listed below this directory, which need not exist yet.
+    pub fn below(directory: &Path) -> TrustedRuns {
+        TrustedRuns { path: directory.join("own-runs") }
+    }
+
+    /// Adds a run that is about to begin.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
+        let path = &self.path;
+        self.append(&fingerprint(&json_text(plan, path)?, &json_text(environment, path)?))
+    }
+
+    /// Adds the run in a folder: the user trusts it.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn adopt(&self, folder: &RunFolder) -> Result<(), RunError> {
+        self.append(&fingerprint_of(folder)?)
+    }
+
+    /// Whether the run in a folder is one of them, with plan and environment as they were.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn contain(&self, folder: &RunFolder) -> Result<bool, RunError> {
+        let listed = match fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            read => read.context("read", &self.path)?,
+        };
+        let fingerprint = fingerprint_of(folder)?;
+        Ok(listed.lines().any(|line| line == fingerprint))
+    }
+
+    fn append(&self, line: &str) -> Result<(), RunError> {
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory).context("create", directory)?;
+        }
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+            .context("open", &self.path)?;
+        let line = format!("{line}\n");
+        file.write_all(line.as_bytes()).context("write", &self.path)
+    }
+}
+
+fn fingerprint_of(folder: &RunFolder) -> Result<String, RunError> {
+    let [plan, environment] = [PLAN, ENVIRONMENT].map(|name| files::read(&folder.path.join(name)));
+    Ok(fingerprint(&plan?, &environment?))
+}
+
+/// The hash of both files, each by its own hash, so that no byte can move from one to the other.
+fn fingerprint(plan: &[u8], environment: &[u8]) -> String {
+    let mut both = Sha256::new();
+    both.update(Sha256::digest(plan));
+    both.update(Sha256::digest(environment));
+    let hex = both.finalize().into_iter().map(|byte| format!("{byte:02x}"));
+    hex.collect()
 }
 
 #[cfg(test)]

@@ -248,7 +248,7 @@ fn a_plan_whose_names_lead_out_of_the_folder_is_refused() {
 #[test]
 fn runs_of_the_user_are_told_from_those_of_others_and_changed_ones() {
     let parent = tempfile::tempdir().unwrap();
-    let own = OwnRuns::below(&parent.path().join("cache"));
+    let own = TrustedRuns::below(&parent.path().join("cache"));
     let plan = plan();
     let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment()).unwrap();
     assert!(!own.contain(&folder).unwrap());

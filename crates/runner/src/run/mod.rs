@@ -6,29 +6,25 @@
 //! chosen from many variants, which depends on the two before. Where an experiment is tuned, a search comes first, and
 //! the rounds measure its recommendation.
 
-mod conduct;
-mod event;
+mod part;
 mod search;
-#[cfg(test)]
-mod search_tests;
-mod task;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 
 use lab::analysis::observation;
-use lab::design::History;
+use lab::design::{History, Next, Role, StopReason};
+use lab::engine_name::{engine_of, without_engine};
+use lab::level::Level;
 use lab::plan::{confirmation_plan, tier_plan};
-use lab::record::{Purpose, RunPlan, TrialRecord};
-use tuning::Collector;
+use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
+use tuning::{Collector, Forecast};
 
-use self::conduct::Conductor;
-pub use self::event::{Event, Observer};
-pub(crate) use self::task::{Slot, task};
 use crate::error::RunError;
-use crate::executor::{End, Executor};
+use crate::executor::{End, Executor, Task};
 use crate::record::RunFolder;
+use crate::run::part::PartRunner;
+use crate::survey::is_on_disk;
 
 /// Carries out what remains of the run in `folder`.
 ///
@@ -60,7 +56,7 @@ pub fn run(
         let Some(part) = part_of(&plan, purpose, folder, left_s)? else {
             continue;
         };
-        let mut conductor = Conductor {
+        let mut runner = PartRunner {
             whole: &plan,
             part: &part,
             purpose,
@@ -68,11 +64,11 @@ pub fn run(
             histories: histories(&part, purpose, folder)?,
             observer: &mut *observer,
             appender: &mut appender,
-            stages: vec![conduct::Stage::Nothing; part.experiments.len()],
+            states: vec![part::State::Nothing; part.experiments.len()],
             longest_tier_s: None,
         };
-        let end = conductor.run(&mut *executor);
-        used_s += conductor.elapsed_s();
+        let end = runner.run(&mut *executor);
+        used_s += runner.elapsed_s();
         // Trials of the next part may keep every CPU busy, and no server needs to wait for them.
         executor.rest();
         if end? == End::Cancelled {
@@ -149,3 +145,130 @@ fn artifacts_of(key: &str, slot: Slot) -> std::path::PathBuf {
     let (round, block, position) = slot.place;
     Path::new(crate::record::ARTIFACTS).join(key).join(format!("{round}-{block}-{position}"))
 }
+
+/// Something that happens during a run.
+pub enum Event<'a> {
+    /// An experiment has its first turn, or its first after the run was taken up again.
+    ExperimentBegins {
+        /// The experiment.
+        planned: &'a PlannedExperiment,
+        /// Its number, from 1.
+        number: usize,
+        /// Of how many.
+        of: usize,
+        /// The purpose of its trials.
+        purpose: Purpose,
+    },
+    /// A trial begins.
+    TrialBegins {
+        /// Its experiment.
+        planned: &'a PlannedExperiment,
+        /// Its round, from 0.
+        round: u32,
+        /// Label of its variant.
+        variant: &'a str,
+        /// Seconds that the whole run will probably still take; none before a trial has ended, from
+        /// which it could be estimated.
+        left_s: Option<f64>,
+    },
+    /// The trial's driver has entered a phase.
+    Phase(&'a str),
+    /// A trial has ended and is recorded.
+    TrialEnded(&'a TrialRecord),
+    /// The screen of a search has shown the noise of trials.
+    Forecast(Forecast),
+    /// An experiment has come to its end.
+    ExperimentEnds {
+        /// The experiment.
+        planned: &'a PlannedExperiment,
+        /// Why.
+        reason: StopReason,
+    },
+}
+
+/// Takes events as they happen.
+pub trait Observer {
+    /// Takes one.
+    fn event(&mut self, event: Event<'_>);
+}
+
+/// Which trial, and where it stands in its block.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) place: (u32, u32, u32),
+    pub(crate) variant: usize,
+    pub(crate) role: Role,
+}
+
+impl Slot {
+    /// The place of a trial that comes next.
+    pub(super) fn of(next: Next) -> Option<Slot> {
+        match next {
+            Next::Trial { place, variant, role } => Some(Slot { place, variant, role }),
+            Next::Stop(_) => None,
+        }
+    }
+}
+
+/// Returns the task of a trial.
+pub(crate) fn task(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    purpose: Purpose,
+    slot: Slot,
+) -> Task {
+    let (workload, settings) = match slot.variant.checked_sub(planned.variants.len()) {
+        None => (&planned.experiment.workload, &planned.variants[slot.variant].settings),
+        Some(bound) => {
+            (&planned.upper_bounds[bound].workload, &planned.upper_bounds[bound].settings)
+        }
+    };
+    let mut rest = without_engine(settings);
+    let binding = match rest.remove(DRIVER) {
+        Some(Level::Text(driver)) if driver != NATIVE => {
+            Some(BindingSpec { driver, ..BindingSpec::default() })
+        }
+        _ => None,
+    };
+    Task {
+        block: block_name(planned, purpose, slot),
+        position: slot.place.2,
+        spec: TrialSpec {
+            protocol: PROTOCOL,
+            workload: workload.clone(),
+            settings: rest,
+            engine: engine_of(settings, &plan.engine),
+            directory: planned.directory.clone(),
+            seed: plan.data_seed(planned, slot.place.0).0,
+            counting: slot.role == Role::Counting,
+            artifacts: planned.alone.then(|| artifacts_of(&planned.key, slot)),
+            binding,
+            postgres: None,
+            confined: false,
+        },
+        limit_s: plan.trial_limit_s,
+        probe_fsync: slot.place.2 == 0 && slot.role != Role::Counting && is_on_disk(planned),
+    }
+}
+
+/// The name of a trial's block in the run. A trial that counts, or is compared with none, is a block of its own.
+fn block_name(planned: &PlannedExperiment, purpose: Purpose, slot: Slot) -> String {
+    let (round, block, position) = slot.place;
+    let purpose = match purpose {
+        Purpose::Search => "search",
+        Purpose::Ablation => "ablation",
+        Purpose::Advice => "advice",
+        Purpose::Rounds => "rounds",
+        Purpose::Tier => "tier",
+        Purpose::Confirmation => "confirmation",
+    };
+    let own = match (slot.role, planned.alone) {
+        (Role::Counting, _) => format!("-counting{position}"),
+        (_, true) => format!("-alone{position}"),
+        _ => String::new(),
+    };
+    format!("{purpose}-{}-{round}-{block}{own}", planned.key)
+}
+
+#[cfg(test)]
+mod tests;

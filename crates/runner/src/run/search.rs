@@ -3,12 +3,12 @@
 use lab::record::{PlannedExperiment, Purpose, RunPlan};
 use tuning::{SCREEN_BLOCKS, SearchBlock, SearchSlot, Tuning};
 
-use super::conduct::record;
-use super::event::{Event, Observer};
-use super::task::{Slot, task};
+use super::part::record;
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::{Appender, RunFolder};
+use crate::run::{Event, Observer};
+use crate::run::{Slot, task};
 
 /// Returns the recorded state of a search; `None` if the run tunes nothing.
 pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>, RunError> {

@@ -4,11 +4,9 @@
 //! A tier is a property of the engine, of the settings and of the method ([`TierKey`]), so no run measures
 //! one again. Which tiers a run has taken stands in its plan.
 
-mod cache;
-#[cfg(test)]
-mod tests;
-
+use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use flate2::Compression;
@@ -18,9 +16,10 @@ use lab::level::overlaid;
 use lab::record::{EngineRecord, Purpose, RunPlan, TrialRecord};
 use lab::tier::{Findings, KnownTier, Origin, TierKey, TierPlan, TierSet, TierTable};
 use lab::trial::Outcome;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-pub use self::cache::TierCache;
-use crate::error::RunError;
+use crate::error::{Context, RunError};
 use crate::record::RunFolder;
 
 /// The tiers of the built-in engine, as [`write`] writes them: `pragmark crash --write-known` makes this file.
@@ -117,3 +116,63 @@ fn measured_tier(record: TrialRecord, tiers: &TierPlan) -> Option<(TierSet, Find
     let findings = Findings { safety: measured.safety, schedules: measured.schedules };
     Some((set.clone(), findings))
 }
+
+/// The tiers in the user's cache.
+#[derive(Clone, Debug)]
+pub struct TierCache {
+    folder: PathBuf,
+}
+
+/// A file of the cache.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    key: TierKey,
+    findings: Findings,
+}
+
+impl TierCache {
+    /// The one in this directory of the user's, which need not exist yet.
+    pub fn at(root: &Path) -> TierCache {
+        TierCache { folder: root.join("tiers") }
+    }
+
+    /// Returns the findings for a key. A file that is damaged or of another key counts as missing, so that it is
+    /// measured again and replaced.
+    pub fn find(&self, key: &TierKey) -> Option<Findings> {
+        let text = fs::read(self.file(key)).ok()?;
+        let entry: Entry = serde_json::from_slice(&text).ok()?;
+        (entry.key == *key).then_some(entry.findings)
+    }
+
+    /// Keeps what was found for a key.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&self, key: &TierKey, findings: &Findings) -> Result<(), RunError> {
+        if self.find(key).as_ref() == Some(findings) {
+            return Ok(());
+        }
+        let entry = Entry { key: key.clone(), findings: findings.clone() };
+        let (folder, path) = (&self.folder, self.file(key));
+        fs::create_dir_all(folder).context("create", folder)?;
+        let mut file =
+            tempfile::NamedTempFile::new_in(folder).context("create a file in", folder)?;
+        let text = serde_json::to_vec(&entry).map_err(std::io::Error::from);
+        let written = text.and_then(|text| file.write_all(&text));
+        written.context("write", file.path())?;
+        file.as_file().sync_all().context("sync", file.path())?;
+        let moved = file.persist(&path).map_err(|failed| failed.error);
+        moved.context("rename to", &path)?;
+        Ok(())
+    }
+
+    fn file(&self, key: &TierKey) -> PathBuf {
+        let text = serde_json::to_vec(key).expect("a key is plain data");
+        let digest = Sha256::digest(&text);
+        let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{name}.json"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,6 @@
 
 mod function;
 mod parse;
-mod token;
 
 use self::function::Function;
 use crate::error::EvaluationError;

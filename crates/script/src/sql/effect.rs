@@ -1,8 +1,8 @@
 //! Effects of a statement by its text: which tables it writes, which files it opens, which setting it changes, and
 //! whether it depends on chance or the present time.
 
-use super::split::{End, statement};
-use super::token::{Kind, Token, tokens};
+use super::token::{End, statement};
+use crate::sql::token::{Kind, Token, tokens};
 
 /// A PRAGMA.
 #[derive(Clone, Debug, PartialEq, Eq)]

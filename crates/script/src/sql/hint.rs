@@ -1,7 +1,7 @@
 //! Hints in the text of a statement: the purpose of its parameters, and whether its answer may change from one
 //! execution to the next.
 
-use super::token::{Kind, Token, tokens};
+use crate::sql::token::{Kind, Token, tokens};
 
 /// The column that a parameter is compared with or written to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 
 pub mod effect;
 mod hint;
-mod split;
 mod token;
 
 pub use hint::{Hint, hints};
 pub(crate) use hint::{hint, is_volatile};
-pub use split::is_complete;
-pub(crate) use split::{End, statement};
+pub use token::is_complete;
+pub(crate) use token::{End, statement};
 pub(crate) use token::{Kind, tokens};

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::kind::Kind;
 use super::runs::{Inserts, Reads, Repeated};
 use super::{Event, PAUSE_US, TransactionUse};
+use crate::analysis::Kind;
 
 /// The state of a connection between two events.
 #[derive(Debug, Default)]

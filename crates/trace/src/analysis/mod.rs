@@ -14,20 +14,15 @@
 
 mod connection;
 mod findings;
-mod kind;
 mod runs;
-mod timeline;
 
 use std::collections::HashMap;
 
-use connection::{Connection, Finished};
-use runs::{CYCLE, Repeated};
-use timeline::Timeline;
+use crate::analysis::connection::{Connection, Finished};
+use crate::analysis::runs::{CYCLE, Repeated};
 
-pub use findings::Finding;
-pub(crate) use findings::scans_much;
-pub use kind::Kind;
-pub use timeline::Bucket;
+pub use crate::analysis::findings::Finding;
+pub(crate) use crate::analysis::findings::scans_much;
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
@@ -443,6 +438,83 @@ impl StatementUse {
 
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
+}
+
+/// The kind of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads rows.
+    Read,
+    /// Inserts rows.
+    Insert,
+    /// Changes the schema.
+    Schema,
+    /// Begins or ends a transaction.
+    Transaction,
+    /// Anything else: an update, a PRAGMA.
+    #[default]
+    Other,
+}
+
+impl Kind {
+    /// The kind of a normalised text.
+    pub fn of(text: &str, readonly: bool) -> Kind {
+        let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
+        let word = word.unwrap_or_default().to_ascii_uppercase();
+        match word.as_str() {
+            "SELECT" | "WITH" | "VALUES" if readonly => Kind::Read,
+            "INSERT" | "REPLACE" => Kind::Insert,
+            "CREATE" | "ALTER" | "DROP" => Kind::Schema,
+            "BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Kind::Transaction,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// How many buckets a timeline has.
+const BUCKETS: i64 = 60;
+
+/// A part of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bucket {
+    /// Statements that started and did not commit.
+    pub reads: u64,
+    /// Commits of transactions that had written.
+    pub commits: u64,
+    /// The time of the statements that started, in nanoseconds.
+    pub busy_ns: u64,
+}
+
+/// The buckets, being filled.
+#[derive(Debug)]
+struct Timeline {
+    bucket_us: i64,
+    buckets: Vec<Bucket>,
+}
+
+impl Timeline {
+    fn new(duration_us: i64) -> Timeline {
+        Timeline {
+            bucket_us: duration_us.max(0) / BUCKETS + 1,
+            buckets: vec![Bucket::default(); BUCKETS as usize],
+        }
+    }
+
+    fn bucket_us(&self) -> i64 {
+        self.bucket_us
+    }
+
+    fn take(&mut self, event: &Event) {
+        let index = (event.start_us / self.bucket_us).clamp(0, BUCKETS - 1);
+        let bucket = &mut self.buckets[index as usize];
+        bucket.commits += u64::from(event.committed);
+        bucket.reads += u64::from(!event.committed);
+        bucket.busy_ns += unsigned(event.duration_ns.unwrap_or(0));
+    }
+
+    fn finish(self) -> Vec<Bucket> {
+        self.buckets
+    }
 }
 
 #[cfg(test)]

@@ -160,3 +160,19 @@ fn the_latest_execution_is_that_by_time_not_by_number() {
     let analysis = analysed(&[of(1, 1, 30), of(2, 1, 50), of(3, 2, 40)]);
     assert_eq!(analysis.statements[0].latest.event, 2);
 }
+
+#[test]
+fn the_first_word_says_what_a_statement_does() {
+    for (text, readonly, kind) in [
+        ("select ?", true, Kind::Read),
+        ("WITH a AS (SELECT ?) SELECT * FROM a", true, Kind::Read),
+        ("WITH a AS (SELECT ?) DELETE FROM t", false, Kind::Other),
+        ("REPLACE INTO t VALUES (?)", false, Kind::Insert),
+        ("CREATE INDEX i ON t(a)", false, Kind::Schema),
+        ("begin immediate", true, Kind::Transaction),
+        ("UPDATE t SET a = ?", false, Kind::Other),
+        ("", false, Kind::Other),
+    ] {
+        assert_eq!(Kind::of(text, readonly), kind, "{text}");
+    }
+}

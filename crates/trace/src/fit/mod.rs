@@ -5,7 +5,6 @@ mod distribution;
 mod form;
 mod shapes;
 mod snapshot;
-mod text;
 mod values;
 
 use std::collections::hash_map::Entry;
@@ -93,7 +92,7 @@ pub fn to_script(
     copy.close()?;
     unfinished.name(snapshot)?;
     Ok(Fitted {
-        text: text::script(&shapes, &forms.forms, &fits),
+        text: form::script(&shapes, &forms.forms, &fits),
         database,
         fitted: shapes::amount(&shapes),
         left_out,

@@ -1,9 +1,9 @@
 //! Indexes with which statements would not sort.
 
-use super::copy::SchemaCopy;
 use super::indexes::{candidates, has_column, quoted};
 use super::{MissingIndex, SortingIndex};
 use crate::analysis::StatementUse;
+use crate::plans::SchemaCopy;
 
 /// The fewest sorts about which anything is said.
 const SORTS: u64 = 20;
@@ -24,7 +24,7 @@ pub fn of(
     let is_of_table = |term: &Term| {
         let names = [Some(&table), alias.as_ref()];
         let is_named =
-            |name: &String| names.iter().flatten().any(|name| name.eq_ignore_ascii_case(name));
+            |name: &String| names.iter().flatten().any(|other| other.eq_ignore_ascii_case(name));
         let column = MissingIndex { table: table.clone(), column: term.column.clone() };
         term.table.as_ref().is_none_or(is_named) && has_column(copy, &column)
     };
@@ -74,7 +74,7 @@ fn order_by(sql: &str) -> Option<Vec<Term>> {
     let ends = [" limit ", " offset ", ")", ";"];
     let end = ends.iter().filter_map(|end| rest.find(end)).min();
     let terms = &sql[begin..begin + end.unwrap_or(rest.len())];
-    terms.split(',').map(|term| term(term.trim())).collect()
+    terms.split(',').map(|text| term(text.trim())).collect()
 }
 
 fn term(text: &str) -> Option<Term> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ::engine::build::Cache;
-use ::fleet::{Card, Doing, Notice, Orders, check_name};
+use ::fleet::{Activity, AgentEvent, Card, StopSignals, check_name};
 use lab::environment::Environment;
 use lab::fleet::{Labels, name_of, own_labels};
 use runner::machine::find_program;
@@ -47,7 +47,7 @@ pub fn execute(args: &AgentArgs) -> Result<Exit, Failure> {
     let acceptance = Acceptance { all: args.accept_code, trusted: args.trust.clone() };
     let place = (name.as_str(), directory, args.drivers.clone());
     let mut host = Host::new(&driver, place, (objects, acceptance), &interrupted);
-    let orders = Orders { cancelled: Arc::clone(&interrupted), ..Orders::default() };
+    let orders = StopSignals { cancelled: Arc::clone(&interrupted), ..StopSignals::default() };
     ::fleet::serve(&server, card, &mut host, &orders, &say)?;
     tell!("the agent has ended");
     Ok(Exit::Success)
@@ -69,7 +69,7 @@ fn card(args: &AgentArgs, directory: &Path, interrupted: &AtomicBool) -> Result<
         target: target(),
         drivers: catalogue.drivers.into_iter().map(|it| it.name).collect(),
         machine,
-        doing: Doing::default(),
+        doing: Activity::default(),
         clock_s: 0,
     })
 }
@@ -95,20 +95,22 @@ fn labels(args: &AgentArgs, machine: &Environment, directory: &Path) -> Labels {
     labels
 }
 
-fn say(notice: Notice) {
+fn say(notice: AgentEvent) {
     match notice {
-        Notice::Joined { run, group } => tell!("takes part in {run}, group {group}"),
-        Notice::Refused { run, why } => tell!("warning: takes no part in {run}: {why}"),
-        Notice::Left(run) => tell!("{run} has ended"),
-        Notice::Gave { run, why } => tell!(
+        AgentEvent::Joined { run, group } => tell!("takes part in {run}, group {group}"),
+        AgentEvent::Refused { run, why } => tell!("warning: takes no part in {run}: {why}"),
+        AgentEvent::Left(run) => tell!("{run} has ended"),
+        AgentEvent::Gave { run, why } => tell!(
             "warning: takes no part in {run} any more: {why}; it can join again when the run is resumed"
         ),
-        Notice::Unreadable(why) => tell!("warning: {why}"),
-        Notice::Done { block, attempt: 1 } => tell!("  {block}"),
-        Notice::Done { block, attempt } => tell!("  {block} (delivered {attempt} times)"),
-        Notice::Late(block) => {
+        AgentEvent::Unreadable(why) => tell!("warning: {why}"),
+        AgentEvent::Done { block, attempt: 1 } => tell!("  {block}"),
+        AgentEvent::Done { block, attempt } => tell!("  {block} (delivered {attempt} times)"),
+        AgentEvent::Late(block) => {
             tell!("  {block}: another agent was first; this outcome does not count")
         }
-        Notice::Trouble(why) => tell!("warning: {why}; the block is left to others for the moment"),
+        AgentEvent::Trouble(why) => {
+            tell!("warning: {why}; the block is left to others for the moment")
+        }
     }
 }

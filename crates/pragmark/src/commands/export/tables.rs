@@ -8,7 +8,7 @@ use report::export::{Datum, Kind, TABLES, TableRow, run_rows, trial_rows};
 use runner::RunFolder;
 use trace::TraceError;
 use trace::export::Type;
-use trace::export::tables::{self, Add, Table};
+use trace::export::{self as tables, Add, Table};
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::report as of_run;

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::fleet::{
-    FleetError, Object, Present, RunCard, Server, find, has_coordinator, publish, register_group,
+    FleetError, Object, PresentAgent, RunCard, Server, find, has_coordinator, publish,
+    register_group,
 };
 use lab::fleet::{Candidate, Group, Listed, Per, groups};
 use lab::plan::plan;
@@ -142,10 +143,10 @@ fn planned(args: &RunArgs) -> Result<RunPlan, Failure> {
     Ok(plan(request, &catalogue))
 }
 
-fn card(args: &RunArgs, plan: RunPlan, agents: &[Present], objects: Vec<Object>) -> RunCard {
+fn card(args: &RunArgs, plan: RunPlan, agents: &[PresentAgent], objects: Vec<Object>) -> RunCard {
     let options = &args.fleet;
     let per = Per::from(options.per);
-    let candidates: Vec<Candidate> = agents.iter().map(Present::candidate).collect();
+    let candidates: Vec<Candidate> = agents.iter().map(PresentAgent::candidate).collect();
     RunCard {
         run: plan.id.clone(),
         version: plan.pragmark.clone(),
@@ -172,7 +173,7 @@ fn publish_all(server: &Server, card: &RunCard) -> Result<(), Failure> {
     Ok(())
 }
 
-fn announce(folder: &FleetFolder, agents: &[Present]) {
+fn announce(folder: &FleetFolder, agents: &[PresentAgent]) {
     let card = &folder.chosen.card;
     tell!(
         "pragmark {}: run {} on {} in {}, scale {}, seed {}, {} trials or more in each group",
@@ -191,7 +192,7 @@ fn announce(folder: &FleetFolder, agents: &[Present]) {
 }
 
 /// The agents of a group: by name, the first ones with their labels.
-fn members(group: &Group, agents: &[Present]) -> String {
+fn members(group: &Group, agents: &[PresentAgent]) -> String {
     const SHOWN: usize = 8;
     let names: Vec<&str> = group.agents.iter().take(SHOWN).map(String::as_str).collect();
     let more = match group.agents.len().saturating_sub(SHOWN) {

@@ -8,8 +8,9 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use ::fleet::{
-    Crowd, MachineReport, Present, Remote, RunCard, RunPart, SAY, Server, finish, machine_reports,
-    part_of_run, present, publish, publish_part, publish_progress, withdraw_progress,
+    AgentCount, MachineReport, PresentAgent, Remote, RunCard, RunPart, SAY, Server, finish,
+    machine_reports, part_of_run, present, publish, publish_part, publish_progress,
+    withdraw_progress,
 };
 use lab::fleet::{Candidate, Group, Kind, Progress};
 use runner::{End, Event, Observer, RunFolder};
@@ -38,7 +39,7 @@ pub(super) fn carry_out(
 ) -> Result<End, Failure> {
     let card = folder.chosen.card.clone();
     let board = Mutex::new(Board::new(plain, card.groups.len()));
-    let crowds: HashMap<String, Crowd> = card
+    let agent_counts: HashMap<String, AgentCount> = card
         .groups
         .iter()
         .map(|group| (group.name.clone(), Arc::new(AtomicUsize::new(group.agents.len()))))
@@ -49,12 +50,13 @@ pub(super) fn carry_out(
             .groups
             .iter()
             .map(|group| {
-                let crowd = Arc::clone(&crowds[&group.name]);
+                let agent_count = Arc::clone(&agent_counts[&group.name]);
                 let board = &board;
-                scope.spawn(move || of_group(server, folder, group, crowd, board, interrupted))
+                scope
+                    .spawn(move || of_group(server, folder, group, agent_count, board, interrupted))
             })
             .collect();
-        let card = watch(server, folder, &crowds, &threads, &board);
+        let card = watch(server, folder, &agent_counts, &threads, &board);
         let ends: Vec<Result<End, Failure>> = threads.into_iter().map(joined).collect();
         (ends, card)
     });
@@ -129,7 +131,7 @@ fn of_group(
     server: &Server,
     folder: &FleetFolder,
     group: &Group,
-    crowd: Crowd,
+    agent_count: AgentCount,
     board: &Mutex<Board>,
     interrupted: &AtomicBool,
 ) -> Result<End, Failure> {
@@ -138,7 +140,7 @@ fn of_group(
     let Some(own) = opened(server, card, group, &path, interrupted)? else {
         return Ok(End::Cancelled);
     };
-    let mut remote = Remote::new(server, &card.run, &group.name, crowd);
+    let mut remote = Remote::new(server, &card.run, &group.name, agent_count);
     let recorded = recorded(&own)?;
     locked(board).group_begins(&group.name, recorded);
     let mut observer = OfGroup { group: &group.name, board };
@@ -208,7 +210,7 @@ fn first_ready(
 }
 
 /// Whether the agent of a report was started again, so that another report of it comes.
-fn was_started_since(report: &MachineReport, present: &[Present]) -> bool {
+fn was_started_since(report: &MachineReport, present: &[PresentAgent]) -> bool {
     let mut cards = present.iter().map(|it| &it.card);
     cards.any(|it| it.agent == report.agent && it.instance != report.instance)
 }
@@ -243,7 +245,7 @@ fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
 fn watch(
     server: &Server,
     folder: &FleetFolder,
-    crowds: &HashMap<String, Crowd>,
+    agent_counts: &HashMap<String, AgentCount>,
     threads: &[ScopedJoinHandle<'_, Result<End, Failure>>],
     board: &Mutex<Board>,
 ) -> RunCard {
@@ -260,7 +262,7 @@ fn watch(
         if is_due(looked, LOOK) {
             looked = Some(Instant::now());
             // Who is present matters for speed alone: the next look may succeed.
-            if let Ok(true) = counted(server, &mut card, crowds, &mut seen, board) {
+            if let Ok(true) = counted(server, &mut card, agent_counts, &mut seen, board) {
                 let _ = publish(server, &card);
             }
         }
@@ -279,7 +281,7 @@ fn seen_now(card: &RunCard) -> HashMap<String, Instant> {
 fn counted(
     server: &Server,
     card: &mut RunCard,
-    crowds: &HashMap<String, Crowd>,
+    agent_counts: &HashMap<String, AgentCount>,
     seen: &mut HashMap<String, Instant>,
     board: &Mutex<Board>,
 ) -> Result<bool, Failure> {
@@ -294,7 +296,7 @@ fn counted(
     let mut changed = false;
     for group in &mut card.groups {
         let here = of_kinds.remove(&group.kind).unwrap_or_default();
-        crowds[&group.name].store(here.len(), Ordering::Relaxed);
+        agent_counts[&group.name].store(here.len(), Ordering::Relaxed);
         note_presence(&group.name, here.is_empty(), seen, board);
         for candidate in here {
             if group.agents.insert(candidate.agent.clone()) {

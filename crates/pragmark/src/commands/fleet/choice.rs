@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ::fleet::{Present, Server, present};
+use ::fleet::{PresentAgent, Server, present};
 use lab::fleet::{Expression, Listed};
 
 use crate::commands::run::THIS_VERSION;
@@ -22,13 +22,13 @@ pub(super) fn choose(
     on: Option<&Expression>,
     (least, wait_s): (usize, f64),
     interrupted: &AtomicBool,
-) -> Result<Vec<Present>, Failure> {
+) -> Result<Vec<PresentAgent>, Failure> {
     let began = Instant::now();
     let mut enough_since = None;
     let mut said = false;
     loop {
         let all = present(server)?;
-        let chosen: Vec<Present> = usable(&all, on).collect();
+        let chosen: Vec<PresentAgent> = usable(&all, on).collect();
         let is_enough = chosen.len() >= least.max(1);
         let since = *enough_since.get_or_insert_with(Instant::now);
         if !is_enough {
@@ -53,16 +53,16 @@ pub(super) fn choose(
 
 /// The agents among all that can take part.
 pub(super) fn usable<'a>(
-    all: &'a [Present],
+    all: &'a [PresentAgent],
     on: Option<&'a Expression>,
-) -> impl Iterator<Item = Present> + 'a {
-    let can = |agent: &&Present| why_not(agent).is_none();
-    let meant = move |agent: &&Present| on.is_none_or(|on| on.holds(&agent.card.labels));
+) -> impl Iterator<Item = PresentAgent> + 'a {
+    let can = |agent: &&PresentAgent| why_not(agent).is_none();
+    let meant = move |agent: &&PresentAgent| on.is_none_or(|on| on.holds(&agent.card.labels));
     all.iter().filter(can).filter(meant).cloned()
 }
 
 /// Why an agent cannot take part in any run of this version.
-fn why_not(agent: &Present) -> Option<String> {
+fn why_not(agent: &PresentAgent) -> Option<String> {
     let card = &agent.card;
     if card.version != THIS_VERSION {
         return Some(format!("it is pragmark {}, and this is {THIS_VERSION}", card.version));
@@ -81,7 +81,7 @@ fn why_not(agent: &Present) -> Option<String> {
     })
 }
 
-fn warn_of_unusable(all: &[Present]) {
+fn warn_of_unusable(all: &[PresentAgent]) {
     for agent in all {
         if let Some(why) = why_not(agent) {
             tell!("warning: {} takes no part: {why}", agent.card.agent);
@@ -89,7 +89,7 @@ fn warn_of_unusable(all: &[Present]) {
     }
 }
 
-fn too_few(all: &[Present], on: Option<&Expression>, least: usize) -> Failure {
+fn too_few(all: &[PresentAgent], on: Option<&Expression>, least: usize) -> Failure {
     if all.is_empty() {
         return Failure::unusable("the fleet has no agents")
             .hint("start one on each machine: pragmark agent SERVER --dir DIR");
@@ -118,11 +118,11 @@ fn too_few(all: &[Present], on: Option<&Expression>, least: usize) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::fleet::{Card, Doing};
+    use ::fleet::{Activity, Card};
 
-    fn agent(name: &str, version: &str, clock_ahead_s: i64) -> Present {
+    fn agent(name: &str, version: &str, clock_ahead_s: i64) -> PresentAgent {
         let labels = [("disk".to_owned(), "nvme".to_owned())];
-        Present {
+        PresentAgent {
             card: Card {
                 agent: name.to_owned(),
                 instance: String::new(),
@@ -133,7 +133,7 @@ mod tests {
                 can_build: false,
                 target: String::new(),
                 drivers: Vec::new(),
-                doing: Doing::default(),
+                doing: Activity::default(),
                 clock_s: 0,
             },
             clock_ahead_s,

@@ -11,7 +11,7 @@ mod status;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::fleet::{Access, Address, FleetError, Link, Server, has_coordinator};
+use ::fleet::{Access, Address, ConnectionEvent, FleetError, Server, has_coordinator};
 
 use crate::cli::{AccessArgs, FleetCommand, RunArgs};
 use crate::failure::{Exit, Failure};
@@ -95,9 +95,9 @@ pub fn connect(
 ) -> Result<Server, Failure> {
     let address: Address = server.parse()?;
     let waiting = |link| match link {
-        Link::Back => tell!("the NATS server answers again"),
-        Link::Lost => tell!("the NATS server does not answer; waiting for it"),
-        Link::Refused(words) => tell!("warning: the NATS server says: {words}"),
+        ConnectionEvent::Back => tell!("the NATS server answers again"),
+        ConnectionEvent::Lost => tell!("the NATS server does not answer; waiting for it"),
+        ConnectionEvent::Refused(words) => tell!("warning: the NATS server says: {words}"),
     };
     let connection = Server::connect(
         &address,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ::fleet::{Card, Present, RunCard, Server, list, present, progress_of, queue};
+use ::fleet::{Card, PresentAgent, RunCard, Server, list, present, progress_of, queue};
 use lab::fleet::{Listed, Pace, Progress, stragglers};
 
 use super::plural;
@@ -25,7 +25,7 @@ pub(super) fn show(server: &Server) -> Result<Exit, Failure> {
     output::display(&text)
 }
 
-fn agents(agents: &[Present]) -> String {
+fn agents(agents: &[PresentAgent]) -> String {
     let mut text = format!("Agents: {}\n", agents.len());
     let paces: Vec<Pace> = agents.iter().map(pace).collect();
     let late = stragglers(&paces);
@@ -65,13 +65,13 @@ fn offers(card: &Card) -> String {
     )
 }
 
-fn pace(agent: &Present) -> Pace {
+fn pace(agent: &PresentAgent) -> Pace {
     let doing = &agent.card.doing;
     let busy_s = (agent.card.clock_s - doing.since_s).max(0) as f64;
     Pace { busy_s: doing.block.is_some().then_some(busy_s), last_s: doing.last_s }
 }
 
-fn doing(agent: &Present) -> String {
+fn doing(agent: &PresentAgent) -> String {
     let doing = &agent.card.doing;
     let seconds = (agent.card.clock_s - doing.since_s).max(0);
     if let Some(why) = &agent.unreadable {
@@ -89,7 +89,7 @@ fn doing(agent: &Present) -> String {
 }
 
 /// What it has done since it began.
-fn done(agent: &Present) -> String {
+fn done(agent: &PresentAgent) -> String {
     let doing = &agent.card.doing;
     let minutes = (agent.card.clock_s - doing.began_s).max(1) as f64 / 60.0;
     format!("{} blocks done, {:.1} a minute", doing.done, doing.done as f64 / minutes)

@@ -1,16 +1,11 @@
 //! From the text of a file to scripts.
 
-mod lines;
-
 use std::collections::BTreeSet;
 
-use lines::Lines;
-
-use super::meta::{self, Meta};
-use super::named;
-use super::{Draw, Need, Op, Script, Statement};
 use crate::error::{Mistake, ScriptError};
 use crate::expression::Expression;
+use crate::script::meta::{self, Meta};
+use crate::script::{Draw, Need, Op, Script, Statement};
 use crate::sql::{self, End, Kind};
 use crate::variables::{Names, PREDEFINED, Slot, Value};
 
@@ -97,7 +92,7 @@ impl<'a> Reader<'a> {
         while let Some(token) = sql::tokens(&self.text[self.position..]).next() {
             match token.kind {
                 Kind::Comment => {
-                    if let Some(name) = named::name(token.text) {
+                    if let Some(name) = name(token.text) {
                         self.begin(Some(name.to_owned()))?;
                     }
                     self.position += token.text.len();
@@ -418,6 +413,36 @@ impl Draft {
             _ => Op::Go(to),
         };
     }
+}
+
+/// Where the lines of a text end.
+pub(super) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub(super) fn of(text: &str) -> Lines {
+        let ends = text.match_indices('\n').map(|(position, _)| position);
+        Lines(ends.collect())
+    }
+
+    /// The line of a position, from 1.
+    pub(super) fn at(&self, position: usize) -> usize {
+        1 + self.0.partition_point(|end| *end < position)
+    }
+}
+
+/// Suffixes of names in aiosql, which tell what the query returns.
+const SUFFIXES: [&str; 7] = ["*!", "<!", "^", "!", "$", "#", "*"];
+
+/// Returns the name of a query in a comment.
+pub(super) fn name(comment: &str) -> Option<&str> {
+    let text = comment.strip_prefix("--")?.trim_start();
+    let text = text.strip_prefix("name:").or_else(|| text.strip_prefix(":name "))?;
+    let word = text.split_whitespace().next()?;
+    let suffix = SUFFIXES.iter().find_map(|suffix| word.strip_suffix(suffix));
+    let name = suffix.unwrap_or(word);
+    // aiosql writes the parameters of a query behind its name.
+    let name = name.split('(').next().unwrap_or(name);
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]

@@ -204,3 +204,26 @@ proptest! {
         let _ = parse("a", "a", &parts.concat(), form, &mut Names::default());
     }
 }
+
+#[test]
+fn a_line_begins_after_the_end_of_the_one_before() {
+    let lines = Lines::of("a\n\nb");
+    assert_eq!([0, 1, 2, 3, 4].map(|it| lines.at(it)), [1, 1, 2, 3, 3]);
+    assert_eq!(Lines::of("").at(0), 1);
+}
+
+#[test]
+fn the_three_spellings_name_queries() {
+    for (comment, wanted) in [
+        ("-- name: FindUser :one", Some("FindUser")),
+        ("--name: find_user^", Some("find_user")),
+        ("-- name: add_users*!", Some("add_users")),
+        ("-- name: find(id)^", Some("find")),
+        ("-- :name find-user :? :1", Some("find-user")),
+        ("-- names: x", None),
+        ("-- name:", None),
+        ("/* name: x */", None),
+    ] {
+        assert_eq!(name(comment), wanted, "{comment}");
+    }
+}

@@ -1,0 +1,429 @@
+//! Traces for other tools, and tables of any rows ([`sqlite`], [`parquet`]): one row for each execution of a statement, with all that belongs to it, as JSON Lines,
+//! Parquet or a plain SQLite database.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use engine::{Connection, Library, OpenFlags, Statement, Step, Value};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use serde_json::{Value as Json, json};
+
+use crate::seal::Unfinished;
+use crate::{Trace, TraceError};
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One JSON object on each line.
+    JsonLines,
+    /// Apache Parquet, compressed with zstd.
+    Parquet,
+    /// An SQLite database.
+    Sqlite,
+}
+
+/// Writes the events of a trace to a new file; returns how many there are.
+///
+/// # Errors
+/// When the trace cannot be read, or the file exists or cannot be written.
+pub fn export(trace: &Trace, form: Form, to: &Path) -> Result<u64, TraceError> {
+    if to.exists() {
+        return Err(TraceError::Exists(to.to_owned()));
+    }
+    let unfinished = Unfinished::of(to);
+    let failed = |source| TraceError::File { path: to.to_owned(), source };
+    let create = || File::create_new(unfinished.path()).map_err(failed);
+    let count = match form {
+        Form::JsonLines => json_lines(trace, create()?, failed)?,
+        Form::Parquet => {
+            let mut writer = Writer::new(create()?, COLUMNS.to_vec(), to)?;
+            let count = for_each_row(trace, |row| writer.add(row.to_vec()))?;
+            writer.finish()?;
+            count
+        }
+        Form::Sqlite => {
+            let definition = format!("CREATE TABLE event({})", of_sqlite(&COLUMNS, Some("id")));
+            let tables = [("event", COLUMNS.len(), definition)];
+            in_sqlite(trace.library(), unfinished.path(), &tables, |add| {
+                for_each_row(trace, |row| add(0, row.to_vec()))
+            })?
+        }
+    };
+    unfinished.name(to)?;
+    Ok(count)
+}
+
+/// Passes all rows, in the order of [`COLUMNS`]; returns how many there are. Long values are in their place.
+fn for_each_row(
+    trace: &Trace,
+    mut visit: impl FnMut(&[Value]) -> Result<(), TraceError>,
+) -> Result<u64, TraceError> {
+    let (mut count, mut row) = (0, Vec::with_capacity(COLUMNS.len()));
+    trace.for_each(SELECT, |statement| {
+        fill(&mut row, statement);
+        if let Some(Value::Text(values)) = row.last_mut() {
+            *values = with_long_values(trace, values)?;
+        }
+        count += 1;
+        visit(&row)
+    })?;
+    Ok(count)
+}
+
+fn fill(row: &mut Vec<Value>, statement: &Statement<'_, '_>) {
+    row.clear();
+    row.extend((0..COLUMNS.len() as i32).map(|column| statement.column_value(column)));
+}
+
+/// Values with the long ones instead of their numbers.
+fn with_long_values(trace: &Trace, values: &str) -> Result<String, TraceError> {
+    if !values.contains(r#"{"blob":"#) {
+        return Ok(values.to_owned());
+    }
+    let Ok(mut all) = serde_json::from_str::<Json>(values) else {
+        return Ok(values.to_owned());
+    };
+    for value in all.as_array_mut().into_iter().flatten() {
+        if let Some(number) = value.get("blob").and_then(Json::as_i64) {
+            *value = long_value(trace.long_value(number)?);
+        }
+    }
+    Ok(all.to_string())
+}
+
+/// A long value as JSON.
+pub(crate) fn long_value(value: Value) -> Json {
+    match value {
+        Value::Text(text) => Json::String(text),
+        Value::Blob(bytes) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            json!({ "hex": digits })
+        }
+        _ => json!({ "omitted": true }),
+    }
+}
+
+impl Trace {
+    /// Passes the rows of a query.
+    fn for_each(
+        &self,
+        sql: &str,
+        mut visit: impl FnMut(&Statement<'_, '_>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let mut statement = self.named(self.database().prepare(sql))?;
+        while self.named(statement.step())? == Step::Row {
+            visit(&statement)?;
+        }
+        Ok(())
+    }
+}
+
+/// An error of a library as one of a file.
+fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::other(error)
+}
+
+fn json_lines(
+    trace: &Trace,
+    file: File,
+    failed: impl Fn(io::Error) -> TraceError,
+) -> Result<u64, TraceError> {
+    let mut out = BufWriter::new(file);
+    let count = for_each_row(trace, |row| write_row(&mut out, row).map_err(&failed))?;
+    out.flush().map_err(&failed)?;
+    Ok(count)
+}
+
+fn write_row(out: &mut impl Write, row: &[Value]) -> io::Result<()> {
+    for (number, ((name, kind), value)) in COLUMNS.iter().zip(row).enumerate() {
+        let between = if number == 0 { '{' } else { ',' };
+        write!(out, "{between}\"{name}\":")?;
+        match (kind, value) {
+            (Type::Boolean, Value::Integer(number)) => write!(out, "{}", *number != 0)?,
+            (_, Value::Integer(number)) => write!(out, "{number}")?,
+            // They are an array already.
+            (Type::Json, Value::Text(values)) => out.write_all(values.as_bytes())?,
+            (_, Value::Text(text)) => write!(out, "{}", Json::from(text.as_str()))?,
+            _ => out.write_all(b"null")?,
+        }
+    }
+    out.write_all(b"}\n")
+}
+
+/// How many rows are in memory at a time.
+const BATCH: usize = 4096;
+
+fn schema(columns: &[(&str, Type)]) -> Schema {
+    let field = |(name, kind): &(&str, Type)| {
+        let kind = match kind {
+            Type::Integer => DataType::Int64,
+            Type::Real => DataType::Float64,
+            Type::Boolean => DataType::Boolean,
+            Type::Text | Type::Json => DataType::Utf8,
+        };
+        Field::new(*name, kind, true)
+    };
+    Schema::new(columns.iter().map(field).collect::<Vec<_>>())
+}
+
+fn batch(
+    schema: &Arc<Schema>,
+    columns: &[(&str, Type)],
+    rows: &[Vec<Value>],
+) -> io::Result<RecordBatch> {
+    let columns = columns.iter().enumerate();
+    let arrays = columns.map(|(number, (_, kind))| array(*kind, rows, number));
+    RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map_err(other)
+}
+
+fn array(kind: Type, rows: &[Vec<Value>], column: usize) -> ArrayRef {
+    let values = rows.iter().map(|row| &row[column]);
+    let integer = |value: &Value| match value {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    };
+    let real = |value: &Value| match value {
+        Value::Real(number) => Some(*number),
+        _ => None,
+    };
+    match kind {
+        Type::Integer => Arc::new(values.map(integer).collect::<Int64Array>()),
+        Type::Real => Arc::new(values.map(real).collect::<Float64Array>()),
+        Type::Boolean => Arc::new(
+            values.map(|value| integer(value).map(|number| number != 0)).collect::<BooleanArray>(),
+        ),
+        Type::Text | Type::Json => Arc::new(
+            values
+                .map(|value| match value {
+                    Value::Text(text) => Some(text.as_str()),
+                    _ => None,
+                })
+                .collect::<StringArray>(),
+        ),
+    }
+}
+
+/// The type of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A whole number.
+    Integer,
+    /// A number.
+    Real,
+    /// Yes or no, 1 or 0 in SQLite.
+    Boolean,
+    /// A text.
+    Text,
+    /// A JSON array.
+    Json,
+}
+
+impl Type {
+    /// The type of a column of SQLite.
+    fn of_sqlite(self) -> &'static str {
+        match self {
+            Type::Integer | Type::Boolean => "INTEGER",
+            Type::Real => "REAL",
+            Type::Text | Type::Json => "TEXT",
+        }
+    }
+}
+
+/// The names and types, in order. `docs/recording.md` describes them.
+const COLUMNS: [(&str, Type); 24] = [
+    ("id", Type::Integer),
+    ("process", Type::Integer),
+    ("connection", Type::Integer),
+    ("database", Type::Text),
+    ("sql", Type::Text),
+    ("normalised", Type::Text),
+    ("readonly", Type::Boolean),
+    ("time_us", Type::Integer),
+    ("start_us", Type::Integer),
+    ("duration_ns", Type::Integer),
+    ("rows", Type::Integer),
+    ("changes", Type::Integer),
+    ("result", Type::Integer),
+    ("vm_steps", Type::Integer),
+    ("scan_steps", Type::Integer),
+    ("sorts", Type::Integer),
+    ("automatic_index_rows", Type::Integer),
+    ("ticket", Type::Integer),
+    ("prepared", Type::Boolean),
+    ("early", Type::Boolean),
+    ("autocommit", Type::Boolean),
+    ("reading", Type::Boolean),
+    ("writing", Type::Boolean),
+    ("values", Type::Json),
+];
+
+/// The rows. What is known at the end of an execution only is NULL where the end was not recorded.
+const SELECT: &str = "
+SELECT event.id, connection.process, event.connection, connection.database, statement.sql, normalised.sql,
+  statement.readonly, start_us + (SELECT value FROM meta WHERE name = 'started_ns') / 1000, start_us, duration_ns,
+  rows, changes, result, vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state & 1,
+  CASE WHEN duration_ns IS NOT NULL THEN state & 2 <> 0 END,
+  CASE WHEN duration_ns IS NOT NULL THEN state & 4 <> 0 END,
+  CASE WHEN duration_ns IS NOT NULL AND state & 24 <> 24 THEN state & 24 = 8 END,
+  CASE WHEN duration_ns IS NOT NULL AND state & 24 <> 24 THEN state & 24 = 16 END, \"values\"
+FROM event LEFT JOIN connection ON connection.id = event.connection
+  LEFT JOIN statement ON statement.id = event.statement
+  LEFT JOIN normalised ON normalised.id = statement.normalised
+ORDER BY event.id";
+
+/// A table of the export.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// The names and types of its columns, in order.
+    pub columns: Vec<(&'static str, Type)>,
+}
+
+/// Takes a row for the table with this index.
+pub type Add<'a> = dyn FnMut(usize, Vec<Value>) -> Result<(), TraceError> + 'a;
+
+/// Writes tables into a new SQLite database: `fill` passes their rows.
+///
+/// # Errors
+/// The file exists or cannot be written, or `fill` has an error.
+pub fn sqlite<E: From<TraceError>>(
+    library: &Arc<Library>,
+    path: &Path,
+    tables: &[Table],
+    fill: impl FnOnce(&mut Add<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let definitions = tables.iter().map(|table| {
+        let columns = of_sqlite(&table.columns, None);
+        (table.name, table.columns.len(), format!("CREATE TABLE \"{}\"({columns})", table.name))
+    });
+    in_sqlite(library, path, &definitions.collect::<Vec<_>>(), fill)
+}
+
+/// Returns the definitions of columns in SQLite.
+fn of_sqlite(columns: &[(&str, Type)], key: Option<&str>) -> String {
+    let columns = columns.iter().map(|(name, kind)| {
+        let key = if key == Some(name) { " PRIMARY KEY" } else { "" };
+        format!("\"{name}\" {}{key}", kind.of_sqlite())
+    });
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// Creates a database with tables, given by name, number of columns and definition, and inserts the rows that `fill`
+/// passes.
+fn in_sqlite<T, E: From<TraceError>>(
+    library: &Arc<Library>,
+    path: &Path,
+    tables: &[(&str, usize, String)],
+    fill: impl FnOnce(&mut Add<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let failed = |source| TraceError::Database { path: path.to_owned(), source };
+    let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+    let connection = Connection::open(library, path, flags, None).map_err(failed)?;
+    // Until it is whole, the file does not have its name, so nothing has to survive a crash.
+    connection
+        .execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
+        .map_err(failed)?;
+    let mut inserts = Vec::new();
+    for (name, columns, definition) in tables {
+        connection.execute(definition).map_err(failed)?;
+        let parameters = vec!["?"; *columns].join(", ");
+        let insert = format!("INSERT INTO \"{name}\" VALUES ({parameters})");
+        inserts.push(connection.prepare(&insert).map_err(failed)?);
+    }
+    let filled = fill(&mut |table, row| {
+        let insert = &mut inserts[table];
+        let mut write = || {
+            for (index, value) in (1..).zip(&row) {
+                insert.bind_value(index, value)?;
+            }
+            insert.run()
+        };
+        write().map_err(failed)
+    })?;
+    drop(inserts);
+    connection.execute("COMMIT").map_err(failed)?;
+    connection.close().map_err(failed)?;
+    Ok(filled)
+}
+
+/// Writes tables into a folder, each as the Parquet file of its name: `fill` passes their rows.
+///
+/// # Errors
+/// The files cannot be written, or `fill` has an error.
+pub fn parquet<E: From<TraceError>>(
+    folder: &Path,
+    tables: &[Table],
+    fill: impl FnOnce(&mut Add<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let writers = tables.iter().map(|table| {
+        let path = folder.join(format!("{}.parquet", table.name));
+        let file = File::create_new(&path).map_err(failed(&path))?;
+        Writer::new(file, table.columns.clone(), &path)
+    });
+    let mut writers = writers.collect::<Result<Vec<_>, TraceError>>()?;
+    fill(&mut |table, row| writers[table].add(row))?;
+    for writer in writers {
+        writer.finish()?;
+    }
+    Ok(())
+}
+
+/// A Parquet file, and the rows that are not yet in it.
+struct Writer {
+    columns: Vec<(&'static str, Type)>,
+    schema: Arc<Schema>,
+    writer: ArrowWriter<File>,
+    rows: Vec<Vec<Value>>,
+    /// The path that errors name.
+    path: PathBuf,
+}
+
+impl Writer {
+    fn new(
+        file: File,
+        columns: Vec<(&'static str, Type)>,
+        path: &Path,
+    ) -> Result<Writer, TraceError> {
+        let compression = Compression::ZSTD(ZstdLevel::default());
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let schema = Arc::new(schema(&columns));
+        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
+        let writer = writer.map_err(|error| failed(path)(other(error)))?;
+        Ok(Writer {
+            columns,
+            schema,
+            writer,
+            rows: Vec::with_capacity(BATCH),
+            path: path.to_owned(),
+        })
+    }
+
+    fn add(&mut self, row: Vec<Value>) -> Result<(), TraceError> {
+        self.rows.push(row);
+        if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        let batch = batch(&self.schema, &self.columns, &self.rows);
+        self.rows.clear();
+        batch.and_then(|batch| self.writer.write(&batch).map_err(other)).map_err(failed(&self.path))
+    }
+
+    fn finish(mut self) -> Result<(), TraceError> {
+        self.flush()?;
+        let closed = self.writer.close();
+        closed.map(drop).map_err(|error| failed(&self.path)(other(error)))
+    }
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> TraceError {
+    let path = path.to_owned();
+    move |source| TraceError::File { path: path.clone(), source }
+}

@@ -1,0 +1,6 @@
+//! Traces of real programs: sealed, edited and analysed.
+
+mod advice;
+mod editing;
+mod sealing;
+mod workspace;
