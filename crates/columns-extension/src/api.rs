@@ -20,7 +20,7 @@ pub(crate) struct Value {
     _private: [u8; 0],
 }
 
-/// The table of functions, of which only some entries are known here.
+/// The table of functions; only some of its entries are known here.
 #[repr(C)]
 pub struct Routines {
     _private: [u8; 0],
@@ -40,14 +40,14 @@ pub(crate) const TRANSIENT: *const c_void = usize::MAX as *const c_void;
 /// The first version whose table has `value_pointer`.
 const FIRST_VERSION: c_int = 3_020_000;
 
-/// The functions used, copied from the table. Their contracts are those of
+/// The functions used, copied from the table. Their contracts:
 /// <https://sqlite.org/c3ref/funclist.html>.
 #[derive(Clone, Copy)]
 pub(crate) struct Api {
     pub(crate) create_module: unsafe extern "C" fn(
         *mut sqlite3,
         *const c_char,
-        *const crate::table::Methods,
+        *const c_void,
         *mut c_void,
         Option<unsafe extern "C" fn(*mut c_void)>,
     ) -> c_int,
@@ -70,7 +70,7 @@ impl Api {
     /// # Safety
     /// The table must be the one that SQLite hands to extensions.
     pub(crate) unsafe fn new(routines: *const Routines) -> Result<Api, c_int> {
-        /// The function at an index of the table.
+        /// Returns the function at an index of the table.
         ///
         /// # Safety
         /// It must have the signature `F`, a pointer to a function, or be missing.
@@ -104,7 +104,7 @@ impl Api {
         }
     }
 
-    /// A text in SQLite's own memory, as messages have to be; null where there is no memory left.
+    /// Copies a text into SQLite's own memory, which messages need; null if no memory is left.
     pub(crate) fn text(&self, text: &str) -> *mut c_char {
         let Ok(length) = c_int::try_from(text.len() + 1) else {
             return std::ptr::null_mut();
@@ -123,7 +123,7 @@ impl Api {
 
 #[cfg(test)]
 mod tests {
-    /// The names of the functions in `sqlite3ext.h`, in their order; `None` where it is not installed.
+    /// Returns the names of the functions in `sqlite3ext.h`, in their order; `None` where it is not installed.
     fn header() -> Option<Vec<String>> {
         let text = std::fs::read_to_string("/usr/include/sqlite3ext.h").ok()?;
         let (_, rest) = text.split_once("struct sqlite3_api_routines {")?;

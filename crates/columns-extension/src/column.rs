@@ -2,9 +2,10 @@
 
 use std::ffi::c_void;
 
-use crate::arrow::{ArrowArray, ArrowSchema, count};
-use crate::calendar::Clock;
-use crate::decimal;
+use values::calendar::{Clock, Zone};
+use values::decimal_text;
+
+use crate::arrow::{ArrowArray, ArrowSchema, bit, count, read, slice};
 
 /// A value: where it lies, or as a text that was made of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +39,7 @@ enum Layout {
     Clock32(Clock),
     /// Dates and times of 64 bits.
     Clock64(Clock),
-    /// Integers of so many bytes, with so many digits after the decimal point.
+    /// Integers of this number of bytes, with this number of digits after the decimal point.
     Decimal(usize, i32),
     /// Offsets of 32 bits and bytes.
     Bytes(Kind),
@@ -46,7 +47,7 @@ enum Layout {
     LargeBytes(Kind),
     /// Views of 16 bytes into several buffers.
     Views(Kind),
-    /// So many bytes each.
+    /// Values of this number of bytes each.
     FixedBytes(usize),
 }
 
@@ -122,7 +123,7 @@ impl Column {
         })
     }
 
-    /// The value of a row.
+    /// Returns the value of a row.
     ///
     /// # Safety
     /// The row must be below the length of the batch, which must still be there.
@@ -161,23 +162,15 @@ impl Column {
                 Layout::Uint8 => Value::Integer(read::<u8>(self.first, row).into()),
                 Layout::Uint16 => Value::Integer(read::<u16>(self.first, row).into()),
                 Layout::Uint32 => Value::Integer(read::<u32>(self.first, row).into()),
-                Layout::Uint64 => {
-                    let value = read::<u64>(self.first, row);
-                    let fits = i64::try_from(value);
-                    Value::Integer(
-                        fits.map_err(|_| format!("{value} exceeds a signed 64-bit integer"))?,
-                    )
-                }
-                Layout::Float16 => Value::Real(decimal::half(read::<u16>(self.first, row))),
+                Layout::Uint64 => Value::Integer(values::signed(read(self.first, row))?),
+                Layout::Float16 => Value::Real(half(read::<u16>(self.first, row))),
                 Layout::Float32 => Value::Real(read::<f32>(self.first, row).into()),
                 Layout::Float64 => Value::Real(read::<f64>(self.first, row)),
-                Layout::Clock32(clock) => {
-                    Value::Written(clock.text(read::<i32>(self.first, row).into())?)
-                }
-                Layout::Clock64(clock) => Value::Written(clock.text(read(self.first, row))?),
+                Layout::Clock32(clock) => written(clock, read::<i32>(self.first, row).into())?,
+                Layout::Clock64(clock) => written(clock, read(self.first, row))?,
                 Layout::Decimal(width, scale) => {
                     let bytes = slice(self.first, row * width, width);
-                    Value::Written(decimal::text(bytes, scale))
+                    Value::Written(decimal_text(bytes, scale))
                 }
                 Layout::Bytes(kind) => {
                     let start = read::<i32>(self.first, row) as usize;
@@ -195,7 +188,7 @@ impl Column {
         })
     }
 
-    /// The bytes of a view: a length, then the bytes themselves, or their first four, the number of a
+    /// Returns the bytes of a view: a length, then the bytes themselves, or their first four, the number of a
     /// buffer and an offset in it.
     ///
     /// # Safety
@@ -256,13 +249,10 @@ fn layout(format: &str) -> Result<Layout, String> {
     })
 }
 
-/// The layout of a format that says more than a type.
+/// Returns the layout of a format that says more than a type.
 fn layout_with_parameters(format: &str) -> Option<Layout> {
-    if let Some((clock, is_short)) = Clock::of(format) {
-        return Some(match is_short {
-            true => Layout::Clock32(clock),
-            false => Layout::Clock64(clock),
-        });
+    if let Some(layout) = layout_of_clock(format) {
+        return Some(layout);
     }
     if let Some(parameters) = format.strip_prefix("d:") {
         let mut parameters = parameters.split(',').skip(1);
@@ -274,30 +264,45 @@ fn layout_with_parameters(format: &str) -> Option<Layout> {
     Some(Layout::FixedBytes(width))
 }
 
-/// # Safety
-/// There must be a bit of that number.
-#[inline]
-pub(crate) unsafe fn bit(bits: *const u8, number: usize) -> bool {
-    // SAFETY: by the caller's word.
-    unsafe { *bits.add(number / 8) >> (number % 8) & 1 == 1 }
+/// Returns the layout of a format of dates or times.
+fn layout_of_clock(format: &str) -> Option<Layout> {
+    Some(match format {
+        "tdD" => Layout::Clock32(Clock::Days),
+        "tdm" => Layout::Clock64(Clock::DayOfMilliseconds),
+        "tts" => Layout::Clock32(Clock::Time(0)),
+        "ttm" => Layout::Clock32(Clock::Time(3)),
+        "ttu" => Layout::Clock64(Clock::Time(6)),
+        "ttn" => Layout::Clock64(Clock::Time(9)),
+        _ => {
+            let (unit, zone) = format.strip_prefix("ts")?.split_once(':')?;
+            let digits = match unit {
+                "s" => 0,
+                "m" => 3,
+                "u" => 6,
+                "n" => 9,
+                _ => return None,
+            };
+            Layout::Clock64(Clock::Stamp(digits, Zone::of(zone)))
+        }
+    })
 }
 
-/// # Safety
-/// There must be a value of that number. Arrow recommends alignment and does not demand it.
-#[inline]
-unsafe fn read<T: Copy>(values: *const u8, number: usize) -> T {
-    // SAFETY: by the caller's word.
-    unsafe { values.cast::<T>().add(number).read_unaligned() }
+/// Writes a date or time as a text.
+fn written(clock: Clock, value: i64) -> Result<Value<'static>, String> {
+    let mut text = String::new();
+    clock.write(value, &mut text)?;
+    Ok(Value::Written(text))
 }
 
-/// # Safety
-/// There must be so many bytes, which live as long as the result.
-#[inline]
-unsafe fn slice<'s>(bytes: *const u8, start: usize, length: usize) -> &'s [u8] {
-    if length == 0 {
-        // The buffer of nothing may be null.
-        return &[];
+/// A floating point number of 16 bits (IEEE 754), which one of 64 bits holds exactly.
+fn half(bits: u16) -> f64 {
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let fraction = f64::from(bits & 0x3ff);
+    let exponent = i32::from(bits >> 10 & 0x1f);
+    sign * match exponent {
+        0 => fraction * 2_f64.powi(-24),
+        0x1f if fraction == 0.0 => f64::INFINITY,
+        0x1f => f64::NAN,
+        _ => (1.0 + fraction / 1_024.0) * 2_f64.powi(exponent - 15),
     }
-    // SAFETY: by the caller's word.
-    unsafe { std::slice::from_raw_parts(bytes.add(start), length) }
 }

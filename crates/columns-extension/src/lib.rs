@@ -17,9 +17,8 @@
 
 mod api;
 mod arrow;
-mod calendar;
 mod column;
-mod decimal;
+mod rows;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -30,7 +29,7 @@ pub use arrow::RecordBatch;
 
 use api::{Api, OK, Routines, sqlite3};
 
-/// The entry point that SQLite finds by the name of the library, `libpragmark_columns`.
+/// Returns the entry point that SQLite finds by the name of the library, `libpragmark_columns`.
 ///
 /// # Safety
 /// SQLite calls it, with an open connection and its table of functions.
@@ -45,7 +44,7 @@ pub unsafe extern "C" fn sqlite3_pragmarkcolumns_init(
         Ok(api) => api,
         Err(code) => return code,
     };
-    // SAFETY: the connection is open, and the functions are those of its library.
+    // SAFETY: the connection is open, and the functions belong to its library.
     let code = unsafe { table::register(database, api) };
     if code != OK && !message.is_null() {
         // SAFETY: SQLite gives a pointer for a message, which it frees by its own function.
@@ -54,7 +53,7 @@ pub unsafe extern "C" fn sqlite3_pragmarkcolumns_init(
     code
 }
 
-/// The entry point that SQLite tries first, whatever the library is called.
+/// Returns the entry point that SQLite tries first, whatever the library is called.
 ///
 /// # Safety
 /// As [`sqlite3_pragmarkcolumns_init`].

@@ -7,8 +7,9 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write;
 
 use crate::api::{self, Api, Context, sqlite3};
-use crate::arrow::{ArrowArrayStream, RecordBatch, Rows, Stream};
+use crate::arrow::{ArrowArrayStream, RecordBatch};
 use crate::column::Value;
+use crate::rows::{Rows, Stream};
 
 /// The name of module and function.
 const NAME: &CStr = c"pragmark_columns";
@@ -24,7 +25,7 @@ const COLUMNS: usize = 100;
 /// The methods of a virtual table, version 1 of `sqlite3_module`.
 #[repr(C)]
 #[allow(non_snake_case)]
-pub(crate) struct Methods {
+struct Methods {
     iVersion: c_int,
     xCreate: Option<Connect>,
     xConnect: Option<Connect>,
@@ -87,7 +88,7 @@ struct IndexConstraint {
     term_offset: c_int,
 }
 
-/// What the table does with it.
+/// How the table uses a constraint.
 #[repr(C)]
 struct IndexUsage {
     argument: c_int,
@@ -138,7 +139,7 @@ pub(crate) struct Cursor {
 /// Registers the module with a connection.
 ///
 /// # Safety
-/// The connection must be open, and the functions those of its library.
+/// The connection must be open, and the functions must belong to its library.
 pub(crate) unsafe fn register(database: *mut sqlite3, api: Api) -> c_int {
     unsafe extern "C" fn destroy(api: *mut c_void) {
         // SAFETY: made by `into_raw` below; SQLite calls this once, even if registering fails.
@@ -146,7 +147,15 @@ pub(crate) unsafe fn register(database: *mut sqlite3, api: Api) -> c_int {
     }
     let own = Box::into_raw(Box::new(api));
     // SAFETY: by the caller's word; the methods are static.
-    unsafe { (api.create_module)(database, NAME.as_ptr(), &METHODS, own.cast(), Some(destroy)) }
+    unsafe {
+        (api.create_module)(
+            database,
+            NAME.as_ptr(),
+            (&raw const METHODS).cast(),
+            own.cast(),
+            Some(destroy),
+        )
+    }
 }
 
 unsafe extern "C" fn connect(
@@ -186,7 +195,7 @@ unsafe extern "C" fn connect(
     api::OK
 }
 
-/// The statement that declares the columns, with the hidden one for the parameter behind them.
+/// Returns the statement that declares the columns, with the hidden one for the parameter behind them.
 fn declaration(names: &[String]) -> Result<CString, std::ffi::NulError> {
     let mut sql = String::from("CREATE TABLE x(");
     if names.is_empty() {
@@ -316,7 +325,7 @@ impl Cursor {
         }
     }
 
-    /// The result code, with the message where SQLite looks for it.
+    /// Returns the result code, with the message where SQLite looks for it.
     fn answer(&mut self, result: Result<(), String>) -> c_int {
         let Err(reason) = result else {
             return api::OK;
@@ -332,7 +341,7 @@ impl Cursor {
         if message.is_null() { api::NO_MEMORY } else { api::ERROR }
     }
 
-    /// The value in the row under the cursor.
+    /// Returns the value in the row under the cursor.
     fn value(&self, number: usize) -> Result<Value<'_>, String> {
         let Some(batch) = &self.batch else {
             return Ok(Value::Null);

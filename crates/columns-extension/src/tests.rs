@@ -13,8 +13,9 @@ use arrow_array::{
 };
 use arrow_schema::ArrowError;
 
-use crate::arrow::{ArrowArray, ArrowArrayStream, ArrowSchema, Rows, Stream};
+use crate::arrow::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use crate::column::Value;
+use crate::rows::{Rows, Stream};
 
 /// Longer than a view has space for.
 const LONG: &str = "longer than twelve bytes";
@@ -36,7 +37,7 @@ fn word(rows: &Rows, row: usize) -> String {
     }
 }
 
-/// The rows of the first column of a batch as the Arrow C data interface hands it over, after a change.
+/// Returns the rows of the first column of a batch as the Arrow C data interface hands it over, after a change.
 fn words(rows: &StructArray, change: impl FnOnce(&mut ArrowArray)) -> Vec<String> {
     let (mut array, schema): (FFI_ArrowArray, FFI_ArrowSchema) = to_ffi(&rows.to_data()).unwrap();
     let (array, schema): (*mut ArrowArray, *const ArrowSchema) =

@@ -44,7 +44,7 @@ impl Affinity {
         }
     }
 
-    /// The affinity in a STRICT table, where `ANY` keeps everything as it is.
+    /// Returns the affinity in a STRICT table, where `ANY` keeps everything as it is.
     pub fn of_strict(declared: &str) -> Affinity {
         if declared.eq_ignore_ascii_case("ANY") { Affinity::Blob } else { Affinity::of(declared) }
     }

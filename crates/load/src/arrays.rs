@@ -15,8 +15,9 @@ use crate::error::LoadError;
 use crate::feed::Feed;
 use crate::rejects::refused;
 use crate::request::Duplicates;
-use crate::table::{list, quoted, same};
-use crate::target::{Target, TargetColumn, object};
+use crate::schema::object;
+use crate::sql::{list, quoted, same};
+use crate::target::{Target, TargetColumn};
 
 /// The table-valued function.
 const FUNCTION: &str = "pragmark_columns";
@@ -34,7 +35,7 @@ pub(crate) enum Commits {
 /// Batches in a transaction that may end.
 const BATCHES: usize = 64;
 
-/// What became of rows.
+/// Numbers of rows that were inserted or left out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Inserted {
     /// How many went in.
@@ -71,7 +72,7 @@ pub(crate) fn insert(
         Some(batch) => Some(batch),
         None => feed.next()?,
     } {
-        let rows = Rows::of(&batch)?;
+        let rows = Rows::of(&batch);
         inserter.insert(&batch, &rows, feed)?;
         feed.loaded(batch.rows.num_rows() as u64)?;
         batches += 1;
@@ -82,7 +83,7 @@ pub(crate) fn insert(
     Ok(inserter.inserted)
 }
 
-/// The INSERT of all columns but the one left out.
+/// Returns the INSERT of all columns but the one left out.
 fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
     let columns = target.columns.iter().enumerate();
     let (names, values): (Vec<String>, Vec<String>) = columns
@@ -97,9 +98,9 @@ fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
     )
 }
 
-/// The end of the INSERT that says what becomes of rows whose keys others have.
+/// Returns the end of the INSERT that says what becomes of rows whose keys others have.
 fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String, LoadError> {
-    // Without a condition SQLite would take ON for that of a join.
+    // Without a condition SQLite would read ON as the condition of a join.
     let keys = match duplicates {
         Duplicates::Refuse => return Ok(String::new()),
         Duplicates::Ignore => return Ok(" WHERE true ON CONFLICT DO NOTHING".to_owned()),
@@ -114,9 +115,10 @@ fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String, LoadE
     let others = target.columns.iter().filter(|column| !is_key(column));
     let set = others.map(|column| format!("{0} = excluded.{0}", quoted(&column.name)));
     let set: Vec<String> = set.collect();
-    let action = match set.is_empty() {
-        true => "NOTHING".to_owned(),
-        false => format!("UPDATE SET {}", set.join(", ")),
+    let action = if set.is_empty() {
+        "NOTHING".to_owned()
+    } else {
+        format!("UPDATE SET {}", set.join(", "))
     };
     Ok(format!(" WHERE true ON CONFLICT ({}) DO {action}", list(keys)))
 }
@@ -157,8 +159,8 @@ struct Counting<'c> {
 }
 
 impl<'c> Counting<'c> {
-    /// None where the key is no rowid, or where triggers or AUTOINCREMENT would see a difference. Where the
-    /// table says what becomes of conflicts, a row that is ignored leaves its key to the next one.
+    /// Returns `None` if the key is not the rowid, or if triggers or AUTOINCREMENT would see a difference. If the
+    /// table handles conflicts, an ignored row leaves its key to the next one.
     fn prepare(
         connection: &'c Connection,
         target: &Target,
@@ -187,7 +189,7 @@ impl<'c> Counting<'c> {
         }))
     }
 
-    /// Whether SQLite would give these rows the keys that they have.
+    /// Returns whether SQLite would give these rows the keys that they have.
     fn fits(&mut self, rows: &Rows) -> Result<bool, EngineError> {
         let Cells::Integer(keys) = &rows.cells()[self.alias] else {
             return Ok(false);
@@ -222,7 +224,7 @@ impl Inserter<'_> {
             }
             Err(error) => error,
         };
-        // A trigger or constraint may have ended the whole transaction, of which nothing is left then.
+        // A trigger or constraint may have rolled back the whole transaction.
         if !blames_row(&error) || !self.connection.in_transaction() {
             return Err(error.into());
         }
@@ -238,7 +240,7 @@ impl Inserter<'_> {
         Ok(())
     }
 
-    /// The values of a row that another row has already, where SQLite's message names their columns.
+    /// Returns the values of a row that another row has already, where SQLite's message names their columns.
     fn same_values(&self, error: &EngineError, rows: &Rows) -> String {
         let message = reason(error);
         let Some(names) = message.strip_prefix("UNIQUE constraint failed: ") else {
@@ -255,7 +257,7 @@ impl Inserter<'_> {
         values.map_or_else(String::new, |values| format!(": {}", values.join(", ")))
     }
 
-    /// The column that SQLite's message does not name: a rowid that is no integer can stand in one alone.
+    /// Returns the column that SQLite's message does not name: only the rowid must be an integer.
     fn column_to_blame(&self, error: &EngineError) -> Option<String> {
         let alias = self.target.rowid_alias?;
         let is_mismatch = error.as_sqlite()?.primary() == ffi::SQLITE_MISMATCH;
@@ -276,9 +278,10 @@ impl Inserter<'_> {
         let inserted = statement.with_borrowed(|statement| {
             statement.bind_columns(1, rows)?;
             statement.run()?;
-            Ok(match self.counts_changes {
-                true => self.connection.changes() as u64,
-                false => rows.range().len() as u64,
+            Ok(if self.counts_changes {
+                self.connection.changes() as u64
+            } else {
+                rows.range().len() as u64
             })
         });
         if inserted.is_err() && self.connection.in_transaction() {

@@ -1,13 +1,11 @@
-//! What readers produce and strategies consume.
+//! The rows that readers produce and strategies consume.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
-use thiserror::Error;
 
-use crate::affinity::Affinity;
-use crate::error::LoadError;
+use crate::error::{Fault, LoadError};
 
 /// Rows in columnar form, with what is needed to name one of them in a message.
 #[derive(Debug, Clone)]
@@ -30,59 +28,11 @@ pub struct Malformed {
     pub row: u64,
     /// The column to blame, where there is one.
     pub column: Option<String>,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
-    /// What could be made out of it.
+    /// The fields that could be read.
     pub fields: Vec<String>,
 }
-
-/// What is wrong with a row.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Fault {
-    /// It is not as its format has rows.
-    #[error("{0}")]
-    Form(String),
-    /// Its text is not of the encoding in which it is read.
-    #[error("it is not valid {0}")]
-    Encoding(&'static str),
-    /// An object of JSON has a key that is no column.
-    #[error("its key {0} is not among those of the first lines")]
-    UnknownKey(String),
-    /// The type of a column, chosen from the first rows, would change a value.
-    #[error("the type {declared}, chosen from the first rows, would change the value `{value}`")]
-    Type {
-        /// The type.
-        declared: &'static str,
-        /// The beginning of the value.
-        value: String,
-    },
-    /// It has the first value of a column, which is read again to choose the type of that column.
-    #[error("the first rows have no value in this column, so its type is not known")]
-    Unseen,
-    /// The table refuses it, in SQLite's words.
-    #[error("{0}")]
-    Refused(String),
-}
-
-impl Fault {
-    /// A value that a column of this affinity would change.
-    pub(crate) fn changed(affinity: Affinity, value: &[u8]) -> Fault {
-        let value = String::from_utf8_lossy(value);
-        Fault::Type {
-            declared: affinity.declared(),
-            value: value.chars().take(LONGEST_VALUE).collect(),
-        }
-    }
-
-    /// Whether the types of columns are to blame, not the row: it is never skipped.
-    pub(crate) fn is_of_type(&self) -> bool {
-        matches!(self, Fault::Type { .. } | Fault::Unseen)
-    }
-}
-
-/// Characters of a value that a message repeats.
-const LONGEST_VALUE: usize = 60;
 
 /// The numbers of a batch's rows in the input: consecutive, but for the malformed ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +44,7 @@ pub struct RowNumbers {
 }
 
 impl RowNumbers {
-    /// The number of the row at this index of the batch.
+    /// Returns the number of the row at this index of the batch.
     pub fn number(&self, index: usize) -> u64 {
         let mut number = self.first + index as u64;
         for left_out in &self.left_out {
@@ -105,13 +55,13 @@ impl RowNumbers {
         number
     }
 
-    /// How many rows stand before the one of this number.
+    /// Returns how many rows stand before the one of this number.
     pub(crate) fn before(&self, number: u64) -> usize {
         let left_out = self.left_out.partition_point(|left_out| *left_out < number);
         number.saturating_sub(self.first + left_out as u64) as usize
     }
 
-    /// The numbers of the rows from this index of the batch on.
+    /// Returns the numbers of the rows from this index of the batch on.
     pub(crate) fn starting_at(&self, index: usize) -> RowNumbers {
         let first = self.number(index);
         let left_out = self.left_out.iter().copied();
@@ -119,7 +69,7 @@ impl RowNumbers {
     }
 }
 
-/// Columns of so many rows, side by side.
+/// Makes a batch of columns with this number of rows.
 ///
 /// # Errors
 /// They do not make a batch, which is not known to happen.

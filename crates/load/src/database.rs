@@ -1,6 +1,8 @@
-//! The database of a load: opening it, new or as others use it, and what is left to do after a failure.
+//! The database of a load: opening it, new or as others use it, and cleaning up after a failure.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +10,8 @@ use engine::{Connection, Library, OpenFlags};
 
 use crate::error::LoadError;
 use crate::request::{LoadStrategy, Request, StrategyChoice};
-use crate::staging::journal;
+use crate::source::Source;
+use crate::staging::{directory, journal};
 
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -36,8 +39,8 @@ pub(crate) fn open_new(
     Ok(connection)
 }
 
-/// Opens a database that others use. Rows that go through SQL change pages all over its indexes, each of which is
-/// written again whenever it has left the cache; so the cache may take as much as sorting indexes may.
+/// Opens a database that others use. Rows that go through SQL change pages all over its indexes, and a page is
+/// written again whenever it has left the cache; so the cache may take as much memory as sorting indexes.
 pub(crate) fn open(library: &Arc<Library>, request: &Request) -> Result<Connection, LoadError> {
     let (path, vfs) = (&request.database, request.vfs.as_deref());
     let connection = Connection::open(library, path, OpenFlags::READ_WRITE, vfs)?;
@@ -65,7 +68,7 @@ pub(crate) fn empty_log(connection: &Connection, request: &Request) -> Result<()
     Ok(())
 }
 
-/// Whether a write-ahead log holds anything. Within a transaction that writes, nobody else adds to it.
+/// Returns whether a write-ahead log holds anything. Within a transaction that writes, nobody else adds to it.
 pub(crate) fn has_log(request: &Request) -> bool {
     let log = journal(&request.database, "-wal");
     log.metadata().is_ok_and(|log| log.len() > 0)
@@ -89,7 +92,7 @@ fn set_cache(connection: &Connection, bytes: usize) -> Result<(), LoadError> {
 /// SQLite's default.
 const LEAST_CACHE_KIB: usize = 2_000;
 
-/// The memory that can be had without swapping, in bytes, where the system tells it.
+/// Returns the memory that can be had without swapping, in bytes, where the system tells it.
 fn available_memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -123,6 +126,54 @@ pub(crate) fn settle(library: &Arc<Library>, request: &Request) {
         connection.query_i64("SELECT count(*) FROM sqlite_master")?;
         connection.close()
     });
+}
+
+/// No file that is read can be written at the same time, and none be both database and rejected rows.
+pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
+    let same = |path: &Path, one, other| LoadError::SameFile { path: path.to_owned(), one, other };
+    for input in &source.info().files {
+        if is_same_file(input, &request.database) {
+            return Err(same(input, INPUT, DATABASE));
+        }
+        if request.rejects.as_deref().is_some_and(|path| is_same_file(input, path)) {
+            return Err(same(input, INPUT, REJECTS));
+        }
+    }
+    match &request.rejects {
+        Some(rejects) if rejects.is_dir() => Err(LoadError::Definition(format!(
+            "{} is a directory; name a file for rejected rows",
+            rejects.display()
+        ))),
+        Some(rejects) if is_same_path(rejects, &request.database) => {
+            Err(same(rejects, DATABASE, REJECTS))
+        }
+        _ => Ok(()),
+    }
+}
+
+const INPUT: &str = "an input";
+const DATABASE: &str = "the database to load into";
+const REJECTS: &str = "the file of rejected rows";
+
+/// Returns whether two paths are, or would be, the same file.
+fn is_same_path(one: &Path, other: &Path) -> bool {
+    one == other
+        || is_same_file(one, other)
+        || location(one).is_some_and(|at| Some(at) == location(other))
+}
+
+/// Returns the true path of a directory and the name of a file in it, which need not be there yet.
+fn location(path: &Path) -> Option<(PathBuf, &OsStr)> {
+    Some((directory(path).canonicalize().ok()?, path.file_name()?))
+}
+
+/// Returns whether two paths are the same file, by whatever links; false where one of them is none.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    identity(one).is_some_and(|one| Some(one) == identity(other))
 }
 
 #[cfg(test)]
@@ -165,5 +216,15 @@ mod tests {
             let connection = open(&library, &request).unwrap();
             assert_eq!(connection.query_i64("PRAGMA cache_size").unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn a_file_is_known_by_any_path_before_it_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("sub")).unwrap();
+        assert!(is_same_path(&at("new.db"), &at("./sub/../new.db")));
+        assert!(!is_same_path(&at("new.db"), &at("sub/new.db")));
+        assert!(!is_same_path(&at("new.db"), &at("missing/new.db")));
     }
 }

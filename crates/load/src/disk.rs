@@ -1,5 +1,4 @@
-//! What the disk could do: as many bytes written directly, with nothing in between, as a measure for a
-//! load.
+//! The speed of the disk, as a measure for a load: the same number of bytes, written directly.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -54,7 +53,7 @@ fn measure(database: &Path) -> io::Result<RawWrite> {
     let file = Unfinished::next_to(database)?;
     let begin = Instant::now();
     let measured = |begin: Instant, direct| RawWrite { bytes, time: begin.elapsed(), direct };
-    match direct(file.path()).map(|file| write(&file, chunk, bytes)) {
+    match open_direct(file.path()).map(|file| write(&file, chunk, bytes)) {
         Some(Ok(())) => return Ok(measured(begin, true)),
         // Refused only when it is tried.
         Some(Err(error)) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),
@@ -68,18 +67,18 @@ fn measure(database: &Path) -> io::Result<RawWrite> {
 
 /// Opens a file past the page cache; `None` where the file system refuses.
 #[cfg(target_os = "linux")]
-fn direct(path: &Path) -> Option<File> {
+pub(crate) fn open_direct(path: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
     OpenOptions::new().write(true).custom_flags(flags).open(path).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn direct(_path: &Path) -> Option<File> {
+pub(crate) fn open_direct(_path: &Path) -> Option<File> {
     None
 }
 
-/// Writes so many bytes, up to a whole number of aligned blocks, and syncs them.
+/// Writes this number of bytes, rounded up to whole aligned blocks, and syncs them.
 fn write(file: &File, chunk: &[u8], bytes: u64) -> io::Result<()> {
     let mut offset = 0;
     while offset < bytes {

@@ -1,17 +1,16 @@
-//! What can go wrong with a load.
+//! Everything that can go wrong with a load.
 //!
-//! Errors name the file, row and column; what to do about it is for the command line to say.
+//! Errors name the file, row and column; the command line adds the advice.
 
 use std::path::{Path, PathBuf};
 
 use engine::{During, EngineError, SqliteError, ffi};
 use thiserror::Error;
 
-use crate::batch::Fault;
-use crate::request::{Mode, Request};
-use crate::source::{RowLocation, SourceInfo, Unit};
+use crate::affinity::Affinity;
+use crate::source::RowLocation;
 
-/// SQLite's result codes of keys of which there may be one.
+/// SQLite's result codes of keys that must be unique.
 const UNIQUE: [i32; 3] = [
     ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
     ffi::SQLITE_CONSTRAINT_UNIQUE,
@@ -27,7 +26,7 @@ pub enum LoadError {
     Open {
         /// The input.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Reading an input failed, above all where compressed data is damaged.
@@ -35,7 +34,7 @@ pub enum LoadError {
     Read {
         /// The input.
         input: String,
-        /// What the system or the decompressor said.
+        /// The error of the system or the decompressor.
         source: std::io::Error,
     },
     /// An input has nothing in it, not even a header (the input).
@@ -46,7 +45,7 @@ pub enum LoadError {
     Form {
         /// The input.
         input: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The names of the columns are not of the encoding in which they are read.
@@ -70,9 +69,9 @@ pub enum LoadError {
     SameFile {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its first use.
         one: &'static str,
-        /// What else it is.
+        /// Its second use.
         other: &'static str,
     },
     /// A row that cannot be read, or that the table refuses.
@@ -82,7 +81,7 @@ pub enum LoadError {
         location: RowLocation,
         /// The column, where one is to blame.
         column: Option<String>,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
     /// More rows than allowed cannot be read, or are refused by the table.
@@ -100,7 +99,7 @@ pub enum LoadError {
         input: String,
         /// How many rows it has.
         rows: u64,
-        /// What is wrong with the first.
+        /// The first fault.
         first: String,
     },
     /// A column of the input has a type without a counterpart in SQLite.
@@ -166,7 +165,7 @@ pub enum LoadError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Entries of indexes that memory does not hold cannot be written to a temporary file, above all where
@@ -175,7 +174,7 @@ pub enum LoadError {
     Spill {
         /// Where the database lies.
         directory: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Two rows have the same values where a unique index allows one.
@@ -221,7 +220,7 @@ pub enum LoadError {
     Database {
         /// The database.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         source: EngineError,
     },
     /// The same before it is known with which database.
@@ -230,12 +229,12 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether a type that was chosen from the first rows does not go with a later one.
+    /// Returns whether a type that was chosen from the first rows does not go with a later one.
     pub(crate) fn is_of_type(&self) -> bool {
         matches!(self, LoadError::Row { fault, .. } if fault.is_of_type())
     }
 
-    /// Whether rows have keys of which there may be one.
+    /// Returns whether two rows have the same unique key.
     pub(crate) fn is_of_uniqueness(&self) -> bool {
         let is_unique = |error: &EngineError| {
             let code = error.as_sqlite().map(SqliteError::extended);
@@ -248,7 +247,7 @@ impl LoadError {
         }
     }
 
-    /// Whether rows were skipped until that was too much: they are kept to be looked at.
+    /// Returns whether rows were skipped until that was too much: they are kept to be looked at.
     pub(crate) fn is_of_skipped_rows(&self) -> bool {
         matches!(self, LoadError::TooManyErrors { .. } | LoadError::NothingLoaded { .. })
     }
@@ -261,7 +260,7 @@ impl LoadError {
         }
     }
 
-    /// What is wrong with the form of an input.
+    /// Returns the error of an input whose form is wrong.
     pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
         LoadError::Form { input: input.into(), reason: reason.to_string() }
     }
@@ -276,30 +275,6 @@ impl LoadError {
         move |source| LoadError::Write { path: path.to_owned(), source }
     }
 
-    /// Says of which input rows are the same, where that is not said yet. In a new table without an integer
-    /// key, rowids are the numbers of rows.
-    pub(crate) fn of_input(self, info: &SourceInfo, request: &Request) -> LoadError {
-        let is_numbered = request.mode != Mode::Append && request.table.primary_key.len() != 1;
-        match self {
-            LoadError::DuplicateKey { columns, values, .. } => {
-                LoadError::DuplicateKey { input: info.name.clone(), columns, values }
-            }
-            LoadError::Duplicate { columns, values, rowids, .. } => {
-                let rows = rowids.map(|rowid| info.locations.find(rowid.unsigned_abs()));
-                // Lines may be empty, rows may not.
-                let are_rows = rows.iter().all(|row| row.unit == Unit::Row);
-                LoadError::Duplicate {
-                    input: info.name.clone(),
-                    columns,
-                    values,
-                    rowids,
-                    rows: (is_numbered && are_rows).then(|| Box::new(rows)),
-                }
-            }
-            other => other,
-        }
-    }
-
     /// Says in which database SQLite refused or failed, where that is not said yet.
     pub(crate) fn in_database(self, path: &Path) -> LoadError {
         match self {
@@ -309,7 +284,7 @@ impl LoadError {
     }
 }
 
-/// The database, where the error itself does not name it.
+/// Returns the database, where the error itself does not name it.
 fn before(path: &Path, error: &EngineError) -> String {
     match error.as_sqlite().map(SqliteError::during) {
         Some(During::Opening(_)) => String::new(),
@@ -336,3 +311,51 @@ fn in_two_rows(
 fn in_column(column: &Option<String>) -> String {
     column.as_ref().map_or_else(String::new, |column| format!(", column {column}"))
 }
+
+/// The reason why a row cannot be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is not as its format has rows.
+    #[error("{0}")]
+    Form(String),
+    /// Its text is not of the encoding in which it is read.
+    #[error("it is not valid {0}")]
+    Encoding(&'static str),
+    /// An object of JSON has a key without a column.
+    #[error("its key {0} is not among those of the first lines")]
+    UnknownKey(String),
+    /// The type of a column, chosen from the first rows, would change a value.
+    #[error("the type {declared}, chosen from the first rows, would change the value `{value}`")]
+    Type {
+        /// The type.
+        declared: &'static str,
+        /// The beginning of the value.
+        value: String,
+    },
+    /// It has the first value of a column, which is read again to choose the type of that column.
+    #[error("the first rows have no value in this column, so its type is not known")]
+    Unseen,
+    /// The table refuses it, in SQLite's words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Fault {
+    /// A value that a column of this affinity would change.
+    pub(crate) fn changed(affinity: Affinity, value: &[u8]) -> Fault {
+        let value = String::from_utf8_lossy(value);
+        Fault::Type {
+            declared: affinity.declared(),
+            value: value.chars().take(LONGEST_VALUE).collect(),
+        }
+    }
+
+    /// Returns whether the types of columns are to blame, not the row: it is never skipped.
+    pub(crate) fn is_of_type(&self) -> bool {
+        matches!(self, Fault::Type { .. } | Fault::Unseen)
+    }
+}
+
+/// Characters of a value that a message repeats.
+const LONGEST_VALUE: usize = 60;

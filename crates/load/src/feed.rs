@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed};
-use crate::cells::sifted;
 use crate::error::LoadError;
 use crate::rejects::Rejects;
+use crate::sift::sifted;
 use crate::source::Source;
-use crate::target::Target;
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// What is being done.
+    /// The current phase.
     pub phase: Phase,
     /// Rows taken up so far.
     pub rows: u64,
@@ -66,13 +66,13 @@ const AHEAD: usize = 2;
 /// Reads the source on a thread of its own while `work` takes the batches; returns the bytes read.
 pub(crate) fn feed(
     source: &mut dyn Source,
-    target: &Target,
+    affinities: &[Affinity],
     rejects: &mut Rejects,
     observer: &mut Observer<'_>,
     work: impl FnOnce(&mut Feed<'_>) -> Result<(), LoadError>,
 ) -> Result<u64, LoadError> {
     let stop = Arc::new(AtomicBool::new(false));
-    source.begin(&target.affinities(), &stop);
+    source.begin(affinities, &stop);
     let (input, total_bytes) = (source.name().to_owned(), source.info().total_bytes);
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
@@ -123,7 +123,7 @@ fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) 
 /// Where a strategy takes its batches from, and where refused rows go.
 pub(crate) struct Feed<'f> {
     batches: Receiver<Result<Batch, LoadError>>,
-    /// What the source is called.
+    /// The name of the source.
     input: String,
     rejects: &'f mut Rejects,
     observer: &'f mut Observer<'f>,
@@ -131,7 +131,7 @@ pub(crate) struct Feed<'f> {
 }
 
 impl Feed<'_> {
-    /// The next batch; its malformed rows have been dealt with.
+    /// Returns the next batch; its malformed rows have been dealt with.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
         let Some(batch) = self.wait()? else {
             return Ok(None);
@@ -156,7 +156,7 @@ impl Feed<'_> {
         }
     }
 
-    /// The bytes of the input, where they are known.
+    /// Returns the bytes of the input, where they are known.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
         self.progress.total_bytes
     }
@@ -175,8 +175,8 @@ impl Feed<'_> {
         self.rejects.reject(row)
     }
 
-    /// Checks that not all rows were refused, now that so many are loaded, and sees to it that the refused
-    /// ones are on the disk.
+    /// Checks that not all rows were refused, given the number of loaded rows, and syncs the refused
+    /// ones to the disk.
     pub(crate) fn check_rejects(&mut self, loaded: u64) -> Result<(), LoadError> {
         self.rejects.sync()?;
         self.rejects.check(&self.input, loaded)

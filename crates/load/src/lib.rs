@@ -32,42 +32,42 @@
 mod affinity;
 mod arrays;
 mod batch;
+mod bytes;
 mod cells;
-mod choice;
-mod copying;
+mod convert;
 mod database;
 mod disk;
 mod error;
 mod feed;
 mod full_text;
-mod indexes;
 mod loader;
 mod outline;
 mod pages;
 mod rejects;
 mod request;
 mod rows;
-mod same_file;
+mod schema;
+mod sift;
 mod source;
+mod sql;
 mod staging;
 mod table;
 mod target;
 
 pub use affinity::Affinity;
-pub use batch::{Batch, Fault, Malformed, RowNumbers};
-pub use cells::Decimals;
-pub use choice::load;
+pub use batch::{Batch, Malformed, RowNumbers};
+pub use convert::Decimals;
 pub use disk::{RawWrite, raw_write};
-pub use error::LoadError;
+pub use error::{Fault, LoadError};
 pub use feed::{Observer, Phase, Progress};
-pub use full_text::{FullText, rebuild as rebuild_full_text};
-pub use loader::MOST_WORKERS;
+pub use full_text::rebuild as rebuild_full_text;
+pub use loader::{MOST_WORKERS, load};
 pub use outline::{Outline, OutlinedColumn, outline};
 pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 pub use rows::{Row, RowReader};
 pub use source::{
-    Again, BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateOrder, Dates,
-    Deciding, Encoding, Format, Input, JsonLinesSource, Locations, Opening, RowLocation, Sample,
-    Selection, Source, SourceColumn, SourceInfo, Typing, Unit, expand, open,
+    BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateOrder, Dates, Deciding,
+    Encoding, Format, Input, JsonLinesSource, Locations, Opening, Reopen, RowLocation, Sample,
+    Selection, Source, SourceInfo, Typing, Unit, expand, open,
 };
-pub use table::{Column, Index, Table};
+pub use table::{Column, FullText, Index, Table};

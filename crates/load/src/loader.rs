@@ -1,27 +1,31 @@
-//! A load from beginning to end, once the types of columns are chosen: table, strategy, rows, indexes, and the moment at which all of it
-//! becomes true at once.
+//! A load from beginning to end: the types of columns, table, strategy, rows, indexes, and the moment at which all of
+//! it becomes visible at once.
+//!
+//! The columns get the types that the first rows suggest, as long as every row goes with them. Otherwise the load
+//! begins again with the types that all rows suggest.
 
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use engine::{Connection, Library};
 
 use crate::arrays::{self, Commits};
 use crate::batch::Batch;
-use crate::database;
+use crate::database::{self, refuse_own_input};
 use crate::error::LoadError;
-use crate::feed::{Feed, Observer, Phase, feed};
-use crate::full_text::{self, FullText, Kept};
-use crate::indexes;
+use crate::feed::{Feed, LOOK, Observer, Phase, Progress, feed};
+use crate::full_text::{self, Kept};
 use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
-use crate::same_file::refuse_own_input;
-use crate::source::Source;
+use crate::source::{Reopen, Source, SourceInfo, Typing, Unit};
+use crate::sql::{quoted, same};
 use crate::staging::Staging;
-use crate::table::{Index, quoted};
-use crate::target::Target;
+use crate::table::{Column, FullText, Index};
+use crate::target::{Target, make_indexes};
 
 /// Threads that write pages by default: beyond these the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
@@ -29,7 +33,7 @@ pub const MOST_WORKERS: usize = 4;
 /// Bytes of the input for which a worker is worth its start.
 const BYTES_OF_WORKER: u64 = 256 << 10;
 
-/// Threads that write the pages of an input of so many bytes, if that is known.
+/// Returns the number of threads that write the pages of an input of this length.
 fn usual_workers(bytes: Option<u64>) -> usize {
     match bytes {
         Some(..BYTES_OF_WORKER) => 1,
@@ -47,8 +51,114 @@ const FEW_ROWS: usize = 1_000;
 /// SQLite needs about ten times as long for an entry as it takes to copy one.
 const LEAST_GROWTH: f64 = 0.1;
 
+/// Loads every row of a source into a table.
+///
+/// Whatever happens, the database is afterwards either as it was or complete: a new one takes its place
+/// when it is finished and synced, an existing one is changed in one transaction.
+///
+/// # Errors
+/// See [`LoadError`]; the database is as it was.
+pub fn load(
+    library: &Arc<Library>,
+    source: &mut dyn Source,
+    request: &Request,
+    observer: &mut Observer<'_>,
+) -> Result<Summary, LoadError> {
+    let begin = Instant::now();
+    let request = &request.resolved()?;
+    let reopen = source.reopen();
+    let as_before = reopen.clone();
+    let as_before = as_before.map(|reopen| move |_: &mut Observer<'_>| reopen.as_before());
+    let mut summary = match load_skipping(library, source, request, observer, as_before) {
+        Err(error) if error.is_of_type() => {
+            let Some(reopen) = reopen else {
+                return Err(error);
+            };
+            let mut source = with_types_of_all_rows(reopen.clone(), observer)?;
+            let again = |observer: &mut Observer<'_>| with_types_of_all_rows(reopen, observer);
+            Summary {
+                why_reread: Some(error.to_string()),
+                ..load_skipping(library, &mut *source, request, observer, Some(again))?
+            }
+        }
+        loaded => loaded?,
+    };
+    summary.time = begin.elapsed();
+    Ok(summary)
+}
+
+/// Loads every row unless one does not go with the types. Usually no rows, or few, are skipped because of their keys;
+/// so the load begins as if there were none, and starts again when it finds one.
+fn load_skipping(
+    library: &Arc<Library>,
+    source: &mut dyn Source,
+    request: &Request,
+    observer: &mut Observer<'_>,
+    reopen: Option<impl FnOnce(&mut Observer<'_>) -> Result<Box<dyn Source>, LoadError>>,
+) -> Result<Summary, LoadError> {
+    let hopeful = request.expecting_unique(reopen.is_some());
+    let loaded = attempt(library, source, &hopeful, observer);
+    match (loaded, reopen) {
+        (Err(error), Some(reopen)) if hopeful.expects_unique && error.is_of_uniqueness() => {
+            let mut source = reopen(observer)?;
+            attempt(library, &mut *source, request, observer)
+        }
+        (loaded, _) => loaded,
+    }
+}
+
+fn attempt(
+    library: &Arc<Library>,
+    source: &mut dyn Source,
+    request: &Request,
+    observer: &mut Observer<'_>,
+) -> Result<Summary, LoadError> {
+    let typing = typing(&*source, request);
+    source.set_typing(&typing);
+    load_once(library, source, request, observer)
+}
+
+/// Opens the inputs again with types chosen from all rows; the observer may end that.
+fn with_types_of_all_rows(
+    reopen: Reopen,
+    observer: &mut Observer<'_>,
+) -> Result<Box<dyn Source>, LoadError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let progress = Progress::new(Phase::Types);
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| reopen.with_types_of_all_rows(&stop));
+        loop {
+            if !observer(&progress) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            if opening.is_finished() {
+                return opening.join().unwrap_or_else(|panic| resume_unwind(panic));
+            }
+            std::thread::park_timeout(LOOK);
+        }
+    })
+}
+
+/// Returns where the type of each column comes from.
+fn typing(source: &dyn Source, request: &Request) -> Vec<Typing> {
+    let is_reopenable = source.reopen().is_some();
+    let columns = source.columns().iter().zip(&source.info().typed);
+    let of = |(column, is_typed): (&Column, &bool)| {
+        let types = &request.table.types;
+        let is_declared = types.iter().any(|known| same(&known.name, &column.name));
+        match request.mode {
+            Mode::Append => Typing::Declared,
+            _ if is_declared => Typing::Declared,
+            _ if *is_typed => Typing::Sampled,
+            _ if is_reopenable => Typing::Unseen,
+            _ => Typing::Declared,
+        }
+    };
+    columns.map(of).collect()
+}
+
 /// Loads every row of a source whose types are chosen.
-pub(crate) fn load_once(
+fn load_once(
     library: &Arc<Library>,
     source: &mut dyn Source,
     request: &Request,
@@ -77,10 +187,8 @@ pub(crate) fn load_once(
     if !matches!(&loaded, Err(error) if !error.is_of_skipped_rows()) {
         rejects.keep()?;
     }
-    let bytes_read = loaded.map_err(|error| {
-        let error = error.in_database(&request.database);
-        error.of_input(source.info(), request)
-    })?;
+    let bytes_read = loaded
+        .map_err(|error| with_rows(error.in_database(&request.database), source.info(), request))?;
     Ok(Summary {
         rows: load.rows,
         ignored: load.ignored,
@@ -122,10 +230,12 @@ pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), No
 impl Layout {
     /// Refuses a table whose indexes may reject rows that are to be skipped.
     pub(crate) fn checked(self, request: &Request) -> Result<Layout, NoLayout> {
-        match request.skips_duplicates() {
-            true if self.is_unique() => refused(SKIPS_DUPLICATES),
-            true => Ok(self.without_sorting()),
-            false => Ok(self),
+        if !request.skips_duplicates() {
+            Ok(self)
+        } else if self.is_unique() {
+            refused(SKIPS_DUPLICATES)
+        } else {
+            Ok(self.without_sorting())
         }
     }
 }
@@ -160,7 +270,7 @@ impl Load<'_> {
         connection.execute("BEGIN")?;
         let target = Target::prepare(&connection, self.request, source.info())?;
         let layout = self.layout(&connection, &target, true)?;
-        let bytes = feed(source, &target, rejects, observer, |feed| {
+        let bytes = feed(source, &target.affinities(), rejects, observer, |feed| {
             let connection = match layout {
                 Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
                 Err(why) => {
@@ -178,7 +288,7 @@ impl Load<'_> {
         Ok(bytes)
     }
 
-    /// Where the page writer may begin, or why it cannot.
+    /// Returns where the page writer may begin, or why it cannot.
     fn layout(
         &mut self,
         connection: &Connection,
@@ -206,7 +316,7 @@ impl Load<'_> {
         if self.request.mode != Mode::Append {
             // They are filled together with the table.
             let others = |index: &Index| !self.request.is_made_before(index);
-            self.index_names = indexes::make(connection, &self.request.table, others)?;
+            self.index_names = make_indexes(connection, &self.request.table, others)?;
             self.indexes_made = true;
         }
         if is_new {
@@ -333,7 +443,7 @@ impl Load<'_> {
         database::check_page_size(connection, self.request)?;
         let target = Target::prepare(connection, self.request, source.info())?;
         let layout = self.layout(connection, &target, false)?;
-        feed(source, &target, rejects, observer, |feed| {
+        feed(source, &target.affinities(), rejects, observer, |feed| {
             match layout {
                 Ok(layout) => {
                     let file = file.insert(layout.open_beyond(&self.request.database)?);
@@ -391,12 +501,12 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// What comes after the rows: indexes and the check.
+    /// Makes the indexes and checks the database after the rows.
     fn finish(&mut self, connection: &Connection, feed: &mut Feed<'_>) -> Result<(), LoadError> {
         if self.request.mode != Mode::Append && !self.indexes_made {
             let after = |index: &Index| !self.request.is_made_before(index);
             feed.tell(Phase::Indexes)?;
-            indexes::make(connection, &self.request.table, after)?;
+            make_indexes(connection, &self.request.table, after)?;
         }
         self.kept = full_text::fill(connection, self.request, feed)?;
         if self.request.analyze {
@@ -413,7 +523,7 @@ impl Load<'_> {
         feed.check_rejects(self.rows + self.ignored)
     }
 
-    /// The full-text index to be made; like other indexes it comes with a new table only.
+    /// Returns the full-text index to be made; like other indexes it comes with a new table only.
     fn full_text(&self) -> Option<&FullText> {
         let full_text = self.request.table.full_text.as_ref();
         full_text.filter(|_| self.request.mode != Mode::Append)
@@ -437,5 +547,29 @@ impl Load<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Says in which input rows are the same, where the error does not say it yet. In a new table without an integer
+/// key, rowids are the numbers of rows.
+fn with_rows(error: LoadError, info: &SourceInfo, request: &Request) -> LoadError {
+    let is_numbered = request.mode != Mode::Append && request.table.primary_key.len() != 1;
+    match error {
+        LoadError::DuplicateKey { columns, values, .. } => {
+            LoadError::DuplicateKey { input: info.name.clone(), columns, values }
+        }
+        LoadError::Duplicate { columns, values, rowids, .. } => {
+            let rows = rowids.map(|rowid| info.locations.find(rowid.unsigned_abs()));
+            // Lines may be empty, rows may not.
+            let are_rows = rows.iter().all(|row| row.unit == Unit::Row);
+            LoadError::Duplicate {
+                input: info.name.clone(),
+                columns,
+                values,
+                rowids,
+                rows: (is_numbered && are_rows).then(|| Box::new(rows)),
+            }
+        }
+        other => other,
     }
 }

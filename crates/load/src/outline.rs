@@ -1,4 +1,4 @@
-//! What a load would do: the table, the types of its columns and the values that decided them, the strategy, and
+//! A preview of a load: the table, the types of its columns and the values that decided them, the strategy, and
 //! the first rows. Nothing is written.
 
 use std::path::Path;
@@ -7,19 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
 
-use crate::cells::{Rows, sifted};
-use crate::database::{check_page_size, set_foreign_keys};
+use crate::cells::Rows;
+use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
 use crate::error::LoadError;
-use crate::indexes;
 use crate::loader::check_request;
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
-use crate::same_file::refuse_own_input;
+use crate::schema::object;
+use crate::sift::sifted;
 use crate::source::{Deciding, Source};
-use crate::table::{Column, same};
-use crate::target::{Target, TargetColumn, is_referred_to, object};
+use crate::sql::same;
+use crate::table::Column;
+use crate::target::{Target, TargetColumn, is_referred_to, make_indexes};
 
-/// What a load would do.
+/// A preview of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outline {
     /// The statements that would make the table and its indexes; those that did, where rows would be added to it.
@@ -39,11 +40,11 @@ pub struct OutlinedColumn {
     pub name: String,
     /// Its declared type in the table.
     pub declared: String,
-    /// The value that decided the type; none where it was declared, by the request, the table or the input itself.
+    /// The value that decided the type; `None` if the request, the table or the input declares the type.
     pub decided: Option<Deciding>,
 }
 
-/// Says what a load would do, with so many of the first rows.
+/// Previews a load, with this number of first rows.
 ///
 /// # Errors
 /// As of [`load`](crate::load), as far as they show before the rows.
@@ -53,7 +54,7 @@ pub fn outline(
     request: &Request,
     rows: usize,
 ) -> Result<Outline, LoadError> {
-    let is_reopenable = source.again().is_some();
+    let is_reopenable = source.reopen().is_some();
     let request = &request.resolved()?.expecting_unique(is_reopenable);
     refuse_own_input(&*source, request)?;
     examine(library, source, request, rows).map_err(|error| error.in_database(&request.database))
@@ -87,7 +88,7 @@ fn examine(
     })
 }
 
-/// The database, if it is there, for reading.
+/// Returns the database, if it is there, for reading.
 fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connection>, LoadError> {
     if !request.database.exists() {
         return Ok(None);
@@ -136,7 +137,7 @@ fn of_new(
     }
     let target = Target::prepare(&connection, &made, source.info())?;
     let later = |index: &_| !request.is_made_before(index);
-    indexes::make(&connection, &request.table, later)?;
+    make_indexes(&connection, &request.table, later)?;
     let layout = check_request(request, &target)
         .and_then(|()| existing.map_or(Ok(()), |existing| check_existing(existing, request)))
         .and_then(|()| Layout::of_new(&connection, &target))
@@ -159,7 +160,7 @@ fn check_existing(connection: &Connection, request: &Request) -> Result<(), NoLa
     Layout::check_existing(connection, replaces)
 }
 
-/// The SQL of the table and its indexes.
+/// Returns the SQL of the table and its indexes.
 fn statements(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
     let mut query = connection.prepare(
         "SELECT sql FROM sqlite_master WHERE lower(tbl_name) = lower(?1) AND sql IS NOT NULL \
@@ -199,7 +200,7 @@ fn first_rows(
         && let Some(batch) = source.next()?
     {
         for part in sifted(source.name(), source.info().decimals_as, batch)? {
-            let rows = Rows::of(&part)?;
+            let rows = Rows::of(&part);
             let columns = target.columns.len();
             let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();
             found.extend((0..rows.rows()).map(row));

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::batch::{Fault, Malformed};
+use crate::batch::Malformed;
 use crate::cells::Rows;
-use crate::error::LoadError;
+use crate::error::{Fault, LoadError};
 use crate::request::{OnError, Request};
 use crate::source::Locations;
 use crate::staging::Unfinished;
@@ -19,7 +19,7 @@ pub(crate) struct Rejects {
     count: u64,
     /// How many rows may be skipped, where that is limited.
     most: Option<u64>,
-    /// What is wrong with the first row skipped.
+    /// The fault of the first row skipped.
     first: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Rejects {
         }
     }
 
-    /// The error of a row.
+    /// Returns the error of a row.
     fn error(&self, row: Malformed) -> LoadError {
         LoadError::Row {
             location: self.locations.find(row.row),

@@ -1,4 +1,4 @@
-//! What a load is to do and what it did: the types of the public interface.
+//! The request of a load and the summary of its result: types of the public interface.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use crate::error::LoadError;
 use crate::staging::destination;
 use crate::table::{Index, Table};
 
-/// What is to be loaded where, and how.
+/// The request of a load: the table to load into, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The database; created if it does not exist.
     pub database: PathBuf,
     /// The table.
     pub table: Table,
-    /// What happens if the table exists, or does not.
+    /// Whether the table is created, extended or replaced.
     pub mode: Mode,
     /// How the rows are written.
     pub strategy: StrategyChoice,
-    /// What happens to rows that cannot be read or that the table refuses.
+    /// How rows are handled that cannot be read or that the table refuses.
     pub on_error: OnError,
-    /// What happens to rows with a key that another row has.
+    /// How rows are handled whose key another row has.
     pub duplicates: Duplicates,
     /// Whether SQLite's statistics of the table are gathered (`ANALYZE`), by which it chooses indexes.
     pub analyze: bool,
@@ -83,7 +83,7 @@ impl Request {
         Request { expects_unique: is_possible && is_useful, ..self.clone() }
     }
 
-    /// The request for the file that the database's path leads to.
+    /// Returns the request for the file that the database's path leads to.
     ///
     /// # Errors
     /// What cannot be meant: a table without a name, a page size that SQLite does not have.
@@ -107,12 +107,12 @@ impl Request {
         }
     }
 
-    /// Whether rows are skipped because of their keys.
+    /// Returns whether rows are skipped because of their keys.
     pub(crate) fn skips_duplicates(&self) -> bool {
         self.on_error == OnError::Skip && !self.expects_unique
     }
 
-    /// Whether an index has to be there before the rows: a unique one that decides what becomes of them, or by which
+    /// Returns whether an index has to be there before the rows: a unique one that decides what becomes of them, or by which
     /// rows of other tables may refer to them.
     pub(crate) fn is_made_before(&self, index: &Index) -> bool {
         let decides = self.skips_duplicates() || self.duplicates != Duplicates::Refuse;
@@ -120,7 +120,7 @@ impl Request {
     }
 }
 
-/// What happens to a table that exists.
+/// How a table that exists is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// It is an error; the table is made otherwise.
@@ -131,7 +131,7 @@ pub enum Mode {
     Replace,
 }
 
-/// What happens to a row that is wrong.
+/// How a row that cannot be loaded is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnError {
     /// It ends the load; the database is as it was.
@@ -140,15 +140,15 @@ pub enum OnError {
     Skip,
 }
 
-/// What happens to a row with the same values in a primary key or unique index as a row of the table, or as one
-/// before it.
+/// How a row is handled that has the same values in a primary key or unique index as a row of the table, or as an
+/// earlier row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Duplicates {
     /// It is wrong.
     Refuse,
     /// It is left out; the other row stays as it is.
     Ignore,
-    /// If it has the same values in these columns, of which there is a primary key or unique index, the other row
+    /// If it has the same values in these columns, which are a primary key or unique index, the other row
     /// gets its values in all other columns of the input.
     Update(Vec<String>),
 }
@@ -181,7 +181,7 @@ pub enum StrategyChoice {
     Only(LoadStrategy),
 }
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Rows in the table that were not there before; with [`Duplicates::Update`], rows added or updated.

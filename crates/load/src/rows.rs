@@ -8,10 +8,12 @@ use std::sync::Arc;
 use engine::{Columns, ValueRef};
 
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault, Malformed, RowNumbers};
-use crate::cells::{Rows, sifted};
-use crate::error::LoadError;
-use crate::source::{Locations, Opening, Source, SourceColumn, open};
+use crate::batch::{Batch, Malformed, RowNumbers};
+use crate::cells::Rows;
+use crate::error::{Fault, LoadError};
+use crate::sift::sifted;
+use crate::source::{Locations, Opening, Source, open};
+use crate::table::Column;
 
 /// Reads the rows of an input one at a time, and only when they are wanted, so that a caller can measure
 /// other work between two of them. Text stays text: a number in CSV or JSON comes as it is written.
@@ -52,19 +54,19 @@ impl RowReader {
         })
     }
 
-    /// The columns.
-    pub fn columns(&self) -> &[SourceColumn] {
+    /// Returns the columns.
+    pub fn columns(&self) -> &[Column] {
         self.source.columns()
     }
 
-    /// The names of the columns that hold text by their types; of CSV all do.
+    /// Returns the names of the columns that hold text by their types; of CSV all do.
     pub fn text_columns(&self) -> Vec<String> {
         let info = self.source.info();
         let columns = info.columns.iter().zip(&info.texts);
         columns.filter(|(_, is_text)| **is_text).map(|(column, _)| column.name.clone()).collect()
     }
 
-    /// The next row; `None` at the end.
+    /// Returns the next row; `None` at the end.
     ///
     /// # Errors
     /// Reading fails, or the next row is malformed.
@@ -99,7 +101,7 @@ impl RowReader {
             return Ok(false);
         };
         self.malformed.extend(batch.malformed.drain(..));
-        self.rows = Some(Rows::of(&batch)?);
+        self.rows = Some(Rows::of(&batch));
         self.numbers = batch.numbers;
         self.next = 0;
         self.before_malformed = match self.malformed.front() {
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
     use engine::Library;
 
-    /// The texts of each row, and what ended them.
+    /// Returns the texts of each row, and what ended them.
     fn read(name: &str, content: &[u8], columns: &[&str]) -> (Vec<Vec<Option<String>>>, String) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);

@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::LoadError;
 
-/// What stands in the name between the file's path and what makes it unique.
+/// The part of the name between the file's path and its unique ending.
 const MARK: &str = ".unfinished-";
 
 /// A new file in the directory of a path, locked, and removed unless it is kept.
@@ -45,7 +45,7 @@ impl Unfinished {
         }
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -94,7 +94,7 @@ fn remove_leftovers(directory: &Path, prefix: &str) {
 /// How many links lead from one to the next at most, as for the system.
 const MOST_LINKS: usize = 40;
 
-/// The file that a path means, which need not be there: links are followed as the system follows them. A link
+/// Returns the file that a path means, which need not be there: links are followed as the system follows them. A link
 /// that leads nowhere is left to whoever opens it.
 pub(crate) fn destination(path: &Path) -> PathBuf {
     let mut at = path.to_owned();
@@ -107,7 +107,7 @@ pub(crate) fn destination(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Where a file lies.
+/// Returns where a file lies.
 pub(crate) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -115,7 +115,7 @@ pub(crate) fn directory(path: &Path) -> &Path {
     }
 }
 
-/// The journal of a database, of the kind with this suffix.
+/// Returns the journal of a database, of the kind with this suffix.
 pub(crate) fn journal(database: &Path, suffix: &str) -> PathBuf {
     let mut journal = database.as_os_str().to_owned();
     journal.push(suffix);
@@ -145,7 +145,7 @@ impl Staging {
         Ok(Staging { file, path: path.to_owned() })
     }
 
-    /// Where the database is until it is complete.
+    /// Returns where the database is until it is complete.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }

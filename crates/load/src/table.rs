@@ -2,7 +2,7 @@
 
 use crate::affinity::Affinity;
 use crate::error::LoadError;
-use crate::full_text::FullText;
+use crate::sql::{list, quoted, same};
 
 /// A table to load into.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +55,25 @@ pub struct Index {
 }
 
 impl Index {
-    /// The name it gets unless something has it: `TABLE_COLUMN_…_index`.
+    /// Returns the name it gets unless something has it: `TABLE_COLUMN_…_index`.
     pub fn name(&self, table: &str) -> String {
         format!("{table}_{}_index", self.columns.join("_"))
+    }
+}
+
+/// A full-text index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullText {
+    /// The columns that can be searched.
+    pub columns: Vec<String>,
+    /// Its name; `TABLE_fts` where none is given.
+    pub name: Option<String>,
+}
+
+impl FullText {
+    /// Returns the name it gets.
+    pub fn name(&self, table: &str) -> String {
+        self.name.clone().unwrap_or_else(|| format!("{table}_fts"))
     }
 }
 
@@ -76,7 +92,7 @@ impl Table {
         }
     }
 
-    /// The columns of the table for a source of these columns: its suggestions, overridden by the
+    /// Returns the columns of the table for a source of these columns: its suggestions, overridden by the
     /// declared types.
     pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>, LoadError> {
         let named = self.types.iter().map(|column| &column.name);
@@ -110,7 +126,7 @@ impl Table {
         Ok(column)
     }
 
-    /// The statement that makes the table.
+    /// Returns the statement that makes the table.
     pub(crate) fn create(&self, columns: &[Column]) -> String {
         let mut parts: Vec<String> = columns.iter().map(|column| self.part(column)).collect();
         if !self.primary_key.is_empty() && self.rowid_alias(columns).is_none() {
@@ -138,7 +154,7 @@ impl Table {
         part.trim_end().to_owned()
     }
 
-    /// The column that is the rowid by another name, if one is.
+    /// Returns the column that is the rowid by another name, if one is.
     fn rowid_alias<'c>(&self, columns: &'c [Column]) -> Option<&'c Column> {
         let [key] = &self.primary_key[..] else {
             return None;
@@ -153,20 +169,6 @@ fn unknown(name: &str, suggested: &[Column]) -> LoadError {
     let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
     let known = known.join(", ");
     LoadError::Definition(format!("the input has no column {name}; it has {known}"))
-}
-
-/// A name as an SQL identifier.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-pub(crate) fn list(names: &[String]) -> String {
-    names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether two names mean the same column: SQLite ignores the case of ASCII letters.
-pub(crate) fn same(one: &str, other: &str) -> bool {
-    one.eq_ignore_ascii_case(other)
 }
 
 /// A declared type becomes part of SQL as it stands, so only words with numbers in parentheses pass,

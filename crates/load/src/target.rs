@@ -1,14 +1,15 @@
-//! The table in the database: made, replaced or found, and what columns it has.
+//! The table in the database and its indexes: made, replaced or found.
 
-use engine::{Connection, EngineError, Step, Value};
+use engine::{Connection, EngineError, ErrorKind, Step};
 
 use crate::affinity::Affinity;
 use crate::error::LoadError;
 use crate::full_text;
-use crate::indexes;
 use crate::request::{Mode, Request};
+use crate::schema::{any_is_strict, object, rowid_alias};
 use crate::source::SourceInfo;
-use crate::table::{quoted, same};
+use crate::sql::{list, quoted, same};
+use crate::table::{Index, Table};
 
 /// A column of the table that is loaded into, in the order of the source's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl Target {
                 }
                 connection.execute(&table.create(&columns))?;
                 full_text::check(connection, request)?;
-                indexes::make(connection, table, |index| request.is_made_before(index))?;
+                make_indexes(connection, table, |index| request.is_made_before(index))?;
                 Target::find(connection, &table.name, info)
             }
         }
@@ -67,9 +68,10 @@ impl Target {
         let list = format!("PRAGMA main.table_list({})", quoted(table));
         let strict = any_is_strict(connection, &list);
         let known = columns(connection, table, strict)?;
-        let columns = match info.is_named {
-            true => by_name(table, known, info),
-            false => by_position(table, known, info),
+        let columns = if info.is_named {
+            by_name(table, known, info)
+        } else {
+            by_position(table, known, info)
         };
         let alias = rowid_alias(connection, table)?;
         let columns = columns?;
@@ -87,7 +89,7 @@ impl Target {
     }
 }
 
-/// Whether rows of other tables refer to those of a table that refers to none itself: then a missing row is one of
+/// Returns whether rows of other tables refer to rows of a table that refers to none itself: then a missing row belongs to
 /// this table, and no row of the input is to blame.
 pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<bool, EngineError> {
     let own = format!("PRAGMA main.foreign_key_list({})", quoted(table));
@@ -102,7 +104,7 @@ pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<boo
     Ok(query.step()? == Step::Row)
 }
 
-/// The columns of a table that have the names of a source's.
+/// Returns the columns of a table that have the names of a source's.
 fn by_name(
     table: &str,
     known: Vec<TargetColumn>,
@@ -119,7 +121,7 @@ fn by_name(
     info.columns.iter().map(|column| find(&column.name)).collect()
 }
 
-/// All columns of a table, for a source of as many that have no names.
+/// Returns all columns of a table, for a source of as many that have no names.
 fn by_position(
     table: &str,
     known: Vec<TargetColumn>,
@@ -130,57 +132,19 @@ fn by_position(
         let names: Vec<&str> = known.iter().map(|column| &*column.name).collect();
         names.join(", ")
     };
-    match known.len() == count {
-        true => Ok(known),
-        false => Err(LoadError::Definition(format!(
+    if known.len() == count {
+        Ok(known)
+    } else {
+        Err(LoadError::Definition(format!(
             "{} has {count} columns without names; {table} has {}: {}",
             info.name,
             known.len(),
             names(&known)
-        ))),
+        )))
     }
 }
 
-/// Whether there is a table or view of this name: its kind.
-pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<String>, EngineError> {
-    let mut query = connection.prepare(
-        "SELECT type FROM sqlite_master WHERE lower(name) = lower(?1) AND type IN ('table', 'view')",
-    )?;
-    query.bind_text(1, name)?;
-    Ok(match query.step()? {
-        Step::Row => Some(query.column_text(0)?.to_owned()),
-        Step::Done => None,
-    })
-}
-
-/// Whether any of the tables that `PRAGMA main.table_list` gives for this SQL is STRICT; engines before
-/// 3.37 have neither such tables nor the PRAGMA.
-pub(crate) fn any_is_strict(connection: &Connection, table_list: &str) -> bool {
-    let is_strict = |table: &Vec<Value>| table.get(5) == Some(&Value::Integer(1));
-    let tables = connection.query_all(table_list);
-    tables.is_ok_and(|tables| tables.iter().any(is_strict))
-}
-
-/// The column that is the rowid by another name: the only one of the primary key, declared `INTEGER`,
-/// in a table that keeps no index for that key (<https://sqlite.org/lang_createtable.html#rowid>).
-pub(crate) fn rowid_alias(
-    connection: &Connection,
-    table: &str,
-) -> Result<Option<String>, EngineError> {
-    let indexes = connection.query_all(&format!("PRAGMA index_list({})", quoted(table)))?;
-    let has_index = indexes.iter().any(|index| index.get(3) == Some(&Value::Text("pk".to_owned())));
-    let (mut keys, mut alias) = (0, None);
-    connection.for_each_row(&format!("PRAGMA table_xinfo({})", quoted(table)), |row| {
-        if row.column_i64(5) > 0 {
-            keys += 1;
-            alias = Some(row.column_text(1)?.to_owned());
-        }
-        Ok(())
-    })?;
-    Ok(alias.filter(|_| keys == 1 && !has_index))
-}
-
-/// The columns into which can be inserted: not the generated ones.
+/// Returns the columns into which can be inserted: not the generated ones.
 fn columns(
     connection: &Connection,
     table: &str,
@@ -205,4 +169,89 @@ fn columns(
         Ok(())
     })?;
     Ok(columns)
+}
+
+/// Makes the indexes that `which` chooses, and returns their names.
+///
+/// # Errors
+/// Rows have the same values where an index is to be unique.
+pub(crate) fn make_indexes(
+    connection: &Connection,
+    table: &Table,
+    which: impl Fn(&Index) -> bool,
+) -> Result<Vec<String>, LoadError> {
+    let indexes = table.indexes.iter().filter(|index| which(index));
+    indexes.map(|index| make_index(connection, table, index)).collect()
+}
+
+fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<String, LoadError> {
+    let name = free_name(connection, &index.name(&table.name))?;
+    let sql = format!(
+        "CREATE {}INDEX {} ON {} ({})",
+        if index.unique { "UNIQUE " } else { "" },
+        quoted(&name),
+        quoted(&table.name),
+        list(&index.columns)
+    );
+    match connection.execute(&sql) {
+        Ok(()) => Ok(name),
+        Err(error) if index.unique && is_constraint(&error) => {
+            Err(duplicate(connection, table, index)?.unwrap_or(error.into()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_constraint(error: &EngineError) -> bool {
+    let sqlite = error.as_sqlite();
+    sqlite.is_some_and(|error| error.kind() == ErrorKind::Constraint)
+}
+
+/// This name, with a number if something has it: two columns `a` and `b` make the same name as one column
+/// `a_b`.
+fn free_name(connection: &Connection, wanted: &str) -> Result<String, EngineError> {
+    let mut taken = Vec::new();
+    connection.for_each_row("SELECT name FROM sqlite_master", |row| {
+        taken.push(row.column_text(0)?.to_owned());
+        Ok(())
+    })?;
+    let is_free = |name: &String| !taken.iter().any(|taken| same(taken, name));
+    let numbered = (2_u64..).map(|number| format!("{wanted}_{number}"));
+    let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
+    Ok(names.find(is_free).unwrap_or_default())
+}
+
+/// Returns the error of values that two rows have.
+fn duplicate(
+    connection: &Connection,
+    table: &Table,
+    index: &Index,
+) -> Result<Option<LoadError>, EngineError> {
+    let columns = list(&index.columns);
+    let not_null = index.columns.iter();
+    let not_null: Vec<String> =
+        not_null.map(|name| format!("{} IS NOT NULL", quoted(name))).collect();
+    let literals = index.columns.iter().map(|name| format!("quote({})", quoted(name)));
+    let sql = format!(
+        "SELECT {} FROM {} WHERE {} GROUP BY {columns} HAVING count(*) > 1 LIMIT 1",
+        literals.collect::<Vec<_>>().join(" || ', ' || "),
+        quoted(&table.name),
+        not_null.join(" AND "),
+    );
+    let mut query = connection.prepare(&sql)?;
+    Ok(match query.step()? {
+        Step::Done => None,
+        Step::Row => Some(LoadError::DuplicateKey {
+            input: String::new(),
+            columns: called(table, index),
+            values: query.column_text(0)?.to_owned(),
+        }),
+    })
+}
+
+/// Returns the columns as SQLite's messages name them.
+fn called(table: &Table, index: &Index) -> String {
+    let columns = index.columns.iter();
+    let columns: Vec<String> = columns.map(|name| format!("{}.{name}", table.name)).collect();
+    columns.join(", ")
 }

@@ -28,7 +28,7 @@ create_exception!(
     "The rows cannot be loaded; the database is as it was."
 );
 
-/// What a load came to.
+/// The result of a load.
 #[pyclass(frozen, get_all, name = "Summary", module = "pragmark")]
 struct Loaded {
     /// Rows added; with `upsert`, rows added or updated.
@@ -134,7 +134,7 @@ fn refused(database: &Path, refusal: Refusal) -> PyErr {
     })
 }
 
-/// What helps with a row whose key is known.
+/// The advice for a row whose key is known.
 const KNOWN: &str =
     "; leave such rows out with ignore=True, or update the rows of the table with upsert=[...]";
 
@@ -155,7 +155,7 @@ fn failure(error: &LoadError) -> PyErr {
     Error::new_err(format!("{error}{hint}"))
 }
 
-/// The part of the module `pragmark` that is not written in Python.
+/// Returns the part of the module `pragmark` that is not written in Python.
 #[pymodule]
 fn _pragmark(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<Error>())?;

@@ -1,5 +1,5 @@
 //! Databases that are open in this process already. SQLite's locks belong to the process: whoever closes a file gives
-//! up those of all others that have it open, be it another library of SQLite or another load.
+//! up the locks of all others that have it open, be it another library of SQLite or another load.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn identity(path: &Path) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// How this process has a file open, if it has: its descriptor. Where the system does not list them, nobody
+/// Returns how this process has a file open, if it has: its descriptor. Where the system does not list them, nobody
 /// knows.
 fn open_here(wanted: FileId) -> Option<String> {
     let descriptors = std::fs::read_dir("/proc/self/fd").ok()?;

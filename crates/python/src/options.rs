@@ -9,7 +9,7 @@ use load::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The options of a load: the items of a dictionary, all of which are there.
+/// The options of a load: the items of a dictionary, which must be complete.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// The value of an option with few values.
+/// Returns the value of an option with few values.
 fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == value);
     found.map(|(_, value)| *value).ok_or_else(|| {
@@ -45,7 +45,7 @@ fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T
 }
 
 impl Options {
-    /// What they say of decimals.
+    /// Returns how decimals are stored.
     pub(crate) fn decimals(&self) -> PyResult<Decimals> {
         let known = [
             ("text", Decimals::Text),
@@ -55,7 +55,7 @@ impl Options {
         one_of("decimals", &self.decimals, &known)
     }
 
-    /// The load of a table that they ask for.
+    /// Returns the load of a table that they ask for.
     pub(crate) fn request(&self, path: &Path, table: &str) -> PyResult<Request> {
         let mut request = Request::new(path, self.table(table));
         let modes =

@@ -10,7 +10,7 @@ use pyo3::types::PyCapsule;
 /// The name that the interface gives such capsules.
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// The batches of an object with the method `__arrow_c_stream__`.
+/// Returns the batches of an object with the method `__arrow_c_stream__`.
 pub(crate) fn reader(data: &Bound<'_, PyAny>) -> PyResult<ArrowArrayStreamReader> {
     let Ok(export) = data.getattr("__arrow_c_stream__") else {
         let name = data.get_type().name()?;

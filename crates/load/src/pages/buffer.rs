@@ -20,6 +20,14 @@ impl Buffer {
         Buffer { memory, start, page_size, pages: 0 }
     }
 
+    /// Returns a copy of one page, to be written elsewhere.
+    pub(super) fn of_page(bytes: &[u8]) -> Buffer {
+        let mut buffer = Buffer::new(bytes.len(), 1);
+        let index = buffer.add();
+        buffer.page(index).copy_from_slice(bytes);
+        buffer
+    }
+
     pub(super) fn pages(&self) -> usize {
         self.pages
     }
@@ -44,7 +52,7 @@ impl Buffer {
         &mut self.memory[at..at + self.page_size]
     }
 
-    /// Every page.
+    /// Returns every page.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.start + self.pages * self.page_size]
     }

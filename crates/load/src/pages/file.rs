@@ -16,10 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::buffer::ALIGNMENT;
-use super::map::{Entry, Map};
-use super::numbering::{Numbering, Range};
-use super::tree;
+use super::buffer::{ALIGNMENT, Buffer};
+use super::map::{Entry, Map, Numbering, Range};
+use crate::disk::open_direct;
 use crate::error::LoadError;
 use crate::staging::directory;
 
@@ -39,7 +38,7 @@ pub(crate) struct Form {
     pub(super) auto_vacuum: bool,
 }
 
-/// What becomes of new contents of pages that SQLite has made.
+/// How new contents of pages that SQLite has made are handled.
 #[derive(Debug)]
 enum Made {
     /// They are written: nobody else has the database open.
@@ -107,7 +106,7 @@ impl PageFile {
         options.read(true).write(true);
         let file = options.open(path).map_err(&unopened)?;
         let length = file.metadata().map_err(&unopened)?.len();
-        let direct = if page_size.is_multiple_of(ALIGNMENT) { direct(path) } else { None };
+        let direct = if page_size.is_multiple_of(ALIGNMENT) { open_direct(path) } else { None };
         let allocated = if direct.is_some() { length } else { u64::MAX };
         let usable = page_size - usize::from(form.reserved);
         let numbering = Numbering::new(page_size, usable, form.auto_vacuum);
@@ -129,7 +128,7 @@ impl PageFile {
         })
     }
 
-    /// Where the database lies.
+    /// Returns where the database lies.
     pub(super) fn directory(&self) -> &Path {
         directory(&self.path)
     }
@@ -138,7 +137,7 @@ impl PageFile {
         self.page_size
     }
 
-    /// The bytes of a page that trees may use.
+    /// Returns the bytes of a page that trees may use.
     pub(super) fn usable(&self) -> usize {
         self.usable
     }
@@ -269,7 +268,7 @@ impl PageFile {
         self.pages_before
     }
 
-    /// The last page.
+    /// Returns the last page.
     pub(super) fn last_page(&self) -> Result<NewPage, LoadError> {
         let number = self.pages();
         let bytes = self.read(number)?;
@@ -291,7 +290,7 @@ impl PageFile {
         };
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         for (number, bytes) in (self.map.iter()).flat_map(|map| map.behind(self.pages_before)) {
-            self.write_run(number, tree::moved(&bytes).bytes())?;
+            self.write_run(number, Buffer::of_page(&bytes).bytes())?;
         }
         let synced = || -> io::Result<()> {
             self.cut()?;
@@ -301,7 +300,7 @@ impl PageFile {
         Ok(kept)
     }
 
-    /// What is new in the pages of the map that SQLite has made, by number.
+    /// Returns the new entries in pages of the map that SQLite has made, by page number.
     pub(super) fn new_in_map(&self) -> Vec<(u32, Vec<u8>)> {
         let map = self.map.iter();
         map.flat_map(|map| map.until(self.pages_before)).collect()
@@ -333,14 +332,6 @@ const CHANGE_COUNTER: u64 = 24;
 const SIZE_IN_PAGES: u64 = 28;
 const VERSION_VALID_FOR: u64 = 92;
 
-/// The file once more, for direct I/O; none where that is refused.
-#[cfg(target_os = "linux")]
-fn direct(path: &Path) -> Option<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flag = rustix::fs::OFlags::DIRECT.bits() as i32;
-    OpenOptions::new().write(true).custom_flags(flag).open(path).ok()
-}
-
 /// Allocates room at the end of a file, which becomes longer; whether that was possible.
 #[cfg(target_os = "linux")]
 fn grow(file: &File, from: u64, length: u64) -> bool {
@@ -350,11 +341,6 @@ fn grow(file: &File, from: u64, length: u64) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn grow(_file: &File, _from: u64, _length: u64) -> bool {
     false
-}
-
-#[cfg(not(target_os = "linux"))]
-fn direct(_path: &Path) -> Option<File> {
-    None
 }
 
 #[cfg(test)]

@@ -4,14 +4,71 @@
 //! a reason instead of a layout sends the rows through SQL. Of SQL itself only words are looked for, and
 //! a word found in the wrong place (a comment, a name) costs nothing but speed.
 
-use engine::{Connection, EngineError, Value};
+use std::path::Path;
 
-use super::file::Form;
-use super::index::{IndexColumn, IndexPlan};
-use super::spine::{self, Spine};
+use engine::{Connection, EngineError, Step, Value};
+
+use super::file::{Form, PageFile};
+use super::link::read_page;
+use super::page::{DEEPEST, INTERIOR_HEADER, u16_at, u32_at};
+use super::tree::Spine;
 use crate::error::LoadError;
-use crate::table::quoted;
+use crate::sql::quoted;
 use crate::target::Target;
+
+/// An index to be filled, or a table WITHOUT ROWID, which is an index over all of its columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexPlan {
+    pub(crate) root: u32,
+    /// The columns of its entries.
+    pub(crate) columns: Vec<IndexColumn>,
+    /// How many of them, from the first, are its key.
+    pub(crate) key: usize,
+    /// Which columns of the key descend.
+    pub(crate) descending: Vec<bool>,
+    pub(crate) unique: bool,
+    /// Whether it is the table itself.
+    pub(crate) is_table: bool,
+    /// The columns as messages name them: `t.a, t.b`.
+    pub(crate) called: String,
+}
+
+impl IndexPlan {
+    /// Returns the plan of a table whose rows do not come in the order of their rowids: an index over all of its
+    /// `columns` in their order.
+    pub(super) fn of_rows(
+        root: u32,
+        columns: impl Iterator<Item = IndexColumn>,
+        called: String,
+    ) -> IndexPlan {
+        IndexPlan {
+            root,
+            columns: std::iter::once(IndexColumn::Rowid).chain(columns).collect(),
+            key: 1,
+            descending: vec![false],
+            unique: true,
+            is_table: true,
+            called,
+        }
+    }
+
+    /// Returns whether rows that come one after the other are in order already if their first columns are the
+    /// same: then nothing but the rowid follows, if rowids ascend, or nothing that the order depends on.
+    pub(super) fn first_column_decides(&self, rowids_ascend: bool) -> bool {
+        let only_rowid = rowids_ascend && self.columns.get(1) == Some(&IndexColumn::Rowid);
+        self.key == 1 && (self.is_table || only_rowid)
+    }
+}
+
+/// A column of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexColumn {
+    /// A column of the table, by its place there.
+    Of(usize),
+    Rowid,
+    /// NULL: what a table's record has in the place of the rowid by another name.
+    Null,
+}
 
 /// Where the table's tree is to grow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +84,14 @@ pub(crate) struct Layout {
     pub(super) indexes: Vec<IndexPlan>,
     /// About how many entries each of its indexes has.
     pub(super) entries: u64,
-    /// How its rows are sorted if they do not come in the order of their keys; none where that is not possible.
+    /// How its rows are sorted if they do not come in the order of their keys; `None` if they cannot be sorted.
     pub(super) rows: Option<IndexPlan>,
 }
 
-/// Why there is no layout.
+/// The reason why pages cannot be written.
 #[derive(Debug)]
 pub(crate) enum NoLayout {
-    /// What pages cannot do.
+    /// The page writer cannot do this, for this reason.
     Refused(String),
     /// It cannot be determined.
     Failed(LoadError),
@@ -87,7 +144,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether there are entries in indexes.
+    /// Returns whether there are entries in indexes.
     pub(super) fn has_entries(&self) -> bool {
         !self.spine.is_empty() && !self.indexes.is_empty()
     }
@@ -135,14 +192,14 @@ impl Layout {
         Layout { rows: None, ..self }
     }
 
-    /// Whether a row may be refused by one of the indexes.
+    /// Returns whether a row may be refused by one of the indexes.
     pub(crate) fn is_unique(&self) -> bool {
         self.indexes.iter().any(|index| index.unique)
     }
 
     /// Opens the file to add pages to it while the connection has it open.
-    pub(crate) fn open_beyond(&self, path: &std::path::Path) -> Result<super::PageFile, LoadError> {
-        super::PageFile::beyond(path, &self.form)
+    pub(crate) fn open_beyond(&self, path: &Path) -> Result<PageFile, LoadError> {
+        PageFile::beyond(path, &self.form)
     }
 }
 
@@ -155,7 +212,7 @@ fn check_form(connection: &Connection) -> Result<(), NoLayout> {
     }
 }
 
-/// Whether the database has auto_vacuum, on which its form depends.
+/// Returns whether the database has auto_vacuum, on which its form depends.
 fn auto_vacuum(connection: &Connection) -> Result<bool, NoLayout> {
     let mode = connection.query_i64("PRAGMA auto_vacuum")?;
     if mode == FULL && connection.query_i64("PRAGMA freelist_count")? != 0 {
@@ -170,14 +227,14 @@ const FREE_PAGES: &str = "auto_vacuum moves pages to free ones";
 /// The `auto_vacuum` that leaves no page free.
 const FULL: i64 = 1;
 
-/// The reserved bytes of each page, from the header of a database that can be added to behind SQLite's back
+/// Returns the reserved bytes of each page, from the header of a database that can be added to behind SQLite's back
 /// (<https://sqlite.org/fileformat2.html#the_database_header>).
 fn reserved_bytes(connection: &Connection) -> Result<u8, NoLayout> {
     let mode = connection.query_text("PRAGMA main.journal_mode")?;
     if !["delete", "truncate", "persist", "wal"].contains(&&*mode) {
         return refused(format!("the journal mode is {mode}"));
     }
-    let page = match spine::read_page(connection, 1) {
+    let page = match read_page(connection, 1) {
         Err(EngineError::Sqlite(error)) if error.message().contains("sqlite_dbpage") => {
             return refused("the SQLite library has no table sqlite_dbpage");
         }
@@ -204,7 +261,7 @@ fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout>
          WHERE lower(tbl_name) = lower(?1) AND type IN ('table', 'view', 'trigger')",
     )?;
     query.bind_text(1, &target.table)?;
-    while query.step()? == engine::Step::Row {
+    while query.step()? == Step::Row {
         let sql = query.column_text(1).unwrap_or_default().to_ascii_uppercase();
         let reason = match query.column_text(0)? {
             "trigger" => Some("has a trigger"),
@@ -243,7 +300,7 @@ fn has_word(sql: &str, word: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|found| found == word)
 }
 
-/// The numbers of the source's columns in the order of the table's, all of which must be there.
+/// Returns the numbers of the source's columns in the order of the table's columns. The source must have all of them.
 fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, NoLayout> {
     let sql = format!("PRAGMA table_xinfo({})", quoted(&target.table));
     let mut order = Vec::new();
@@ -265,7 +322,7 @@ fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, N
     Ok(order)
 }
 
-/// The largest rowid, unless the rowid cannot be named: columns may be called as it is.
+/// Returns the largest rowid, unless the rowid cannot be named: columns may be called as it is.
 fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, NoLayout> {
     let is_taken = |name: &&str| {
         let mut columns = target.columns.iter();
@@ -284,13 +341,12 @@ fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, N
     })
 }
 
-/// How rows are sorted by the column that is the rowid by another name; `order` are the source's columns in the
+/// Returns how rows are sorted by the column that is the rowid by another name; `order` are the source's columns in the
 /// order of the table's.
 fn rows(target: &Target, root: u32, order: &[usize]) -> Option<IndexPlan> {
     let alias = target.rowid_alias?;
-    let column = |(at, number): (usize, &usize)| match *number == alias {
-        true => IndexColumn::Null,
-        false => IndexColumn::Of(at),
+    let column = |(at, number): (usize, &usize)| {
+        if *number == alias { IndexColumn::Null } else { IndexColumn::Of(at) }
     };
     let columns = order.iter().enumerate().map(column);
     let called = format!("{}.{}", target.table, target.columns[alias].name);
@@ -313,24 +369,19 @@ fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
     Ok(entries)
 }
 
-/// The cells of a page of an index, and the child in its middle if it is an interior one.
+/// Returns the cells of a page of an index, and the child in its middle if it is an interior one.
 fn middle(connection: &Connection, page: u32) -> Result<Option<(u64, Option<u32>)>, EngineError> {
-    let bytes = spine::read_page(connection, page)?.unwrap_or_default();
-    let u16_at = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
-    let (Some(kind), Some(cells)) = (bytes.first(), u16_at(3)) else {
+    let bytes = read_page(connection, page)?.unwrap_or_default();
+    let (Some(kind), Some(cells)) = (bytes.first(), u16_at(&bytes, 3)) else {
         return Ok(None);
     };
-    let middle = 12 + 2 * usize::from(cells / 2).min(usize::from(cells.saturating_sub(1)));
-    let child = u16_at(middle).and_then(|cell| bytes.get(usize::from(cell)..)?.first_chunk());
-    let child = child.map(|bytes| u32::from_be_bytes(*bytes));
+    let middle = INTERIOR_HEADER + 2 * (cells / 2).min(cells.saturating_sub(1));
+    let child = u16_at(&bytes, middle).and_then(|cell| u32_at(&bytes, cell));
     Ok(match kind {
-        2 => Some((u64::from(cells) + 1, child)),
-        _ => Some((u64::from(cells), None)),
+        2 => Some((cells as u64 + 1, child)),
+        _ => Some((cells as u64, None)),
     })
 }
-
-/// The most levels that a tree can have.
-const DEEPEST: usize = 40;
 
 fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32, EngineError> {
     let name = name.replace('\'', "''");
@@ -340,7 +391,7 @@ fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32, EngineEr
     Ok(root as u32)
 }
 
-/// The table's indexes, or why one of them is not written; `order` are the source's columns in the order
+/// Returns the table's indexes, or why one of them is not written; `order` are the source's columns in the order
 /// of the table's.
 fn index_plans(
     connection: &Connection,
@@ -406,7 +457,7 @@ fn plain(row: &[Value]) -> Option<PlainColumn> {
     })
 }
 
-/// The root of an index; the one of the primary key of a table WITHOUT ROWID is the table.
+/// Returns the root of an index; the one of the primary key of a table WITHOUT ROWID is the table.
 fn index_root(connection: &Connection, target: &Target, name: &str) -> Result<u32, EngineError> {
     match root(connection, "index", name) {
         Err(EngineError::NoRow(_)) => root(connection, "table", &target.table),

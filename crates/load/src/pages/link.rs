@@ -11,15 +11,17 @@
 //! bytes change underneath. It understands a page anew after a savepoint was rolled back, and it counts
 //! the database's pages anew, by the header, when one is released.
 
-use engine::{Connection, EngineError};
+use std::ops::Range;
+
+use engine::{Connection, EngineError, Step, Value};
 
 use super::file::{NewPage, PageFile};
 use super::map;
-use super::spine::read_page;
+use super::page::LEAF_HEADER;
 use crate::error::LoadError;
 
 /// Where the header has the size of the database in pages.
-const SIZE_IN_PAGES: std::ops::Range<usize> = 28..32;
+const SIZE_IN_PAGES: Range<usize> = 28..32;
 
 /// Syncs the pages added to the file, and links them within the transaction that is open.
 ///
@@ -42,9 +44,7 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadE
         rewrite(connection, page)?;
     }
     connection.execute("ROLLBACK TO pragmark_pages")?;
-    let Some(mut header) = read_page(connection, 1)? else {
-        return Err(LoadError::Check("its first page cannot be read".to_owned()));
-    };
+    let mut header = read_header(connection)?;
     header[SIZE_IN_PAGES].copy_from_slice(&pages.to_be_bytes());
     replace(connection, &NewPage { number: 1, bytes: header })?;
     connection.execute("RELEASE pragmark_pages")?;
@@ -59,15 +59,76 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadE
     Ok(())
 }
 
+/// Returns a page as the transaction sees it; `None` if there is none of this number.
+pub(super) fn read_page(
+    connection: &Connection,
+    page: u32,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    let mut select = connection.prepare("SELECT data FROM sqlite_dbpage WHERE pgno = ?1")?;
+    select.bind_i64(1, i64::from(page))?;
+    Ok(match select.step()? {
+        Step::Row => match select.column_value(0) {
+            Value::Blob(bytes) if bytes.len() > LEAF_HEADER => Some(bytes),
+            _ => None,
+        },
+        Step::Done => None,
+    })
+}
+
+/// Returns the first page, with the header of the database.
+fn read_header(connection: &Connection) -> Result<Vec<u8>, LoadError> {
+    let header = read_page(connection, 1)?;
+    header.ok_or_else(|| LoadError::Check("its first page cannot be read".to_owned()))
+}
+
 /// Makes SQLite write a page as it is.
 fn rewrite(connection: &Connection, page: u32) -> Result<(), EngineError> {
     connection.execute(&format!("UPDATE sqlite_dbpage SET data = data WHERE pgno = {page}"))
 }
 
 /// Gives a page new contents.
-pub(super) fn replace(connection: &Connection, page: &NewPage) -> Result<(), EngineError> {
+fn replace(connection: &Connection, page: &NewPage) -> Result<(), EngineError> {
     let mut update = connection.prepare("UPDATE sqlite_dbpage SET data = ?1 WHERE pgno = ?2")?;
     update.bind_blob(1, &page.bytes)?;
     update.bind_i64(2, i64::from(page.number))?;
     update.run()
+}
+
+/// Where the header has the first trunk of the list, and the number of free pages.
+const FIRST_TRUNK: Range<usize> = 32..36;
+const FREE_PAGES: Range<usize> = 36..40;
+/// Where the header has the bytes of a page that extensions use.
+const RESERVED: usize = 20;
+
+/// Puts pages that are not needed any more on the list of free ones
+/// (<https://sqlite.org/fileformat2.html#the_freelist>), as the last change of the transaction that is open.
+///
+/// SQLite does not save the contents of a free page before it writes something else there. Nothing may be written in
+/// the transaction afterwards, or the pages would be lost if it were taken back.
+///
+/// # Errors
+/// SQLite refuses to change pages.
+pub(crate) fn free(connection: &Connection, pages: &[u32]) -> Result<(), LoadError> {
+    if pages.is_empty() {
+        return Ok(());
+    }
+    let mut header = read_header(connection)?;
+    let usable = header.len() - usize::from(header[RESERVED]);
+    // SQLite leaves six entries of a trunk unused, for versions before 3.6.0.
+    let in_trunk = usable / 4 - 8;
+    for group in pages.chunks(in_trunk + 1) {
+        let mut bytes = header[FIRST_TRUNK].to_vec();
+        bytes.extend((group.len() as u32 - 1).to_be_bytes());
+        bytes.extend(group[1..].iter().flat_map(|page| page.to_be_bytes()));
+        bytes.resize(header.len(), 0);
+        let number = group[0];
+        replace(connection, &NewPage { number, bytes })?;
+        header[FIRST_TRUNK].copy_from_slice(&number.to_be_bytes());
+    }
+    let before =
+        header[FREE_PAGES].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+    let free = before + pages.len() as u32;
+    header[FREE_PAGES].copy_from_slice(&free.to_be_bytes());
+    let page = NewPage { number: 1, bytes: header };
+    Ok(replace(connection, &page)?)
 }

@@ -4,13 +4,107 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::index::{INDEX_INTERIOR, INDEX_LEAF, local_of_index};
-use super::numbering::{Numbering, OF_PAGE};
-use super::packer::Limits;
-use super::tree::{TABLE_INTERIOR, TABLE_LEAF};
+use super::page::{
+    INDEX_INTERIOR, INDEX_LEAF, INTERIOR_HEADER, LEAF_HEADER, PayloadLimits, TABLE_INTERIOR,
+    TABLE_LEAF, u16_at, u32_at,
+};
 use super::varint;
 
-/// What a page is to the one that refers to it.
+/// Which pages trees leave out: the lock-byte page
+/// (<https://sqlite.org/fileformat2.html#the_lock_byte_page>) and, with auto_vacuum, the pages of the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Numbering {
+    lock_page: u64,
+    /// How many pages one of the map and those that it is about are together; none without a map.
+    group: Option<u64>,
+}
+
+/// The byte at which SQLite takes locks; the page that holds it is never used.
+const LOCK_BYTE: u64 = 1 << 30;
+/// The first page of the map.
+const FIRST_OF_MAP: u64 = 2;
+/// Bytes that the map has for a page.
+const OF_PAGE: usize = 5;
+
+impl Numbering {
+    pub(super) fn new(page_size: usize, usable: usize, has_map: bool) -> Numbering {
+        Numbering {
+            lock_page: LOCK_BYTE / page_size as u64 + 1,
+            group: has_map.then(|| (usable / OF_PAGE) as u64 + 1),
+        }
+    }
+
+    /// Returns how many of the pages up to this one are left out.
+    fn left_out(self, page: u64) -> u64 {
+        let lock = u64::from(self.lock_page <= page);
+        let Some(group) = self.group else {
+            return lock;
+        };
+        let groups = match page.checked_sub(FIRST_OF_MAP) {
+            Some(behind) => behind / group + 1,
+            None => 0,
+        };
+        // A page of the map that would be the lock-byte page is the next one.
+        let is_one_too_many = page == self.lock_page && self.map_page(page) > page;
+        groups + lock - u64::from(is_one_too_many)
+    }
+
+    /// The page of the map that is about a page, if there is a map.
+    pub(super) fn of(self, page: u32) -> Option<u32> {
+        self.group.map(|_| self.map_page(page.into()) as u32)
+    }
+
+    fn map_page(self, page: u64) -> u64 {
+        let group = self.group.unwrap_or(1);
+        let first = (page - FIRST_OF_MAP) / group * group + FIRST_OF_MAP;
+        first + u64::from(first == self.lock_page)
+    }
+}
+
+/// Page numbers that follow one another, without those that trees leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Range {
+    first: u32,
+    numbering: Numbering,
+}
+
+impl Range {
+    /// `first` may be one that is left out.
+    pub(super) fn new(first: u32, numbering: Numbering) -> Range {
+        Range { first, numbering }
+    }
+
+    /// Returns the number of the page at this index.
+    #[inline]
+    pub(super) fn page(self, index: usize) -> u32 {
+        self.number(index) as u32
+    }
+
+    /// Returns the number behind this many pages, which may be larger than a page number can be.
+    pub(super) fn behind(self, pages: usize) -> u64 {
+        match pages.checked_sub(1) {
+            Some(last) => self.number(last) + 1,
+            None => u64::from(self.first),
+        }
+    }
+
+    #[inline]
+    fn number(self, index: usize) -> u64 {
+        let first = u64::from(self.first);
+        let before = self.numbering.left_out(first - 1);
+        let least = first + index as u64;
+        let mut page = least;
+        loop {
+            let next = least + self.numbering.left_out(page) - before;
+            if next == page {
+                return page;
+            }
+            page = next;
+        }
+    }
+}
+
+/// How a page is referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The first page of what a page of a tree does not keep whole.
@@ -29,7 +123,7 @@ pub(super) struct Entry {
     pub(super) parent: u32,
 }
 
-/// What is new in the map.
+/// New entries of the pointer map.
 #[derive(Debug)]
 pub(super) struct Map {
     numbering: Numbering,
@@ -67,14 +161,14 @@ impl Map {
         self.note(referred(&bytes[..self.usable]).into_iter().map(entry));
     }
 
-    /// What is new in the pages of the map up to this one, by number.
+    /// Returns the new entries in the pages of the map up to this one, by number.
     pub(super) fn until(&self, last: u32) -> Vec<(u32, Vec<u8>)> {
         let pages = self.pages();
         let until = pages.range(..=last);
         until.map(|(number, new)| (*number, new.clone())).collect()
     }
 
-    /// The pages of the map behind this one.
+    /// Returns the pages of the map behind this one.
     pub(super) fn behind(&self, last: u32) -> Vec<(u32, Vec<u8>)> {
         let pages = self.pages();
         let behind = pages.range(last + 1..);
@@ -90,12 +184,12 @@ pub(super) fn merge(page: &mut [u8], new: &[u8]) {
     }
 }
 
-/// The pages to which a page of a tree refers; of one that makes no sense, those before that shows.
+/// Returns the pages to which a page of a tree refers; of one that makes no sense, those before that shows.
 fn referred(usable: &[u8]) -> Vec<(u32, Kind)> {
     let mut found = Vec::new();
     let kind = usable.first().copied().unwrap_or(0);
     let is_interior = matches!(kind, TABLE_INTERIOR | INDEX_INTERIOR);
-    let header = if is_interior { 12 } else { 8 };
+    let header = if is_interior { INTERIOR_HEADER } else { LEAF_HEADER };
     if is_interior {
         found.extend(u32_at(usable, 8).map(|page| (page, Kind::Tree)));
     }
@@ -113,7 +207,7 @@ fn referred(usable: &[u8]) -> Vec<(u32, Kind)> {
     found
 }
 
-/// The first page of what a cell does not keep whole, if there is such.
+/// Returns the first page of what a cell does not keep whole, if there is such.
 fn overflow(usable: &[u8], kind: u8, mut at: usize) -> Option<u32> {
     let (length, of_length) = varint::get(usable.get(at..)?)?;
     let length = usize::try_from(length).ok()?;
@@ -121,19 +215,54 @@ fn overflow(usable: &[u8], kind: u8, mut at: usize) -> Option<u32> {
     let local = match kind {
         TABLE_LEAF => {
             at += varint::get(usable.get(at..)?)?.1;
-            Limits::of(usable.len()).local(length)
+            PayloadLimits::of_table(usable.len()).local(length)
         }
-        INDEX_LEAF | INDEX_INTERIOR => local_of_index(usable.len(), length),
+        INDEX_LEAF | INDEX_INTERIOR => PayloadLimits::of_index(usable.len()).local(length),
         _ => return None,
     };
     (local < length).then(|| u32_at(usable, at + local))?
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
-    let number = bytes.get(at..)?.first_chunk()?;
-    Some(usize::from(u16::from_be_bytes(*number)))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+    /// As SQLite calculates it (`ptrmapPageno`).
+    fn is_left_out(page: u64, group: u64, lock_page: u64) -> bool {
+        let mut map = (page - 2) / group * group + 2;
+        map += u64::from(map == lock_page);
+        page == lock_page || page == map
+    }
+
+    #[test]
+    fn pages_of_the_map_and_the_lock_byte_page_are_left_out_wherever_they_lie() {
+        for (group, lock_page) in [(103, 2 + 103 * 7), (103, 500), (103, 2 + 103 * 7 + 1), (5, 12)]
+        {
+            let numbering = Numbering { lock_page, group: Some(group) };
+            let usual = |first: u32| {
+                (u64::from(first)..).filter(|page| !is_left_out(*page, group, lock_page))
+            };
+            for first in 2..1_000 {
+                let range = Range::new(first, numbering);
+                for (index, page) in usual(first).take(300).enumerate() {
+                    assert_eq!(
+                        u64::from(range.page(index)),
+                        page,
+                        "{group}, {lock_page}, {first}, {index}"
+                    );
+                }
+                assert_eq!(range.behind(0), u64::from(first));
+                assert_eq!(range.behind(1), u64::from(range.page(0)) + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_map_only_the_lock_byte_page_is_left_out() {
+        let numbering = Numbering::new(65_536, 65_536, false);
+        let range = Range::new(16_384, numbering);
+        assert_eq!([0, 1, 2].map(|index| range.page(index)), [16_384, 16_386, 16_387]);
+        assert_eq!(Range::new(16_385, numbering).page(0), 16_386);
+        assert_eq!(numbering.of(7), None);
+    }
 }

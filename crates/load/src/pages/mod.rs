@@ -14,21 +14,23 @@
 
 mod buffer;
 mod encoder;
+mod entries;
+mod existing;
 mod file;
-mod free;
 mod index;
-mod jobs;
 mod layout;
+mod leaves;
 mod link;
 mod map;
+mod merge;
 mod narrow;
-mod numbering;
 mod order;
 mod packer;
+mod page;
 mod record;
+mod run;
 mod sequencer;
 mod sort;
-mod spine;
 mod stored;
 mod tree;
 mod varint;
@@ -47,21 +49,20 @@ use crate::error::LoadError;
 use crate::feed::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
-use index::{Existing, IndexColumn, IndexPlan};
-use jobs::{Job, Piece};
+use existing::Existing;
+use layout::{IndexColumn, IndexPlan};
 use packer::Packer;
-use sequencer::Sequencer;
-use sort::{Run, Sorter};
-use spine::Spine;
+use run::Run;
+use sequencer::{Job, Piece, Sequencer};
+use sort::Sorter;
 use stored::Conversion;
-use tree::Child;
+use tree::{Child, Spine};
 
 pub(crate) use file::PageFile;
-pub(crate) use free::free;
 pub(crate) use layout::{Layout, NoLayout, REFERRED_TO, refused};
-pub(crate) use link::link;
+pub(crate) use link::{free, link};
 
-/// What was written.
+/// The result of writing pages.
 pub(crate) struct Written {
     /// Rows.
     pub(crate) rows: u64,
@@ -89,10 +90,7 @@ pub(crate) struct Means {
 impl Means {
     /// Bytes of memory for new entries of indexes: half of it where there are old ones.
     fn new_entries(&self, layout: &Layout) -> usize {
-        match layout.has_entries() {
-            true => self.index_memory / 2,
-            false => self.index_memory,
-        }
+        if layout.has_entries() { self.index_memory / 2 } else { self.index_memory }
     }
 
     /// Rows that the input must be expected to have.
@@ -210,14 +208,14 @@ fn write_table(
     spine.append(file, root, leaves)
 }
 
-/// What a worker has made and not yet written.
+/// The pages and runs that a worker has not written yet.
 struct Part {
     packer: Packer,
     /// The entries of each index, and behind them rows that are to be sorted.
     runs: Vec<Vec<Run>>,
 }
 
-/// What the workers share, who encode batches into pages.
+/// The pool of workers that encode batches into pages, with everything that they share.
 struct Crew<'w> {
     library: &'w Arc<Library>,
     target: &'w Target,
@@ -341,7 +339,7 @@ struct BatchColumns<'b> {
 }
 
 impl BatchColumns<'_> {
-    /// Whether a column of the table is the rowid by another name.
+    /// Returns whether a column of the table is the rowid by another name.
     fn is_rowid(&self, column: usize) -> bool {
         Some(self.crew.layout.columns[column]) == self.crew.target.rowid_alias
     }

@@ -9,8 +9,7 @@
 use arrow_array::GenericByteArray;
 use arrow_array::types::ByteArrayType;
 
-use super::encoder::{SLACK, put_bytes, put_number, put_stored};
-use super::record::number_length;
+use super::record::{SLACK, number_length, put_bytes, put_number};
 use super::stored::Stored;
 
 /// The most columns: with its own length, the header takes eight bytes.
@@ -31,8 +30,8 @@ pub(super) struct Narrow {
     is_small: bool,
     /// Values, if they are small, as headers are.
     small: Vec<u64>,
-    /// Values otherwise: those of each row end where the next row's part begins, [`SLACK`] bytes and more
-    /// behind the beginning of its own.
+    /// Values otherwise: the values of a row end where the next row's part begins, at least [`SLACK`] bytes
+    /// behind the beginning of their own part.
     gathered: Vec<u8>,
     /// Where the values of each row begin so far.
     starts: Vec<usize>,
@@ -54,7 +53,7 @@ impl Narrow {
         })
     }
 
-    /// Begins with so many records without columns, whose values will take so many bytes at most.
+    /// Begins `rows` records without columns, whose values will take at most `bytes` bytes.
     pub(super) fn begin(&mut self, rows: usize, bytes: u32) {
         self.headers.clear();
         self.headers.resize(rows, self.header as u64);
@@ -73,7 +72,7 @@ impl Narrow {
         }
     }
 
-    /// The order in which the values of so many columns are added: values that are gathered are added from
+    /// Returns the order in which the columns are added: gathered values are added from
     /// the last column to the first.
     pub(super) fn order(&self, columns: usize) -> impl Iterator<Item = usize> + use<> {
         let is_small = self.is_small;
@@ -87,7 +86,7 @@ impl Narrow {
         }
     }
 
-    /// Adds a column of numbers; `bits` makes those of a value of some serial type.
+    /// Adds a column of numbers; `bits` returns the bits of a value of a serial type.
     #[inline]
     pub(super) fn push_numbers<T: Copy>(
         &mut self,
@@ -110,7 +109,7 @@ impl Narrow {
         }
     }
 
-    /// Adds a column of texts or blobs, of which the block has the ones from `first` on.
+    /// Adds a column of texts or blobs; the block begins at row `first`.
     #[inline]
     pub(super) fn push_bytes<T: ByteArrayType<Offset = i32>>(
         &mut self,
@@ -138,23 +137,23 @@ impl Narrow {
             let (serial_type, length) = (value.serial_type(), value.length());
             if self.is_small {
                 let mut place = [0; SLACK];
-                put_stored(value, serial_type, &mut place, SLACK);
+                value.put(serial_type, &mut place, SLACK);
                 let row = &mut self.small[row];
                 *row = *row << (8 * length as u32) | last(&place, SLACK, length);
             } else {
                 let start = &mut self.starts[row];
-                *start = put_stored(value, serial_type, &mut self.gathered, *start);
+                *start = value.put(serial_type, &mut self.gathered, *start);
             }
         }
     }
 
-    /// The bytes of a header.
+    /// Returns the bytes of a header.
     #[inline]
     pub(super) fn header(&self) -> usize {
         self.header
     }
 
-    /// Writes a record with so many bytes of values so that it ends at `end`, and returns where it begins.
+    /// Writes a record with `values` bytes of values so that it ends at `end`, and returns where it begins.
     /// Of the bytes before it, [`SLACK`] may have been overwritten.
     #[inline]
     pub(super) fn put(&self, row: usize, values: usize, place: &mut [u8], end: usize) -> usize {
@@ -179,7 +178,7 @@ fn put(place: &mut [u8], end: usize, number: u64) {
     place[end - 8..end].copy_from_slice(&number.to_be_bytes());
 }
 
-/// The bytes before `end`, so many and fewer than eight, as the lowest ones of a number.
+/// Returns `length` bytes before `end`, fewer than eight, as the lowest bytes of a number.
 #[inline]
 fn last(bytes: &[u8], end: usize, length: usize) -> u64 {
     let mut last = [0; 8];

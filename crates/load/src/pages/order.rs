@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use super::record::number_length;
 use super::varint;
-use crate::copying::first_eight;
+use crate::bytes::first_eight;
 
 /// The beginning of a value as a number that orders as values do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// The bytes of a text or blob of which a prefix has every bit.
+    /// The bytes of a text or blob that a prefix holds completely.
     pub(super) const BYTES: usize = 7;
 
     /// Two bits are the class, the others the value's highest.
@@ -51,7 +51,7 @@ impl Prefix {
         Prefix::new(class, first_eight(bytes), is_exact)
     }
 
-    /// The prefix that orders the other way round.
+    /// Returns the prefix that orders the other way round.
     pub(super) fn reversed(self) -> Prefix {
         Prefix { bits: !self.bits, ..self }
     }
@@ -60,7 +60,7 @@ impl Prefix {
 /// Integers up to this one are reals without loss.
 const WHOLE: u64 = 1 << 53;
 
-/// What decides about the places of most records: the prefixes of their first two values.
+/// The prefixes of the first two values of a record, which decide the order of most records.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Key {
     first: u64,
@@ -70,7 +70,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of a record of which these columns descend.
+    /// Returns the key of a record; `descending` says which columns descend.
     #[inline]
     pub(super) fn of(record: &[u8], descending: &[bool]) -> Key {
         let mut fields = Fields::of(record);
@@ -90,13 +90,13 @@ impl Key {
         }
     }
 
-    /// The prefix of the second value; `None` unless the first prefix holds all of the first value.
+    /// Returns the prefix of the second value; `None` unless the first prefix holds all of the first value.
     #[inline]
     pub(super) fn second(self) -> Option<u64> {
         self.first_is_exact.then_some(self.second)
     }
 
-    /// The order of records as far as their keys decide it.
+    /// Returns the order of records as far as their keys decide it.
     #[inline]
     pub(super) fn compare(self, other: Key) -> Ordering {
         self.first.cmp(&other.first).then_with(|| {
@@ -108,7 +108,7 @@ impl Key {
         })
     }
 
-    /// Whether the first values of two records may be the same.
+    /// Returns whether the first values of two records may be the same.
     #[inline]
     pub(super) fn may_be_same(self, other: Key) -> bool {
         self.first == other.first
@@ -142,7 +142,7 @@ impl Field<'_> {
         }
     }
 
-    /// The value as a message shows it.
+    /// Returns the value as a message shows it.
     pub(super) fn to_text(self) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match self {
@@ -173,7 +173,7 @@ fn compare_reals(one: f64, other: f64) -> Ordering {
     one.partial_cmp(&other).unwrap_or(Ordering::Equal)
 }
 
-/// The nearest real decides unless it is the other one; then both are whole, and compared as such.
+/// Returns the nearest real decides unless it is the other one; then both are whole, and compared as such.
 fn integer_to_real(integer: i64, real: f64) -> Ordering {
     compare_reals(integer as f64, real).then_with(|| i128::from(integer).cmp(&(real as i128)))
 }
@@ -221,7 +221,7 @@ impl<'r> Iterator for Fields<'r> {
     }
 }
 
-/// Whether bytes that others have written are a record of so many values.
+/// Returns whether bytes that others have written are a record of this number of values.
 pub(super) fn is_record(bytes: &[u8], columns: usize) -> bool {
     let of_header = varint::get(bytes).and_then(|(header, length)| {
         let types = bytes.get(length..usize::try_from(header).ok()?)?;
@@ -250,7 +250,7 @@ fn signed(bytes: &[u8]) -> i64 {
     (first_eight(bytes) as i64) >> (64 - 8 * bytes.len())
 }
 
-/// The eight bytes from this place on of a record's first value, if that is a text or blob that is longer;
+/// Returns the eight bytes from this place on of a record's first value, if that is a text or blob that is longer;
 /// what is missing at its end is 0.
 #[inline]
 pub(super) fn bytes_from(record: &[u8], from: usize) -> Option<u64> {
@@ -273,7 +273,7 @@ pub(super) fn compare(one: &[u8], other: &[u8], descending: &[bool]) -> Ordering
     Ordering::Equal
 }
 
-/// Whether two records have the same values, none of them NULL, in their first columns.
+/// Returns whether two records have the same values, none of them NULL, in their first columns.
 pub(super) fn is_same(one: &[u8], other: &[u8], columns: usize) -> bool {
     let mut pairs = Fields::of(one).zip(Fields::of(other)).take(columns);
     pairs.all(|(one, other)| one != Field::Null && one.compare(other) == Ordering::Equal)

@@ -5,50 +5,25 @@
 //! the buffer, and the places that name them are remembered.
 
 use super::buffer::Buffer;
-use super::encoder::{Encoder, SLACK};
+use super::encoder::Encoder;
 use super::file::PageFile;
 use super::map::{Entry, Kind};
 use super::narrow::Narrow;
-use super::tree::{Child, TABLE_LEAF};
+use super::page::{LEAF_HEADER, PayloadLimits, TABLE_LEAF, write_header};
+use super::record::SLACK;
+use super::tree::Child;
 use super::varint;
 use crate::error::LoadError;
 
-/// Bytes after which the buffer is written: those of one write fit the processor's cache.
+/// Bytes after which the buffer is written: one write fits the processor's cache.
 const FLUSH: usize = 1 << 20;
 /// The same where rows are wide: encoding them takes so little that the disk is the limit, and it does most
 /// with many requests at a time, into which a large write is divided.
 const WIDE_FLUSH: usize = 2 << 20;
 /// Bytes of a row that is wide.
 const WIDE: usize = 256;
-/// The header of a leaf.
-const HEADER: usize = 8;
-
 /// Where an overflow page has the number of the next one.
 const NEXT: usize = 0;
-
-/// The longest payload that a table leaf keeps whole, and what it keeps at least of a longer one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    whole: usize,
-    least: usize,
-    /// Bytes of payload in an overflow page.
-    overflow: usize,
-}
-
-impl Limits {
-    pub(super) fn of(usable: usize) -> Limits {
-        Limits { whole: usable - 35, least: (usable - 12) * 32 / 255 - 23, overflow: usable - 4 }
-    }
-
-    /// How much of a payload stays in the leaf.
-    pub(super) fn local(self, payload: usize) -> usize {
-        if payload <= self.whole {
-            return payload;
-        }
-        let wanted = self.least + (payload - self.least) % self.overflow;
-        if wanted <= self.whole { wanted } else { self.least }
-    }
-}
 
 /// The leaf that is being filled.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +48,7 @@ pub(super) struct Packer {
     page_size: usize,
     /// Bytes of a page that are not reserved for extensions.
     usable: usize,
-    limits: Limits,
+    limits: PayloadLimits,
     /// Bytes after which the buffer is written.
     flush: usize,
     buffer: Buffer,
@@ -95,7 +70,7 @@ impl Packer {
         Packer {
             page_size,
             usable: file.usable(),
-            limits: Limits::of(file.usable()),
+            limits: PayloadLimits::of_table(file.usable()),
             flush: FLUSH,
             buffer: Buffer::new(page_size, usual_pages(FLUSH, page_size)),
             open: None,
@@ -107,17 +82,17 @@ impl Packer {
         }
     }
 
-    /// The leaves so far.
+    /// Returns the leaves so far.
     pub(super) fn leaf_count(&self) -> usize {
         self.leaves.len() + self.closed.len() + usize::from(self.open.is_some())
     }
 
-    /// The leaves written.
+    /// Returns the leaves written.
     pub(super) fn take_leaves(&mut self) -> Vec<Child> {
         std::mem::take(&mut self.leaves)
     }
 
-    /// Adds the rows of a block; their rowids ascend and are above those of the leaf so far.
+    /// Adds the rows of a block; their rowids ascend and are above all rowids so far.
     pub(super) fn add(
         &mut self,
         block: &Encoder<'_>,
@@ -172,7 +147,7 @@ impl Packer {
         next
     }
 
-    /// Adds a row that is a record already; its rowid is above those of the leaf so far.
+    /// Adds a row that is a record already; its rowid is above all rowids so far.
     pub(super) fn add_record(
         &mut self,
         rowid: i64,
@@ -194,7 +169,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Adds a row of which a part goes to overflow pages.
+    /// Adds a row that needs overflow pages.
     #[cold]
     fn add_long(
         &mut self,
@@ -238,7 +213,7 @@ impl Packer {
         file: &PageFile,
     ) -> Result<(usize, usize), LoadError> {
         let pointers = 2 * (self.pointers.len() + 1);
-        let has_room = |open: &Open| HEADER + pointers + cell <= open.content;
+        let has_room = |open: &Open| LEAF_HEADER + pointers + cell <= open.content;
         let mut open = match self.open.filter(has_room) {
             Some(open) => open,
             None => self.open_leaf(file)?,
@@ -268,8 +243,8 @@ impl Packer {
         let page = self.buffer.page(open.index);
         write_header(page, TABLE_LEAF, self.pointers.len(), open.content);
         let pointers = self.pointers.as_flattened();
-        let behind = HEADER + pointers.len();
-        page[HEADER..behind].copy_from_slice(pointers);
+        let behind = LEAF_HEADER + pointers.len();
+        page[LEAF_HEADER..behind].copy_from_slice(pointers);
         page[behind..open.content].fill(0);
         page[self.usable..].fill(0);
         self.pointers.clear();
@@ -329,8 +304,8 @@ impl Packer {
 
 /// A leaf to which rows are added, as long as they fit.
 ///
-/// What is overwritten before a record is the rest of the page, of which the header and the pointers are
-/// written last: a page holds at least four rows, or much free room.
+/// Bytes before a record that are overwritten belong to the rest of the page; its header and pointers are
+/// written last. A page holds at least four rows, or much free room.
 struct Filling<'p> {
     page: &'p mut [u8],
     content: usize,
@@ -338,13 +313,13 @@ struct Filling<'p> {
 }
 
 impl Filling<'_> {
-    /// The bytes between the pointers, with one more, and the cells.
+    /// Returns the bytes between the pointers, with one more, and the cells.
     #[inline]
     fn room(&self) -> usize {
-        self.content.saturating_sub(HEADER + 2 * (self.pointers.len() + 1))
+        self.content.saturating_sub(LEAF_HEADER + 2 * (self.pointers.len() + 1))
     }
 
-    /// Adds rows of which none has a payload that is not whole; returns the first one not added.
+    /// Adds rows until one needs overflow pages or more room; returns the first row not added.
     fn add(&mut self, block: &Encoder<'_>, first: usize, rowids: &[i64], whole: usize) -> usize {
         for (row, rowid) in rowids.iter().copied().enumerate().skip(first) {
             let payload = block.length(row);
@@ -386,33 +361,7 @@ impl Filling<'_> {
     }
 }
 
-/// The pages that a buffer holds when it is flushed after so many bytes, usually.
+/// Returns the usual number of pages in a buffer that is flushed after this number of bytes.
 fn usual_pages(flush: usize, page_size: usize) -> usize {
     flush / page_size + 2
-}
-
-/// Writes the header of a page of a tree; a page that is all content begins at 65,536, written as 0.
-pub(super) fn write_header(page: &mut [u8], kind: u8, cells: usize, content: usize) {
-    page[0] = kind;
-    page[1..3].fill(0);
-    page[3..5].copy_from_slice(&(cells as u16).to_be_bytes());
-    page[5..7].copy_from_slice(&(content as u16).to_be_bytes());
-    page[7] = 0;
-}
-
-#[cfg(test)]
-mod limits {
-    use super::*;
-
-    #[test]
-    fn the_part_that_stays_fills_the_last_overflow_page() {
-        let limits = Limits::of(4_096);
-        assert_eq!(limits.local(4_061), 4_061);
-        for payload in [4_062, 10_000, 1_000_000] {
-            let local = limits.local(payload);
-            assert!((limits.least..=limits.whole).contains(&local));
-            let rest = (payload - local) % limits.overflow;
-            assert!(rest == 0 || local == limits.least, "{payload}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::varint;
 
-/// The serial type of an integer: the fewest bytes of 0, 1, 2, 3, 4, 6 and 8 that hold it.
+/// Returns the serial type of an integer: the fewest bytes of 0, 1, 2, 3, 4, 6 and 8 that hold it.
 #[inline]
 pub(super) fn integer_type(value: i64) -> u32 {
     /// By the bits that are needed besides the sign.
@@ -31,14 +31,14 @@ pub(super) fn integer_type(value: i64) -> u32 {
     u32::from(TYPES[(bits & 63) as usize])
 }
 
-/// The bytes that a number of this serial type takes; NULL is one that takes none.
+/// Returns the bytes that a number of this serial type takes; NULL is one that takes none.
 #[inline]
 pub(super) fn number_length(serial_type: u32) -> usize {
     const LENGTHS: [u8; 16] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0];
     usize::from(LENGTHS[(serial_type & 15) as usize])
 }
 
-/// The length of a header whose serial types take this many bytes: it counts its own length.
+/// Returns the length of a header whose serial types take this many bytes: it counts its own length.
 #[inline]
 pub(super) fn header_length(types: usize) -> usize {
     if types < 0x7f {
@@ -50,6 +50,41 @@ pub(super) fn header_length(types: usize) -> usize {
         .find(|bytes| varint::length(with(*bytes) as u64) <= *bytes)
         .unwrap_or(varint::LONGEST);
     with(bytes)
+}
+
+/// The bytes before a record that may be written over.
+pub(super) const SLACK: usize = 16;
+/// The serial type of a real.
+pub(super) const REAL: u32 = 7;
+
+/// Returns all eight bytes are written; the value keeps the lowest ones, which come last.
+#[inline]
+pub(super) fn put_number(bits: u64, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+    place[end - 8..end].copy_from_slice(&bits.to_be_bytes());
+    end - number_length(serial_type)
+}
+
+/// Writes the bytes that end at `behind` in `bytes`, as many as the serial type says.
+#[inline]
+pub(super) fn put_bytes(
+    bytes: &[u8],
+    behind: usize,
+    serial_type: u32,
+    place: &mut [u8],
+    end: usize,
+) -> usize {
+    if serial_type == 0 {
+        return end;
+    }
+    let length = (serial_type as usize - 12) / 2;
+    let start = end - length;
+    if length <= SLACK && behind >= SLACK {
+        // A copy of known length is a move, not a call.
+        place[end - SLACK..end].copy_from_slice(&bytes[behind - SLACK..behind]);
+    } else {
+        place[start..end].copy_from_slice(&bytes[behind - length..behind]);
+    }
+    start
 }
 
 /// A record, made value by value: what faster ways of making records are compared with.

@@ -1,9 +1,10 @@
-//! Which batches can be written as pages, and the rowids that their rows get.
+//! Which batches can be written as pages, the rowids of their rows, and the jobs of the workers: batches, divided
+//! where they are large and gathered where they are small.
 
 use arrow_array::{Array, Int64Array};
 
-use super::jobs::{Job, Outbox, Rowids};
-use super::{Layout, Written};
+use super::Written;
+use super::layout::Layout;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
@@ -65,7 +66,7 @@ impl<'t> Sequencer<'t> {
         outbox: &mut Outbox<impl FnMut(Job) -> bool>,
     ) -> Result<Option<(Batch, String)>, LoadError> {
         while let Some(batch) = feed.next()? {
-            let rows = Rows::of(&batch)?;
+            let rows = Rows::of(&batch);
             let rowids = match self.decide(&rows, feed) {
                 Ok(rowids) => rowids,
                 Err(reason) => return Ok(Some((batch, reason))),
@@ -80,7 +81,7 @@ impl<'t> Sequencer<'t> {
         Ok(None)
     }
 
-    /// The rowids of a batch that can be written.
+    /// Returns the rowids of a batch that can be written.
     ///
     /// # Errors
     /// Why it cannot.
@@ -123,7 +124,7 @@ impl<'t> Sequencer<'t> {
         Ok(())
     }
 
-    /// The rowids of a batch: the column that is the rowid by another name, or the next ones.
+    /// Returns the rowids of a batch: the column that is the rowid by another name, or the next ones.
     fn rowids(&mut self, cells: &[Cells], rows: usize) -> Result<Rowids, String> {
         let Some(alias) = self.target.rowid_alias else {
             return self.next_rowids(rows);
@@ -146,7 +147,7 @@ impl<'t> Sequencer<'t> {
         Ok(Rowids::Listed(rowids))
     }
 
-    /// Whether these rowids are to be sorted: those of the first batch decide, before anything is written.
+    /// Returns whether these rowids are to be sorted. The first batch decides, before anything is written.
     fn must_sort(&mut self, values: &Int64Array) -> bool {
         let is_first = self.may_sort && self.rows == 0 && !self.go_on(values);
         let may = values.null_count() == 0 && (self.sorts || is_first);
@@ -154,7 +155,7 @@ impl<'t> Sequencer<'t> {
         may
     }
 
-    /// As many rowids after the last one.
+    /// Returns as many rowids after the last one.
     fn next_rowids(&mut self, rows: usize) -> Result<Rowids, String> {
         let last = self.last.unwrap_or(0);
         let behind = last.checked_add(rows as i64).ok_or(NO_ROWID)?;
@@ -164,7 +165,7 @@ impl<'t> Sequencer<'t> {
         Ok(Rowids::From(last.wrapping_add(1)))
     }
 
-    /// Whether these are rowids as they are: all there, and each above the one before.
+    /// Returns whether these are rowids as they are: all there, and each above the one before.
     fn go_on(&self, values: &Int64Array) -> bool {
         let slice = values.values();
         let above_last = match (self.last, slice.first()) {
@@ -190,7 +191,7 @@ const FEW_ENTRIES: &str = "too few rows to write the indexes of the table anew";
 const FEW_BYTES: usize = 256 << 10;
 const NO_ROWID: &str = "the largest rowid is taken";
 
-/// The rowid of a row: its own, which must be above the last one, or the one after it.
+/// Returns the rowid of a row: its own, which must be above the last one, or the one after it.
 #[inline]
 fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
     let next = match (own, *last) {
@@ -212,7 +213,7 @@ fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
 /// (<https://sqlite.org/limits.html>).
 const LONGEST_ROW: usize = 900_000_000;
 
-/// The bytes of texts and blobs that a row has at most.
+/// Returns the bytes of texts and blobs that a row has at most.
 fn longest_row(rows: &Rows) -> usize {
     let all: usize = rows.cells().iter().map(Cells::bytes).sum();
     if all <= LONGEST_ROW {
@@ -222,7 +223,7 @@ fn longest_row(rows: &Rows) -> usize {
     rows.range().map(of_row).max().unwrap_or(0)
 }
 
-/// Whether a STRICT column takes all these values whatever they are.
+/// Returns whether a STRICT column takes all these values whatever they are.
 fn fits_strictly(declared: &str, cells: &Cells) -> bool {
     match (declared.to_ascii_uppercase().as_str(), cells) {
         (_, Cells::Null) | ("ANY", _) => true,
@@ -232,4 +233,117 @@ fn fits_strictly(declared: &str, cells: &Cells) -> bool {
         ("BLOB", cells) => matches!(cells, Cells::Blob(_)),
         _ => false,
     }
+}
+
+/// Bytes of values from which on a batch is divided, so that no worker is still busy with a large one
+/// when the others have ended.
+const LARGE: usize = 4 << 20;
+/// Bytes of values and rows from which on a job is large enough. The page that a worker is filling ends
+/// where its next job is not the following one, so where types change from row to row, and a batch has
+/// one row, there would be pages of one row.
+const ENOUGH_BYTES: usize = 1 << 20;
+const ENOUGH_ROWS: usize = 16 << 10;
+/// Batches that are gathered at most: each takes a kilobyte or two, however short it is.
+const MOST_PIECES: usize = 1 << 10;
+
+/// A batch, or a part of one.
+pub(super) struct Piece {
+    pub(super) rows: Rows,
+    /// The rowids of the whole batch.
+    pub(super) rowids: Rowids,
+}
+
+/// The unit of work of a worker: consecutive rows.
+pub(super) struct Job {
+    /// Its number among the jobs.
+    pub(super) number: u64,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// The rowids of a batch.
+#[derive(Clone)]
+pub(super) enum Rowids {
+    /// Consecutive ones from this.
+    From(i64),
+    /// These, ascending.
+    Listed(Int64Array),
+    /// These, in any order.
+    Unsorted(Int64Array),
+}
+
+impl Rowids {
+    /// Returns whether each is above the one before.
+    pub(super) fn ascend(&self) -> bool {
+        !matches!(self, Rowids::Unsorted(_))
+    }
+
+    /// Returns the rowids of a batch of this number of rows, one by one.
+    pub(super) fn listed(&self, rows: usize) -> Int64Array {
+        match self {
+            Rowids::From(first) => {
+                let rowids: Vec<i64> = (0..rows as i64).map(|row| first + row).collect();
+                rowids.into()
+            }
+            Rowids::Listed(rowids) | Rowids::Unsorted(rowids) => rowids.clone(),
+        }
+    }
+}
+
+/// Makes jobs of batches and hands them out.
+pub(super) struct Outbox<S> {
+    send: S,
+    /// The number of the next job.
+    number: u64,
+    pieces: Vec<Piece>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl<S: FnMut(Job) -> bool> Outbox<S> {
+    /// `send` tells whether anybody takes the job.
+    pub(super) fn new(send: S) -> Outbox<S> {
+        Outbox { send, number: 0, pieces: Vec::new(), rows: 0, bytes: 0 }
+    }
+
+    /// Takes the rows of a batch; false when nobody takes jobs any more.
+    pub(super) fn take(&mut self, rows: &Rows, rowids: Rowids) -> bool {
+        pieces(rows, rowids).all(|piece| self.add(piece))
+    }
+
+    fn add(&mut self, piece: Piece) -> bool {
+        self.rows += piece.rows.range().len();
+        self.bytes += piece.rows.bytes();
+        self.pieces.push(piece);
+        let is_enough = self.rows >= ENOUGH_ROWS
+            || self.bytes >= ENOUGH_BYTES
+            || self.pieces.len() >= MOST_PIECES;
+        !is_enough || self.hand_out()
+    }
+
+    /// Hands out what is gathered; false when nobody takes it.
+    pub(super) fn hand_out(&mut self) -> bool {
+        if self.pieces.is_empty() {
+            return true;
+        }
+        let job = Job { number: self.number, pieces: std::mem::take(&mut self.pieces) };
+        self.number += 1;
+        self.rows = 0;
+        self.bytes = 0;
+        (self.send)(job)
+    }
+}
+
+/// Returns the pieces of a batch.
+fn pieces(rows: &Rows, rowids: Rowids) -> impl Iterator<Item = Piece> {
+    let all = rows.range();
+    let parts = rows.bytes().div_ceil(LARGE).max(1);
+    let rowids = match rowids {
+        Rowids::From(_) if parts > 1 => Rowids::Listed(rowids.listed(all.len())),
+        rowids => rowids,
+    };
+    let size = all.len().div_ceil(parts).max(1);
+    all.clone().step_by(size).map(move |start| Piece {
+        rows: rows.part(start..all.end.min(start + size)),
+        rowids: rowids.clone(),
+    })
 }

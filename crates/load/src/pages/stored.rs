@@ -1,4 +1,4 @@
-//! What a column's affinity makes of a value before it is stored
+//! Values as they are stored after their column's affinity was applied
 //! (<https://sqlite.org/datatype3.html#type_affinity>).
 //!
 //! Conversions between texts and numbers that are more than copying digits are left to SQLite itself,
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step, Value, ValueRef};
 
 use super::order::Field;
-use super::record::{integer_type, number_length};
+use super::record::{REAL, integer_type, number_length, put_bytes, put_number};
 use crate::affinity::Affinity;
-use crate::source::infer::{integer, is_number, real};
+use crate::source::number::{integer, is_number_to_sqlite, real};
 
 /// A value as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,19 +26,19 @@ pub(super) enum Stored<'v> {
 }
 
 impl Stored<'_> {
-    /// The serial type (<https://sqlite.org/fileformat2.html#record_format>).
+    /// Returns the serial type (<https://sqlite.org/fileformat2.html#record_format>).
     pub(super) fn serial_type(&self) -> u32 {
         // Texts and blobs are shorter than 2³⁰ bytes.
         match self {
             Stored::Null => 0,
             Stored::Integer(value) => integer_type(*value),
-            Stored::Real(_) => 7,
+            Stored::Real(_) => REAL,
             Stored::Text(text) => 2 * text.len() as u32 + 13,
             Stored::Blob(bytes) => 2 * bytes.len() as u32 + 12,
         }
     }
 
-    /// The value as it will be read from the record.
+    /// Returns the value as it will be read from the record.
     #[inline]
     pub(super) fn field(&self) -> Field<'_> {
         match self {
@@ -50,7 +50,7 @@ impl Stored<'_> {
         }
     }
 
-    /// The bytes that the value takes in a record.
+    /// Returns the bytes that the value takes in a record.
     pub(super) fn length(&self) -> usize {
         match self {
             Stored::Text(text) => text.len(),
@@ -58,15 +58,27 @@ impl Stored<'_> {
             number => number_length(number.serial_type()),
         }
     }
+
+    /// Writes the value so that it ends at `end`, and returns where it begins.
+    #[cold]
+    pub(super) fn put(&self, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+        match self {
+            Stored::Null => end,
+            Stored::Integer(value) => put_number(*value as u64, serial_type, place, end),
+            Stored::Real(value) => put_number(value.to_bits(), serial_type, place, end),
+            Stored::Text(text) => put_bytes(text.as_bytes(), text.len(), serial_type, place, end),
+            Stored::Blob(bytes) => put_bytes(bytes, bytes.len(), serial_type, place, end),
+        }
+    }
 }
 
-/// Whether an integer takes up to 48 bits, which is less than a real takes.
+/// Returns whether an integer takes up to 48 bits, which is less than a real takes.
 #[inline]
 pub(super) fn is_short(value: i64) -> bool {
     (-(1_i64 << 47)..1 << 47).contains(&value)
 }
 
-/// Whether a real is a whole number that SQLite makes an integer: not at the ends of the range.
+/// Returns whether a real is a whole number that SQLite makes an integer: not at the ends of the range.
 #[inline]
 pub(super) fn is_whole(value: f64) -> bool {
     let whole = value as i64;
@@ -112,7 +124,7 @@ fn convert(statement: &mut Statement<'_, '_>, value: &Value) -> Result<Value, En
     Ok(converted)
 }
 
-/// What is stored of a value in a column of this affinity.
+/// Returns the value that is stored in a column of this affinity.
 #[inline]
 pub(super) fn store<'v>(
     value: ValueRef<'v>,
@@ -137,7 +149,7 @@ pub(super) fn store<'v>(
     })
 }
 
-/// Integers in a REAL column are reals; those of up to 48 bits are stored as integers, to take less
+/// Integers in a REAL column are reals; integers of up to 48 bits are stored as such, to take less
 /// room, and come back as reals.
 #[inline]
 fn integer_stored<'v>(value: i64, affinity: Affinity) -> Stored<'v> {
@@ -170,7 +182,7 @@ fn text_stored<'v>(
     if let Some(value) = real(bytes) {
         return Ok(real_stored(value, affinity));
     }
-    if !is_number_for_sqlite(bytes) {
+    if !is_number_to_sqlite(bytes) {
         return Ok(Stored::Text(Cow::Borrowed(text)));
     }
     Ok(match conversion.number(text)? {
@@ -178,18 +190,4 @@ fn text_stored<'v>(
         Value::Real(value) => real_stored(value, affinity),
         _ => Stored::Text(Cow::Borrowed(text)),
     })
-}
-
-/// SQLite allows a plus sign, and white space on both sides.
-fn is_number_for_sqlite(text: &[u8]) -> bool {
-    let is_space = |byte: &u8| matches!(byte, b' ' | 9..=13);
-    let Some(first) = text.iter().position(|byte| !is_space(byte)) else {
-        return false;
-    };
-    let last = text.iter().rposition(|byte| !is_space(byte)).unwrap_or(first);
-    let trimmed = &text[first..=last];
-    match trimmed.strip_prefix(b"+") {
-        None => is_number(trimmed),
-        Some(unsigned) => !unsigned.starts_with(b"-") && is_number(unsigned),
-    }
 }

@@ -1,10 +1,14 @@
 //! The interior pages of a table's tree, from the leaves up to the root.
 
+use std::ops::Range;
+
 use super::buffer::Buffer;
 use super::file::PageFile;
-use super::packer::write_header;
+use super::link::read_page;
+use super::page::{self, DEEPEST, INTERIOR_HEADER, TABLE_INTERIOR, TABLE_LEAF, fill_interior};
 use super::varint;
 use crate::error::LoadError;
+use engine::{Connection, EngineError};
 
 /// A page with the largest key below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +17,7 @@ pub(super) struct Child {
     pub(super) key: i64,
 }
 
-/// The type of a table's interior page.
-pub(super) const TABLE_INTERIOR: u8 = 0x05;
-/// The type of a table's leaf.
-pub(super) const TABLE_LEAF: u8 = 0x0d;
-/// The header of an interior page, which ends in the number of its rightmost child.
-const HEADER: usize = 12;
-/// Pages in the buffer before it is written.
+/// Bytes in the buffer before it is written.
 const FLUSH_BYTES: usize = 1 << 20;
 
 /// Writes level upon level until one page holds all, which is the root. `children` is not empty.
@@ -46,22 +44,14 @@ pub(super) fn interior_page(file: &PageFile, children: &[Child]) -> Buffer {
     buffer
 }
 
-/// A page with the contents of another one, to be written elsewhere.
-pub(super) fn moved(bytes: &[u8]) -> Buffer {
-    let mut buffer = Buffer::new(bytes.len(), 1);
-    let index = buffer.add();
-    buffer.page(index).copy_from_slice(bytes);
-    buffer
-}
-
-/// The children of an interior page, and the rightmost one, which has no key; `None` if the page makes
+/// Returns the children of an interior page, and the rightmost one, which has no key; `None` if the page makes
 /// no sense.
 pub(super) fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
-    let u16_at = |at: usize| Some(usize::from(u16::from_be_bytes(*page.get(at..)?.first_chunk()?)));
-    let u32_at = |at: usize| Some(u32::from_be_bytes(*page.get(at..)?.first_chunk()?));
+    let u16_at = |at: usize| page::u16_at(page, at);
+    let u32_at = |at: usize| page::u32_at(page, at);
     let children: Option<Vec<Child>> = (0..u16_at(3)?)
         .map(|number| {
-            let cell = u16_at(HEADER + 2 * number)?;
+            let cell = u16_at(INTERIOR_HEADER + 2 * number)?;
             Some(Child { page: u32_at(cell)?, key: varint::get(page.get(cell + 4..)?)?.0 as i64 })
         })
         .collect();
@@ -72,7 +62,7 @@ pub(super) fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
 pub(super) fn write_level(
     file: &PageFile,
     children: &[Child],
-    groups: &[std::ops::Range<usize>],
+    groups: &[Range<usize>],
 ) -> Result<Vec<Child>, LoadError> {
     let page_size = file.page_size();
     let at_once = FLUSH_BYTES / page_size;
@@ -92,57 +82,120 @@ pub(super) fn write_level(
     Ok(level)
 }
 
-/// Divides children among pages: as many as fit, and never a single one for the last page, which would
-/// have no cell.
-pub(super) fn groups(children: &[Child], usable: usize) -> Vec<std::ops::Range<usize>> {
-    let mut groups = Vec::new();
-    let (mut start, mut room) = (0, usable - HEADER);
-    for number in 0..children.len() {
-        // The child before becomes a cell when another one follows it.
-        if number > start {
-            let needed = cell_length(children[number - 1]) + 2;
-            if needed > room {
-                groups.push(start..number);
-                (start, room) = (number, usable - HEADER);
-            } else {
-                room -= needed;
+/// Divides children among pages.
+pub(super) fn groups(children: &[Child], usable: usize) -> Vec<Range<usize>> {
+    page::groups(children.len(), usable, |at| varint::length(children[at].key as u64))
+}
+
+/// Fills a page with children.
+fn fill(page: &mut [u8], children: &[Child], usable: usize) {
+    let Some((rightmost, others)) = children.split_last() else {
+        return;
+    };
+    let cells = others.iter().map(|child| {
+        let mut key = Vec::with_capacity(varint::LONGEST);
+        varint::push(&mut key, child.key as u64);
+        (child.page, key)
+    });
+    fill_interior(page, TABLE_INTERIOR, usable, cells, rightmost.page);
+}
+
+/// The interior pages of the right edge, the lowest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Spine {
+    levels: Vec<Level>,
+    /// The root page, if it is a leaf with rows.
+    leaf: Option<Vec<u8>>,
+    /// The largest rowid.
+    last: Option<i64>,
+}
+
+/// An interior page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Level {
+    page: u32,
+    /// All children but the rightmost.
+    children: Vec<Child>,
+    rightmost: u32,
+}
+
+impl Spine {
+    /// Reads the right edge of the table with this root and largest rowid; `None` if its
+    /// pages are not understood.
+    pub(super) fn read(
+        connection: &Connection,
+        root: u32,
+        last: Option<i64>,
+    ) -> Result<Option<Spine>, EngineError> {
+        let mut levels = Vec::new();
+        let mut page = root;
+        loop {
+            let Some(bytes) = read_page(connection, page)? else {
+                return Ok(None);
+            };
+            match bytes.first() {
+                Some(&TABLE_INTERIOR) if levels.len() < DEEPEST => {
+                    let Some((children, rightmost)) = children(&bytes) else {
+                        return Ok(None);
+                    };
+                    levels.push(Level { page, children, rightmost });
+                    page = rightmost;
+                }
+                // A tree of several levels without a row is nothing that SQLite leaves.
+                Some(&TABLE_LEAF) if levels.is_empty() || last.is_some() => {
+                    levels.reverse();
+                    let is_root = levels.is_empty() && last.is_some();
+                    return Ok(Some(Spine { levels, leaf: is_root.then_some(bytes), last }));
+                }
+                _ => return Ok(None),
             }
         }
     }
-    groups.push(start..children.len());
-    if let [.., before, last] = &mut groups[..]
-        && last.len() == 1
-    {
-        before.end -= 1;
-        last.start -= 1;
-    }
-    groups
-}
 
-fn cell_length(child: Child) -> usize {
-    4 + varint::length(child.key as u64)
-}
-
-/// Fills a page with children: a cell for each but the last, which is the rightmost. The bytes behind the
-/// usable ones are reserved for extensions, and 0.
-fn fill(page: &mut [u8], children: &[Child], usable: usize) {
-    let (page, reserved) = page.split_at_mut(usable);
-    reserved.fill(0);
-    let (rightmost, others) = match children.split_last() {
-        Some((rightmost, others)) => (rightmost.page, others),
-        None => (0, children),
-    };
-    let mut content = page.len();
-    for (number, child) in others.iter().enumerate() {
-        content -= cell_length(*child);
-        page[content..content + 4].copy_from_slice(&child.page.to_be_bytes());
-        varint::put(&mut page[content + 4..], child.key as u64);
-        let pointer = HEADER + 2 * number;
-        page[pointer..pointer + 2].copy_from_slice(&(content as u16).to_be_bytes());
+    /// Returns the largest rowid; none in an empty table.
+    pub(super) fn last(&self) -> Option<i64> {
+        self.last
     }
-    write_header(page, TABLE_INTERIOR, others.len(), content);
-    page[8..12].copy_from_slice(&rightmost.to_be_bytes());
-    page[HEADER + 2 * others.len()..content].fill(0);
+
+    /// Returns whether the table has no rows, so that it can be written as a new one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Appends one or more leaves at the right edge of the table with this root.
+    pub(super) fn append(
+        self,
+        file: &PageFile,
+        root: u32,
+        leaves: Vec<Child>,
+    ) -> Result<(), LoadError> {
+        let mut new = leaves;
+        // The largest rowid below the page that has been the last one of the level.
+        let mut key = self.last.unwrap_or(0);
+        if let Some(leaf) = self.leaf {
+            let range = file.reserve(1)?;
+            file.write_tree(range, Buffer::of_page(&leaf).bytes())?;
+            new.insert(0, Child { page: range.page(0), key });
+        }
+        for level in self.levels {
+            let mut children = level.children;
+            children.push(Child { page: level.rightmost, key });
+            children.append(&mut new);
+            if level.page == root {
+                return write_interior(file, root, children);
+            }
+            let groups = groups(&children, file.usable());
+            let (first, others) = (&groups[0], &groups[1..]);
+            let kept = &children[first.clone()];
+            file.write_page(level.page, interior_page(file, kept).bytes())?;
+            if others.is_empty() {
+                return Ok(());
+            }
+            key = kept[kept.len() - 1].key;
+            new = write_level(file, &children, others)?;
+        }
+        write_interior(file, root, new)
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +212,7 @@ mod tests {
         let (read, rightmost) = children(&page).unwrap();
         assert_eq!((&read[..], rightmost), (&written[..19], 20));
         assert_eq!(page[500..], [0; 12]);
-        page[HEADER] = 255;
+        page[INTERIOR_HEADER] = 255;
         assert_eq!(children(&page), None);
     }
 

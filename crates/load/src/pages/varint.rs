@@ -52,13 +52,13 @@ pub(super) fn put_before(place: &mut [u8], end: usize, value: u64) -> usize {
     end - length(value)
 }
 
-/// A number that takes so many bytes, fewer than nine, as the lowest bytes of another one.
+/// Returns a number that takes `length` bytes, fewer than nine, as the lowest bytes of another number.
 #[inline]
 pub(super) fn lowest_bytes(value: u64, length: usize) -> u64 {
     (spread(value) | 0x8080_8080_8080_8000) & (u64::MAX >> (64 - 8 * length as u32))
 }
 
-/// The length that all of these numbers have, which ascend; `None` if it is not the same.
+/// Returns the length that all of these numbers have, which ascend; `None` if it is not the same.
 #[inline]
 pub(super) fn common_length(ascending: &[i64]) -> Option<usize> {
     let (first, last) = (*ascending.first()?, *ascending.last()?);
@@ -68,7 +68,7 @@ pub(super) fn common_length(ascending: &[i64]) -> Option<usize> {
     (same_sign && length == self::length(last as u64)).then_some(length)
 }
 
-/// The lowest 56 bits, seven to a byte: by halves, twice halved.
+/// Returns the lowest 56 bits, seven to a byte: by halves, twice halved.
 #[inline]
 fn spread(value: u64) -> u64 {
     let lanes = (value & 0x0fff_ffff) | (value & 0x00ff_ffff_f000_0000) << 4;
@@ -102,7 +102,7 @@ pub(super) fn take(bytes: &[u8]) -> (u64, usize) {
     get(bytes).unwrap_or((0, bytes.len()))
 }
 
-/// The length of a number in bytes.
+/// Returns the length of a number in bytes.
 #[inline]
 pub(super) fn length(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;

@@ -22,12 +22,12 @@ impl Encoding {
         self.0.name()
     }
 
-    /// Whether it is UTF-16, in whichever order of bytes.
+    /// Returns whether it is UTF-16, in whichever order of bytes.
     pub(crate) fn is_utf_16(self) -> bool {
         [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(&self.0)
     }
 
-    /// The encoding that a byte order mark at the beginning gives.
+    /// Returns the encoding that a byte order mark at the beginning gives.
     pub(crate) fn of_mark(beginning: &[u8]) -> Option<Encoding> {
         encoding_rs::Encoding::for_bom(beginning).map(|(encoding, _)| Encoding(encoding))
     }
@@ -57,9 +57,9 @@ const BUFFER: usize = 64 << 10;
 pub(super) struct Decoded<R> {
     raw: R,
     decoder: Decoder,
-    /// What has been decoded.
+    /// The decoded text.
     text: Vec<u8>,
-    /// What of it has been read.
+    /// Bytes of the text that have been read.
     read: usize,
     /// Whether the end has been decoded.
     ended: bool,

@@ -1,22 +1,21 @@
-//! What the texts of a column are: integers, numbers or just text.
+//! The kind of values that the texts of a column have: integers, numbers or just text.
 //!
 //! It stands apart because the same few rules decide which type a column is given and which fields are
-//! parsed; parsing must give what SQLite's own affinity would make of the text.
+//! parsed; parsing must give the same as SQLite's own affinity.
 
-use super::decimal::decimal;
+use super::number::{EXACT, has_leading_zero, integer, is_blank, is_number, is_number_to_sqlite};
 use crate::affinity::Affinity;
-use crate::copying::first_eight;
 
-/// What the values seen so far have in common.
+/// The kind of all values so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// No value seen.
     Unknown,
     /// Integers that a REAL keeps too, without leading zeros.
     Integer,
-    /// Integers that SQLite keeps as such, some of which a REAL would round.
+    /// Integers that SQLite keeps; a REAL would round some of them.
     WideInteger,
-    /// Integers, some of which SQLite cannot keep: they stay texts.
+    /// Integers that stay texts, because SQLite cannot keep some of them.
     LongInteger,
     /// Numbers.
     Real,
@@ -39,12 +38,13 @@ impl Kind {
         }
     }
 
-    /// The kind of what has digits only; none for anything else.
+    /// Returns the kind of what has digits only; none for anything else.
     pub(crate) fn of_digits(text: &[u8]) -> Option<Kind> {
         if let Some(value) = integer(text) {
-            return Some(match value.unsigned_abs() <= EXACT {
-                true => Kind::Integer,
-                false => Kind::WideInteger,
+            return Some(if value.unsigned_abs() <= EXACT {
+                Kind::Integer
+            } else {
+                Kind::WideInteger
             });
         }
         let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -55,7 +55,7 @@ impl Kind {
         Some(if fits { Kind::WideInteger } else { Kind::LongInteger })
     }
 
-    /// The kind of values of both kinds.
+    /// Returns the kind of values of both kinds.
     #[inline]
     pub(super) fn with(self, other: Kind) -> Kind {
         match (self, other) {
@@ -65,12 +65,12 @@ impl Kind {
         }
     }
 
-    /// Whether there are integers among the values that a REAL would round.
+    /// Returns whether there are integers among the values that a REAL would round.
     pub(super) fn is_beyond_real(self) -> bool {
         matches!(self, Kind::WideInteger | Kind::LongInteger)
     }
 
-    /// The declared type for values of this kind.
+    /// Returns the declared type for values of this kind.
     pub(crate) fn declared(self) -> &'static str {
         match self {
             Kind::Integer | Kind::WideInteger => "INTEGER",
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-/// What the values of a column are, as far as they were seen, and the one that decided it.
+/// The kind of the values of a column so far, and the value that decided it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) kind: Kind,
@@ -112,17 +112,7 @@ impl Seen {
     }
 }
 
-/// Up to here every integer is a floating point number.
-pub(crate) const EXACT: u64 = 1 << 53;
-
-/// Whether a number has a zero before its other digits.
-#[inline]
-pub(crate) fn has_leading_zero(text: &[u8]) -> bool {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    matches!(digits, [b'0', second, ..] if second.is_ascii_digit())
-}
-
-/// Whether a column of numbers with this affinity would turn a text into something from which the text cannot
+/// Returns whether a column of numbers with this affinity would turn a text into something from which the text cannot
 /// be had again, though among the first values it would have made the column TEXT.
 pub(crate) fn is_changed_by(affinity: Affinity, text: &[u8]) -> bool {
     let is_blank = |byte: Option<&u8>| byte.is_some_and(is_blank);
@@ -138,151 +128,9 @@ pub(crate) fn is_changed_by(affinity: Affinity, text: &[u8]) -> bool {
         || text.len() > 15 && Kind::of_digits(text).is_some_and(loses_digits)
 }
 
-/// What SQLite allows around a number.
-fn is_blank(byte: &u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
-}
-
-/// Whether a column of numbers turns a text into a number: SQLite allows a sign before it and blanks around it.
-pub(crate) fn is_number_to_sqlite(text: &[u8]) -> bool {
-    let begin = text.iter().position(|byte| !is_blank(byte));
-    let end = text.iter().rposition(|byte| !is_blank(byte));
-    let (Some(begin), Some(end)) = (begin, end) else {
-        return false;
-    };
-    match &text[begin..=end] {
-        [b'+', b'-', ..] => false,
-        [b'+', unsigned @ ..] => is_number(unsigned),
-        signed => is_number(signed),
-    }
-}
-
-/// The integer of 64 bits that a text is, if it is nothing but a sign and at most 19 digits.
-#[inline]
-pub(crate) fn integer(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    let value = match digits.len() {
-        4..=8 => integer_of_eight(digits)?,
-        1..=18 => integer_of_digits(digits)?,
-        _ => return long_integer(text, digits),
-    };
-    Some(if negative { -value } else { value })
-}
-
-/// The number that up to 18 digits are.
-#[inline]
-fn integer_of_digits(digits: &[u8]) -> Option<i64> {
-    let mut value = 0_i64;
-    for byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + i64::from(digit);
-    }
-    Some(value)
-}
-
-/// The number that at most eight digits are, all of them at once: neighbours are joined to numbers of two digits, these to
-/// numbers of four, and these to one of eight
-/// (Lemire, "Number parsing at a gigabyte per second", 2021, section 6).
-#[inline]
-fn integer_of_eight(digits: &[u8]) -> Option<i64> {
-    const ZEROS: u64 = 0x3030_3030_3030_3030;
-    const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
-    let missing = 64 - 8 * digits.len() as u32;
-    // Zeros stand before what is there; the first digit comes to the lowest byte.
-    let filled = first_eight(digits) >> missing | ZEROS.checked_shl(64 - missing).unwrap_or(0);
-    let are_digits = filled & HIGH == ZEROS && filled.wrapping_add(ZEROS >> 3) & HIGH == ZEROS;
-    if !are_digits {
-        return None;
-    }
-    let ones = filled.swap_bytes() - ZEROS;
-    let twos = (ones.wrapping_mul(10).wrapping_add(ones >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (twos.wrapping_mul(100).wrapping_add(twos >> 16)) & 0x0000_ffff_0000_ffff;
-    Some((fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff) as i64)
-}
-
-/// The integer of a text with these digits, of which not all numbers of so many fit.
-fn long_integer(text: &[u8], digits: &[u8]) -> Option<i64> {
-    if digits.len() != 19 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// The number that a text is, if it is plain digits and SQLite certainly reads the same.
-#[inline]
-pub(crate) fn real(text: &[u8]) -> Option<f64> {
-    short_decimal(text).or_else(|| decimal(text))
-}
-
-/// The powers of ten that are exact as 64-bit floating point numbers and needed here.
-const POWERS: [f64; 16] =
-    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-
-/// The number that a text is, if it is plain digits, at most 15 of them, with or without a decimal
-/// point. Of such a number digits and divisor are exact, so that one division rounds correctly, and any
-/// reading which rounds correctly gives the same (Clinger, "How to read floating point numbers
-/// accurately", 1990).
-#[inline]
-pub(crate) fn short_decimal(text: &[u8]) -> Option<f64> {
-    let (negative, unsigned) = match text {
-        [b'-', unsigned @ ..] => (true, unsigned),
-        unsigned => (false, unsigned),
-    };
-    let (mut value, mut digits, mut behind_point) = (0_u64, 0, None);
-    for byte in unsigned {
-        match byte {
-            b'0'..=b'9' => {
-                value = value * 10 + u64::from(byte - b'0');
-                digits += 1;
-                behind_point = behind_point.map(|count: usize| count + 1);
-            }
-            b'.' if behind_point.is_none() => behind_point = Some(0),
-            _ => return None,
-        }
-        if digits > 15 {
-            return None;
-        }
-    }
-    if digits == 0 {
-        return None;
-    }
-    let value = value as f64 / POWERS[behind_point.unwrap_or(0)];
-    Some(if negative { -value } else { value })
-}
-
-/// Whether a text is a decimal number, with or without an exponent.
-pub(crate) fn is_number(text: &[u8]) -> bool {
-    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
-    let exponent = unsigned.iter().position(|byte| matches!(byte, b'e' | b'E'));
-    let (mantissa, exponent) = match exponent {
-        None => (unsigned, None),
-        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
-    };
-    let all_digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
-    let mantissa_is_good = match mantissa.iter().position(|byte| *byte == b'.') {
-        None => !mantissa.is_empty() && all_digits(mantissa),
-        Some(at) => {
-            mantissa.len() > 1 && all_digits(&mantissa[..at]) && all_digits(&mantissa[at + 1..])
-        }
-    };
-    let exponent_is_good = exponent.is_none_or(|exponent| {
-        let digits = match exponent {
-            [b'+' | b'-', digits @ ..] => digits,
-            digits => digits,
-        };
-        !digits.is_empty() && all_digits(digits)
-    });
-    mantissa_is_good && exponent_is_good
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::number::short_decimal;
     use super::*;
     use proptest::prelude::*;
 

@@ -1,13 +1,11 @@
-//! What is known of a source before its rows are read.
+//! Everything known of a source before its rows are read.
 
 use std::path::PathBuf;
 
-use arrow_schema::Schema;
-
-use super::arrow::columns_of;
-use super::{Locations, RowLocation, SourceColumn, Unit};
+use super::locations::{Locations, RowLocation, Unit};
 use crate::affinity::Affinity;
-use crate::cells::{Decimals, scale};
+use crate::convert::Decimals;
+use crate::table::Column;
 
 /// Where the type of a column of the table comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +27,13 @@ pub struct Deciding {
     pub value: String,
 }
 
-/// What is known of a source before its rows are read.
+/// The description of a source before its rows are read.
 #[derive(Debug, Clone)]
 pub struct SourceInfo {
-    /// What it is called in messages: a path.
+    /// Returns its name in messages: a path.
     pub name: String,
     /// Its columns.
-    pub columns: Vec<SourceColumn>,
+    pub columns: Vec<Column>,
     /// Whether the columns have names of their own; otherwise they are called by their numbers, and rows are
     /// appended to a table by position.
     pub is_named: bool,
@@ -50,7 +48,7 @@ pub struct SourceInfo {
     pub texts: Vec<bool>,
     /// The columns of decimals, by name, with the number of digits after the point.
     pub decimals: Vec<(String, i8)>,
-    /// What decimals are stored as.
+    /// How decimals are stored.
     pub decimals_as: Decimals,
     /// The columns of dates, by name, with the first value of each and what became of it.
     pub dates: Vec<(String, String, String)>,
@@ -63,25 +61,10 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
-    /// What an Arrow schema says of rows whose decimals are stored like this.
-    pub(super) fn of_schema(
-        name: impl Into<String>,
-        schema: &Schema,
-        decimals: Decimals,
-    ) -> SourceInfo {
-        let mut info = SourceInfo::new(name, columns_of(schema, decimals));
-        info.decimals_as = decimals;
-        let fields = schema.fields().iter();
-        info.decimals = fields
-            .filter_map(|field| Some((field.name().clone(), scale(field.data_type())?)))
-            .collect();
-        info
-    }
-
     /// A file of this name, or something in memory, whose columns have the types that they declare.
-    pub fn new(name: impl Into<String>, columns: Vec<SourceColumn>) -> SourceInfo {
+    pub fn new(name: impl Into<String>, columns: Vec<Column>) -> SourceInfo {
         let name = name.into();
-        let is_text = |column: &SourceColumn| {
+        let is_text = |column: &Column| {
             column.declared.is_empty() || Affinity::of(&column.declared) == Affinity::Text
         };
         SourceInfo {

@@ -7,9 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::elements::Elements;
 use super::encoding::{Decoded, Encoding};
-use super::foreign;
+use super::format::{MAGIC_BYTES, unreadable_bytes};
 use crate::error::LoadError;
 
 /// A stream of bytes with a name, that knows how much of it has been read.
@@ -36,7 +35,7 @@ impl Input {
     /// without one.
     ///
     /// # Errors
-    /// The file cannot be opened or read, or is of a format that is no text.
+    /// The file cannot be opened or read, or its format is not a text format.
     pub fn open(path: &Path, encoding: Option<Encoding>) -> Result<Input, LoadError> {
         if path == Path::new("-") {
             return Input::new("standard input".to_owned(), io::stdin(), None, encoding);
@@ -55,7 +54,7 @@ impl Input {
     /// Bytes in memory, under a name for messages; otherwise as a file.
     ///
     /// # Errors
-    /// They are of a format that is no text, or cannot be decompressed.
+    /// Their format is not a text format, or they cannot be decompressed.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Input, LoadError> {
         let total = Some(bytes.len() as u64);
         Input::new(name.to_owned(), io::Cursor::new(bytes), total, None)
@@ -72,15 +71,15 @@ impl Input {
         let failed = |source| LoadError::Read { input: name.clone(), source };
         let raw = BufReader::with_capacity(BUFFER, counted);
         let (bytes, was_compressed) = decompressed(raw).map_err(failed)?;
-        let (beginning, bytes) = peeked(bytes, foreign::BYTES as u64).map_err(failed)?;
-        if let Some(reason) = foreign::of_bytes(&beginning, was_compressed) {
+        let (beginning, bytes) = peeked(bytes, MAGIC_BYTES).map_err(failed)?;
+        if let Some(reason) = unreadable_bytes(&beginning, was_compressed) {
             return Err(LoadError::form(name, reason));
         }
         let (reader, encoding) = in_utf_8(bytes, &beginning, encoding);
         Ok(Input { name, reader, read, total, encoding })
     }
 
-    /// The first bytes of the text, which are read nevertheless.
+    /// Returns the first bytes of the text, which are read nevertheless.
     pub(crate) fn beginning(&mut self) -> Result<Vec<u8>, LoadError> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
         let (beginning, reader) = peeked(reader, BEGINNING)
@@ -89,9 +88,12 @@ impl Input {
         Ok(beginning)
     }
 
-    /// The elements of a JSON array, each on a line.
-    pub(crate) fn elements(self) -> Input {
-        Input { reader: Box::new(Elements::new(self.reader)), ..self }
+    /// Reads the text through another reader.
+    pub(super) fn map(
+        self,
+        through: impl FnOnce(Box<dyn Read + Send>) -> Box<dyn Read + Send>,
+    ) -> Input {
+        Input { reader: through(self.reader), ..self }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -102,7 +104,7 @@ impl Input {
         self.total
     }
 
-    /// The name of the encoding that the text is in.
+    /// Returns the name of the encoding that the text is in.
     pub(crate) fn encoding(&self) -> &'static str {
         self.encoding.name()
     }
@@ -129,7 +131,7 @@ impl Input {
     }
 }
 
-/// The bytes, and whether they were compressed.
+/// Returns the bytes, and whether they were compressed.
 fn decompressed(
     mut raw: impl BufRead + Send + 'static,
 ) -> io::Result<(Box<dyn Read + Send>, bool)> {
@@ -143,7 +145,7 @@ fn decompressed(
     })
 }
 
-/// So many first bytes, and a reader of all bytes.
+/// Reads this number of first bytes, and returns them with a reader of all bytes.
 fn peeked(
     mut reader: Box<dyn Read + Send>,
     count: u64,

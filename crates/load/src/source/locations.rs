@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What an input's rows are counted in.
+/// The unit in which an input's rows are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Rows, which may take several lines, or none.
@@ -26,7 +26,7 @@ impl Unit {
 pub struct RowLocation {
     /// The input.
     pub input: String,
-    /// What is counted.
+    /// The unit of the number.
     pub unit: Unit,
     /// The number in this input, from 1.
     pub number: u64,
@@ -53,7 +53,7 @@ impl Locations {
         locations
     }
 
-    /// Behind so many rows, rows come from this input.
+    /// Behind this number of rows, rows come from this input.
     pub(super) fn begin(&self, before: u64, input: impl Into<String>, unit: Unit) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Begin {
             before,
@@ -62,7 +62,7 @@ impl Locations {
         });
     }
 
-    /// Where the row of this number is.
+    /// Returns where the row of this number is.
     pub fn find(&self, row: u64) -> RowLocation {
         let begins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = begins.partition_point(|begin| begin.before < row.max(1));

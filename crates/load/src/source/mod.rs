@@ -1,47 +1,40 @@
-//! Readers: what turns files into batches.
+//! Readers, which turn files into batches.
 //!
 //! A reader knows nothing of tables or strategies. It learns how columns will be stored, so that it does not
-//! parse what stays text.
+//! parse columns that stay text.
 
-mod again;
 mod arrow;
-mod blocks;
+mod batch_builder;
 mod columnar;
 mod csv;
 mod database;
 mod dates;
-pub(crate) mod decimal;
-mod divide;
-mod elements;
 mod encoding;
-mod foreign;
+mod format;
 pub(crate) mod infer;
 mod info;
 mod input;
 mod json_lines;
 mod locations;
+pub(crate) mod number;
 mod paths;
-mod renamed;
-mod selected;
 mod several;
 mod text;
-mod typed;
+mod view;
 
-pub use again::Again;
 pub use arrow::BatchSource;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
 pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
+pub use format::Format;
 pub use info::{Deciding, SourceInfo, Typing};
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
 pub use paths::expand;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -50,36 +43,32 @@ use engine::Library;
 
 use crate::affinity::Affinity;
 use crate::batch::Batch;
-use crate::cells::Decimals;
+use crate::convert::Decimals;
 use crate::error::LoadError;
 use crate::table::Column;
-use again::{Reopenable, is_reopenable};
 use dates::Dated;
-use renamed::Renamed;
-use selected::Selected;
+use format::{begins_as_json, has_name, unreadable_text};
 use several::SeveralSource;
-
-/// A column of a source: its name and the declared type that it suggests.
-pub type SourceColumn = Column;
+use view::View;
 
 /// Something that gives rows, batch by batch, on a thread of its own.
 pub trait Source: Send {
-    /// What is known of it.
+    /// Returns its description.
     fn info(&self) -> &SourceInfo;
 
-    /// What it is called in messages: a path.
+    /// Returns its name in messages: a path.
     fn name(&self) -> &str {
         &self.info().name
     }
 
     /// Its columns.
-    fn columns(&self) -> &[SourceColumn] {
+    fn columns(&self) -> &[Column] {
         &self.info().columns
     }
 
-    /// How to read the same rows again; `None` where they can be read only once, or types do not depend on
+    /// Returns how to read the same rows again; `None` where they can be read only once, or types do not depend on
     /// the first rows.
-    fn again(&self) -> Option<Again> {
+    fn reopen(&self) -> Option<Reopen> {
         None
     }
 
@@ -96,57 +85,11 @@ pub trait Source: Send {
     /// input, checks it regularly and ends.
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>);
 
-    /// The next rows; `None` at the end.
+    /// Returns the next rows; `None` at the end.
     ///
     /// # Errors
-    /// Reading fails. Rows that cannot be understood are no error but part of the batch.
+    /// Reading fails. Rows that cannot be parsed are part of the batch, not an error.
     fn next(&mut self) -> Result<Option<Batch>, LoadError>;
-}
-
-/// The formats of inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Fields between delimiters.
-    Csv,
-    /// An object of JSON on each line, or an array of objects.
-    JsonLines,
-    /// Parquet or Arrow IPC.
-    Columnar,
-    /// A SQLite database.
-    Database,
-}
-
-impl Format {
-    /// The format of a file: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by
-    /// their names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is text, of which
-    /// [`open`] reads as CSV what does not begin as JSON does.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn of(path: &Path) -> Result<Format, LoadError> {
-        let beginning = beginning(path)?;
-        let begins_with = |mark: &[u8]| beginning.starts_with(mark);
-        Ok(if begins_with(database::MAGIC) {
-            Format::Database
-        } else if begins_with(columnar::PARQUET) || begins_with(columnar::ARROW) {
-            Format::Columnar
-        } else if has_name(path, &[".jsonl", ".ndjson"]) {
-            Format::JsonLines
-        } else {
-            Format::Csv
-        })
-    }
-}
-
-/// The first bytes of a file; none of what can be read only once, such as a pipe.
-fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let mut beginning = Vec::new();
-    if std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        File::open(path)
-            .and_then(|file| file.take(16).read_to_end(&mut beginning))
-            .map_err(LoadError::open(path))?;
-    }
-    Ok(beginning)
 }
 
 /// The rows from which the types of columns are chosen.
@@ -164,13 +107,13 @@ pub enum Sample {
 pub struct Opening {
     /// Their format; detected from first bytes and names by default.
     pub format: Option<Format>,
-    /// The encoding of texts; by default that of the byte order mark, or UTF-8.
+    /// The encoding of texts; by default the byte order mark decides, and it is UTF-8 without one.
     pub encoding: Option<Encoding>,
     /// How CSV is written.
     pub csv: CsvOptions,
     /// The rows from which types are chosen.
     pub sample: Sample,
-    /// Keys that JSON Lines have in addition to those of the first lines.
+    /// Keys that JSON Lines have in addition to the keys of the first lines.
     pub more_keys: Vec<String>,
     /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
     /// appear on any line.
@@ -181,9 +124,9 @@ pub struct Opening {
     pub file_column: Option<String>,
     /// Which dates among the texts get the form of SQLite's date functions; none by default.
     pub dates: Option<Dates>,
-    /// What decimals of Parquet and Arrow are stored as.
+    /// How decimals of Parquet and Arrow are stored.
     pub decimals: Decimals,
-    /// What of a database is read.
+    /// The rows to read from a database.
     pub selection: Selection,
     /// The engine that reads databases.
     pub library: Arc<Library>,
@@ -220,25 +163,14 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
         [path] => open_one(path, opening)?,
         paths => Box::new(SeveralSource::open(paths, opening)?),
     };
-    let mut source = renamed(source, opening)?;
-    if let Some(dates) = &opening.dates {
-        source = Box::new(Dated::new(source, dates.clone()));
+    let mut view = View::renamed(source, &opening.names, opening.file_column.as_ref())?;
+    if matches!(opening.sample, Sample::First) && paths.iter().all(|path| is_reopenable(path)) {
+        view.reopen = Some(Reopen { paths: paths.to_vec(), opening: opening.clone() });
     }
-    Ok(match opening.sample {
-        Sample::First if paths.iter().all(|path| is_reopenable(path)) => {
-            Box::new(Reopenable::new(source, paths, opening))
-        }
-        _ => source,
+    Ok(match &opening.dates {
+        Some(dates) => Box::new(Dated::new(Box::new(view), dates.clone())),
+        None => Box::new(view),
     })
-}
-
-/// The columns under the names that they are to have, with the one for the file.
-fn renamed(source: Box<dyn Source>, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
-    let (names, file_column) = (&opening.names, opening.file_column.as_ref());
-    if names.is_empty() && file_column.is_none() {
-        return Ok(source);
-    }
-    Ok(Box::new(Renamed::new(source, names, file_column)?))
 }
 
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
@@ -256,15 +188,7 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError
             return Ok(Box::new(source));
         }
     };
-    selected(source, columns)
-}
-
-/// The columns of these names, or all where none is named.
-fn selected(source: Box<dyn Source>, names: &[String]) -> Result<Box<dyn Source>, LoadError> {
-    match names.is_empty() {
-        true => Ok(source),
-        false => Ok(Box::new(Selected::named(source, names)?)),
-    }
+    Ok(Box::new(View::selected(source, columns)?))
 }
 
 /// A text in this format; where CSV was not named, it is JSON if it begins as such.
@@ -277,8 +201,8 @@ fn text_source(
     let mut is_json = format == Format::JsonLines;
     if opening.format.is_none() && !is_json {
         let beginning = input.beginning()?;
-        is_json = elements::is_json(&beginning);
-        if let Some(reason) = foreign::of_text(&beginning) {
+        is_json = begins_as_json(&beginning);
+        if let Some(reason) = unreadable_text(&beginning) {
             return Err(LoadError::form(input.name(), reason));
         }
     }
@@ -302,15 +226,7 @@ fn text_source(
         let input = Input::open(path, opening.encoding)?;
         source.set_kinds(CsvSource::kinds_of_all(input, options, stop)?.into_iter());
     }
-    selected(Box::new(source), &opening.columns)
-}
-
-/// Whether the name of a file has one of these endings, before `.gz` or `.zst`.
-fn has_name(path: &Path, endings: &[&str]) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    endings.iter().any(|ending| name.ends_with(ending))
+    Ok(Box::new(View::selected(Box::new(source), &opening.columns)?))
 }
 
 fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
@@ -323,17 +239,36 @@ fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, Lo
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// How to read the same rows again.
+#[derive(Debug, Clone)]
+pub struct Reopen {
+    paths: Vec<PathBuf>,
+    opening: Opening,
+}
 
-    #[test]
-    fn json_lines_are_known_by_their_names() {
-        for name in ["a.jsonl", "b.NDJSON", "c.jsonl.gz", "d.ndjson.zst"] {
-            assert!(has_name(Path::new(name), &[".jsonl", ".ndjson"]), "{name}");
-        }
-        for name in ["a.csv", "b.json", "jsonl", "c.gz"] {
-            assert!(!has_name(Path::new(name), &[".jsonl", ".ndjson"]), "{name}");
-        }
+impl Reopen {
+    /// Opens the inputs again, with types from the same rows as before.
+    ///
+    /// # Errors
+    /// See [`open`].
+    pub(crate) fn as_before(self) -> Result<Box<dyn Source>, LoadError> {
+        open(&self.paths, &self.opening)
     }
+
+    /// Opens the inputs again and chooses types from all rows, which reads all of them, until `stop`.
+    ///
+    /// # Errors
+    /// See [`open`]; or `stop` has become true.
+    pub(crate) fn with_types_of_all_rows(
+        mut self,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Box<dyn Source>, LoadError> {
+        self.opening.sample = Sample::All(Arc::clone(stop));
+        open(&self.paths, &self.opening)
+    }
+}
+
+/// Returns whether an input can be opened again: neither standard input nor a pipe.
+fn is_reopenable(path: &Path) -> bool {
+    path != Path::new("-") && path.is_file()
 }

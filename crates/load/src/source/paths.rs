@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::LoadError;
 
-/// The files that inputs name: for a folder every file in it, except those whose names begin with a point,
+/// Returns the files that inputs name: for a folder every file in it, except those whose names begin with a point,
 /// and for a pattern (`*`, `?`, `[…]`, `**`) that is not the name of a file whatever matches it, each in the order
 /// of the names.
 ///
@@ -37,9 +37,10 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
     };
     let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file() && !is_hidden(path)).collect();
     files.sort();
-    match files.is_empty() {
-        true => Err(none(folder.display(), "the folder has no files")),
-        false => Ok(files),
+    if files.is_empty() {
+        Err(none(folder.display(), "the folder has no files"))
+    } else {
+        Ok(files)
     }
 }
 
@@ -50,10 +51,7 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>, LoadError> {
         LoadError::open(error.path())(std::io::Error::other(error.error().to_string()))
     })?;
     let files: Vec<PathBuf> = files.into_iter().filter(|path| path.is_file()).collect();
-    match files.is_empty() {
-        true => Err(none(pattern, "no file matches the pattern")),
-        false => Ok(files),
-    }
+    if files.is_empty() { Err(none(pattern, "no file matches the pattern")) } else { Ok(files) }
 }
 
 fn none(input: impl std::fmt::Display, reason: &str) -> LoadError {

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::blocks::shift;
-use super::selected::Selected;
+use super::text::shift;
+use super::view::View;
 use super::{Opening, Sample, Source, SourceInfo, Typing, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
-use crate::cells::Decimals;
+use crate::convert::Decimals;
 use crate::error::LoadError;
-use crate::table::{Column, same};
+use crate::sql::same;
+use crate::table::Column;
 
 /// Inputs with the same columns.
 pub(super) struct SeveralSource {
@@ -40,7 +41,7 @@ struct Part {
 
 struct Current {
     /// With the columns in the order of the first input.
-    source: Selected,
+    source: View,
     /// The number of its last row so far.
     rows: u64,
     /// How much of it has been read so far.
@@ -152,7 +153,7 @@ impl SeveralSource {
             None => open_one(&part.path, &self.opening)?,
         };
         let order = order(&self.info.name, &self.info.columns, &*source)?;
-        let mut source = Selected::new(source, order);
+        let mut source = View::new(source, order);
         source.set_typing(&self.typing);
         source.begin(&self.affinities, &self.stop);
         if self.next > 1 {
@@ -218,7 +219,7 @@ impl Source for SeveralSource {
     }
 }
 
-/// Where each of the columns stands in another source, which must have these and no others.
+/// Returns where each of the columns stands in another source, which must have these and no others.
 fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>, LoadError> {
     let differs = |reason: String| LoadError::form(source.name(), reason);
     let found = source.columns();

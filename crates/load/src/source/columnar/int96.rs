@@ -24,7 +24,7 @@ const DAY: i128 = 86_400_000_000_000;
 /// Values read at a time.
 const VALUES: usize = 8_192;
 
-/// The schema with which the library reads all timestamps of these root columns as they are; `None` where it
+/// Returns the schema with which the library reads all timestamps of these root columns as they are; `None` where it
 /// does by itself.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ fn beyond(name: &str, column: &str) -> LoadError {
     LoadError::form(name, reason)
 }
 
-/// What a type must hold to hold all values of a column.
+/// The demands of a column's values on its type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Needs {
     /// Times that nanoseconds in 64 bits do not reach.
@@ -87,7 +87,7 @@ struct Needs {
 }
 
 impl Needs {
-    /// What all values of a column of the file need.
+    /// Returns the demands of all values of a column of the file.
     fn of(file: &File, metadata: &ParquetMetaData, leaf: usize) -> Result<Needs, ParquetError> {
         let (file, mut needs) = (Arc::new(file.try_clone()?), Needs::default());
         for group in metadata.row_groups() {

@@ -18,7 +18,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 /// Length of the footer and the closing mark.
 const TAIL: usize = 10;
-/// What a message begins with since version 0.15 of the format, before its length.
+/// The first bytes of a message since version 0.15 of the format, before its length.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The uncompressed length that stands before each compressed buffer.
 const PREFIX: usize = 8;
@@ -56,12 +56,12 @@ impl Batches {
         Ok((batches, schema))
     }
 
-    /// How many there are to read.
+    /// Returns how many there are to read.
     pub(super) fn left(&self) -> u64 {
         self.blocks.len() as u64
     }
 
-    /// The bytes of a block, whose lengths are plausible.
+    /// Returns the bytes of a block, whose lengths are plausible.
     fn block(&mut self, block: &Block) -> Result<Buffer, ArrowError> {
         let metadata = usize::try_from(block.metaDataLength());
         let body = usize::try_from(block.bodyLength());
@@ -101,7 +101,7 @@ fn damaged(what: &str) -> ArrowError {
     ArrowError::IpcError(what.to_owned())
 }
 
-/// The bytes of the footer, whose length is at the end of the file.
+/// Returns the bytes of the footer, whose length is at the end of the file.
 fn footer(file: &mut File, length: u64) -> Result<Vec<u8>, ArrowError> {
     let mut tail = [0; TAIL];
     file.seek(SeekFrom::End(-(TAIL as i64)))?;
@@ -165,7 +165,7 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
     Ok(())
 }
 
-/// Refuses what so many compressed bytes cannot become, without asking for its memory, and what memory cannot hold.
+/// Refuses a length that the compressed bytes cannot expand to, or that memory cannot hold.
 fn check_length(length: usize, compressed: usize) -> Result<(), ArrowError> {
     if length > compressed.saturating_mul(MOST_FROM_ONE_BYTE) {
         return Err(damaged("a compressed column claims to be longer than it can be"));
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Where the footer tells the lengths of the bodies of blocks: after offset and length of the head.
+    /// Returns where the footer tells the lengths of the bodies of blocks: after offset and length of the head.
     fn body_lengths(bytes: &[u8]) -> Vec<usize> {
         let tail = bytes.last_chunk::<TAIL>().unwrap();
         let begin = bytes.len() - TAIL - read_footer_length(*tail).unwrap();

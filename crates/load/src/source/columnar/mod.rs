@@ -15,19 +15,14 @@ use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
-use super::arrow::columns_of;
-use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
-use super::selected::positions;
-use super::{Source, SourceInfo, beginning};
+use super::arrow::{BATCH_BYTES, BATCH_ROWS, Parts, columns_of, info_of_schema};
+use super::format::{ARROW, PARQUET, beginning};
+use super::view::positions;
+use super::{Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
-use crate::cells::Decimals;
+use crate::convert::Decimals;
 use crate::error::LoadError;
-
-/// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
-pub(super) const PARQUET: &[u8] = b"PAR1";
-/// What an Arrow IPC file begins with (<https://arrow.apache.org/docs/format/Columnar.html>).
-pub(super) const ARROW: &[u8] = b"ARROW1";
 
 /// A reader of Parquet or Arrow IPC.
 pub struct ColumnarSource {
@@ -80,7 +75,7 @@ fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Resul
         .unwrap_or_else(|_| Err(LoadError::form(input, "it is damaged")))
 }
 
-/// The bytes of an open file.
+/// Returns the bytes of an open file.
 fn length(name: &str, file: &File) -> Result<u64, LoadError> {
     let metadata = file.metadata().map_err(LoadError::open(Path::new(name)))?;
     Ok(metadata.len())
@@ -117,7 +112,7 @@ fn parquet(
     Ok(ColumnarSource::new(name, &schema, batches, extent, (total_bytes, decimals)))
 }
 
-/// The numbers of the columns to read, in the order of the file.
+/// Returns the numbers of the columns to read, in the order of the file.
 fn roots(
     name: &str,
     schema: &Schema,
@@ -133,7 +128,7 @@ fn roots(
     Ok(roots)
 }
 
-/// The metadata with which the library reads the timestamps of these columns whatever their years.
+/// Returns the metadata with which the library reads the timestamps of these columns whatever their years.
 fn with_all_years(
     name: &str,
     file: &File,
@@ -169,7 +164,7 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// How many rows make a batch, if `rows` have so many bytes.
+/// Returns the rows of a batch, if `rows` have this number of bytes.
 fn rows_at_a_time(rows: usize, bytes: usize) -> usize {
     let of_row = (bytes / rows.max(1)).max(1);
     (BATCH_BYTES / of_row).clamp(1, BATCH_ROWS)
@@ -184,14 +179,14 @@ impl ColumnarSource {
         (total_bytes, decimals): (u64, Decimals),
     ) -> ColumnarSource {
         let types = || schema.fields().iter().map(|field| field.data_type());
-        let mut info = SourceInfo::of_schema(name, schema, decimals);
+        let mut info = info_of_schema(name, schema, decimals);
         info.typed = types().map(|kind| *kind != DataType::Null).collect();
         info.texts = types().map(is_text).collect();
         info.total_bytes = Some(total_bytes);
         ColumnarSource { info, batches, parts: Parts::default(), read: 0, extent, total_bytes }
     }
 
-    /// The share of the file that has been read.
+    /// Returns the share of the file that has been read.
     fn bytes_read(&self) -> u64 {
         let (read, all) = match self.extent {
             Extent::Rows(all) => (self.parts.rows, all),

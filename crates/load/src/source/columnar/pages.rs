@@ -13,7 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-/// The batches of a file, each of so many rows.
+/// Returns the batches of a file, each with this number of rows.
 pub(super) fn batches(
     file: File,
     metadata: &ArrowReaderMetadata,
@@ -78,7 +78,7 @@ impl Iterator for Chunks {
 
 impl PageIterator for Chunks {}
 
-/// The pages of a column of a group.
+/// Returns the pages of a column of a group.
 pub(super) fn pages(
     file: &Arc<File>,
     group: &RowGroupMetaData,
@@ -92,7 +92,7 @@ pub(super) fn pages(
     }))
 }
 
-/// How many bits a value takes at least in a dictionary.
+/// Returns how many bits a value takes at least in a dictionary.
 fn least_bits(chunk: &ColumnChunkMetaData) -> usize {
     match chunk.column_type() {
         Type::BOOLEAN => 1,

@@ -1,6 +1,5 @@
 //! CSV, TSV and their kin.
 
-mod marks;
 mod parse;
 pub(crate) mod scan;
 
@@ -8,11 +7,10 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
 use super::Input;
-use super::blocks::Text;
 use super::infer::{Kind, Seen};
-use super::text::TextSource;
+use super::text::{Text, TextSource};
 use crate::error::LoadError;
-use crate::table::same;
+use crate::sql::same;
 pub use parse::Reader;
 use parse::unescaped;
 use scan::{Dialect, Field, Quoting, Record, Records};
@@ -26,17 +24,17 @@ pub struct CsvOptions {
     /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file
     /// called `.tsv`.
     pub prefers_tab: bool,
-    /// The byte around fields that hold delimiters or line ends, doubled within them; none where
+    /// The byte around fields that hold delimiters or line ends, doubled within them; `None` if
     /// quotes mean nothing.
     pub quote: Option<u8>,
     /// Whether the first line has the names of the columns; otherwise they are `column1`, `column2`, ….
     pub header: bool,
     /// Lines before the header, or before the first row, that are passed over.
     pub skip_lines: u64,
-    /// The byte with which lines begin that are passed over; none where there are no such lines. Within a quoted
+    /// The first byte of comment lines, which are passed over; `None` if there are no comments. Within a quoted
     /// field it means nothing.
     pub comment: Option<u8>,
-    /// What stands for NULL, unless it is in quotes; nothing by default.
+    /// The text that means NULL, unless it is in quotes; the empty text by default.
     pub null: String,
 }
 
@@ -98,7 +96,7 @@ impl TextSource<Reader> {
     }
 }
 
-/// The rows of a text, and how to read them.
+/// Returns the rows of a text, and how to read them.
 fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), LoadError> {
     let mut text = Text::open(input)?;
     pass(&mut text, options.skip_lines, options.comment)?;
@@ -127,7 +125,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), Load
     Ok((text, reader))
 }
 
-/// Passes over so many lines, and over those behind them that begin with this byte.
+/// Passes over this number of lines, and over comment lines behind them.
 fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<(), LoadError> {
     for _ in 0..lines {
         text.skip_line()?;
@@ -226,7 +224,7 @@ impl Reader {
     }
 }
 
-/// The delimiter that is most frequent in the first line that is not empty, outside of quotes.
+/// Returns the delimiter that is most frequent in the first line that is not empty, outside of quotes.
 fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: bool) -> u8 {
     let mut counts = [(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)];
     let mut within_quotes = false;
@@ -262,7 +260,7 @@ mod tests {
     use super::*;
     use crate::Source;
     use crate::affinity::Affinity;
-    use crate::source::SourceColumn;
+    use crate::table::Column;
     use arrow_array::Array;
     use arrow_schema::DataType;
     use std::sync::Arc;
@@ -272,7 +270,7 @@ mod tests {
     }
 
     fn columns(source: &CsvSource) -> Vec<String> {
-        let shown = |column: &SourceColumn| format!("{} {}", column.name, column.declared);
+        let shown = |column: &Column| format!("{} {}", column.name, column.declared);
         source.columns().iter().map(shown).collect()
     }
 

@@ -12,16 +12,17 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer};
 
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
-use crate::copying::{SHORT, push_short};
-use crate::error::LoadError;
-use crate::source::blocks::{Format, Parsed};
-use crate::source::infer::{EXACT, has_leading_zero, integer, is_changed_by, real};
+use crate::batch::{Batch, Malformed, RowNumbers, record_batch};
+use crate::bytes::{SHORT, push_short};
+use crate::error::{Fault, LoadError};
+use crate::source::infer::is_changed_by;
+use crate::source::number::{EXACT, has_leading_zero, integer, real};
+use crate::source::text::{Parsed, TextFormat};
 use crate::source::{Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
 pub struct Reader {
-    /// What the text is called in messages.
+    /// The name of the text in messages.
     pub(super) input: String,
     pub(super) dialect: Dialect,
     pub(super) null: Vec<u8>,
@@ -34,7 +35,7 @@ pub struct Reader {
     pub(super) encoding: &'static str,
 }
 
-impl Format for Reader {
+impl TextFormat for Reader {
     fn store_as(&mut self, affinities: &[Affinity]) {
         self.affinities = affinities.to_vec();
     }
@@ -76,7 +77,7 @@ struct Misfit {
 struct Block<'r> {
     reader: &'r Reader,
     bytes: &'r [u8],
-    /// The bytes as text; those that are no UTF-8 are replaced by `?`, so that all others stay in
+    /// The bytes as text; bytes that are not UTF-8 are replaced by `?`, so that all others stay in
     /// their places.
     text: Cow<'r, str>,
     /// Where such bytes are, ascending.
@@ -153,7 +154,7 @@ impl<'r> Block<'r> {
         }
     }
 
-    /// What is wrong with the record whose fields are the last ones, if anything.
+    /// Returns the fault of the record whose fields are the last ones, and the column.
     #[inline]
     fn fault(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
         let (found, expected) = (self.fields.len() - listed, self.reader.names.len());
@@ -240,7 +241,7 @@ impl<'r> Block<'r> {
         }
     }
 
-    /// The first value of a column of texts that does not go with the column's type, where that was chosen
+    /// Returns the first value of a column of texts that does not go with the column's type, where that was chosen
     /// from the first rows.
     fn misfit(&self, column: usize, typing: Typing) -> Option<Misfit> {
         let affinity = *self.reader.affinities.get(column)?;
@@ -286,7 +287,7 @@ impl<'r> Block<'r> {
         Some(Arc::new(Float64Array::new(values.into(), nulls)))
     }
 
-    /// The values of a column of numbers, and which of them are NULL.
+    /// Returns the values of a column of numbers, and which of them are NULL.
     #[inline]
     fn numbers<T: Default>(
         &self,
@@ -332,7 +333,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// Room for so many texts of so many bytes together.
+    /// Makes room for `rows` texts with `length` bytes together.
     fn new(rows: usize, length: usize) -> Texts {
         let mut ends = Vec::with_capacity(rows + 1);
         ends.push(0);
@@ -362,7 +363,7 @@ impl Texts {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    /// The column; the texts are UTF-8.
+    /// Returns the column; the texts are UTF-8.
     fn finish(self) -> StringArray {
         let nulls = null_buffer(self.ends.len() - 1, &self.nulls);
         let ends = OffsetBuffer::new(self.ends.into());
@@ -370,7 +371,7 @@ impl Texts {
     }
 }
 
-/// Which of so many rows are NULL, if any is.
+/// Returns which of the rows are NULL, if any is.
 fn null_buffer(rows: usize, nulls: &[usize]) -> Option<NullBuffer> {
     if nulls.is_empty() {
         return None;
@@ -383,7 +384,7 @@ fn null_buffer(rows: usize, nulls: &[usize]) -> Option<NullBuffer> {
     Some(NullBuffer::new(valid.finish()))
 }
 
-/// The number that a text is, if the text can be had again from it.
+/// Returns the number that a text is, if the text can be had again from it.
 #[inline]
 fn kept<T>(text: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     if has_leading_zero(text) {
@@ -392,14 +393,14 @@ fn kept<T>(text: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     parse(text)
 }
 
-/// The number that a text is, if it is not an integer that it rounds.
+/// Returns the number that a text is, if it is not an integer that it rounds.
 #[inline]
 fn kept_real(text: &[u8]) -> Option<f64> {
     kept(text, real)
         .filter(|value| value.abs() < EXACT as f64 || !is_changed_by(Affinity::Real, text))
 }
 
-/// The bytes of a field, its doubled quotes made single.
+/// Returns the bytes of a field, its doubled quotes made single.
 pub(super) fn unescaped(bytes: &[u8], field: Field, dialect: Dialect) -> Cow<'_, [u8]> {
     let raw = &bytes[field.range()];
     let Some(quote) = dialect.quote.filter(|_| field.quoting == Quoting::Doubled) else {
@@ -416,7 +417,7 @@ pub(super) fn unescaped(bytes: &[u8], field: Field, dialect: Dialect) -> Cow<'_,
     Cow::Owned(text)
 }
 
-/// The bytes as text, and where bytes stood that are no UTF-8.
+/// Returns the bytes as text, and the places of bytes that are not UTF-8.
 fn checked(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
     let mut wrong = Vec::new();
     if let Ok(text) = std::str::from_utf8(bytes) {

@@ -10,15 +10,15 @@
 
 use std::ops::Range;
 
-use super::marks::Marks;
+use wide::u8x64;
 
 /// The bytes that divide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
-    /// None where quotes mean nothing.
+    /// `None` if quotes mean nothing.
     pub(crate) quote: Option<u8>,
-    /// The byte with which lines begin that are no records; none where there are no such lines.
+    /// The first byte of comment lines; `None` if there are no comments.
     pub(crate) comment: Option<u8>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Quoting {
     Plain,
     /// Within quotes.
     Quoted,
-    /// Within quotes and with doubled ones, each pair of which stands for one.
+    /// Within quotes and with doubled ones; each pair stands for one quote.
     Doubled,
 }
 
@@ -47,14 +47,14 @@ impl Field {
         Field { start: start as u32, end: end as u32, quoting }
     }
 
-    /// Where it lies.
+    /// Returns where it lies.
     #[inline]
     pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// What stands between two line ends.
+/// The text between two line ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     /// A record, whose fields were listed.
@@ -72,7 +72,7 @@ pub(crate) struct Records<'b> {
     at: usize,
 }
 
-/// What follows a field in quotes.
+/// The end of a field in quotes.
 enum Behind {
     Delimiter,
     /// The record ends; the next one begins there.
@@ -96,12 +96,12 @@ impl<'b> Records<'b> {
         }
     }
 
-    /// Where the next record begins.
+    /// Returns where the next record begins.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// The next record, whose fields are added to the list; empty lines are passed over.
+    /// Returns the next record, whose fields are added to the list; empty lines are passed over.
     #[inline]
     pub(crate) fn next(&mut self, fields: &mut Vec<Field>) -> Option<Record> {
         let listed = fields.len();
@@ -154,7 +154,7 @@ impl<'b> Records<'b> {
         Some(Record::Whole(start..self.at))
     }
 
-    /// Where the next line begins that is no comment, if one begins here.
+    /// Returns where the next line begins that is not a comment.
     #[inline]
     fn behind_comments(&mut self, begin: usize) -> usize {
         match self.dialect.comment {
@@ -163,7 +163,7 @@ impl<'b> Records<'b> {
         }
     }
 
-    /// Where the next line begins that does not begin with this byte.
+    /// Returns where the next line begins that does not begin with this byte.
     #[cold]
     fn behind_lines(&mut self, begin: usize, comment: u8) -> usize {
         let mut begin = begin;
@@ -227,7 +227,7 @@ fn is_line_end(byte: u8) -> bool {
     byte == b'\n' || byte == b'\r'
 }
 
-/// How many of these bytes, which begin with a record, are whole records with their line ends; 0 where
+/// Returns how many of these bytes, which begin with a record, are whole records with their line ends; 0 where
 /// the first one does not end within them.
 pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
     let last_line_end = |range: Range<usize>| {
@@ -240,7 +240,7 @@ pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
     unquoted.into_iter().rev().find_map(last_line_end).unwrap_or(0)
 }
 
-/// The stretches of the text that lie outside of quoted fields, as far as that can be told: it ends at
+/// Returns the stretches of the text that lie outside of quoted fields, as far as that can be told: it ends at
 /// the opening quote of a field whose end, or what follows it, is not there.
 fn unquoted(bytes: &[u8], quote: u8, dialect: Dialect) -> Vec<Range<usize>> {
     let delimiter = dialect.delimiter;
@@ -264,21 +264,21 @@ fn unquoted(bytes: &[u8], quote: u8, dialect: Dialect) -> Vec<Range<usize>> {
     stretches
 }
 
-/// Whether the end of a stretch outside of quotes lies in a comment.
+/// Returns whether the end of a stretch outside of quotes lies in a comment.
 fn is_in_comment(bytes: &[u8], stretch: Range<usize>, comment: Option<u8>) -> bool {
     let Some(comment) = comment else {
         return false;
     };
     let begin = match memchr::memrchr2(b'\n', b'\r', &bytes[stretch.clone()]) {
         Some(at) => stretch.start + at + 1,
-        // What begins behind a quoted field is no line.
+        // A line cannot begin behind a quoted field.
         None if stretch.start == 0 => 0,
         None => return false,
     };
     bytes[begin] == comment
 }
 
-/// Where the text goes on outside of quotes, behind a quoted field: at the byte behind its closing quote,
+/// Returns where the text goes on outside of quotes, behind a quoted field: at the byte behind its closing quote,
 /// or at the end of the line that a broken record stands in.
 #[inline]
 fn behind_quoted(
@@ -301,6 +301,75 @@ fn behind_quoted(
     }
 }
 
+// Where bytes of a few kinds stand, 64 bytes at a time.
+//
+// Fields of a CSV file are short, so that looking for the end of each (as `memchr` does) costs more than
+// the field. Comparing 64 bytes at once gives one bit for each, and walking over bits costs almost
+// nothing (Langdale and Lemire, "Parsing gigabytes of JSON per second", 2019).
+
+/// Bytes compared at once.
+const WIDTH: usize = 64;
+
+/// The places of all bytes that are one of `N`, ascending.
+struct Marks<'b, const N: usize> {
+    bytes: &'b [u8],
+    wanted: [u8x64; N],
+    /// Where the bytes begin that `bits` stands for.
+    base: usize,
+    /// One bit for each at that has not been given yet.
+    bits: u64,
+}
+
+impl<'b, const N: usize> Marks<'b, N> {
+    fn new(bytes: &'b [u8], wanted: [u8; N]) -> Marks<'b, N> {
+        let mut marks = Marks { bytes, wanted: wanted.map(u8x64::splat), base: 0, bits: 0 };
+        marks.look();
+        marks
+    }
+
+    /// Compares the bytes from `base` on.
+    #[inline]
+    fn look(&mut self) {
+        let rest = &self.bytes[self.base.min(self.bytes.len())..];
+        self.bits = match rest.first_chunk::<WIDTH>() {
+            Some(chunk) => self.compare(chunk),
+            None => {
+                let mut chunk = [0; WIDTH];
+                chunk[..rest.len()].copy_from_slice(rest);
+                // What lies behind the end may be a byte that is looked for.
+                self.compare(&chunk) & ((1_u64 << rest.len()) - 1)
+            }
+        };
+    }
+
+    #[inline]
+    fn compare(&self, chunk: &[u8; WIDTH]) -> u64 {
+        let chunk = u8x64::new(*chunk);
+        self.wanted.iter().fold(0, |bits, wanted| bits | chunk.simd_eq(*wanted).to_bitmask())
+    }
+}
+
+impl<const N: usize> Iterator for Marks<'_, N> {
+    type Item = usize;
+
+    // Called for each field: a call would cost as much as what it does.
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        while self.bits == 0 {
+            self.base += WIDTH;
+            if self.base >= self.bytes.len() {
+                // Stays behind the end, however often it is called.
+                self.base = self.bytes.len();
+                return None;
+            }
+            self.look();
+        }
+        let at = self.base + self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,7 +377,7 @@ mod tests {
 
     const DIALECT: Dialect = Dialect { delimiter: b',', quote: Some(b'"'), comment: None };
 
-    /// Every record of a text, in which `|` shows where fields were divided; problems in brackets.
+    /// Returns every record of a text, in which `|` shows where fields were divided; problems in brackets.
     fn records(text: &[u8]) -> Vec<String> {
         let (mut records, mut fields, mut found) =
             (Records::new(text, DIALECT), Vec::new(), Vec::new());
@@ -383,5 +452,22 @@ mod tests {
             }
             prop_assert_eq!(found, rows);
         }
+    }
+
+    proptest! {
+        #[test]
+        fn the_places_are_those_that_a_plain_search_finds(
+            bytes in prop::collection::vec(0_u8..6, 0..300),
+        ) {
+            let found: Vec<usize> = Marks::new(&bytes, [0, 3]).collect();
+            let known: Vec<usize> = (0..bytes.len()).filter(|at| [0, 3].contains(&bytes[*at])).collect();
+            prop_assert_eq!(found, known);
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_in_nothing() {
+        let mut marks = Marks::new(&[], [0]);
+        assert_eq!((marks.next(), marks.next()), (None, None));
     }
 }

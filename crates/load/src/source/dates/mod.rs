@@ -1,7 +1,6 @@
 //! Columns whose texts are dates get them in the form of SQLite's date functions.
 
 mod form;
-mod moment;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,12 +12,13 @@ use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
 
-use super::{Source, SourceInfo, Typing};
+use super::{Reopen, Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault, Malformed, record_batch};
-use crate::cells::field_text;
-use crate::error::LoadError;
-use crate::table::same;
+use crate::batch::{Batch, Malformed, record_batch};
+use crate::convert::field_text;
+use crate::error::{Fault, LoadError};
+use crate::sql::same;
+use crate::table::Column;
 use form::{Form, Seen, Verdict};
 
 pub use form::DateOrder;
@@ -29,7 +29,7 @@ const SAMPLE: usize = 10_000;
 /// Which dates are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dates {
-    /// What comes first in dates that end with the year.
+    /// The order of day and month in dates that end with the year.
     pub order: DateOrder,
     /// Columns that stay as they are.
     pub except: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) struct Dated {
     sample: Option<VecDeque<Batch>>,
 }
 
-/// What is known of a column.
+/// The decision about a column.
 #[derive(Debug, Clone)]
 enum Decision {
     /// It stays as it is.
@@ -81,7 +81,7 @@ impl Dated {
         Ok(sample)
     }
 
-    /// The next batch, with the texts of each row where Arrow names each distinct one once.
+    /// Returns the next batch, with the texts of each row where Arrow names each distinct one once.
     fn read(&mut self) -> Result<Option<Batch>, LoadError> {
         let Some(mut batch) = self.source.next()? else {
             return Ok(None);
@@ -90,9 +90,8 @@ impl Dated {
         if !columns.clone().any(is_gathered) {
             return Ok(Some(batch));
         }
-        let columns = columns.map(|(array, decision)| match is_gathered((array, decision)) {
-            true => gathered(array),
-            false => Ok(Arc::clone(array)),
+        let columns = columns.map(|(array, decision)| {
+            if is_gathered((array, decision)) { gathered(array) } else { Ok(Arc::clone(array)) }
         });
         let columns: Result<Vec<ArrayRef>, _> = columns.collect();
         let columns = columns.map_err(|error| LoadError::form(self.name(), error))?;
@@ -101,7 +100,7 @@ impl Dated {
         Ok(Some(batch))
     }
 
-    /// Chooses the form of each column of which nothing is known, as far as these rows have values in it.
+    /// Chooses the form of each column that is still unknown and has values in these rows.
     fn decide<'b>(
         &mut self,
         batches: impl IntoIterator<Item = &'b Batch> + Clone,
@@ -132,7 +131,7 @@ impl Dated {
         Ok(())
     }
 
-    /// The rows of a batch with their dates; those whose text is none of the column's form are malformed.
+    /// Returns the rows of a batch with their dates; those whose text is none of the column's form are malformed.
     fn converted(&self, mut batch: Batch) -> Result<Batch, LoadError> {
         let mut columns = batch.rows.columns().to_vec();
         let mut refused = Vec::new();
@@ -195,7 +194,7 @@ fn leave_out(
     Ok(())
 }
 
-/// Whether a column may be one of dates, each distinct text of which is there once.
+/// Returns whether a column is a dictionary of texts that may be dates.
 fn is_gathered((array, decision): (&ArrayRef, &Decision)) -> bool {
     let is_text = |values: &DataType| {
         matches!(values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
@@ -204,13 +203,13 @@ fn is_gathered((array, decision): (&ArrayRef, &Decision)) -> bool {
         && matches!(array.data_type(), DataType::Dictionary(_, values) if is_text(values))
 }
 
-/// The text of each row.
+/// Returns the text of each row.
 fn gathered(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let dictionary = array.as_any_dictionary();
     take(dictionary.values(), dictionary.keys(), None)
 }
 
-/// The values of a column.
+/// Returns the values of a column.
 fn fields(array: &ArrayRef) -> Box<dyn Iterator<Item = Field<'_>> + '_> {
     fn texts<'t>(
         texts: impl Iterator<Item = Option<&'t str>> + 't,
@@ -222,10 +221,9 @@ fn fields(array: &ArrayRef) -> Box<dyn Iterator<Item = Field<'_>> + '_> {
         DataType::LargeUtf8 => texts(array.as_string::<i64>().iter()),
         DataType::Utf8View => texts(array.as_string_view().iter()),
         DataType::Null => Box::new((0..array.len()).map(|_| Field::Null)),
-        _ => Box::new((0..array.len()).map(|row| match array.is_null(row) {
-            true => Field::Null,
-            false => Field::Other,
-        })),
+        _ => Box::new(
+            (0..array.len()).map(|row| if array.is_null(row) { Field::Null } else { Field::Other }),
+        ),
     }
 }
 
@@ -260,6 +258,10 @@ impl Source for Dated {
         &self.info
     }
 
+    fn reopen(&self) -> Option<Reopen> {
+        self.source.reopen()
+    }
+
     fn read_on_demand(&mut self) {
         self.source.read_on_demand();
     }
@@ -270,7 +272,7 @@ impl Source for Dated {
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
         let columns = self.info.columns.iter().zip(affinities);
-        let of = |(column, affinity): (&super::SourceColumn, &Affinity)| {
+        let of = |(column, affinity): (&Column, &Affinity)| {
             let is_left = self.dates.except.iter().any(|name| same(name, &column.name));
             match affinity {
                 // Types such as DATE and TIMESTAMP have the affinity of numbers.

@@ -1,7 +1,7 @@
-//! JSON Lines (<https://jsonlines.org>): an object on each line; and arrays of objects, each of which is made
-//! a line first.
+//! JSON Lines (<https://jsonlines.org>): an object on each line; and arrays of objects, whose elements are made
+//! lines first.
 
-mod keys;
+mod elements;
 mod quick;
 
 use std::borrow::Cow;
@@ -13,18 +13,16 @@ use engine::ValueRef;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use keys::{Keys, selected};
-
-use super::blocks::{Format, Parsed, Text};
-use super::elements::is_array_of_objects;
-use super::infer::{Seen, is_changed_by, is_number_to_sqlite};
-use super::locations::Unit;
-use super::text::TextSource;
-use super::typed::Gathering;
-use super::{Input, Typing};
+use super::batch_builder::BatchBuilder;
+use super::format::is_array_of_objects;
+use super::infer::{Kind, Seen, is_changed_by};
+use super::number::is_number_to_sqlite;
+use super::text::{Parsed, Text, TextFormat, TextSource};
+use super::{Input, Typing, Unit};
 use crate::affinity::Affinity;
-use crate::batch::Fault;
-use crate::error::LoadError;
+use crate::error::{Fault, LoadError};
+use crate::sql::same;
+use elements::Elements;
 
 /// Lines from which columns and types are inferred, if they lie in what was read first.
 const SAMPLE_LINES: usize = 10_000;
@@ -85,11 +83,11 @@ impl TextSource<Lines> {
     }
 }
 
-/// The lines of a text, and how to read them, but for their keys.
+/// Returns the lines of a text, and how to read them, but for their keys.
 fn read_beginning(mut input: Input) -> Result<(Text, Lines), LoadError> {
     let is_array = is_array_of_objects(&input.beginning()?);
     if is_array {
-        input = input.elements();
+        input = input.map(|reader| Box::new(Elements::new(reader)));
     }
     let lines = Lines {
         input: input.name().to_owned(),
@@ -107,7 +105,7 @@ fn read_beginning(mut input: Input) -> Result<(Text, Lines), LoadError> {
 /// How to read lines whose keys are known.
 pub struct Lines {
     input: String,
-    /// What an object is counted as: a line, or in an array a row.
+    /// The unit in which objects are counted: lines, or rows of an array.
     unit: Unit,
     encoding: &'static str,
     names: Vec<String>,
@@ -116,11 +114,11 @@ pub struct Lines {
     affinities: Vec<Affinity>,
     /// Where their types come from; declared where that is not known.
     typing: Vec<Typing>,
-    /// Whether a key that is no column is passed over.
+    /// Whether a key without a column is passed over.
     ignores_others: bool,
 }
 
-impl Format for Lines {
+impl TextFormat for Lines {
     fn store_as(&mut self, affinities: &[Affinity]) {
         self.affinities = affinities.to_vec();
     }
@@ -138,7 +136,7 @@ impl Format for Lines {
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
-        let mut gathering = Gathering::new(&self.names, &self.affinities, 0);
+        let mut builder = BatchBuilder::new(&self.names, &self.affinities, 0);
         // Looked at once, because it takes as long for each line as for many of them.
         let text = std::str::from_utf8(bytes).ok();
         let (mut values, mut begin) = (Vec::with_capacity(self.names.len()), 0);
@@ -147,23 +145,23 @@ impl Format for Lines {
             let quick = text.and_then(|text| text.get(begin..end));
             begin = end + 1;
             if quick.is_some_and(|line| quick::row(self, line, &mut values)) {
-                gathering.push(&self.input, &values)?;
+                builder.push(&self.input, &values)?;
                 continue;
             }
             match self.row(line) {
-                Ok(None) => gathering.skip(),
+                Ok(None) => builder.skip(),
                 Ok(Some(values)) => {
                     let values: Vec<ValueRef<'_>> = values.iter().map(Value::borrowed).collect();
-                    gathering.push(&self.input, &values)?;
+                    builder.push(&self.input, &values)?;
                 }
                 Err((column, fault)) => {
                     let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
-                    gathering.reject(column, fault, vec![line]);
+                    builder.reject(column, fault, vec![line]);
                 }
             }
         }
-        gathering.end_batch(&self.input)?;
-        Ok(Parsed { numbers: gathering.number(), batches: gathering.take() })
+        builder.end_batch(&self.input)?;
+        Ok(Parsed { numbers: builder.number(), batches: builder.take() })
     }
 
     fn too_long(&self, megabytes: usize) -> String {
@@ -175,7 +173,7 @@ impl Format for Lines {
 type Problem = (Option<String>, Fault);
 
 impl Lines {
-    /// The values of a line, one for each column; nothing for an empty line.
+    /// Returns the values of a line, one for each column; nothing for an empty line.
     fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
         if std::str::from_utf8(line).is_err() {
             return Err((None, Fault::Encoding(self.encoding)));
@@ -203,7 +201,7 @@ impl Lines {
 }
 
 impl Lines {
-    /// What is wrong with a value that does not go with the type of its column, where that was chosen from
+    /// Returns the fault of a value that does not fit the type of its column, where the type was chosen from
     /// the first lines: a number loses its digits, or a text becomes a number.
     fn misfit(&self, column: usize, raw: &str) -> Option<Fault> {
         let typing = *self.typing.get(column)?;
@@ -225,7 +223,7 @@ impl Lines {
     }
 }
 
-/// The lines of a text, without their ends.
+/// Returns the lines of a text, without their ends.
 fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
@@ -237,14 +235,14 @@ fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The object on a line; nothing where there is nothing but blanks.
+/// Returns the object on a line; nothing where there is nothing but blanks.
 fn object(line: &[u8]) -> Result<Option<Object<'_>>, String> {
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
     serde_json::from_slice(line)
         .map(Some)
-        // The library counts lines too, of which there is only one here.
+        // The library counts lines too; here there is only one.
         .map_err(|error| {
             let error = error.to_string();
             let reason = error.split(" at line 1 column ").collect::<Vec<_>>();
@@ -303,8 +301,8 @@ impl Value<'_> {
     }
 }
 
-/// What SQLite gets for a value: true and false are 1 and 0, and arrays and objects stay JSON. A column
-/// of text gets whatever is no text as JSON writes it.
+/// Returns the value for SQLite: true and false are 1 and 0, and arrays and objects stay JSON. A column
+/// of text gets other values as JSON writes them.
 fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String> {
     let text = raw.get();
     let reason = |error: serde_json::Error| error.to_string();
@@ -321,6 +319,96 @@ fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String
             Err(_) => Value::Real(serde_json::from_str(text).map_err(reason)?),
         },
     })
+}
+
+/// The keys of lines in the order of their appearance, with what their values are.
+#[derive(Default)]
+struct Keys {
+    columns: Vec<(String, Seen)>,
+    /// Lines so far.
+    lines: usize,
+    /// The number of the first line that is not an object, and the reason.
+    first_problem: Option<(usize, String)>,
+}
+
+impl Keys {
+    /// Adds the keys of at most this number of lines.
+    fn add(&mut self, bytes: &[u8], most: usize) {
+        for line in split(bytes).take(most) {
+            self.lines += 1;
+            match object(line) {
+                Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
+                    let (kind, row) = (kind(value.get()), self.lines as u64);
+                    let known = self.columns.iter().position(|(name, _)| name == key);
+                    let at = known.unwrap_or_else(|| {
+                        let name = key.clone().into_owned();
+                        self.columns.push((name, Seen::NOTHING));
+                        self.columns.len() - 1
+                    });
+                    self.columns[at].1.see(kind, row, value.get().as_bytes());
+                }),
+                Ok(None) => {}
+                Err(problem) => {
+                    self.first_problem.get_or_insert((self.lines, problem));
+                }
+            }
+        }
+    }
+
+    /// Returns all of them, and `more`.
+    fn checked(self, lines: &Lines, more: &[String]) -> Result<Vec<(String, Seen)>, LoadError> {
+        let (input, mut columns) = (&lines.input, self.columns);
+        if columns.is_empty() {
+            let reason = match self.first_problem {
+                Some((number, reason)) => format!("{} {number}: {reason}", lines.unit.name()),
+                None => "it contains no object with a key".to_owned(),
+            };
+            return Err(LoadError::form(input, reason));
+        }
+        for name in more {
+            if !columns.iter().any(|(known, _)| same(known, name)) {
+                columns.push((name.clone(), Seen::NOTHING));
+            }
+        }
+        check_names(input, &columns)?;
+        Ok(columns)
+    }
+}
+
+/// Only these keys, with what their values are as far as that is known.
+fn selected(known: &[(String, Seen)], only: &[String]) -> Vec<(String, Seen)> {
+    let of = |name: &String| {
+        let found = known.iter().find(|(known, _)| known == name);
+        (name.clone(), found.map_or(Seen::NOTHING, |(_, seen)| seen.clone()))
+    };
+    only.iter().map(of).collect()
+}
+
+/// Keys that differ only in JSON cannot be two columns.
+fn check_names(input: &str, columns: &[(String, Seen)]) -> Result<(), LoadError> {
+    for (number, (name, _)) in columns.iter().enumerate() {
+        let wrong = if name.contains('\0') {
+            Some("a key holds a NUL character".to_owned())
+        } else {
+            columns[..number].iter().find(|(known, _)| same(known, name)).map(|(known, _)| {
+                format!("the keys {known} and {name} differ only in case, which SQLite ignores")
+            })
+        };
+        if let Some(reason) = wrong {
+            return Err(LoadError::form(input, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the kind of a value in JSON.
+fn kind(raw: &str) -> Kind {
+    match raw.as_bytes().first() {
+        Some(b'n') => Kind::Unknown,
+        Some(b't' | b'f') => Kind::Integer,
+        Some(b'"' | b'[' | b'{') | None => Kind::Text,
+        Some(_) => Kind::of_digits(raw.as_bytes()).unwrap_or(Kind::Real),
+    }
 }
 
 #[cfg(test)]

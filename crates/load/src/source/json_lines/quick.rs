@@ -3,8 +3,10 @@
 
 use engine::ValueRef;
 
-use super::{Affinity, Lines, Typing};
-use crate::source::infer::{integer, short_decimal};
+use super::Lines;
+use crate::affinity::Affinity;
+use crate::source::Typing;
+use crate::source::number::{integer, short_decimal};
 
 /// Bytes of a number up to which no type changes it.
 const SHORT: usize = 15;
@@ -35,7 +37,7 @@ fn read<'l>(lines: &Lines, line: &'l str, values: &mut [ValueRef<'l>]) -> Option
     (rest.at == line.len()).then_some(())
 }
 
-/// What of a line is not read yet.
+/// The rest of a line that is not parsed yet.
 struct Rest<'l> {
     line: &'l str,
     at: usize,
@@ -52,7 +54,7 @@ impl<'l> Rest<'l> {
         }
     }
 
-    /// The next byte that is not blank.
+    /// Returns the next byte that is not blank.
     fn next(&mut self) -> Option<u8> {
         self.blanks();
         let byte = self.peek()?;
@@ -64,7 +66,7 @@ impl<'l> Rest<'l> {
         (self.next()? == byte).then_some(())
     }
 
-    /// The column of a key, which is the expected one as a rule.
+    /// Returns the column of a key, which is the expected one as a rule.
     fn key(&mut self, names: &[String], expected: usize) -> Option<usize> {
         self.skip(b'"')?;
         if let Some(name) = names.get(expected) {
@@ -123,7 +125,7 @@ impl<'l> Rest<'l> {
     }
 }
 
-/// Whether a name stands in JSON as it is.
+/// Returns whether a name stands in JSON as it is.
 fn is_plain(name: &str) -> bool {
     !name.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' '))
 }
@@ -147,8 +149,9 @@ fn number(raw: &[u8]) -> Option<ValueRef<'static>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Unit, Value};
+    use super::super::Value;
     use super::*;
+    use crate::source::Unit;
     use proptest::prelude::*;
 
     /// Lines of two columns with these types.
@@ -166,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Whether a line is read, after a comparison with the parser.
+    /// Returns whether a line is read, after a comparison with the parser.
     fn is_read(lines: &Lines, line: &str) -> bool {
         let mut values = Vec::new();
         let is_read = row(lines, line, &mut values);

@@ -1,0 +1,4 @@
+//! Tests of the extension as a shared library.
+
+mod examples;
+mod extension;

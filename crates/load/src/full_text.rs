@@ -1,0 +1,457 @@
+//! Full-text indexes over columns of the table: FTS5 with the table as its external content
+//! (<https://sqlite.org/fts5.html#external_content_tables>), so that no text is stored twice. Such an index
+//! does not notice that the table changes, so those that exist are brought up to date or reported.
+
+use engine::{Connection, Value};
+
+use crate::error::LoadError;
+use crate::feed::{Feed, Phase};
+use crate::request::{Mode, Request};
+use crate::schema::{object, rowid_alias};
+use crate::sql::{list, quoted, same};
+use crate::table::FullText;
+
+impl FullText {
+    /// Returns the statement that brings it up to date with the table.
+    pub fn rebuild(&self, table: &str) -> String {
+        rebuild(&self.name(table))
+    }
+
+    /// Checks that nothing is in its place; where the table is replaced, so is an index of that name.
+    pub(crate) fn make_room(
+        &self,
+        connection: &Connection,
+        table: &str,
+        mode: Mode,
+    ) -> Result<(), LoadError> {
+        let name = self.name(table);
+        if object(connection, &name)?.is_none() {
+            return Ok(());
+        }
+        if mode == Mode::Replace && is_fts5(connection, &name)? {
+            connection.execute(&format!("DROP TABLE {}", quoted(&name)))?;
+            return Ok(());
+        }
+        Err(LoadError::TableExists(name))
+    }
+
+    /// Makes and fills it.
+    pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
+        let name = quoted(&self.name(table));
+        connection.execute(&format!(
+            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {})",
+            list(&self.columns),
+            quoted(table),
+            quoted(&rowid_name(connection, table)?),
+        ))?;
+        let set = |(option, value): (&str, u32)| {
+            connection
+                .execute(&format!("INSERT INTO {name}({name}, rank) VALUES ('{option}', {value})"))
+        };
+        FILLING.into_iter().try_for_each(set)?;
+        connection.execute(&self.rebuild(table))?;
+        connection.execute(&format!("INSERT INTO {name}({name}) VALUES ('optimize')"))?;
+        USUAL.into_iter().try_for_each(set)?;
+        Ok(())
+    }
+
+    /// Checks that it says what the table says.
+    pub(crate) fn check(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
+        let name = quoted(&self.name(table));
+        connection
+            .execute(&format!("INSERT INTO {name}({name}, rank) VALUES ('integrity-check', 1)"))
+            .map_err(|error| LoadError::Check(format!("the full-text index: {error}")))
+    }
+}
+
+/// How a new index is filled: a hash table that stays in the processor's cache, and no merging of what it gives
+/// until all is there, so that each entry is merged once or twice, and searches find a single segment.
+const FILLING: [(&str, u32); 3] = [("hashsize", 256 << 10), ("automerge", 0), ("crisismerge", 64)];
+/// The same options as FTS5 has them by itself, for what is changed later.
+const USUAL: [(&str, u32); 3] = [("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)];
+
+/// Returns the statement that brings a full-text index up to date with its table.
+pub fn rebuild(index: &str) -> String {
+    let name = quoted(index);
+    format!("INSERT INTO {name}({name}) VALUES ('rebuild')")
+}
+
+/// The names by which SQL knows the rowid, as far as no column has them.
+const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
+
+/// A name of the rowid of a table.
+///
+/// # Errors
+/// It has none: columns have all of them, and none is the rowid.
+fn rowid_name(connection: &Connection, table: &str) -> Result<String, LoadError> {
+    let columns = columns(connection, table)?;
+    let is_free = |name: &&str| !columns.iter().any(|column| same(column, name));
+    if let Some(name) = ROWID.iter().copied().find(is_free) {
+        return Ok(name.to_owned());
+    }
+    rowid_alias(connection, table)?.ok_or_else(|| {
+        LoadError::Definition(format!(
+            "a full-text index cannot refer to the rows of {table}: {}, {} and {} are all columns; \
+             make an INTEGER column the primary key",
+            ROWID[0], ROWID[1], ROWID[2]
+        ))
+    })
+}
+
+/// Returns the names of the columns of a table.
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+    let mut names = Vec::new();
+    connection.for_each_row(&format!("PRAGMA table_info({})", quoted(table)), |row| {
+        names.push(row.column_text(1)?.to_owned());
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// Checks before any row is loaded that indexes can be filled from the table that has just been made: the
+/// one requested, and those that an earlier table of its name has left.
+pub(crate) fn check(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+    let table = &request.table.name;
+    if request.table.full_text.is_some() {
+        rowid_name(connection, table)?;
+    }
+    let known = columns(connection, table)?;
+    for index in over(connection, table)? {
+        let needed = columns(connection, &index)?;
+        let is_known = |name: &&String| known.iter().any(|known| same(known, name));
+        let lacks = match needed.iter().find(|name| !is_known(name)) {
+            Some(lacking) => format!("no column {lacking}"),
+            None if request.table.without_rowid => "no rowids".to_owned(),
+            None => continue,
+        };
+        return Err(LoadError::Definition(format!(
+            "the full-text index {index} reads its text from {table}, which is to have {lacks}; \
+             drop it first, or recreate it with --fts"
+        )));
+    }
+    Ok(())
+}
+
+/// Full-text indexes that existed before the load.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Filled again from the new table.
+    pub(crate) rebuilt: Vec<String>,
+    /// Lacking the rows that were appended.
+    pub(crate) stale: Vec<String>,
+}
+
+/// Makes the index requested, and sees to those that are there already.
+pub(crate) fn fill(
+    connection: &Connection,
+    request: &Request,
+    feed: &mut Feed<'_>,
+) -> Result<Kept, LoadError> {
+    let table = &request.table.name;
+    let there = over(connection, table)?;
+    if request.mode == Mode::Append {
+        let mut stale = Vec::new();
+        for index in there {
+            if !is_kept_up(connection, table, &index)? {
+                stale.push(index);
+            }
+        }
+        return Ok(Kept { rebuilt: Vec::new(), stale });
+    }
+    for index in &there {
+        feed.tell(Phase::FullText)?;
+        connection.execute(&rebuild(index))?;
+    }
+    if let Some(full_text) = &request.table.full_text {
+        feed.tell(Phase::FullText)?;
+        full_text.make(connection, table)?;
+    }
+    Ok(Kept { rebuilt: there, stale: Vec::new() })
+}
+
+/// Returns whether a trigger inserts into an index what is inserted into the table.
+fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool, LoadError> {
+    let sql = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'";
+    Ok(pairs(connection, sql)?.iter().any(|(of, sql)| same(of, table) && inserts_into(sql, index)))
+}
+
+/// Returns the full-text indexes that read their text from this table.
+///
+/// # Errors
+/// The definition of a table that may be one has an unknown form.
+fn over(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+    let mut indexes = Vec::new();
+    for (name, sql) in virtual_tables(connection)? {
+        let definition = VirtualTable::of(&sql).ok_or_else(|| {
+            LoadError::Definition(format!(
+                "the definition of {name} cannot be understood, which may be a full-text index over {table}; \
+                 drop it first, and create it again after the load: {sql}"
+            ))
+        })?;
+        let reads = |content: &String| same(content, table);
+        if definition.is_full_text() && definition.content.as_ref().is_some_and(reads) {
+            indexes.push(name);
+        }
+    }
+    Ok(indexes)
+}
+
+/// Names and definitions of the virtual tables that may be full-text indexes.
+fn virtual_tables(connection: &Connection) -> Result<Vec<(String, String)>, LoadError> {
+    let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' \
+               AND sql LIKE 'CREATE VIRTUAL TABLE%USING%fts%' ORDER BY rowid";
+    pairs(connection, sql)
+}
+
+/// Rows of two texts.
+fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>, LoadError> {
+    let text = |value: Option<&Value>| value.map(ToString::to_string).unwrap_or_default();
+    let rows = connection.query_all(sql)?;
+    Ok(rows.iter().map(|row| (text(row.first()), text(row.get(1)))).collect())
+}
+
+/// Returns whether a table is an index of FTS5.
+fn is_fts5(connection: &Connection, name: &str) -> Result<bool, LoadError> {
+    let is_index = |(known, sql): &(String, String)| {
+        same(known, name) && VirtualTable::of(sql).is_some_and(|definition| definition.is_fts5())
+    };
+    Ok(virtual_tables(connection)?.iter().any(is_index))
+}
+
+/// The definition of a virtual table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct VirtualTable {
+    module: String,
+    /// The table that an option `content` names.
+    content: Option<String>,
+}
+
+impl VirtualTable {
+    /// Reads a definition as SQLite keeps it; `None` where it has another form than is known.
+    fn of(sql: &str) -> Option<VirtualTable> {
+        let tokens = tokens(sql);
+        let keywords = ["create", "virtual", "table"];
+        let begins = tokens.len() > 5 && keywords.iter().zip(&tokens).all(|(word, at)| at.is(word));
+        // The name of the table is the fourth.
+        if !begins || !tokens[4].is("using") {
+            return None;
+        }
+        Some(VirtualTable { module: tokens[5].name()?.to_owned(), content: content(&tokens[6..])? })
+    }
+
+    /// Returns whether its module is one of SQLite's for full text.
+    fn is_full_text(&self) -> bool {
+        self.module.to_ascii_lowercase().starts_with("fts")
+    }
+
+    /// Returns whether it is an index of FTS5.
+    fn is_fts5(&self) -> bool {
+        same(&self.module, "fts5")
+    }
+}
+
+/// Returns the value of the option `content` among arguments in parentheses, if there is one; `None` where they have
+/// another form.
+fn content(arguments: &[Token]) -> Option<Option<String>> {
+    let arguments = match arguments.split_last() {
+        Some((Token::Mark(';'), before)) => before,
+        _ => arguments,
+    };
+    if arguments.is_empty() {
+        return Some(None);
+    }
+    let arguments = arguments.strip_prefix(&[Token::Mark('(')])?;
+    let arguments = arguments.strip_suffix(&[Token::Mark(')')])?;
+    let mut arguments = arguments.split(|token| *token == Token::Mark(','));
+    let is_content = |argument: &&[Token]| match argument {
+        // FTS5 knows its options by their first letters too.
+        [Token::Bare(name), Token::Mark('='), ..] => {
+            "content".starts_with(&name.to_ascii_lowercase())
+        }
+        _ => false,
+    };
+    match arguments.find(is_content) {
+        None => Some(None),
+        Some([_, _, value]) => Some(Some(value.name()?.to_owned())),
+        Some(_) => None,
+    }
+}
+
+/// Returns whether a trigger of this definition inserts into a table when rows are inserted.
+fn inserts_into(trigger: &str, table: &str) -> bool {
+    let tokens = tokens(trigger);
+    let Some(on) = tokens.iter().position(|token| token.is("on")) else {
+        return false;
+    };
+    let names_it =
+        |pair: &[Token]| pair[0].is("into") && pair[1].name().is_some_and(|name| same(name, table));
+    on > 0 && tokens[on - 1].is("insert") && tokens[on..].windows(2).any(names_it)
+}
+
+/// A part of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    /// A keyword, a name or a number.
+    Bare(String),
+    /// A quoted name or text, without the quotes.
+    Quoted(String),
+    /// Any other character.
+    Mark(char),
+}
+
+impl Token {
+    /// Returns whether it is this keyword.
+    fn is(&self, keyword: &str) -> bool {
+        matches!(self, Token::Bare(word) if word.eq_ignore_ascii_case(keyword))
+    }
+
+    /// Returns the name that it is, quoted or not; `None` of a mark.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Token::Bare(name) | Token::Quoted(name) => Some(name),
+            Token::Mark(_) => None,
+        }
+    }
+}
+
+/// Returns the parts of a statement, without blanks and comments.
+fn tokens(sql: &str) -> Vec<Token> {
+    let (mut tokens, mut rest) = (Vec::new(), sql);
+    while let Some(first) = rest.chars().next() {
+        rest = match first {
+            _ if first.is_whitespace() => &rest[first.len_utf8()..],
+            '-' if rest.starts_with("--") => behind(rest, "\n"),
+            '/' if rest.starts_with("/*") => behind(&rest[2..], "*/"),
+            '\'' | '"' | '`' | '[' => {
+                let (name, rest) = unquoted(&rest[1..], if first == '[' { ']' } else { first });
+                tokens.push(Token::Quoted(name));
+                rest
+            }
+            _ if is_of_word(first) => {
+                let end = rest.find(|character| !is_of_word(character));
+                let (word, rest) = rest.split_at(end.unwrap_or(rest.len()));
+                tokens.push(Token::Bare(word.to_owned()));
+                rest
+            }
+            _ => {
+                tokens.push(Token::Mark(first));
+                &rest[first.len_utf8()..]
+            }
+        };
+    }
+    tokens
+}
+
+fn is_of_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '$') || !character.is_ascii()
+}
+
+/// Returns the text behind an end mark; empty without one.
+fn behind<'t>(text: &'t str, end: &str) -> &'t str {
+    text.split_once(end).map_or("", |(_, rest)| rest)
+}
+
+/// A text up to its quote, and what follows. A quote is doubled to be part of the text, except a bracket.
+fn unquoted(text: &str, quote: char) -> (String, &str) {
+    let mut name = String::new();
+    let mut rest = text;
+    loop {
+        let Some((part, more)) = rest.split_once(quote) else {
+            return (name + rest, "");
+        };
+        name += part;
+        rest = match more.strip_prefix(quote) {
+            Some(more) if quote != ']' => more,
+            _ => return (name, more),
+        };
+        name.push(quote);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_that_an_index_reads_from_is_in_its_definition() {
+        for (definition, table) in [
+            ("f USING fts5(a, content=t)", Some("t")),
+            ("f using FTS5 (a, Content = \"my \"\"t\"\"\" , b);", Some("my \"t\"")),
+            ("f USING fts4(content='it''s', a)", Some("it's")),
+            ("f USING fts5(a, content=[t], content_rowid=id)", Some("t")),
+            ("f USING  fts5(a, content=t)", Some("t")),
+            ("f USING\n\tfts5(a, content=t)", Some("t")),
+            ("f USING/* , */fts5(a, -- content=u\n content=t)", Some("t")),
+            ("f USING \"fts5\"(a, cont=t)", Some("t")),
+            ("\"using fts5(content=u)\" USING fts5(a, content=t)", Some("t")),
+            ("f USING fts5(a, content='')", Some("")),
+            ("f USING fts5(a, tokenize = \"x, content=t\")", None),
+            ("f USING fts5(content, t)", None),
+            ("f USING fts5(a, content_rowid=t)", None),
+            ("f USING fts3", None),
+        ] {
+            let sql = format!("CREATE VIRTUAL TABLE {definition}");
+            let read = VirtualTable::of(&sql).expect(&sql);
+            assert!(read.is_full_text(), "{sql}");
+            assert_eq!(read.content.as_deref(), table, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        for definition in [
+            "f USING fts5(a, content=my t)",
+            "f USING fts5(a, content=)",
+            "f USING fts5(a, content=t",
+            "f fts5(a)",
+        ] {
+            let sql = format!("CREATE VIRTUAL TABLE {definition}");
+            assert_eq!(VirtualTable::of(&sql), None, "{sql}");
+        }
+        let other = VirtualTable::of("CREATE VIRTUAL TABLE f USING rtree(fts, a, b)").unwrap();
+        assert!(!other.is_full_text());
+    }
+
+    #[test]
+    fn a_trigger_keeps_an_index_up_where_it_inserts_into_it() {
+        for (trigger, expected) in [
+            ("AFTER INSERT ON docs BEGIN INSERT INTO doc(rowid, a) VALUES (1, 2); END", true),
+            ("AFTER insert ON docs BEGIN INSERT OR REPLACE into\n\"DOC\" VALUES (1); END", true),
+            ("INSERT ON docs BEGIN DELETE FROM x; INSERT INTO/**/[doc] VALUES (1); END", true),
+            ("AFTER INSERT ON docs BEGIN INSERT INTO log VALUES ('doc'); END", false),
+            ("AFTER INSERT ON docs BEGIN INSERT INTO docs_log SELECT * FROM doc; END", false),
+            ("AFTER UPDATE ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
+            ("AFTER DELETE ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
+            ("AFTER UPDATE OF a, \"insert\" ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
+        ] {
+            let sql = format!("CREATE TRIGGER doc_ai {trigger}");
+            assert_eq!(inserts_into(&sql, "doc"), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn names_are_without_quotes_and_comments_are_left_out() {
+        let bare = |word: &str| Token::Bare(word.to_owned());
+        let quoted = |word: &str| Token::Quoted(word.to_owned());
+        for (sql, expected) in [
+            ("a\t-- 'b\nc/* \"d */e1", vec![bare("a"), bare("c"), bare("e1")]),
+            (
+                "'it''s'=\"a\"\"b\",[x]]`y`",
+                vec![
+                    quoted("it's"),
+                    Token::Mark('='),
+                    quoted("a\"b"),
+                    Token::Mark(','),
+                    quoted("x"),
+                    Token::Mark(']'),
+                    quoted("y"),
+                ],
+            ),
+            ("-é_$/'open", vec![Token::Mark('-'), bare("é_$"), Token::Mark('/'), quoted("open")]),
+            ("--x", vec![]),
+            ("/* x", vec![]),
+        ] {
+            assert_eq!(tokens(sql), expected, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The pages of an index: leaves filled with entries in order, the levels above them, and the overflow pages of
+//! entries that a page does not keep whole
+//! (<https://sqlite.org/fileformat2.html#cell_payload_overflow_pages>).
+
+use super::buffer::Buffer;
+use super::file::PageFile;
+use super::map::{self, Kind, Range};
+use super::page::{
+    self, INDEX_INTERIOR, INDEX_LEAF, LEAF_HEADER, PayloadLimits, fill_interior, write_header,
+};
+use super::run::Entry;
+use super::varint;
+use crate::error::LoadError;
+
+/// Writes what stands above a level of several pages, up to the root.
+pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<(), LoadError> {
+    let Level { mut children, mut dividers, .. } = level;
+    loop {
+        let groups = page::groups(children.len(), file.usable(), |at| dividers.get(at).len());
+        if groups.len() == 1 {
+            let mut buffer = Buffer::new(file.page_size(), 1);
+            let index = buffer.add();
+            fill(buffer.page(index), file.usable(), &children, &dividers, 0);
+            return file.write_page(root, buffer.bytes());
+        }
+        let mut level = Level::new(file);
+        for group in &groups {
+            level.interior(&children[group.clone()], &dividers, group.start)?;
+            if group.end < children.len() {
+                level.dividers.push(dividers.get(group.end - 1));
+            }
+        }
+        level.flush()?;
+        (children, dividers) = (level.children, level.dividers);
+    }
+}
+
+/// The fewest bytes of a cell in a leaf: a free block needs as many when the cell is deleted.
+const LEAST_CELL: usize = 4;
+/// Bytes after which the buffer is written.
+const FLUSH: usize = 1 << 20;
+
+/// Cells in one piece of memory.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Cells {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn get(&self, number: usize) -> &[u8] {
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.bytes[start..self.ends[number]]
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub(super) fn push(&mut self, cell: &[u8]) {
+        self.bytes.extend_from_slice(cell);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+/// The leaf that is being filled.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    index: usize,
+    /// Where the cells begin, which are filled from the end.
+    content: usize,
+    /// The length of the last cell.
+    last: usize,
+}
+
+/// The leaves, and what becomes the level above.
+pub(super) struct Leaves<'f> {
+    file: &'f PageFile,
+    level: Level<'f>,
+    open: Option<Open>,
+    /// The pointers to the open leaf's cells, which go into the page when it is full.
+    pointers: Vec<u8>,
+    /// The cell behind the last leaf, which is full: it comes between that one and the next, if there is
+    /// a next one.
+    between: Option<Vec<u8>>,
+    /// Bytes that a cell may have to be for certain a whole one.
+    whole: usize,
+    /// Entries from the first one on that does not fit a page, until there are enough of these.
+    waiting: Cells,
+    /// Memory for what of them does not fit a page.
+    chains: Option<Buffer>,
+}
+
+impl<'f> Leaves<'f> {
+    pub(super) fn new(file: &'f PageFile) -> Leaves<'f> {
+        Leaves {
+            file,
+            level: Level::new(file),
+            open: None,
+            pointers: Vec::new(),
+            between: None,
+            whole: PayloadLimits::of_index(file.usable()).whole,
+            waiting: Cells::default(),
+            chains: None,
+        }
+    }
+
+    pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
+        if self.waiting.ends.is_empty() && entry.cell.len() <= self.whole {
+            return self.push_cell(entry.cell);
+        }
+        self.waiting.push(entry.cell);
+        if self.waiting.bytes.len() < FLUSH { Ok(()) } else { self.push_waiting() }
+    }
+
+    /// Takes the entries that wait, after writing what of them does not fit a page.
+    fn push_waiting(&mut self) -> Result<(), LoadError> {
+        let cells = stored_cells(self.file, &self.waiting, &mut self.chains)?;
+        self.waiting.clear();
+        cells.iter().try_for_each(|cell| self.push_cell(cell))
+    }
+
+    #[inline]
+    fn push_cell(&mut self, cell: &[u8]) -> Result<(), LoadError> {
+        let mut open = match self.open {
+            Some(open) if self.between.is_none() => open,
+            _ => self.open_leaf()?,
+        };
+        let room = cell.len().max(LEAST_CELL);
+        if LEAF_HEADER + self.pointers.len() + 2 + room > open.content {
+            self.between = Some(cell.to_vec());
+            return Ok(());
+        }
+        open.content -= room;
+        open.last = cell.len();
+        let place = &mut self.level.buffer.page(open.index)[open.content..open.content + room];
+        place[..cell.len()].copy_from_slice(cell);
+        place[cell.len()..].fill(0);
+        let pointer = (open.content as u16).to_be_bytes();
+        self.pointers.extend_from_slice(&pointer);
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// Closes the leaf that is full, and opens the next one.
+    fn open_leaf(&mut self) -> Result<Open, LoadError> {
+        self.close();
+        if let Some(between) = self.between.take() {
+            self.level.dividers.push(&between);
+        }
+        self.level.flush_when_full()?;
+        let open = Open { index: self.level.buffer.add(), content: self.file.usable(), last: 0 };
+        self.open = Some(open);
+        Ok(open)
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let page = self.level.buffer.page(open.index);
+        write_header(page, INDEX_LEAF, self.pointers.len() / 2, open.content);
+        let behind = LEAF_HEADER + self.pointers.len();
+        page[LEAF_HEADER..behind].copy_from_slice(&self.pointers);
+        page[behind..open.content].fill(0);
+        page[self.file.usable()..].fill(0);
+        self.pointers.clear();
+    }
+
+    /// Sees to it that a leaf follows the cell that comes between leaves: it becomes that leaf's, and the
+    /// last cell of the full leaf takes its place.
+    fn complete(&mut self) -> Result<(), LoadError> {
+        if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
+            let page = self.level.buffer.page(open.index);
+            self.between = Some(page[open.content..open.content + open.last].to_vec());
+            open.content += open.last.max(LEAST_CELL);
+            self.open = Some(open);
+            self.pointers.truncate(self.pointers.len() - 2);
+            self.open_leaf()?;
+            self.push_cell(&cell)?;
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Writes the last leaves.
+    pub(super) fn finish(mut self) -> Result<Level<'f>, LoadError> {
+        self.push_waiting()?;
+        self.complete()?;
+        self.level.flush()?;
+        Ok(self.level)
+    }
+
+    /// Writes the last leaves; where there is one only, it is the root, and nothing stands above it.
+    pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>, LoadError> {
+        self.push_waiting()?;
+        self.complete()?;
+        if self.level.children.is_empty() && self.level.buffer.pages() == 1 {
+            self.file.write_page(root, self.level.buffer.bytes())?;
+            return Ok(None);
+        }
+        self.level.flush()?;
+        Ok(Some(self.level))
+    }
+}
+
+/// The pages of one level as they are written, with the cells between them.
+pub(super) struct Level<'f> {
+    file: &'f PageFile,
+    buffer: Buffer,
+    children: Vec<u32>,
+    dividers: Cells,
+}
+
+impl<'f> Level<'f> {
+    pub(super) fn new(file: &'f PageFile) -> Level<'f> {
+        Level {
+            file,
+            buffer: Buffer::new(file.page_size(), FLUSH / file.page_size() + 1),
+            children: Vec::new(),
+            dividers: Cells::default(),
+        }
+    }
+
+    /// Adds the pages of a range behind these, with the cell that comes between.
+    pub(super) fn append(&mut self, range: &Level<'_>, between: Option<&[u8]>) {
+        if let Some(between) = between {
+            self.dividers.push(between);
+        }
+        self.children.extend_from_slice(&range.children);
+        for number in 0..range.dividers.len() {
+            self.dividers.push(range.dividers.get(number));
+        }
+    }
+
+    /// A page of these children; the first divider among them has the number `first`.
+    fn interior(
+        &mut self,
+        children: &[u32],
+        dividers: &Cells,
+        first: usize,
+    ) -> Result<(), LoadError> {
+        let index = self.buffer.add();
+        fill(self.buffer.page(index), self.file.usable(), children, dividers, first);
+        self.flush_when_full()
+    }
+
+    fn flush_when_full(&mut self) -> Result<(), LoadError> {
+        if self.buffer.bytes().len() >= FLUSH {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LoadError> {
+        let pages = self.buffer.pages();
+        if pages > 0 {
+            let range = self.file.reserve(pages)?;
+            self.file.write_tree(range, self.buffer.bytes())?;
+            self.children.extend((0..pages).map(|index| range.page(index)));
+            self.buffer.clear(FLUSH / self.file.page_size() + 1);
+        }
+        Ok(())
+    }
+}
+
+/// Fills an interior page with children; the first divider among them has the number `first`.
+fn fill(page: &mut [u8], usable: usize, children: &[u32], dividers: &Cells, first: usize) {
+    let last = children.len() - 1;
+    let cells = children[..last].iter().zip(first..).map(|(child, at)| (*child, dividers.get(at)));
+    fill_interior(page, INDEX_INTERIOR, usable, cells, children[last]);
+}
+
+/// Returns the cells of entries as pages have them: a length, what stays in the page, and where the rest is, which is
+/// written here, by way of memory that is used again.
+pub(super) fn stored_cells(
+    file: &PageFile,
+    entries: &Cells,
+    memory: &mut Option<Buffer>,
+) -> Result<Vec<Vec<u8>>, LoadError> {
+    let all = || (0..entries.len()).map(|number| entries.get(number));
+    let pages: usize = all().map(|entry| chain_length(file, entry)).sum();
+    if pages == 0 {
+        return Ok(all().map(<[u8]>::to_vec).collect());
+    }
+    let range = file.reserve(pages)?;
+    let chains = memory.get_or_insert_with(|| Buffer::new(file.page_size(), pages));
+    chains.clear(pages);
+    let cells = all().map(|entry| cell(file, entry, range, chains));
+    let cells = cells.collect();
+    file.write(range, chains.bytes())?;
+    Ok(cells)
+}
+
+/// Returns the record of an entry, and the bytes before it, which tell its length.
+fn record(entry: &[u8]) -> (&[u8], usize) {
+    let (_, length) = varint::take(entry);
+    (&entry[length..], length)
+}
+
+/// Returns how many overflow pages an entry has.
+fn chain_length(file: &PageFile, entry: &[u8]) -> usize {
+    let (record, _) = record(entry);
+    let limits = PayloadLimits::of_index(file.usable());
+    (record.len() - limits.local(record.len())).div_ceil(limits.overflow)
+}
+
+/// Returns the cell of an entry, and adds its overflow pages to the buffer of a range.
+fn cell(file: &PageFile, entry: &[u8], range: Range, chains: &mut Buffer) -> Vec<u8> {
+    let (record, before) = record(entry);
+    let limits = PayloadLimits::of_index(file.usable());
+    let local = limits.local(record.len());
+    let mut cell = entry[..before + local].to_vec();
+    let mut chunks = record[local..].chunks(limits.overflow).peekable();
+    if chunks.peek().is_some() {
+        cell.extend_from_slice(&range.page(chains.pages()).to_be_bytes());
+    }
+    while let Some(chunk) = chunks.next() {
+        let index = chains.add();
+        let next = chunks.peek().map_or(0, |_| range.page(index + 1));
+        if next != 0 {
+            file.note([map::Entry { page: next, kind: Kind::Overflow, parent: range.page(index) }]);
+        }
+        let page = chains.page(index);
+        page[..4].copy_from_slice(&next.to_be_bytes());
+        page[4..4 + chunk.len()].copy_from_slice(chunk);
+        page[4 + chunk.len()..].fill(0);
+    }
+    cell
+}

@@ -1,0 +1,506 @@
+//! Another SQLite database: a table, a view or the answer to a query, read on a thread of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
+
+use super::batch_builder::BatchBuilder;
+use super::text::receive;
+use super::view::positions;
+use super::{Source, SourceInfo};
+use crate::affinity::Affinity;
+use crate::batch::Batch;
+use crate::error::{Fault, LoadError};
+use crate::schema::any_is_strict;
+use crate::sql::{quoted, same};
+use crate::table::Column;
+
+/// How long another connection's lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The rows to read from another database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// The only table there is.
+    #[default]
+    OnlyTable,
+    /// This table or view.
+    Table(String),
+    /// The answer to this query.
+    Query(String),
+}
+
+/// A reader of another database.
+pub struct DatabaseSource {
+    info: SourceInfo,
+    on_demand: bool,
+    stop: Arc<AtomicBool>,
+    /// Until the first batch is wanted.
+    opened: Option<(Connection, Reading)>,
+    /// From then to the end.
+    batches: Option<Batches>,
+}
+
+impl DatabaseSource {
+    /// Opens a database. Declared types are the table's own; the columns of a query that are no
+    /// table's have none, and `ANY` of STRICT tables is none. Unless `only` is empty, the columns that it
+    /// names are read.
+    ///
+    /// # Errors
+    /// It cannot be opened; or the table is not there, or the query is none that gives rows.
+    pub fn open(
+        library: &Arc<Library>,
+        path: &Path,
+        selection: &Selection,
+        only: &[String],
+    ) -> Result<DatabaseSource, LoadError> {
+        DatabaseSource::try_open(library, path, selection, only)
+            .map_err(|error| error.in_database(path))
+    }
+
+    fn try_open(
+        library: &Arc<Library>,
+        path: &Path,
+        selection: &Selection,
+        only: &[String],
+    ) -> Result<DatabaseSource, LoadError> {
+        let connection = Connection::open(library, path, OpenFlags::READ_ONLY, None)?;
+        connection.busy_timeout(PATIENCE)?;
+        let name = path.display().to_string();
+        let mut query = query(&connection, &name, selection, &[])?;
+        let mut columns = columns(&connection, &name, &query)?;
+        if !only.is_empty() {
+            let at = positions(&name, &columns, only)?;
+            columns = at.iter().map(|at| columns[*at].clone()).collect();
+            query = self::query(&connection, &name, selection, only)?;
+        }
+        let reading = Reading {
+            input: name.clone(),
+            names: columns.iter().map(|column| column.name.clone()).collect(),
+            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            affinities: Vec::new(),
+            query,
+        };
+        Ok(DatabaseSource {
+            info: SourceInfo::new(name, columns),
+            on_demand: false,
+            stop: Arc::default(),
+            opened: Some((connection, reading)),
+            batches: None,
+        })
+    }
+}
+
+impl Source for DatabaseSource {
+    fn info(&self) -> &SourceInfo {
+        &self.info
+    }
+
+    fn read_on_demand(&mut self) {
+        self.on_demand = true;
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let Some((_, reading)) = &mut self.opened {
+            reading.affinities = affinities.to_vec();
+            self.stop = Arc::clone(stop);
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        if let Some((connection, reading)) = self.opened.take() {
+            self.batches = Some(reading.start(connection, self.on_demand, &self.stop));
+        }
+        let Some(batches) = &self.batches else {
+            return Ok(None);
+        };
+        let batch = batches.next(&self.stop);
+        if !matches!(batch, Ok(Some(_))) {
+            self.batches = None;
+        }
+        batch
+    }
+}
+
+/// Returns the query that gives the rows wanted, with only these columns where any is named.
+fn query(
+    connection: &Connection,
+    input: &str,
+    selection: &Selection,
+    only: &[String],
+) -> Result<String, LoadError> {
+    let list: Vec<String> = only.iter().map(|name| quoted(name)).collect();
+    let list = list.join(", ");
+    let table = match selection {
+        Selection::Query(query) if only.is_empty() => return Ok(query.clone()),
+        Selection::Query(query) => return Ok(format!("SELECT {list} FROM ({query})")),
+        Selection::Table(table) => table.clone(),
+        Selection::OnlyTable => only_table(connection, input)?,
+    };
+    let known = names(connection, "type IN ('table', 'view')")?;
+    if !known.iter().any(|known| same(known, &table)) {
+        let known = known.join(", ");
+        let reason = format!("it has no table {table}; it has {known}");
+        return Err(LoadError::form(input, reason));
+    }
+    let table = quoted(&table);
+    if only.is_empty() {
+        return Ok(format!("SELECT * FROM main.{table}"));
+    }
+    // An index of all these columns would give the rows in another order.
+    Ok(format!("SELECT {list} FROM main.{table} NOT INDEXED"))
+}
+
+fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError> {
+    let mut tables = names(connection, "type = 'table'")?;
+    match (tables.pop(), tables.is_empty()) {
+        (Some(table), true) => Ok(table),
+        (None, _) => Err(LoadError::form(input, "it has no table")),
+        (Some(last), false) => {
+            tables.push(last);
+            Err(LoadError::SeveralTables { input: input.to_owned(), tables })
+        }
+    }
+}
+
+fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError> {
+    let sql = format!(
+        "SELECT name FROM sqlite_master WHERE {which} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+         ORDER BY rowid"
+    );
+    let mut names = Vec::new();
+    connection.for_each_row(&sql, |row| {
+        names.push(row.column_text(0)?.to_owned());
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>, LoadError> {
+    let wrong = |reason: String| LoadError::form(input, reason);
+    let knows_any = any_is_strict(connection, "PRAGMA main.table_list");
+    let statement = connection.prepare(query)?;
+    if statement.column_count() == 0 || !statement.is_read_only() {
+        return Err(wrong("the query must only read rows".to_owned()));
+    }
+    let mut columns: Vec<Column> = Vec::new();
+    for number in 0..statement.column_count() {
+        let name = statement.column_name(number).unwrap_or_default();
+        if columns.iter().any(|known| same(&known.name, &name)) {
+            return Err(wrong(format!("the query returns two columns {name}; rename one with AS")));
+        }
+        let declared = statement.column_declared_type(number).unwrap_or_default();
+        // A STRICT table keeps everything in such a column as it is; another would make numbers of texts.
+        let declared = if knows_any && same(&declared, "ANY") { String::new() } else { declared };
+        columns.push(Column::new(name, declared));
+    }
+    Ok(columns)
+}
+
+/// Rows in a batch, as for CSV.
+const BATCH_ROWS: usize = 65_536;
+/// Bytes of text and blobs in a batch: no more than this and one row.
+const BATCH_BYTES: usize = 8 << 20;
+/// Rows in a batch that cannot be read: all of their fields are kept until they are reported.
+const BATCH_MALFORMED: usize = 1_024;
+/// Batches read ahead.
+const AHEAD: usize = 2;
+
+/// Batches of the thread that reads.
+struct Batches {
+    /// The name of the input.
+    input: String,
+    /// Asks for one more, where they are not read ahead.
+    orders: Option<Sender<()>>,
+    received: Receiver<Message>,
+}
+
+/// A message of the thread that reads: a batch, an error, or `None` at the end.
+type Message = Result<Option<Batch>, LoadError>;
+
+/// A query to be read.
+struct Reading {
+    input: String,
+    /// The length of the file.
+    bytes: u64,
+    names: Vec<String>,
+    affinities: Vec<Affinity>,
+    query: String,
+}
+
+/// Where batches go.
+struct Outlet {
+    batches: SyncSender<Message>,
+    /// Whose orders are waited for before a batch is read.
+    orders: Option<Receiver<()>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Outlet {
+    /// Waits until a batch is wanted; false where none is any more.
+    fn wait(&self) -> bool {
+        self.orders.as_ref().is_none_or(|orders| orders.recv().is_ok())
+    }
+
+    /// Sends a batch and waits until another one is wanted; false where none is any more.
+    fn send(&self, batch: Batch) -> bool {
+        self.batches.send(Ok(Some(batch))).is_ok()
+            && !self.stop.load(Ordering::Relaxed)
+            && self.wait()
+    }
+}
+
+impl Batches {
+    /// Returns the next batch; `None` at the end, or once `stop` is true.
+    fn next(&self, stop: &AtomicBool) -> Result<Option<Batch>, LoadError> {
+        if let Some(orders) = &self.orders {
+            // A reader that has ended sends nothing more.
+            let _ = orders.send(());
+        }
+        receive(&self.received, stop, &self.input)?.unwrap_or(Ok(None))
+    }
+}
+
+impl Reading {
+    /// Reads on a thread of its own: a statement borrows its connection, so both stay on one thread. It
+    /// ends when nobody takes batches any more.
+    fn start(self, connection: Connection, on_demand: bool, stop: &Arc<AtomicBool>) -> Batches {
+        let (sender, received) = sync_channel(AHEAD);
+        let (orders, ordered) = channel();
+        let outlet = Outlet {
+            batches: sender,
+            orders: on_demand.then_some(ordered),
+            stop: Arc::clone(stop),
+        };
+        let input = self.input.clone();
+        std::thread::spawn(move || {
+            let end = self.read(&connection, &outlet);
+            let end = end.map_err(|error| error.in_database(Path::new(&self.input)));
+            // If nobody takes it, nobody wants to know.
+            let _ = outlet.batches.send(end.map(|()| None));
+        });
+        Batches { input, orders: on_demand.then_some(orders), received }
+    }
+
+    /// Sends batches until the end, an error, or until nobody takes them.
+    fn read(&self, connection: &Connection, outlet: &Outlet) -> Result<(), LoadError> {
+        if !outlet.wait() {
+            return Ok(());
+        }
+        let mut statement = connection.prepare(&self.query)?;
+        let mut builder = BatchBuilder::new(&self.names, &self.affinities, 0);
+        let mut bytes = 0;
+        while statement.step()? == Step::Row {
+            // A batch ends when there is a row for the next one, so that the last one is known as such.
+            if is_full(&builder, bytes) {
+                builder.end_batch(&self.input)?;
+                bytes = 0;
+            }
+            bytes += self.take(&statement, &mut builder)?;
+            if !builder.take().into_iter().all(|batch| outlet.send(batch)) {
+                return Ok(());
+            }
+        }
+        builder.end_batch(&self.input)?;
+        let mut batches = builder.take();
+        if let Some(last) = batches.last_mut() {
+            last.bytes_read = self.bytes;
+        }
+        batches.into_iter().all(|batch| outlet.send(batch));
+        Ok(())
+    }
+
+    /// Takes the row that the statement stands on, and returns the bytes that are kept of it: of its texts
+    /// and blobs, or of its fields as they are reported where it cannot be read.
+    fn take(
+        &self,
+        statement: &Statement<'_, '_>,
+        builder: &mut BatchBuilder,
+    ) -> Result<usize, LoadError> {
+        let mut values = Vec::with_capacity(self.names.len());
+        let mut wrong = None;
+        for (number, name) in self.names.iter().enumerate() {
+            let value = statement.column_value_ref(number as i32);
+            if value.is_err() {
+                wrong = wrong.or(Some(name));
+            }
+            values.push(value.unwrap_or(ValueRef::Null));
+        }
+        if let Some(name) = wrong {
+            let fields: Vec<String> = (0..self.names.len() as i32)
+                .map(|number| match statement.column_value(number) {
+                    Value::Null => String::new(),
+                    value => value.to_string(),
+                })
+                .collect();
+            let bytes = fields.iter().map(String::len).sum();
+            builder.reject(
+                Some(name.clone()),
+                Fault::Form("its text is not valid UTF-8".to_owned()),
+                fields,
+            );
+            return Ok(bytes);
+        }
+        builder.push(&self.input, &values)?;
+        let length = |value: &ValueRef<'_>| match value {
+            ValueRef::Text(text) => text.len(),
+            ValueRef::Blob(bytes) => bytes.len(),
+            _ => 0,
+        };
+        Ok(values.iter().map(length).sum())
+    }
+}
+
+/// Returns whether the current batch, of this number of bytes, is as long as a batch may be.
+fn is_full(builder: &BatchBuilder, bytes: usize) -> bool {
+    builder.rows() >= BATCH_ROWS || builder.malformed() >= BATCH_MALFORMED || bytes >= BATCH_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn library() -> Arc<Library> {
+        Arc::new(Library::load(&engine::Source::Embedded).unwrap())
+    }
+
+    fn database(folder: &Path, sql: &str) -> PathBuf {
+        let path = folder.join("a.db");
+        let flags = OpenFlags::default();
+        let connection = Connection::open(&library(), &path, flags, None).unwrap();
+        connection.execute(sql).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_table_comes_with_its_declared_types_and_its_values_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, price DECIMAL(10, 2), any);\
+             INSERT INTO t VALUES (1, 1.5, 'a'), (2, 2, x'00'), (3, NULL, NULL)",
+        );
+        assert_eq!(crate::Format::of(&path).unwrap(), crate::Format::Database);
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
+        let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
+        assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
+        source.begin(&[Affinity::Integer, Affinity::Numeric, Affinity::Blob], &Arc::default());
+        let mut sizes = Vec::new();
+        while let Some(batch) = source.next().unwrap() {
+            sizes.push(batch.rows.num_rows());
+        }
+        assert_eq!(sizes, [1, 2]);
+    }
+
+    #[test]
+    fn what_is_not_there_or_gives_no_rows_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(folder.path(), "CREATE TABLE a(x); CREATE TABLE b(x)");
+        let refused = |selection: Selection| {
+            let opened = DatabaseSource::open(&library(), &path, &selection, &[]);
+            opened.err().unwrap().to_string()
+        };
+        let query = |sql: &str| refused(Selection::Query(sql.to_owned()));
+        assert!(refused(Selection::OnlyTable).contains("several tables: a, b"));
+        assert!(refused(Selection::Table("c".to_owned())).contains("no table c; it has a, b"));
+        assert!(query("DELETE FROM a").contains("only read rows"));
+        assert!(query("SELECT x, x FROM a").contains("two columns x"));
+        assert!(query("SELEC").contains("syntax error"));
+    }
+
+    #[test]
+    fn text_that_is_not_valid_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(x); INSERT INTO t VALUES ('a'), (CAST(x'ff' AS TEXT)), ('b')",
+        );
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::Table("T".to_owned()), &[])
+                .unwrap();
+        let batch = source.next().unwrap().unwrap();
+        assert_eq!(batch.rows.num_rows(), 2);
+        assert_eq!(batch.malformed[0].row, 2);
+        assert_eq!(batch.numbers.number(1), 3);
+    }
+
+    #[test]
+    fn many_texts_that_are_not_valid_come_in_several_batches() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(x);
+             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+             INSERT INTO t SELECT CAST(x'ff' AS TEXT) FROM n;
+             INSERT INTO t SELECT hex(zeroblob(2500000)) || x FROM t WHERE rowid <= 3",
+        );
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
+        let (mut counts, mut last) = (Vec::new(), 0);
+        while let Some(batch) = source.next().unwrap() {
+            for bad in &batch.malformed {
+                assert_eq!(bad.row, last + 1);
+                last = bad.row;
+            }
+            counts.push(batch.malformed.len());
+        }
+        assert_eq!(counts, [1024, 1024, 953, 1, 1]);
+    }
+
+    #[test]
+    fn all_of_the_file_is_read_with_the_last_batch() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(x);
+             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 131072)
+             INSERT INTO t SELECT i FROM n",
+        );
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while let Some(batch) = source.next().unwrap() {
+            rows.push(batch.rows.num_rows());
+            bytes = batch.bytes_read;
+        }
+        assert_eq!(rows, [BATCH_ROWS, BATCH_ROWS]);
+        assert_eq!(bytes, std::fs::metadata(&path).unwrap().len());
+    }
+
+    #[test]
+    fn what_a_strict_table_keeps_as_it_is_has_no_type() {
+        let declared = |sql: &str, selection: &Selection| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = database(folder.path(), sql);
+            let source = DatabaseSource::open(&library(), &path, selection, &[]).unwrap();
+            let columns = source.columns().iter();
+            columns.map(|column| column.declared.clone()).collect::<Vec<_>>()
+        };
+        let strict = "CREATE TABLE t(a ANY, b INT) STRICT";
+        assert_eq!(declared(strict, &Selection::OnlyTable), ["", "INT"]);
+        let query = Selection::Query("SELECT b, a FROM t".to_owned());
+        assert_eq!(declared(strict, &query), ["INT", ""]);
+        // There it is a name like any other, which means numbers.
+        let plain = "CREATE TABLE t(a ANY)";
+        assert_eq!(declared(plain, &Selection::OnlyTable), ["ANY"]);
+    }
+
+    #[test]
+    fn a_thread_that_dies_is_not_the_end_of_the_rows() {
+        let (sender, received) = sync_channel(AHEAD);
+        let batches = Batches { input: "a.db".to_owned(), orders: None, received };
+        sender.send(Ok(None)).unwrap();
+        drop(sender);
+        let stop = AtomicBool::new(false);
+        assert!(batches.next(&stop).unwrap().is_none());
+        let error = batches.next(&stop).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read a.db: the thread"), "{error}");
+        stop.store(true, Ordering::Relaxed);
+        assert!(batches.next(&stop).unwrap().is_none());
+    }
+}

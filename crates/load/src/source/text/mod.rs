@@ -1,0 +1,518 @@
+//! Sources of text: CSV and JSON Lines, which differ only in where records end and how they are parsed.
+//!
+//! Texts are read in parallel: one thread cuts the input into blocks of whole records, several others turn
+//! blocks into batches, and the batches come out in the order of the input. Memory
+//! is bounded by the number of blocks under way.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::format::BYTE_ORDER_MARK;
+use super::infer::{Kind, Seen};
+use super::{Deciding, Input, Locations, Source, SourceInfo, Typing, Unit};
+use crate::affinity::Affinity;
+use crate::batch::Batch;
+use crate::error::LoadError;
+use crate::table::Column;
+
+/// Bytes in a block, unless one record is longer: enough that what is done once for a block costs
+/// nothing, and few enough that text, fields and columns stay in the processor's cache, and that the memory
+/// of one block is used again for the next.
+const BLOCK: usize = 256 << 10;
+/// Bytes that are read first, from which types are chosen.
+const BEGINNING: usize = 1 << 20;
+/// Bytes in the longest record. A quote that is never closed must not draw a whole file into memory.
+const LONGEST_RECORD: usize = 256 << 20;
+/// Threads that parse, unless there are fewer processors.
+const MOST_PARSERS: usize = 4;
+/// How often it is looked whether anybody still wants rows.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A text format: where its records end, and how they are parsed.
+pub trait TextFormat: Send + Sync + 'static {
+    /// Takes note of how the columns will be stored, before anything is parsed.
+    fn store_as(&mut self, affinities: &[Affinity]);
+
+    /// Takes note of where the types of the columns come from, before anything is parsed.
+    fn set_typing(&mut self, _typing: &[Typing]) {}
+
+    /// Returns the unit in which its records are counted.
+    fn unit(&self) -> Unit;
+
+    /// Returns whether every column holds texts, whatever they look like.
+    fn is_all_text(&self) -> bool {
+        false
+    }
+
+    /// Returns how many of these bytes, which begin with a record, are whole records; 0 where the first does not
+    /// end within them.
+    fn cut(&self, bytes: &[u8]) -> usize;
+
+    /// Turns whole records into batches.
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError>;
+
+    /// Returns the error of a record that is longer than this number of MiB.
+    fn too_long(&self, megabytes: usize) -> String;
+}
+
+/// The batches of a block. Rows are numbered from 1 within it.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    pub(super) batches: Vec<Batch>,
+    /// How many numbers were given, to good rows and malformed ones.
+    pub(super) numbers: u64,
+}
+
+/// A text whose beginning has been read.
+pub(super) struct Text {
+    input: Input,
+    bytes: Vec<u8>,
+    /// Whether the bytes hold the end of the input.
+    last: bool,
+    /// Bytes that the longest record may have.
+    longest: usize,
+}
+
+impl Text {
+    /// Reads the beginning, and passes over the mark that may stand before UTF-8.
+    ///
+    /// # Errors
+    /// Reading fails, or there is nothing to read.
+    pub(super) fn open(input: Input) -> Result<Text, LoadError> {
+        let mut text = Text { input, bytes: Vec::new(), last: false, longest: LONGEST_RECORD };
+        text.fill(BEGINNING)?;
+        if text.bytes.is_empty() {
+            return Err(LoadError::Empty(text.input.name().to_owned()));
+        }
+        if text.bytes.starts_with(BYTE_ORDER_MARK) {
+            text.skip(BYTE_ORDER_MARK.len());
+        }
+        Ok(text)
+    }
+
+    pub(super) fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// Returns the bytes that have been read and not taken.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns whether that is all there is.
+    pub(super) fn is_read(&self) -> bool {
+        self.last
+    }
+
+    /// Forgets bytes at the beginning.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.bytes.drain(..count);
+    }
+
+    /// Forgets the first line with its end, however long it is; at the end of the input nothing.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub(super) fn skip_line(&mut self) -> Result<(), LoadError> {
+        loop {
+            let end = memchr::memchr2(b'\n', b'\r', &self.bytes);
+            let length = end.map(|at| match self.bytes[at..] {
+                [b'\r', b'\n', ..] => at + 2,
+                _ => at + 1,
+            });
+            match length {
+                // What follows a carriage return decides whether the line ends with it.
+                Some(length) if length < self.bytes.len() || self.last => {
+                    self.skip(length);
+                    return Ok(());
+                }
+                None if self.last => {
+                    self.skip(self.bytes.len());
+                    return Ok(());
+                }
+                _ => self.fill(BLOCK)?,
+            }
+        }
+    }
+
+    /// Reads at least this number of bytes more, or as much as there is already: a record longer than a block doubles it.
+    fn fill(&mut self, least: usize) -> Result<(), LoadError> {
+        let held = self.bytes.len();
+        let more = least.max(held);
+        self.bytes.resize(held + more, 0);
+        let count = self.input.fill(&mut self.bytes[held..])?;
+        self.bytes.truncate(held + count);
+        self.last = count < more;
+        Ok(())
+    }
+
+    /// Returns the length of the whole records that were read, after reading as far as it takes for one; 0 at
+    /// the end.
+    ///
+    /// # Errors
+    /// Reading fails; or a record is too long.
+    pub(super) fn whole(&mut self, format: &impl TextFormat) -> Result<usize, LoadError> {
+        loop {
+            if self.last {
+                return Ok(self.bytes.len());
+            }
+            let cut = format.cut(&self.bytes);
+            if cut > 0 {
+                return Ok(cut);
+            }
+            if self.bytes.len() > self.longest {
+                let reason = format.too_long(self.longest >> 20);
+                return Err(LoadError::form(self.input.name(), reason));
+            }
+            self.fill(BLOCK)?;
+        }
+    }
+
+    /// Takes every block, until the end.
+    ///
+    /// # Errors
+    /// Reading fails, or `stop` has become true.
+    pub(super) fn for_each_block(
+        &mut self,
+        format: &impl TextFormat,
+        stop: &AtomicBool,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), LoadError> {
+        while let Some(block) = self.next_block(format)? {
+            if stop.load(Ordering::Relaxed) {
+                return Err(LoadError::Interrupted);
+            }
+            take(&block);
+        }
+        Ok(())
+    }
+
+    /// Returns the next block; `None` at the end.
+    fn next_block(&mut self, format: &impl TextFormat) -> Result<Option<Vec<u8>>, LoadError> {
+        if self.bytes.is_empty() && !self.last {
+            self.fill(BLOCK)?;
+        }
+        let whole = self.whole(format)?;
+        if whole == 0 {
+            return Ok(None);
+        }
+        let mut rest = Vec::with_capacity(if self.last { 0 } else { 2 * BLOCK });
+        rest.extend_from_slice(&self.bytes[whole..]);
+        let mut block = std::mem::replace(&mut self.bytes, rest);
+        block.truncate(whole);
+        if !self.last {
+            self.fill_block()?;
+        }
+        Ok(Some(block))
+    }
+
+    /// Fills up what is left of a record to a block.
+    fn fill_block(&mut self) -> Result<(), LoadError> {
+        let held = self.bytes.len();
+        if held >= BLOCK {
+            return Ok(());
+        }
+        self.bytes.resize(BLOCK, 0);
+        let count = self.input.fill(&mut self.bytes[held..])?;
+        self.bytes.truncate(held + count);
+        self.last = held + count < BLOCK;
+        Ok(())
+    }
+}
+
+/// A block on its way through a parser.
+struct Job {
+    bytes: Vec<u8>,
+    bytes_read: u64,
+    answer: SyncSender<Answer>,
+}
+
+/// The batches of a block, and how much of the input had been read by then.
+type Answer = Result<(Parsed, u64), LoadError>;
+
+/// Where the answers come from.
+enum Supply<F> {
+    /// Other threads, in the order of the input, `None` at its end.
+    Threads(Receiver<Option<Receiver<Answer>>>),
+    /// The thread that asks.
+    Demand(Box<Text>, F),
+}
+
+/// Batches of a text.
+///
+/// The threads that read and parse it end by themselves when this is dropped. They are not waited for: one
+/// of them may be waiting for standard input, which may never end.
+pub(super) struct Batches<F> {
+    /// The name of the input.
+    input: String,
+    supply: Supply<F>,
+    ready: VecDeque<Batch>,
+    /// The numbers given to rows before.
+    numbers: u64,
+    unit: Unit,
+    stop: Arc<AtomicBool>,
+}
+
+impl<F: TextFormat> Batches<F> {
+    /// Reads ahead on threads of its own, until `stop`.
+    pub(super) fn ahead(text: Text, format: F, stop: Arc<AtomicBool>) -> Batches<F> {
+        let parsers =
+            std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST_PARSERS));
+        let format = Arc::new(format);
+        let (jobs, waiting) = sync_channel::<Job>(parsers);
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..parsers {
+            let (waiting, format) = (Arc::clone(&waiting), Arc::clone(&format));
+            std::thread::spawn(move || parse(&waiting, &*format));
+        }
+        let (input, unit) = (text.input.name().to_owned(), format.unit());
+        let (order, answers) = sync_channel(2 * parsers);
+        std::thread::spawn(move || read(text, &*format, &jobs, &order));
+        Batches::of((input, unit), Supply::Threads(answers), stop)
+    }
+
+    /// Reads and parses only when a batch is wanted.
+    pub(super) fn on_demand(text: Text, format: F) -> Batches<F> {
+        let named = (text.input.name().to_owned(), format.unit());
+        let supply = Supply::Demand(Box::new(text), format);
+        Batches::of(named, supply, Arc::default())
+    }
+
+    fn of((input, unit): (String, Unit), supply: Supply<F>, stop: Arc<AtomicBool>) -> Batches<F> {
+        Batches { input, supply, ready: VecDeque::new(), numbers: 0, unit, stop }
+    }
+
+    /// Returns the next batch; `None` at the end, or when nobody wants it any more.
+    pub(super) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            let Some(answer) = self.answer() else {
+                return Ok(None);
+            };
+            let (parsed, bytes_read) = answer.map_err(|error| self.named(error))?;
+            let before = self.numbers;
+            self.numbers += parsed.numbers;
+            self.ready.extend(parsed.batches.into_iter().map(|mut batch| {
+                shift(&mut batch, before);
+                batch.bytes_read = bytes_read;
+                batch
+            }));
+        }
+    }
+
+    /// Returns the result of the next block.
+    fn answer(&mut self) -> Option<Answer> {
+        match &mut self.supply {
+            Supply::Threads(answers) => {
+                received(answers, &self.stop, &self.input).unwrap_or_else(|error| Some(Err(error)))
+            }
+            Supply::Demand(text, format) => {
+                let block = text.next_block(format).transpose()?;
+                let parsed = block.and_then(|block| format.parse(&block));
+                Some(parsed.map(|parsed| (parsed, text.input.bytes_read())))
+            }
+        }
+    }
+
+    /// Names the record with which a block has failed: its first one, which is too long to be read.
+    fn named(&self, error: LoadError) -> LoadError {
+        match error {
+            LoadError::Form { input, reason } => {
+                let (unit, number) = (self.unit.name(), self.numbers + 1);
+                LoadError::form(input, format!("{unit} {number}: {reason}"))
+            }
+            error => error,
+        }
+    }
+}
+
+/// Adds to the numbers of a batch's rows.
+pub(super) fn shift(batch: &mut Batch, by: u64) {
+    batch.numbers.first += by;
+    for number in &mut batch.numbers.left_out {
+        *number += by;
+    }
+    for row in &mut batch.malformed {
+        row.row += by;
+    }
+}
+
+/// Returns the result of the next block; `None` at the end, or when nobody wants it any more.
+fn received(
+    answers: &Receiver<Option<Receiver<Answer>>>,
+    stop: &AtomicBool,
+    input: &str,
+) -> Result<Option<Answer>, LoadError> {
+    match receive(answers, stop, input)? {
+        Some(Some(answer)) => receive(&answer, stop, input),
+        Some(None) | None => Ok(None),
+    }
+}
+
+/// Waits for what a thread sends; `None` when nobody wants it any more.
+///
+/// # Errors
+/// The thread has ended without an answer: it panicked, and nothing can be relied on.
+pub(super) fn receive<T>(
+    from: &Receiver<T>,
+    stop: &AtomicBool,
+    input: &str,
+) -> Result<Option<T>, LoadError> {
+    loop {
+        match from.recv_timeout(LOOK) {
+            Ok(value) => return Ok(Some(value)),
+            Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => return Err(LoadError::died(input)),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Cuts the text into blocks until its end, an error, or until nobody takes them.
+fn read(
+    mut text: Text,
+    format: &impl TextFormat,
+    jobs: &SyncSender<Job>,
+    order: &SyncSender<Option<Receiver<Answer>>>,
+) {
+    loop {
+        let (answer, answered) = sync_channel(1);
+        let block = match text.next_block(format) {
+            Ok(Some(block)) => block,
+            // If nobody takes the end, nobody wants to know.
+            Ok(None) => {
+                let _ = order.send(None);
+                return;
+            }
+            Err(error) => {
+                if answer.send(Err(error)).is_ok() {
+                    let _ = order.send(Some(answered));
+                }
+                return;
+            }
+        };
+        let job = Job { bytes: block, bytes_read: text.input.bytes_read(), answer };
+        if order.send(Some(answered)).is_err() || jobs.send(job).is_err() {
+            return;
+        }
+    }
+}
+
+/// Parses blocks as long as there are any.
+fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl TextFormat) {
+    loop {
+        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else {
+            return;
+        };
+        let answer = format.parse(&job.bytes).map(|parsed| (parsed, job.bytes_read));
+        // If nobody waits for it, the load has ended; the next block will not come.
+        let _ = job.answer.send(answer);
+    }
+}
+
+/// A text of rows, such as [`CsvSource`](crate::CsvSource) and
+/// [`JsonLinesSource`](crate::JsonLinesSource).
+pub struct TextSource<F> {
+    info: SourceInfo,
+    on_demand: bool,
+    stop: Arc<AtomicBool>,
+    /// Until the first batch is wanted.
+    opened: Option<(Text, F)>,
+    /// From then to the end.
+    batches: Option<Batches<F>>,
+}
+
+impl<F: TextFormat> TextSource<F> {
+    /// Makes a source of a text whose columns are known, with the kinds of their values.
+    pub(super) fn new(text: Text, format: F, columns: Vec<(String, Seen)>) -> TextSource<F> {
+        let input = text.input();
+        let suggested = columns.iter();
+        let suggested = suggested.map(|(name, seen)| Column::new(name, seen.kind.declared()));
+        let mut info = SourceInfo::new(input.name(), suggested.collect());
+        info.total_bytes = input.total();
+        info.locations = Locations::new(&info.name, format.unit());
+        let mut source = TextSource {
+            info,
+            on_demand: false,
+            stop: Arc::default(),
+            opened: Some((text, format)),
+            batches: None,
+        };
+        source.set_kinds(columns.into_iter().map(|(_, seen)| seen));
+        source
+    }
+
+    /// Sets whether the columns have names of their own.
+    pub(super) fn set_named(&mut self, is_named: bool) {
+        self.info.is_named = is_named;
+    }
+
+    /// Suggests types for columns whose values are these.
+    pub(super) fn set_kinds(&mut self, columns: impl Iterator<Item = Seen>) {
+        let columns: Vec<Seen> = columns.collect();
+        let kinds = columns.iter().map(|seen| seen.kind);
+        let is_all_text = self.opened.as_ref().is_some_and(|(_, format)| format.is_all_text());
+        for (column, kind) in self.info.columns.iter_mut().zip(kinds.clone()) {
+            kind.declared().clone_into(&mut column.declared);
+        }
+        let is_text = |kind| kind == Kind::Text || is_all_text;
+        self.info.texts = kinds.clone().map(is_text).collect();
+        self.info.beyond_real = kinds.clone().map(Kind::is_beyond_real).collect();
+        self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
+        let deciding =
+            |(row, value): (u64, String)| Deciding { row: self.info.locations.find(row), value };
+        let decided = columns.into_iter().map(|seen| seen.decided.map(deciding));
+        self.info.decided = decided.collect();
+    }
+}
+
+impl<F: TextFormat> Source for TextSource<F> {
+    fn info(&self) -> &SourceInfo {
+        &self.info
+    }
+
+    fn read_on_demand(&mut self) {
+        self.on_demand = true;
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let Some((_, format)) = &mut self.opened {
+            format.store_as(affinities);
+            self.stop = Arc::clone(stop);
+        }
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        if let Some((_, format)) = &mut self.opened {
+            format.set_typing(typing);
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        if let Some((text, format)) = self.opened.take() {
+            // What has been read as a whole is parsed sooner than threads are started.
+            self.batches = Some(if self.on_demand || text.is_read() {
+                Batches::on_demand(text, format)
+            } else {
+                Batches::ahead(text, format, Arc::clone(&self.stop))
+            });
+        }
+        let Some(batches) = &mut self.batches else {
+            return Ok(None);
+        };
+        let batch = batches.next();
+        if !matches!(batch, Ok(Some(_))) {
+            self.batches = None;
+        }
+        batch
+    }
+}

@@ -1,0 +1,183 @@
+//! A source seen in another way: some of its columns, in an order of their own and under other names, with one
+//! more for the file that each row comes from.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow_array::{ArrayRef, StringArray};
+
+use super::{Reopen, Source, SourceInfo, Typing};
+use crate::affinity::Affinity;
+use crate::batch::{Batch, record_batch};
+use crate::error::LoadError;
+use crate::sql::same;
+use crate::table::Column;
+
+/// A source whose columns are selected, ordered or renamed.
+pub(super) struct View {
+    source: Box<dyn Source>,
+    info: SourceInfo,
+    /// Where each column stands in the source.
+    order: Vec<usize>,
+    /// Whether the last column holds the file of each row.
+    has_file: bool,
+    /// Whether batches stay as they are.
+    is_same: bool,
+    /// How to read the same rows again, where that is possible.
+    pub(super) reopen: Option<Reopen>,
+}
+
+impl View {
+    /// Selects the columns at these positions.
+    pub(super) fn new(source: Box<dyn Source>, order: Vec<usize>) -> View {
+        let of = source.info();
+        let info = SourceInfo {
+            columns: order.iter().map(|at| of.columns[*at].clone()).collect(),
+            typed: order.iter().map(|at| of.typed[*at]).collect(),
+            beyond_real: order.iter().map(|at| of.beyond_real[*at]).collect(),
+            decided: order.iter().map(|at| of.decided[*at].clone()).collect(),
+            texts: order.iter().map(|at| of.texts[*at]).collect(),
+            ..of.clone()
+        };
+        let is_same = order.iter().copied().eq(0..of.columns.len());
+        View { source, info, order, has_file: false, is_same, reopen: None }
+    }
+
+    /// Selects the columns of these names, or all where none is named.
+    ///
+    /// # Errors
+    /// The source has no such column.
+    pub(super) fn selected(source: Box<dyn Source>, names: &[String]) -> Result<View, LoadError> {
+        let order = match names {
+            [] => (0..source.columns().len()).collect(),
+            names => positions(source.name(), source.columns(), names)?,
+        };
+        Ok(View::new(source, order))
+    }
+
+    /// Renames columns, given by their old and new names, and adds a column of this name for the file.
+    ///
+    /// # Errors
+    /// The source has no such column; two columns would have the same name.
+    pub(super) fn renamed(
+        source: Box<dyn Source>,
+        names: &[(String, String)],
+        file_column: Option<&String>,
+    ) -> Result<View, LoadError> {
+        let mut view = View::selected(source, &[])?;
+        let info = &mut view.info;
+        for (old, _) in names {
+            if !info.columns.iter().any(|column| same(&column.name, old)) {
+                return Err(unknown(&info.name, &info.columns, old));
+            }
+        }
+        for column in &mut info.columns {
+            rename(&mut column.name, names);
+        }
+        for (column, _) in &mut info.decimals {
+            rename(column, names);
+        }
+        if let Some(name) = file_column {
+            info.columns.push(Column::new(name, "TEXT"));
+            info.typed.push(true);
+            info.beyond_real.push(false);
+            info.texts.push(true);
+            info.decided.push(None);
+        }
+        check_names(&info.columns)?;
+        view.has_file = file_column.is_some();
+        view.is_same = names.is_empty() && !view.has_file;
+        Ok(view)
+    }
+}
+
+/// Returns the positions of the columns of these names in an input.
+pub(super) fn positions(
+    input: &str,
+    columns: &[Column],
+    names: &[String],
+) -> Result<Vec<usize>, LoadError> {
+    let position = |name: &String| {
+        let at = columns.iter().position(|column| column.name == *name);
+        at.ok_or_else(|| unknown(input, columns, name))
+    };
+    names.iter().map(position).collect()
+}
+
+fn unknown(input: &str, columns: &[Column], name: &str) -> LoadError {
+    LoadError::NoInputColumn {
+        input: input.to_owned(),
+        column: name.to_owned(),
+        known: columns.iter().map(|column| column.name.clone()).collect(),
+    }
+}
+
+/// Gives a column its new name, if it has one.
+fn rename(name: &mut String, names: &[(String, String)]) {
+    if let Some((_, new)) = names.iter().find(|(old, _)| same(old, name)) {
+        name.clone_from(new);
+    }
+}
+
+fn check_names(columns: &[Column]) -> Result<(), LoadError> {
+    for (number, column) in columns.iter().enumerate() {
+        let is_same = |other: &Column| same(&other.name, &column.name);
+        if columns[..number].iter().any(is_same) {
+            let name = &column.name;
+            let reason = format!("two columns would have the name {name}");
+            return Err(LoadError::Definition(reason));
+        }
+    }
+    Ok(())
+}
+
+impl Source for View {
+    fn info(&self) -> &SourceInfo {
+        &self.info
+    }
+
+    fn reopen(&self) -> Option<Reopen> {
+        self.reopen.clone()
+    }
+
+    fn read_on_demand(&mut self) {
+        self.source.read_on_demand();
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        let mut of_source = vec![Typing::Declared; self.source.columns().len()];
+        for (at, typing) in self.order.iter().zip(typing) {
+            of_source[*at] = *typing;
+        }
+        self.source.set_typing(&of_source);
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        // Columns that are not selected are not parsed.
+        let mut of_source = vec![Affinity::Text; self.source.columns().len()];
+        for (at, affinity) in self.order.iter().zip(affinities) {
+            of_source[*at] = *affinity;
+        }
+        self.source.begin(&of_source, stop);
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        let Some(mut batch) = self.source.next()? else {
+            return Ok(None);
+        };
+        if self.is_same {
+            return Ok(Some(batch));
+        }
+        let rows = batch.rows.num_rows();
+        let columns = self.order.iter().map(|at| Arc::clone(batch.rows.column(*at)));
+        let mut columns: Vec<ArrayRef> = columns.collect();
+        if self.has_file {
+            let file = self.info.locations.find(batch.numbers.first).input;
+            let files = std::iter::repeat_n(file, rows);
+            columns.push(Arc::new(StringArray::from_iter_values(files)));
+        }
+        let names = self.info.columns.iter().map(|column| &column.name);
+        batch.rows = record_batch(self.source.name(), names, columns, rows)?;
+        Ok(Some(batch))
+    }
+}
