@@ -4,14 +4,12 @@
 //! columns, foreign keys, virtual tables. A batch that fails is taken apart until the rows to blame are
 //! found, which costs nothing as long as no row fails.
 
-use std::ops::Range;
-
 use arrow_array::Array;
 use engine::{Columns, Connection, EngineError, ErrorKind, Statement, Step, ValueRef, ffi};
 
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::feed::Feed;
 use crate::rejects::refused;
 use crate::request::Duplicates;
@@ -52,15 +50,15 @@ pub(crate) fn insert(
     first: Option<Batch>,
     feed: &mut Feed<'_>,
     commits: Commits,
-) -> Result<Inserted, LoadError> {
+) -> Result<Inserted> {
     connection.create_columns_function(FUNCTION, target.columns.len())?;
     let sql = insert_sql(target, None) + &on_conflict(target, duplicates)?;
     let mut inserter = Inserter {
         connection,
         target,
         statement: (connection.prepare(&sql)).map_err(|error| no_key(error, target, duplicates))?,
-        counting: match duplicates {
-            Duplicates::Refuse => Counting::prepare(connection, target)?,
+        sequential: match duplicates {
+            Duplicates::Refuse => SequentialKeys::prepare(connection, target)?,
             _ => None,
         },
         counts_changes: object(connection, &target.table)?.as_deref() != Some("view"),
@@ -99,7 +97,7 @@ fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
 }
 
 /// Returns the end of the INSERT that says what becomes of rows whose keys others have.
-fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String, LoadError> {
+fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String> {
     // Without a condition SQLite would read ON as the condition of a join.
     let keys = match duplicates {
         Duplicates::Refuse => return Ok(String::new()),
@@ -143,28 +141,28 @@ struct Inserter<'c> {
     connection: &'c Connection,
     target: &'c Target,
     statement: Statement<'c, 'static>,
-    counting: Option<Counting<'c>>,
-    /// Whether SQLite counts the rows that go in, which it does not where triggers of a view take them.
+    sequential: Option<SequentialKeys<'c>>,
+    /// Whether SQLite counts the rows that go in; it does not if triggers of a view take them.
     counts_changes: bool,
     inserted: Inserted,
 }
 
 /// Rows whose primary keys are those that SQLite would give them: they are left to it, because a key
 /// that is given is searched for in the table first, and one that SQLite gives is not.
-struct Counting<'c> {
+struct SequentialKeys<'c> {
     alias: usize,
     /// The largest rowid.
     last: Statement<'c, 'static>,
     insert: Statement<'c, 'static>,
 }
 
-impl<'c> Counting<'c> {
+impl<'c> SequentialKeys<'c> {
     /// Returns `None` if the key is not the rowid, or if triggers or AUTOINCREMENT would see a difference. If the
     /// table handles conflicts, an ignored row leaves its key to the next one.
     fn prepare(
         connection: &'c Connection,
         target: &Target,
-    ) -> Result<Option<Counting<'c>>, EngineError> {
+    ) -> Result<Option<SequentialKeys<'c>>, EngineError> {
         let Some(alias) = target.rowid_alias.filter(|_| target.columns.len() > 1) else {
             return Ok(None);
         };
@@ -182,7 +180,7 @@ impl<'c> Counting<'c> {
             quoted(&target.columns[alias].name),
             quoted(&target.table)
         );
-        Ok(Some(Counting {
+        Ok(Some(SequentialKeys {
             alias,
             last: connection.prepare(&last)?,
             insert: connection.prepare(&insert_sql(target, Some(alias)))?,
@@ -211,7 +209,7 @@ impl<'c> Counting<'c> {
 
 impl Inserter<'_> {
     /// Inserts some rows of a batch, or finds the ones to blame by halves.
-    fn insert(&mut self, batch: &Batch, rows: &Rows, feed: &mut Feed<'_>) -> Result<(), LoadError> {
+    fn insert(&mut self, batch: &Batch, rows: &Rows, feed: &mut Feed<'_>) -> Result<()> {
         let range = rows.range();
         if range.is_empty() {
             return Ok(());
@@ -234,10 +232,9 @@ impl Inserter<'_> {
             let reason = reason(&error) + &self.same_values(&error, rows);
             return feed.reject(refused(number, column, reason, rows));
         }
-        for half in halves(range) {
-            self.insert(batch, &rows.part(half), feed)?;
-        }
-        Ok(())
+        let middle = range.start + range.len() / 2;
+        self.insert(batch, &rows.part(range.start..middle), feed)?;
+        self.insert(batch, &rows.part(middle..range.end), feed)
     }
 
     /// Returns the values of a row that another row has already, where SQLite's message names their columns.
@@ -266,12 +263,12 @@ impl Inserter<'_> {
 
     /// Inserts rows, all or none except for those that are to be ignored; returns how many went in.
     fn try_insert(&mut self, rows: &Rows) -> Result<u64, EngineError> {
-        let counts = match &mut self.counting {
-            Some(counting) => counting.fits(rows)?,
+        let is_sequential = match &mut self.sequential {
+            Some(sequential) => sequential.fits(rows)?,
             None => false,
         };
-        let statement = match &mut self.counting {
-            Some(counting) if counts => &mut counting.insert,
+        let statement = match &mut self.sequential {
+            Some(sequential) if is_sequential => &mut sequential.insert,
             _ => &mut self.statement,
         };
         self.connection.execute("SAVEPOINT pragmark_batch")?;
@@ -292,11 +289,6 @@ impl Inserter<'_> {
         }
         inserted
     }
-}
-
-fn halves(range: Range<usize>) -> [Range<usize>; 2] {
-    let middle = range.start + range.len() / 2;
-    [range.start..middle, middle..range.end]
 }
 
 fn blames_row(error: &EngineError) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, LoadError, Result};
 
 /// Rows in columnar form, with what is needed to name one of them in a message.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ pub(crate) fn record_batch<'n>(
     names: impl IntoIterator<Item = &'n String>,
     columns: Vec<ArrayRef>,
     rows: usize,
-) -> Result<RecordBatch, LoadError> {
+) -> Result<RecordBatch> {
     let fields: Vec<Field> = names
         .into_iter()
         .zip(&columns)

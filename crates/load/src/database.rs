@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use engine::{Connection, Library, OpenFlags};
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::request::{LoadStrategy, Request, StrategyChoice};
 use crate::source::Source;
 use crate::staging::{directory, journal};
 
 /// How long another connection's lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of the page cache of a new database, into which SQL adds rows in order.
 const CACHE_OF_NEW: usize = 64 << 20;
 /// The share of the memory that is available, which the page cache may take: others need some of it.
@@ -26,7 +26,7 @@ pub(crate) fn open_new(
     library: &Arc<Library>,
     path: &Path,
     request: &Request,
-) -> Result<Connection, LoadError> {
+) -> Result<Connection> {
     let connection = Connection::open(library, path, OpenFlags::READ_WRITE, None)?;
     if let Some(size) = request.page_size {
         connection.execute(&format!("PRAGMA page_size = {size}"))?;
@@ -41,10 +41,10 @@ pub(crate) fn open_new(
 
 /// Opens a database that others use. Rows that go through SQL change pages all over its indexes, and a page is
 /// written again whenever it has left the cache; so the cache may take as much memory as sorting indexes.
-pub(crate) fn open(library: &Arc<Library>, request: &Request) -> Result<Connection, LoadError> {
+pub(crate) fn open(library: &Arc<Library>, request: &Request) -> Result<Connection> {
     let (path, vfs) = (&request.database, request.vfs.as_deref());
     let connection = Connection::open(library, path, OpenFlags::READ_WRITE, vfs)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     let most = available_memory().map_or(CACHE_OF_NEW, |bytes| bytes / SHARE);
     set_cache(&connection, request.index_memory.min(most))?;
     set_foreign_keys(&connection, request)?;
@@ -52,18 +52,18 @@ pub(crate) fn open(library: &Arc<Library>, request: &Request) -> Result<Connecti
 }
 
 /// How long readers that keep the write-ahead log in use are waited for; without an empty log, rows go through SQL.
-const PATIENCE_WITH_LOG: Duration = Duration::from_secs(1);
+const BUSY_TIMEOUT_OF_LOG: Duration = Duration::from_secs(1);
 
 /// Moves what a write-ahead log holds into the database, before a transaction begins. Pages can be added behind the
 /// end of the database only while the log is empty: whoever moves frames from it cuts the file where the last of them
 /// says that the database ends.
-pub(crate) fn empty_log(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+pub(crate) fn empty_log(connection: &Connection, request: &Request) -> Result<()> {
     let is_wanted = request.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
     if is_wanted && connection.query_text("PRAGMA main.journal_mode")? == "wal" {
-        connection.busy_timeout(PATIENCE_WITH_LOG)?;
+        connection.busy_timeout(BUSY_TIMEOUT_OF_LOG)?;
         // Whether this has emptied it is seen when nobody can write to it any more.
         let _ = connection.query_all("PRAGMA main.wal_checkpoint(TRUNCATE)");
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
     }
     Ok(())
 }
@@ -75,16 +75,13 @@ pub(crate) fn has_log(request: &Request) -> bool {
 }
 
 /// Enforces foreign keys or not, whatever the library does by itself; within a transaction it could not be said.
-pub(crate) fn set_foreign_keys(
-    connection: &Connection,
-    request: &Request,
-) -> Result<(), LoadError> {
+pub(crate) fn set_foreign_keys(connection: &Connection, request: &Request) -> Result<()> {
     let enforced = i32::from(request.foreign_keys);
     Ok(connection.execute(&format!("PRAGMA foreign_keys = {enforced}"))?)
 }
 
 /// Sets how much memory pages may take, in bytes; SQLite takes it as it needs it.
-fn set_cache(connection: &Connection, bytes: usize) -> Result<(), LoadError> {
+fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
     let kib = (bytes >> 10).max(LEAST_CACHE_KIB);
     Ok(connection.execute(&format!("PRAGMA cache_size = -{kib}"))?)
 }
@@ -101,7 +98,7 @@ fn available_memory() -> Option<usize> {
 }
 
 /// A database keeps the page size that it has.
-pub(crate) fn check_page_size(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+pub(crate) fn check_page_size(connection: &Connection, request: &Request) -> Result<()> {
     let Some(wanted) = request.page_size else {
         return Ok(());
     };
@@ -115,7 +112,7 @@ pub(crate) fn check_page_size(connection: &Connection, request: &Request) -> Res
 
 /// Lets SQLite take back what it could not take back when it failed: on a full disk it may leave its journal to
 /// whoever opens the database next. Where it cannot do it now either, the journal is still there for the next one.
-pub(crate) fn settle(library: &Arc<Library>, request: &Request) {
+pub(crate) fn roll_back_leftovers(library: &Arc<Library>, request: &Request) {
     let database = &request.database;
     if !journal(database, "-journal").exists() {
         return;
@@ -129,7 +126,7 @@ pub(crate) fn settle(library: &Arc<Library>, request: &Request) {
 }
 
 /// No file that is read can be written at the same time, and none be both database and rejected rows.
-pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
+pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<()> {
     let same = |path: &Path, one, other| LoadError::SameFile { path: path.to_owned(), one, other };
     for input in &source.info().files {
         if is_same_file(input, &request.database) {
@@ -200,7 +197,7 @@ mod tests {
         std::fs::copy(journal(&live, "-journal"), journal(&left, "-journal")).unwrap();
         assert!(std::fs::read(&left).unwrap() != before);
 
-        settle(&library, &Request::new(&left, Table::new("t")));
+        roll_back_leftovers(&library, &Request::new(&left, Table::new("t")));
         assert!(!journal(&left, "-journal").exists());
         assert!(std::fs::read(&left).unwrap() == before);
     }

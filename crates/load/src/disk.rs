@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::staging::Unfinished;
 
 /// A raw write that was measured.
@@ -38,7 +38,7 @@ const ALIGNMENT: usize = 4_096;
 ///
 /// # Errors
 /// The database cannot be read, or the file cannot be written.
-pub fn raw_write(database: &Path) -> Result<RawWrite, LoadError> {
+pub fn raw_write(database: &Path) -> Result<RawWrite> {
     measure(database).map_err(LoadError::write(database))
 }
 

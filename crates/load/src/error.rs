@@ -10,6 +10,9 @@ use thiserror::Error;
 use crate::affinity::Affinity;
 use crate::source::RowLocation;
 
+/// A result of this crate.
+pub type Result<T, E = LoadError> = std::result::Result<T, E>;
+
 /// SQLite's result codes of keys that must be unique.
 const UNIQUE: [i32; 3] = [
     ffi::SQLITE_CONSTRAINT_PRIMARYKEY,

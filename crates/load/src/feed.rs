@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed};
-use crate::error::LoadError;
+use crate::batch_conversion::convert_batch;
+use crate::error::{LoadError, Result};
 use crate::rejects::Rejects;
-use crate::sift::sifted;
-use crate::source::Source;
+use crate::source::{ReadOptions, Source};
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +57,7 @@ pub enum Phase {
 pub type Observer<'o> = dyn FnMut(&Progress) -> bool + 'o;
 
 /// How often progress is reported while a load waits for its input.
-pub(crate) const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Batches read ahead: enough that reader and writer do not wait for one another.
 const AHEAD: usize = 2;
@@ -66,13 +65,14 @@ const AHEAD: usize = 2;
 /// Reads the source on a thread of its own while `work` takes the batches; returns the bytes read.
 pub(crate) fn feed(
     source: &mut dyn Source,
-    affinities: &[Affinity],
+    mut options: ReadOptions,
     rejects: &mut Rejects,
     observer: &mut Observer<'_>,
-    work: impl FnOnce(&mut Feed<'_>) -> Result<(), LoadError>,
-) -> Result<u64, LoadError> {
+    work: impl FnOnce(&mut Feed<'_>) -> Result<()>,
+) -> Result<u64> {
     let stop = Arc::new(AtomicBool::new(false));
-    source.begin(affinities, &stop);
+    options.stop = Arc::clone(&stop);
+    source.begin(options);
     let (input, total_bytes) = (source.name().to_owned(), source.info().total_bytes);
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
@@ -101,9 +101,10 @@ impl Drop for StopOnDrop {
 }
 
 /// Sends batches until the end, an error, or until nobody takes them any more.
-fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) {
+fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch>>) {
     while let Some(item) = source.next().transpose() {
-        match item.and_then(|batch| sifted(source.name(), source.info().decimals_as, batch)) {
+        match item.and_then(|batch| convert_batch(source.name(), source.info().decimals_as, batch))
+        {
             Ok(batches) => {
                 for batch in batches {
                     if sender.send(Ok(batch)).is_err() {
@@ -122,7 +123,7 @@ fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) 
 
 /// Where a strategy takes its batches from, and where refused rows go.
 pub(crate) struct Feed<'f> {
-    batches: Receiver<Result<Batch, LoadError>>,
+    batches: Receiver<Result<Batch>>,
     /// The name of the source.
     input: String,
     rejects: &'f mut Rejects,
@@ -132,7 +133,7 @@ pub(crate) struct Feed<'f> {
 
 impl Feed<'_> {
     /// Returns the next batch; its malformed rows have been dealt with.
-    pub(crate) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Batch>> {
         let Some(batch) = self.wait()? else {
             return Ok(None);
         };
@@ -146,12 +147,12 @@ impl Feed<'_> {
 
     /// Waits for the reader; the observer may end the load meanwhile. `None` when the reader has come to
     /// the end.
-    fn wait(&mut self) -> Result<Option<Result<Batch, LoadError>>, LoadError> {
+    fn wait(&mut self) -> Result<Option<Result<Batch>>> {
         loop {
-            match self.batches.recv_timeout(LOOK) {
+            match self.batches.recv_timeout(POLL_INTERVAL) {
                 Ok(batch) => return Ok(Some(batch)),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => self.tell(Phase::Rows)?,
+                Err(RecvTimeoutError::Timeout) => self.report(Phase::Rows)?,
             }
         }
     }
@@ -171,25 +172,25 @@ impl Feed<'_> {
     }
 
     /// Refuses a row.
-    pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
+    pub(crate) fn reject(&mut self, row: Malformed) -> Result<()> {
         self.rejects.reject(row)
     }
 
     /// Checks that not all rows were refused, given the number of loaded rows, and syncs the refused
     /// ones to the disk.
-    pub(crate) fn check_rejects(&mut self, loaded: u64) -> Result<(), LoadError> {
+    pub(crate) fn check_rejects(&mut self, loaded: u64) -> Result<()> {
         self.rejects.sync()?;
         self.rejects.check(&self.input, loaded)
     }
 
     /// Counts rows taken up, and reports progress.
-    pub(crate) fn loaded(&mut self, rows: u64) -> Result<(), LoadError> {
+    pub(crate) fn loaded(&mut self, rows: u64) -> Result<()> {
         self.progress.rows += rows;
-        self.tell(Phase::Rows)
+        self.report(Phase::Rows)
     }
 
     /// Reports what is being done to the observer, which may end the load.
-    pub(crate) fn tell(&mut self, phase: Phase) -> Result<(), LoadError> {
+    pub(crate) fn report(&mut self, phase: Phase) -> Result<()> {
         self.progress.phase = phase;
         self.progress.rejected = self.rejects.count();
         if (self.observer)(&self.progress) { Ok(()) } else { Err(LoadError::Interrupted) }

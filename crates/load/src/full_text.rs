@@ -4,7 +4,7 @@
 
 use engine::{Connection, Value};
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::feed::{Feed, Phase};
 use crate::request::{Mode, Request};
 use crate::schema::{object, rowid_alias};
@@ -18,12 +18,7 @@ impl FullText {
     }
 
     /// Checks that nothing is in its place; where the table is replaced, so is an index of that name.
-    pub(crate) fn make_room(
-        &self,
-        connection: &Connection,
-        table: &str,
-        mode: Mode,
-    ) -> Result<(), LoadError> {
+    pub(crate) fn make_room(&self, connection: &Connection, table: &str, mode: Mode) -> Result<()> {
         let name = self.name(table);
         if object(connection, &name)?.is_none() {
             return Ok(());
@@ -36,7 +31,7 @@ impl FullText {
     }
 
     /// Makes and fills it.
-    pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
+    pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<()> {
         let name = quoted(&self.name(table));
         connection.execute(&format!(
             "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {})",
@@ -56,7 +51,7 @@ impl FullText {
     }
 
     /// Checks that it says what the table says.
-    pub(crate) fn check(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
+    pub(crate) fn check(&self, connection: &Connection, table: &str) -> Result<()> {
         let name = quoted(&self.name(table));
         connection
             .execute(&format!("INSERT INTO {name}({name}, rank) VALUES ('integrity-check', 1)"))
@@ -83,7 +78,7 @@ const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
 ///
 /// # Errors
 /// It has none: columns have all of them, and none is the rowid.
-fn rowid_name(connection: &Connection, table: &str) -> Result<String, LoadError> {
+fn rowid_name(connection: &Connection, table: &str) -> Result<String> {
     let columns = columns(connection, table)?;
     let is_free = |name: &&str| !columns.iter().any(|column| same(column, name));
     if let Some(name) = ROWID.iter().copied().find(is_free) {
@@ -99,7 +94,7 @@ fn rowid_name(connection: &Connection, table: &str) -> Result<String, LoadError>
 }
 
 /// Returns the names of the columns of a table.
-fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     connection.for_each_row(&format!("PRAGMA table_info({})", quoted(table)), |row| {
         names.push(row.column_text(1)?.to_owned());
@@ -110,7 +105,7 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, LoadErro
 
 /// Checks before any row is loaded that indexes can be filled from the table that has just been made: the
 /// one requested, and those that an earlier table of its name has left.
-pub(crate) fn check(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+pub(crate) fn check(connection: &Connection, request: &Request) -> Result<()> {
     let table = &request.table.name;
     if request.table.full_text.is_some() {
         rowid_name(connection, table)?;
@@ -134,7 +129,7 @@ pub(crate) fn check(connection: &Connection, request: &Request) -> Result<(), Lo
 
 /// Full-text indexes that existed before the load.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct ExistingFullText {
     /// Filled again from the new table.
     pub(crate) rebuilt: Vec<String>,
     /// Lacking the rows that were appended.
@@ -146,7 +141,7 @@ pub(crate) fn fill(
     connection: &Connection,
     request: &Request,
     feed: &mut Feed<'_>,
-) -> Result<Kept, LoadError> {
+) -> Result<ExistingFullText> {
     let table = &request.table.name;
     let there = over(connection, table)?;
     if request.mode == Mode::Append {
@@ -156,21 +151,21 @@ pub(crate) fn fill(
                 stale.push(index);
             }
         }
-        return Ok(Kept { rebuilt: Vec::new(), stale });
+        return Ok(ExistingFullText { rebuilt: Vec::new(), stale });
     }
     for index in &there {
-        feed.tell(Phase::FullText)?;
+        feed.report(Phase::FullText)?;
         connection.execute(&rebuild(index))?;
     }
     if let Some(full_text) = &request.table.full_text {
-        feed.tell(Phase::FullText)?;
+        feed.report(Phase::FullText)?;
         full_text.make(connection, table)?;
     }
-    Ok(Kept { rebuilt: there, stale: Vec::new() })
+    Ok(ExistingFullText { rebuilt: there, stale: Vec::new() })
 }
 
 /// Returns whether a trigger inserts into an index what is inserted into the table.
-fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool, LoadError> {
+fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool> {
     let sql = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'";
     Ok(pairs(connection, sql)?.iter().any(|(of, sql)| same(of, table) && inserts_into(sql, index)))
 }
@@ -179,7 +174,7 @@ fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool,
 ///
 /// # Errors
 /// The definition of a table that may be one has an unknown form.
-fn over(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+fn over(connection: &Connection, table: &str) -> Result<Vec<String>> {
     let mut indexes = Vec::new();
     for (name, sql) in virtual_tables(connection)? {
         let definition = VirtualTable::of(&sql).ok_or_else(|| {
@@ -197,21 +192,21 @@ fn over(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> 
 }
 
 /// Names and definitions of the virtual tables that may be full-text indexes.
-fn virtual_tables(connection: &Connection) -> Result<Vec<(String, String)>, LoadError> {
+fn virtual_tables(connection: &Connection) -> Result<Vec<(String, String)>> {
     let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' \
                AND sql LIKE 'CREATE VIRTUAL TABLE%USING%fts%' ORDER BY rowid";
     pairs(connection, sql)
 }
 
 /// Rows of two texts.
-fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>, LoadError> {
+fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>> {
     let text = |value: Option<&Value>| value.map(ToString::to_string).unwrap_or_default();
     let rows = connection.query_all(sql)?;
     Ok(rows.iter().map(|row| (text(row.first()), text(row.get(1)))).collect())
 }
 
 /// Returns whether a table is an index of FTS5.
-fn is_fts5(connection: &Connection, name: &str) -> Result<bool, LoadError> {
+fn is_fts5(connection: &Connection, name: &str) -> Result<bool> {
     let is_index = |(known, sql): &(String, String)| {
         same(known, name) && VirtualTable::of(sql).is_some_and(|definition| definition.is_fts5())
     };

@@ -32,6 +32,7 @@
 mod affinity;
 mod arrays;
 mod batch;
+mod batch_conversion;
 mod bytes;
 mod cells;
 mod convert;
@@ -47,7 +48,7 @@ mod rejects;
 mod request;
 mod rows;
 mod schema;
-mod sift;
+
 mod source;
 mod sql;
 mod staging;
@@ -67,7 +68,7 @@ pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoi
 pub use rows::{Row, RowReader};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateOrder, Dates, Deciding,
-    Encoding, Format, Input, JsonLinesSource, Locations, Opening, Reopen, RowLocation, Sample,
-    Selection, Source, SourceInfo, Typing, Unit, expand, open,
+    Encoding, Format, Input, JsonLinesSource, Locations, Opening, ReadOptions, Reopen, RowLocation,
+    Sample, Selection, Source, SourceInfo, Typing, Unit, expand, open,
 };
 pub use table::{Column, FullText, Index, Table};

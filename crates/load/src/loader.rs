@@ -15,13 +15,13 @@ use engine::{Connection, Library};
 use crate::arrays::{self, Commits};
 use crate::batch::Batch;
 use crate::database::{self, refuse_own_input};
-use crate::error::LoadError;
-use crate::feed::{Feed, LOOK, Observer, Phase, Progress, feed};
-use crate::full_text::{self, Kept};
-use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
+use crate::error::{LoadError, Result};
+use crate::feed::{Feed, Observer, POLL_INTERVAL, Phase, Progress, feed};
+use crate::full_text::{self, ExistingFullText};
+use crate::pages::{self, Layout, NoLayout, PageFile, Resources, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
-use crate::source::{Reopen, Source, SourceInfo, Typing, Unit};
+use crate::source::{ReadOptions, Reopen, Source, SourceInfo, Typing, Unit};
 use crate::sql::{quoted, same};
 use crate::staging::Staging;
 use crate::table::{Column, FullText, Index};
@@ -63,7 +63,7 @@ pub fn load(
     source: &mut dyn Source,
     request: &Request,
     observer: &mut Observer<'_>,
-) -> Result<Summary, LoadError> {
+) -> Result<Summary> {
     let begin = Instant::now();
     let request = &request.resolved()?;
     let reopen = source.reopen();
@@ -94,35 +94,21 @@ fn load_skipping(
     source: &mut dyn Source,
     request: &Request,
     observer: &mut Observer<'_>,
-    reopen: Option<impl FnOnce(&mut Observer<'_>) -> Result<Box<dyn Source>, LoadError>>,
-) -> Result<Summary, LoadError> {
+    reopen: Option<impl FnOnce(&mut Observer<'_>) -> Result<Box<dyn Source>>>,
+) -> Result<Summary> {
     let hopeful = request.expecting_unique(reopen.is_some());
-    let loaded = attempt(library, source, &hopeful, observer);
+    let loaded = load_once(library, source, &hopeful, observer);
     match (loaded, reopen) {
         (Err(error), Some(reopen)) if hopeful.expects_unique && error.is_of_uniqueness() => {
             let mut source = reopen(observer)?;
-            attempt(library, &mut *source, request, observer)
+            load_once(library, &mut *source, request, observer)
         }
         (loaded, _) => loaded,
     }
 }
 
-fn attempt(
-    library: &Arc<Library>,
-    source: &mut dyn Source,
-    request: &Request,
-    observer: &mut Observer<'_>,
-) -> Result<Summary, LoadError> {
-    let typing = typing(&*source, request);
-    source.set_typing(&typing);
-    load_once(library, source, request, observer)
-}
-
 /// Opens the inputs again with types chosen from all rows; the observer may end that.
-fn with_types_of_all_rows(
-    reopen: Reopen,
-    observer: &mut Observer<'_>,
-) -> Result<Box<dyn Source>, LoadError> {
+fn with_types_of_all_rows(reopen: Reopen, observer: &mut Observer<'_>) -> Result<Box<dyn Source>> {
     let stop = Arc::new(AtomicBool::new(false));
     let progress = Progress::new(Phase::Types);
     std::thread::scope(|scope| {
@@ -134,13 +120,13 @@ fn with_types_of_all_rows(
             if opening.is_finished() {
                 return opening.join().unwrap_or_else(|panic| resume_unwind(panic));
             }
-            std::thread::park_timeout(LOOK);
+            std::thread::park_timeout(POLL_INTERVAL);
         }
     })
 }
 
-/// Returns where the type of each column comes from.
-fn typing(source: &dyn Source, request: &Request) -> Vec<Typing> {
+/// Returns how a source is read for the table: the affinities of its columns, and where their types come from.
+fn read_options(source: &dyn Source, request: &Request, target: &Target) -> ReadOptions {
     let is_reopenable = source.reopen().is_some();
     let columns = source.columns().iter().zip(&source.info().typed);
     let of = |(column, is_typed): (&Column, &bool)| {
@@ -154,7 +140,8 @@ fn typing(source: &dyn Source, request: &Request) -> Vec<Typing> {
             _ => Typing::Declared,
         }
     };
-    columns.map(of).collect()
+    let typing = columns.map(of).collect();
+    ReadOptions { typing, ..ReadOptions::new(target.affinities()) }
 }
 
 /// Loads every row of a source whose types are chosen.
@@ -163,7 +150,7 @@ fn load_once(
     source: &mut dyn Source,
     request: &Request,
     observer: &mut Observer<'_>,
-) -> Result<Summary, LoadError> {
+) -> Result<Summary> {
     let mut load = Load {
         library,
         request,
@@ -173,7 +160,7 @@ fn load_once(
         why_arrays: None,
         indexes_made: false,
         index_names: Vec::new(),
-        kept: Kept::default(),
+        kept: ExistingFullText::default(),
         replaced: Vec::new(),
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
@@ -207,7 +194,7 @@ fn load_once(
     })
 }
 
-fn size(path: &Path) -> Result<u64, LoadError> {
+fn size(path: &Path) -> Result<u64> {
     std::fs::metadata(path).map(|metadata| metadata.len()).map_err(LoadError::open(path))
 }
 
@@ -252,7 +239,7 @@ struct Load<'l> {
     indexes_made: bool,
     index_names: Vec<String>,
     /// The full-text indexes that were there before.
-    kept: Kept,
+    kept: ExistingFullText,
     /// Pages to be freed at the end of the transaction.
     replaced: Vec<u32>,
 }
@@ -264,13 +251,14 @@ impl Load<'_> {
         source: &mut dyn Source,
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
-    ) -> Result<u64, LoadError> {
+    ) -> Result<u64> {
         let staging = Staging::new(&self.request.database)?;
         let connection = database::open_new(self.library, staging.path(), self.request)?;
         connection.execute("BEGIN")?;
         let target = Target::prepare(&connection, self.request, source.info())?;
         let layout = self.layout(&connection, &target, true)?;
-        let bytes = feed(source, &target.affinities(), rejects, observer, |feed| {
+        let options = read_options(&*source, self.request, &target);
+        let bytes = feed(source, options, rejects, observer, |feed| {
             let connection = match layout {
                 Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
                 Err(why) => {
@@ -282,7 +270,7 @@ impl Load<'_> {
             self.finish(&connection, feed)?;
             connection.execute("COMMIT")?;
             connection.close()?;
-            feed.tell(Phase::Sync)
+            feed.report(Phase::Sync)
         })?;
         staging.publish()?;
         Ok(bytes)
@@ -294,7 +282,7 @@ impl Load<'_> {
         connection: &Connection,
         target: &Target,
         is_new: bool,
-    ) -> Result<Result<Layout, String>, LoadError> {
+    ) -> Result<Result<Layout, String>> {
         match self.layout_with_indexes(connection, target, is_new) {
             Ok(layout) => Ok(Ok(layout)),
             Err(NoLayout::Failed(error)) => Err(error),
@@ -330,7 +318,7 @@ impl Load<'_> {
 
     /// Takes back the indexes that the page writer would have filled: SQLite makes them faster after the
     /// rows.
-    fn unmake_indexes(&mut self, connection: &Connection) -> Result<(), LoadError> {
+    fn unmake_indexes(&mut self, connection: &Connection) -> Result<()> {
         if std::mem::take(&mut self.indexes_made) {
             for name in &self.index_names {
                 connection.execute(&format!("DROP INDEX main.{}", quoted(name)))?;
@@ -348,20 +336,20 @@ impl Load<'_> {
         layout: Layout,
         target: &Target,
         feed: &mut Feed<'_>,
-    ) -> Result<Connection, LoadError> {
+    ) -> Result<Connection> {
         connection.execute("COMMIT")?;
         connection.close()?;
-        let written = pages::write(self.library, path, layout, target, self.means(feed), feed)?;
+        let written = pages::write(self.library, path, layout, target, self.resources(feed), feed)?;
         let connection = database::open_new(self.library, path, self.request)?;
         connection.execute("BEGIN")?;
         self.go_on(&connection, target, written, feed, Commits::NowAndThen)?;
         Ok(connection)
     }
 
-    fn means(&self, feed: &Feed<'_>) -> Means {
+    fn resources(&self, feed: &Feed<'_>) -> Resources {
         let is_free = self.request.strategy == StrategyChoice::Auto;
         let workers = || usual_workers(feed.total_bytes());
-        Means {
+        Resources {
             workers: self.request.workers.unwrap_or_else(workers).max(1),
             index_memory: self.request.index_memory,
             least_rows: if is_free { FEW_ROWS } else { 0 },
@@ -377,7 +365,7 @@ impl Load<'_> {
         written: Written,
         feed: &mut Feed<'_>,
         commits: Commits,
-    ) -> Result<(), LoadError> {
+    ) -> Result<()> {
         self.rows += written.rows;
         self.rows_by_pages = written.rows;
         self.replaced = written.replaced;
@@ -394,10 +382,10 @@ impl Load<'_> {
         source: &mut dyn Source,
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
-    ) -> Result<u64, LoadError> {
+    ) -> Result<u64> {
         let changed = self.change_in_transaction(source, rejects, observer);
         if changed.is_err() {
-            database::settle(self.library, self.request);
+            database::roll_back_leftovers(self.library, self.request);
         }
         changed
     }
@@ -407,7 +395,7 @@ impl Load<'_> {
         source: &mut dyn Source,
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
-    ) -> Result<u64, LoadError> {
+    ) -> Result<u64> {
         // Before the connection, because it has to outlive it: closing it would give up SQLite's locks.
         let mut file: Option<PageFile> = None;
         let connection = database::open(self.library, self.request)?;
@@ -439,11 +427,12 @@ impl Load<'_> {
         source: &mut dyn Source,
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
-    ) -> Result<u64, LoadError> {
+    ) -> Result<u64> {
         database::check_page_size(connection, self.request)?;
         let target = Target::prepare(connection, self.request, source.info())?;
         let layout = self.layout(connection, &target, false)?;
-        feed(source, &target.affinities(), rejects, observer, |feed| {
+        let options = read_options(&*source, self.request, &target);
+        feed(source, options, rejects, observer, |feed| {
             match layout {
                 Ok(layout) => {
                     let file = file.insert(layout.open_beyond(&self.request.database)?);
@@ -454,7 +443,7 @@ impl Load<'_> {
                 }
             }
             self.finish(connection, feed)?;
-            feed.tell(Phase::Sync)
+            feed.report(Phase::Sync)
         })
     }
 
@@ -466,16 +455,16 @@ impl Load<'_> {
         layout: Layout,
         target: &Target,
         feed: &mut Feed<'_>,
-    ) -> Result<(), LoadError> {
-        let means = self.means(feed);
-        let written = pages::write_into(file, self.library, layout, target, means, feed)?;
+    ) -> Result<()> {
+        let resources = self.resources(feed);
+        let written = pages::write_into(file, self.library, layout, target, resources, feed)?;
         if written.rows > 0 {
             pages::link(connection, file)?;
         }
         self.go_on(connection, target, written, feed, Commits::Never)
     }
 
-    fn refuse_pages(&self, reason: &str) -> Result<(), LoadError> {
+    fn refuse_pages(&self, reason: &str) -> Result<()> {
         match self.request.strategy {
             StrategyChoice::Only(LoadStrategy::Pages) => Err(LoadError::Strategy {
                 strategy: LoadStrategy::Pages.name(),
@@ -492,7 +481,7 @@ impl Load<'_> {
         first: Option<Batch>,
         feed: &mut Feed<'_>,
         (why, commits): (&str, Commits),
-    ) -> Result<(), LoadError> {
+    ) -> Result<()> {
         self.why_arrays = Some(why.to_owned());
         let duplicates = &self.request.duplicates;
         let inserted = arrays::insert(connection, (target, duplicates), first, feed, commits)?;
@@ -502,22 +491,22 @@ impl Load<'_> {
     }
 
     /// Makes the indexes and checks the database after the rows.
-    fn finish(&mut self, connection: &Connection, feed: &mut Feed<'_>) -> Result<(), LoadError> {
+    fn finish(&mut self, connection: &Connection, feed: &mut Feed<'_>) -> Result<()> {
         if self.request.mode != Mode::Append && !self.indexes_made {
             let after = |index: &Index| !self.request.is_made_before(index);
-            feed.tell(Phase::Indexes)?;
+            feed.report(Phase::Indexes)?;
             make_indexes(connection, &self.request.table, after)?;
         }
         self.kept = full_text::fill(connection, self.request, feed)?;
         if self.request.analyze {
-            feed.tell(Phase::Analyze)?;
+            feed.report(Phase::Analyze)?;
             let table = quoted(&self.request.table.name);
             connection.execute(&format!("ANALYZE main.{table}"))?;
         }
         // Nothing is written in this transaction from here on.
         pages::free(connection, &self.replaced)?;
         if self.request.check {
-            feed.tell(Phase::Check)?;
+            feed.report(Phase::Check)?;
             self.check(connection)?;
         }
         feed.check_rejects(self.rows + self.ignored)
@@ -529,7 +518,7 @@ impl Load<'_> {
         full_text.filter(|_| self.request.mode != Mode::Append)
     }
 
-    fn check(&self, connection: &Connection) -> Result<(), LoadError> {
+    fn check(&self, connection: &Connection) -> Result<()> {
         let found = connection.query_text("PRAGMA integrity_check")?;
         if found != "ok" {
             return Err(LoadError::Check(found));

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
 
+use crate::batch_conversion::convert_batch;
 use crate::cells::Rows;
 use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::loader::check_request;
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
 use crate::schema::object;
-use crate::sift::sifted;
-use crate::source::{Deciding, Source};
+use crate::source::{Deciding, ReadOptions, Source};
 use crate::sql::same;
 use crate::table::Column;
 use crate::target::{Target, TargetColumn, is_referred_to, make_indexes};
@@ -53,7 +53,7 @@ pub fn outline(
     source: &mut dyn Source,
     request: &Request,
     rows: usize,
-) -> Result<Outline, LoadError> {
+) -> Result<Outline> {
     let is_reopenable = source.reopen().is_some();
     let request = &request.resolved()?.expecting_unique(is_reopenable);
     refuse_own_input(&*source, request)?;
@@ -65,7 +65,7 @@ fn examine(
     source: &mut dyn Source,
     request: &Request,
     rows: usize,
-) -> Result<Outline, LoadError> {
+) -> Result<Outline> {
     let existing = existing(library, request)?;
     if let Some(connection) = &existing {
         check_page_size(connection, request)?;
@@ -89,7 +89,7 @@ fn examine(
 }
 
 /// Returns the database, if it is there, for reading.
-fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connection>, LoadError> {
+fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connection>> {
     if !request.database.exists() {
         return Ok(None);
     }
@@ -108,7 +108,7 @@ fn of_existing(
     connection: &Connection,
     source: &dyn Source,
     request: &Request,
-) -> Result<Examined, LoadError> {
+) -> Result<Examined> {
     let target = Target::prepare(connection, request, source.info())?;
     let layout = check_request(request, &target)
         .and_then(|()| Layout::of_existing(connection, &target))
@@ -123,7 +123,7 @@ fn of_new(
     existing: Option<&Connection>,
     source: &dyn Source,
     request: &Request,
-) -> Result<Examined, LoadError> {
+) -> Result<Examined> {
     let name = &request.table.name;
     if let (Mode::Create, Some(connection)) = (request.mode, existing)
         && object(connection, name)?.is_some()
@@ -188,18 +188,15 @@ fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<Outli
     target.columns.iter().zip(decided).map(of).collect()
 }
 
-fn first_rows(
-    source: &mut dyn Source,
-    target: &Target,
-    most: usize,
-) -> Result<Vec<Vec<Value>>, LoadError> {
+fn first_rows(source: &mut dyn Source, target: &Target, most: usize) -> Result<Vec<Vec<Value>>> {
     let stop = Arc::new(AtomicBool::new(false));
-    source.begin(&target.affinities(), &stop);
+    let affinities = target.affinities();
+    source.begin(ReadOptions { stop: Arc::clone(&stop), ..ReadOptions::new(affinities) });
     let mut found = Vec::new();
     while found.len() < most
         && let Some(batch) = source.next()?
     {
-        for part in sifted(source.name(), source.info().decimals_as, batch)? {
+        for part in convert_batch(source.name(), source.info().decimals_as, batch)? {
             let rows = Rows::of(&part);
             let columns = target.columns.len();
             let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::batch::Malformed;
 use crate::cells::Rows;
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, LoadError, Result};
 use crate::request::{OnError, Request};
 use crate::source::Locations;
 use crate::staging::Unfinished;
@@ -45,7 +45,7 @@ impl Rejects {
     ///
     /// # Errors
     /// The row itself, unless it is skipped; or the file cannot be written.
-    pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
+    pub(crate) fn reject(&mut self, row: Malformed) -> Result<()> {
         if self.on_error == OnError::Fail || row.fault.is_of_type() {
             return Err(self.error(row));
         }
@@ -75,7 +75,7 @@ impl Rejects {
     ///
     /// # Errors
     /// No row is loaded, and there are some.
-    pub(crate) fn check(&self, input: &str, loaded: u64) -> Result<(), LoadError> {
+    pub(crate) fn check(&self, input: &str, loaded: u64) -> Result<()> {
         match &self.first {
             Some(first) if loaded == 0 => Err(LoadError::NothingLoaded {
                 input: input.to_owned(),
@@ -110,7 +110,7 @@ impl Rejects {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn sync(&mut self) -> Result<(), LoadError> {
+    pub(crate) fn sync(&mut self) -> Result<()> {
         let (Some(writer), Some(path)) = (&mut self.writer, &self.path) else {
             return Ok(());
         };
@@ -122,7 +122,7 @@ impl Rejects {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn keep(&mut self) -> Result<(), LoadError> {
+    pub(crate) fn keep(&mut self) -> Result<()> {
         let (Some(writer), Some(path)) = (self.writer.take(), &self.path) else {
             return Ok(());
         };

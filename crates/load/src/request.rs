@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::staging::destination;
 use crate::table::{Index, Table};
 
@@ -87,7 +87,7 @@ impl Request {
     ///
     /// # Errors
     /// What cannot be meant: a table without a name, a page size that SQLite does not have.
-    pub(crate) fn resolved(&self) -> Result<Request, LoadError> {
+    pub(crate) fn resolved(&self) -> Result<Request> {
         if self.table.name.trim().is_empty() {
             let reason = "the name of the table is empty".to_owned();
             return Err(LoadError::Definition(reason));
@@ -96,7 +96,7 @@ impl Request {
         Ok(Request { database: destination(&self.database), ..self.clone() })
     }
 
-    fn check_page_size(&self) -> Result<(), LoadError> {
+    fn check_page_size(&self) -> Result<()> {
         match self.page_size {
             Some(size) if !size.is_power_of_two() || !(512..=65_536).contains(&size) => {
                 Err(LoadError::Definition(format!(

@@ -3,16 +3,15 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
 
 use engine::{Columns, ValueRef};
 
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers};
+use crate::batch_conversion::convert_batch;
 use crate::cells::Rows;
-use crate::error::{Fault, LoadError};
-use crate::sift::sifted;
-use crate::source::{Locations, Opening, Source, open};
+use crate::error::{Fault, LoadError, Result};
+use crate::source::{Locations, Opening, ReadOptions, Source, open};
 use crate::table::Column;
 
 /// Reads the rows of an input one at a time, and only when they are wanted, so that a caller can measure
@@ -37,11 +36,10 @@ impl RowReader {
     ///
     /// # Errors
     /// As of [`open`].
-    pub fn open(path: &Path, opening: &Opening) -> Result<RowReader, LoadError> {
+    pub fn open(path: &Path, opening: &Opening) -> Result<RowReader> {
         let mut source = open(&[path.to_owned()], opening)?;
-        source.read_on_demand();
         let affinities = vec![Affinity::Text; source.columns().len()];
-        source.begin(&affinities, &Arc::default());
+        source.begin(ReadOptions { on_demand: true, ..ReadOptions::new(affinities) });
         Ok(RowReader {
             locations: source.info().locations.clone(),
             source,
@@ -70,7 +68,7 @@ impl RowReader {
     ///
     /// # Errors
     /// Reading fails, or the next row is malformed.
-    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, LoadError> {
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>> {
         while self.next >= self.before_malformed || self.next >= self.len() {
             let is_reached = self.next >= self.before_malformed;
             if is_reached || !self.advance()? {
@@ -90,12 +88,13 @@ impl RowReader {
     }
 
     /// Goes on to the next rows; false at the end.
-    fn advance(&mut self) -> Result<bool, LoadError> {
+    fn advance(&mut self) -> Result<bool> {
         while self.parts.is_empty() {
             let Some(batch) = self.source.next()? else {
                 return Ok(false);
             };
-            self.parts = sifted(self.source.name(), self.source.info().decimals_as, batch)?.into();
+            self.parts =
+                convert_batch(self.source.name(), self.source.info().decimals_as, batch)?.into();
         }
         let Some(mut batch) = self.parts.pop_front() else {
             return Ok(false);
@@ -138,7 +137,7 @@ impl<'r> Row<'r> {
     ///
     /// # Errors
     /// The value is a blob that is not UTF-8.
-    pub fn text(&self, column: usize) -> Result<Option<Cow<'r, str>>, LoadError> {
+    pub fn text(&self, column: usize) -> Result<Option<Cow<'r, str>>> {
         Ok(match self.value(column) {
             ValueRef::Null => None,
             ValueRef::Text(text) => Some(Cow::Borrowed(text)),
@@ -165,6 +164,7 @@ impl<'r> Row<'r> {
 mod tests {
     use super::*;
     use engine::Library;
+    use std::sync::Arc;
 
     /// Returns the texts of each row, and what ended them.
     fn read(name: &str, content: &[u8], columns: &[&str]) -> (Vec<Vec<Option<String>>>, String) {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// The part of the name between the file's path and its unique ending.
 const MARK: &str = ".unfinished-";
@@ -134,7 +134,7 @@ impl Staging {
     ///
     /// # Errors
     /// A journal lies there, or no file can be made there.
-    pub(crate) fn new(path: &Path) -> Result<Staging, LoadError> {
+    pub(crate) fn new(path: &Path) -> Result<Staging> {
         for suffix in ["-journal", "-wal"] {
             let journal = journal(path, suffix);
             if journal.exists() {
@@ -155,7 +155,7 @@ impl Staging {
     ///
     /// # Errors
     /// The path is taken by now, or the system refuses.
-    pub(crate) fn publish(self) -> Result<(), LoadError> {
+    pub(crate) fn publish(self) -> Result<()> {
         let path = self.path;
         let unwritable = |source| LoadError::Write { path: path.clone(), source };
         let file = self.file.0;

@@ -1,7 +1,7 @@
 //! The definition of a table to be made, and its SQL.
 
 use crate::affinity::Affinity;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::sql::{list, quoted, same};
 
 /// A table to load into.
@@ -94,7 +94,7 @@ impl Table {
 
     /// Returns the columns of the table for a source of these columns: its suggestions, overridden by the
     /// declared types.
-    pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>, LoadError> {
+    pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>> {
         let named = self.types.iter().map(|column| &column.name);
         let keys = self.not_null.iter().chain(&self.primary_key);
         let indexed = self.indexes.iter().flat_map(|index| &index.columns);
@@ -112,7 +112,7 @@ impl Table {
         suggested.iter().map(|column| self.column(column)).collect()
     }
 
-    fn column(&self, suggested: &Column) -> Result<Column, LoadError> {
+    fn column(&self, suggested: &Column) -> Result<Column> {
         let declared = self.types.iter().find(|column| same(&column.name, &suggested.name));
         let mut column = match declared {
             None => usable(suggested),
@@ -173,7 +173,7 @@ fn unknown(name: &str, suggested: &[Column]) -> LoadError {
 
 /// A declared type becomes part of SQL as it stands, so only words with numbers in parentheses pass,
 /// and no word that would begin a constraint.
-fn check_type(column: &Column) -> Result<(), LoadError> {
+fn check_type(column: &Column) -> Result<()> {
     let (words, arguments) = match column.declared.split_once('(') {
         None => (&*column.declared, None),
         Some((words, rest)) => (words, Some(rest)),
@@ -226,7 +226,7 @@ fn usable(suggested: &Column) -> Column {
 
 /// STRICT tables know six types only; a column without a type, which keeps everything as it is, has `ANY`
 /// there.
-fn strict_type(column: &Column) -> Result<String, LoadError> {
+fn strict_type(column: &Column) -> Result<String> {
     if column.declared.is_empty() {
         return Ok("ANY".to_owned());
     }

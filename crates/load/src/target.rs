@@ -3,7 +3,7 @@
 use engine::{Connection, EngineError, ErrorKind, Step};
 
 use crate::affinity::Affinity;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::full_text;
 use crate::request::{Mode, Request};
 use crate::schema::{any_is_strict, object, rowid_alias};
@@ -36,7 +36,7 @@ impl Target {
         connection: &Connection,
         request: &Request,
         info: &SourceInfo,
-    ) -> Result<Target, LoadError> {
+    ) -> Result<Target> {
         let table = &request.table;
         let existing = object(connection, &table.name)?;
         match (request.mode, &existing) {
@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// Reads what columns the table has.
-    fn find(connection: &Connection, table: &str, info: &SourceInfo) -> Result<Target, LoadError> {
+    fn find(connection: &Connection, table: &str, info: &SourceInfo) -> Result<Target> {
         let list = format!("PRAGMA main.table_list({})", quoted(table));
         let strict = any_is_strict(connection, &list);
         let known = columns(connection, table, strict)?;
@@ -105,11 +105,7 @@ pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<boo
 }
 
 /// Returns the columns of a table that have the names of a source's.
-fn by_name(
-    table: &str,
-    known: Vec<TargetColumn>,
-    info: &SourceInfo,
-) -> Result<Vec<TargetColumn>, LoadError> {
+fn by_name(table: &str, known: Vec<TargetColumn>, info: &SourceInfo) -> Result<Vec<TargetColumn>> {
     let find = |name: &String| {
         let column = known.iter().find(|known| same(&known.name, name)).cloned();
         column.ok_or_else(|| LoadError::NoColumn {
@@ -126,7 +122,7 @@ fn by_position(
     table: &str,
     known: Vec<TargetColumn>,
     info: &SourceInfo,
-) -> Result<Vec<TargetColumn>, LoadError> {
+) -> Result<Vec<TargetColumn>> {
     let count = info.columns.len();
     let names = |known: &[TargetColumn]| {
         let names: Vec<&str> = known.iter().map(|column| &*column.name).collect();
@@ -179,12 +175,12 @@ pub(crate) fn make_indexes(
     connection: &Connection,
     table: &Table,
     which: impl Fn(&Index) -> bool,
-) -> Result<Vec<String>, LoadError> {
+) -> Result<Vec<String>> {
     let indexes = table.indexes.iter().filter(|index| which(index));
     indexes.map(|index| make_index(connection, table, index)).collect()
 }
 
-fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<String, LoadError> {
+fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<String> {
     let name = free_name(connection, &index.name(&table.name))?;
     let sql = format!(
         "CREATE {}INDEX {} ON {} ({})",
@@ -195,16 +191,14 @@ fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<S
     );
     match connection.execute(&sql) {
         Ok(()) => Ok(name),
-        Err(error) if index.unique && is_constraint(&error) => {
+        Err(error)
+            if index.unique
+                && error.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Constraint) =>
+        {
             Err(duplicate(connection, table, index)?.unwrap_or(error.into()))
         }
         Err(error) => Err(error.into()),
     }
-}
-
-fn is_constraint(error: &EngineError) -> bool {
-    let sqlite = error.as_sqlite();
-    sqlite.is_some_and(|error| error.kind() == ErrorKind::Constraint)
 }
 
 /// This name, with a number if something has it: two columns `a` and `b` make the same name as one column

@@ -20,7 +20,7 @@ use values::calendar::{Clock, Zone};
 use values::decimal_text;
 
 use crate::cells::Cells;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// How decimals are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,21 +59,21 @@ pub(crate) fn scale(data_type: &DataType) -> Option<i8> {
 
 /// Why a column cannot become one of SQLite's.
 #[derive(Debug)]
-pub(crate) enum Unfit {
+pub(crate) enum ConversionError {
     /// SQLite has nothing like its type.
     Type,
     /// SQLite has nothing like some of its values.
     Values(String),
 }
 
-impl Unfit {
+impl ConversionError {
     /// Returns the error of a whole column.
     pub(crate) fn of_column(self, name: &str, data_type: &DataType) -> LoadError {
         LoadError::Type {
             column: name.to_owned(),
             found: match self {
-                Unfit::Type => data_type.to_string(),
-                Unfit::Values(reason) => format!("{data_type} ({reason})"),
+                ConversionError::Type => data_type.to_string(),
+                ConversionError::Values(reason) => format!("{data_type} ({reason})"),
             },
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn is_own(column: &ArrayRef) -> bool {
 
 /// A column in one of SQLite's own types: booleans become 0 and 1, and numbers get 64 bits. Decimals in nested
 /// values keep every digit.
-pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef, Unfit> {
+pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef, ConversionError> {
     fn integers<T: ArrowPrimitiveType>(array: &ArrayRef) -> ArrayRef
     where
         T::Native: Into<i64>,
@@ -111,7 +111,7 @@ pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef
         DataType::UInt32 => integers::<UInt32Type>(array),
         DataType::UInt64 => {
             let values = array.as_primitive::<UInt64Type>();
-            let signed = |value| values::signed(value).map_err(Unfit::Values);
+            let signed = |value| values::signed(value).map_err(ConversionError::Values);
             Arc::new(values.try_unary::<_, Int64Type, _>(signed)?)
         }
         DataType::Float16 => {
@@ -136,9 +136,9 @@ pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef
         data_type => match clock(data_type) {
             Some(clock) => downcast_temporal_array! {
                 array => times(array, clock)?,
-                _ => return Err(Unfit::Type),
+                _ => return Err(ConversionError::Type),
             },
-            None => return Err(Unfit::Type),
+            None => return Err(ConversionError::Type),
         },
     })
 }
@@ -166,7 +166,10 @@ fn clock(data_type: &DataType) -> Option<Clock> {
 const MOST_WIDTH: usize = 48;
 
 /// Dates or times as texts in the form of SQLite's date functions.
-fn times<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, clock: Clock) -> Result<ArrayRef, Unfit>
+fn times<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    clock: Clock,
+) -> Result<ArrayRef, ConversionError>
 where
     T::Native: Into<i64>,
 {
@@ -175,7 +178,7 @@ where
     for value in array {
         match value {
             Some(value) => {
-                clock.write(value.into(), &mut texts).map_err(Unfit::Values)?;
+                clock.write(value.into(), &mut texts).map_err(ConversionError::Values)?;
                 texts.append_value("");
             }
             None => texts.append_null(),
@@ -188,7 +191,7 @@ where
 fn stored_decimals<T: DecimalType>(
     array: &ArrayRef,
     decimals: Decimals,
-) -> Result<ArrayRef, Unfit> {
+) -> Result<ArrayRef, ConversionError> {
     let values = array.as_primitive::<T>();
     let text = |value: T::Native| decimal_text(value.to_byte_slice(), values.scale().into());
     Ok(match decimals {
@@ -200,46 +203,52 @@ fn stored_decimals<T: DecimalType>(
         }
         Decimals::Real => Arc::new(values.try_unary::<_, Float64Type, _>(|value| {
             let text = text(value);
-            text.parse().map_err(|_| Unfit::Values(format!("{text} is not a number")))
+            text.parse().map_err(|_| ConversionError::Values(format!("{text} is not a number")))
         })?),
         Decimals::ScaledInteger => Arc::new(values.try_unary::<_, Int64Type, _>(|value| {
             let integer = decimal_text(value.to_byte_slice(), 0).parse();
             let reason = || format!("{} has more digits than 64 bits hold", text(value));
-            integer.map_err(|_| Unfit::Values(reason()))
+            integer.map_err(|_| ConversionError::Values(reason()))
         })?),
     })
 }
 
-fn texts<'t>(values: impl StringArrayType<'t>) -> Result<ArrayRef, Unfit> {
+fn texts<'t>(values: impl StringArrayType<'t>) -> Result<ArrayRef, ConversionError> {
     check_length(values.iter().flatten().map(str::len))?;
     Ok(Arc::new(values.iter().collect::<StringArray>()))
 }
 
-fn blobs<'b>(values: impl BinaryArrayType<'b>) -> Result<ArrayRef, Unfit> {
+fn blobs<'b>(values: impl BinaryArrayType<'b>) -> Result<ArrayRef, ConversionError> {
     check_length(values.iter().flatten().map(<[u8]>::len))?;
     Ok(Arc::new(values.iter().collect::<BinaryArray>()))
 }
 
 /// Whether texts or blobs of these lengths make a column, in which 32 bits tell where each begins; the
 /// library panics where they do not.
-fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), Unfit> {
+fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), ConversionError> {
     let bytes: usize = lengths.sum();
     match i32::try_from(bytes) {
         Ok(_) => Ok(()),
-        Err(_) => Err(Unfit::Values(format!("{bytes} bytes exceed SQLite's limit for a value"))),
+        Err(_) => {
+            Err(ConversionError::Values(format!("{bytes} bytes exceed SQLite's limit for a value")))
+        }
     }
 }
 
 /// Returns the value of each row of a dictionary, in one of SQLite's own types.
-fn gathered(dictionary: &dyn AnyDictionaryArray, decimals: Decimals) -> Result<ArrayRef, Unfit> {
+fn gathered(
+    dictionary: &dyn AnyDictionaryArray,
+    decimals: Decimals,
+) -> Result<ArrayRef, ConversionError> {
     let rows = |values: &dyn Array| {
-        take(values, dictionary.keys(), None).map_err(|error| Unfit::Values(error.to_string()))
+        take(values, dictionary.keys(), None)
+            .map_err(|error| ConversionError::Values(error.to_string()))
     };
     match converted(dictionary.values(), decimals) {
         Ok(values) => rows(&values),
         // SQLite has nothing like some of the values: only those that rows have matter.
-        Err(Unfit::Values(_)) => converted(&rows(dictionary.values())?, decimals),
-        Err(unfit) => Err(unfit),
+        Err(ConversionError::Values(_)) => converted(&rows(dictionary.values())?, decimals),
+        Err(error) => Err(error),
     }
 }
 
@@ -247,9 +256,9 @@ fn gathered(dictionary: &dyn AnyDictionaryArray, decimals: Decimals) -> Result<A
 ///
 /// # Errors
 /// SQLite has nothing like the type, or like one of the values.
-pub(crate) fn cells(array: &ArrayRef, name: &str) -> Result<Cells, LoadError> {
+pub(crate) fn cells(array: &ArrayRef, name: &str) -> Result<Cells> {
     let own = converted(array, Decimals::Text);
-    Ok(Cells::of(&own.map_err(|unfit| unfit.of_column(name, array.data_type()))?))
+    Ok(Cells::of(&own.map_err(|error| error.of_column(name, array.data_type()))?))
 }
 
 /// A value in an array of its own as it is shown; one that cannot be converted as the number that it is.
@@ -315,7 +324,7 @@ mod tests {
         assert!(refused(Arc::new(duration)).contains("Duration"));
     }
 
-    fn rows(keys: Vec<Option<i8>>, values: ArrayRef) -> Result<ArrayRef, Unfit> {
+    fn rows(keys: Vec<Option<i8>>, values: ArrayRef) -> Result<ArrayRef, ConversionError> {
         let dictionary = DictionaryArray::<Int8Type>::new(Int8Array::from(keys), values);
         gathered(&dictionary, Decimals::Text)
     }
@@ -342,7 +351,7 @@ mod tests {
     fn a_value_that_sqlite_lacks_counts_only_where_a_row_has_it() {
         let values: ArrayRef = Arc::new(UInt64Array::from(vec![1, u64::MAX]));
         assert!(rows(vec![Some(0), Some(0)], Arc::clone(&values)).is_ok());
-        assert!(matches!(rows(vec![Some(0), Some(1)], values), Err(Unfit::Values(_))));
+        assert!(matches!(rows(vec![Some(0), Some(1)], values), Err(ConversionError::Values(_))));
     }
 
     #[test]
@@ -360,7 +369,7 @@ mod tests {
     fn more_than_a_column_takes_is_refused_before_it_is_copied() {
         let most = i32::MAX as usize;
         assert!(check_length([most - 1, 1].into_iter()).is_ok());
-        assert!(matches!(check_length([most, 1].into_iter()), Err(Unfit::Values(_))));
+        assert!(matches!(check_length([most, 1].into_iter()), Err(ConversionError::Values(_))));
     }
 
     fn column<T: ArrowPrimitiveType>(array: PrimitiveArray<T>) -> Vec<Option<String>> {
@@ -416,7 +425,7 @@ mod tests {
             (Arc::new(Date32Array::from(vec![LAST + 1])), 2_932_897),
         ];
         for (array, value) in arrays {
-            let Err(Unfit::Values(why)) = converted(&array, Decimals::Text) else {
+            let Err(ConversionError::Values(why)) = converted(&array, Decimals::Text) else {
                 panic!("a year of four digits: {array:?}")
             };
             assert!(why.contains(&value.to_string()), "{why}");

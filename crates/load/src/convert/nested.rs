@@ -11,14 +11,14 @@ use arrow_schema::DataType;
 use engine::ValueRef;
 use serde_json::Value;
 
-use super::{Decimals, Unfit, check_length, converted, scale};
+use super::{ConversionError, Decimals, check_length, converted, scale};
 use crate::cells::Cells;
 
 /// A column of nested values as a column of texts.
 ///
 /// # Errors
 /// SQLite has nothing like a type or a value in it, or the texts are too long for a column.
-pub(super) fn texts(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
+pub(super) fn texts(array: &ArrayRef) -> Result<ArrayRef, ConversionError> {
     let json = Json::of(array)?;
     let text = |row| {
         array.is_valid(row).then(|| {
@@ -55,7 +55,7 @@ enum Form {
 }
 
 impl Json {
-    fn of(array: &ArrayRef) -> Result<Json, Unfit> {
+    fn of(array: &ArrayRef) -> Result<Json, ConversionError> {
         let form = match array.data_type() {
             DataType::Boolean => Form::Bits,
             DataType::UInt64 => Form::Unsigned(array.as_primitive::<UInt64Type>().clone()),
@@ -85,7 +85,7 @@ impl Json {
                 let columns = fields.iter().zip(array.as_struct().columns());
                 let named = |name: &String, column| Ok((quoted(name), Json::of(column)?));
                 let columns = columns.map(|(field, column)| named(field.name(), column));
-                Form::Struct(columns.collect::<Result<_, Unfit>>()?)
+                Form::Struct(columns.collect::<Result<_, ConversionError>>()?)
             }
             data_type if scale(data_type).is_some() => {
                 let texts = converted(array, Decimals::Text)?;
@@ -147,7 +147,7 @@ impl Form {
         values: &ArrayRef,
         first: usize,
         lengths: impl Iterator<Item = usize>,
-    ) -> Result<Form, Unfit> {
+    ) -> Result<Form, ConversionError> {
         let (ranges, all) = ranges(lengths);
         // Values that no row has are not converted, because SQLite may have nothing like them.
         let values = Json::of(&values.slice(first, all))?;

@@ -18,7 +18,7 @@ use super::stored::{self, Conversion, Stored};
 use super::varint;
 use crate::affinity::Affinity;
 use crate::cells::Cells;
-use crate::error::LoadError;
+use crate::error::Result;
 
 /// Rows of a block: their serial types stay in the processor's cache.
 pub(super) const BLOCK: usize = 256;
@@ -107,7 +107,7 @@ impl<'b> Encoder<'b> {
         first: usize,
         rows: usize,
         conversion: &mut Conversion<'_>,
-    ) -> Result<(), LoadError> {
+    ) -> Result<()> {
         self.first = first;
         self.lengths.clear();
         let one_byte_each = Lengths { types: self.columns.len() as u32, values: 0 };
@@ -298,7 +298,7 @@ fn measure(
     types: &mut [u32],
     lengths: &mut [Lengths],
     conversion: &mut Conversion<'_>,
-) -> Result<(), LoadError> {
+) -> Result<()> {
     match column {
         Column::Null => types.fill(0),
         Column::Integers(values) => measure_numbers(values, first, types, lengths, integer_type),

@@ -199,7 +199,7 @@ impl EntryBuffer {
         let mut samples = Samples::of(self.bytes as u64);
         for item in &self.items {
             let (chunk, range) = self.chunk_and_range(*item);
-            samples.see(cells.len() as u64, &chunk[range.clone()]);
+            samples.offer(cells.len() as u64, &chunk[range.clone()]);
             push_short(&mut cells, chunk, range.start, range.len());
         }
         self.clear();
@@ -327,7 +327,7 @@ mod tests {
                 descending,
                 unique: false,
                 is_table: false,
-                called: "t.c".to_owned(),
+                label: "t.c".to_owned(),
             };
             let library = Arc::new(Library::load(&Source::Embedded).unwrap());
             let connection = Conversion::connection(&library).unwrap();

@@ -13,7 +13,7 @@ use super::page::{
 };
 use super::run::{Ordered, Run};
 use super::varint;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// An index that has rows.
 pub(super) struct Existing {
@@ -28,11 +28,7 @@ impl Existing {
     ///
     /// # Errors
     /// The file cannot be read, or the index is malformed.
-    pub(super) fn read(
-        file: &PageFile,
-        plan: &IndexPlan,
-        memory: usize,
-    ) -> Result<Existing, LoadError> {
+    pub(super) fn read(file: &PageFile, plan: &IndexPlan, memory: usize) -> Result<Existing> {
         let mut walk = Walk {
             file,
             plan,
@@ -57,7 +53,7 @@ struct Walk<'f> {
 }
 
 impl Walk<'_> {
-    fn subtree(&mut self, number: u32, depth: usize) -> Result<(), LoadError> {
+    fn subtree(&mut self, number: u32, depth: usize) -> Result<()> {
         let page = self.page(number)?;
         let is_interior = page[0] == INDEX_INTERIOR;
         if !is_interior && page[0] != INDEX_LEAF || depth == DEEPEST {
@@ -79,7 +75,7 @@ impl Walk<'_> {
     }
 
     /// Takes the entry whose cell begins here, without what comes before it in an interior page.
-    fn entry(&mut self, page: &[u8], at: usize) -> Result<(), LoadError> {
+    fn entry(&mut self, page: &[u8], at: usize) -> Result<()> {
         let usable = &page[..self.file.usable()];
         let bytes = usable.get(at..).ok_or_else(|| self.malformed())?;
         let (length, of_length) = varint::get(bytes).ok_or_else(|| self.malformed())?;
@@ -100,7 +96,7 @@ impl Walk<'_> {
     }
 
     /// Adds what overflow pages hold, until the cell is as long as it should be.
-    fn overflow(&mut self, first: u32, length: usize) -> Result<(), LoadError> {
+    fn overflow(&mut self, first: u32, length: usize) -> Result<()> {
         let mut next = first;
         while self.cell.len() < length {
             let page = self.page(next)?;
@@ -113,7 +109,7 @@ impl Walk<'_> {
     }
 
     /// A page of the tree, which no other page of it may name.
-    fn page(&mut self, number: u32) -> Result<Vec<u8>, LoadError> {
+    fn page(&mut self, number: u32) -> Result<Vec<u8>> {
         let pages = self.file.pages_before();
         // As many as there are at most: then it cannot go round in a circle.
         if !(2..=pages).contains(&number) || self.pages.len() >= pages as usize {
@@ -123,15 +119,15 @@ impl Walk<'_> {
         self.file.read(number)
     }
 
-    fn u16_at(&self, page: &[u8], at: usize) -> Result<usize, LoadError> {
+    fn u16_at(&self, page: &[u8], at: usize) -> Result<usize> {
         u16_at(page, at).ok_or_else(|| self.malformed())
     }
 
-    fn u32_at(&self, page: &[u8], at: usize) -> Result<u32, LoadError> {
+    fn u32_at(&self, page: &[u8], at: usize) -> Result<u32> {
         u32_at(page, at).ok_or_else(|| self.malformed())
     }
 
     fn malformed(&self) -> LoadError {
-        LoadError::MalformedIndex { columns: self.plan.called.clone() }
+        LoadError::MalformedIndex { columns: self.plan.label.clone() }
     }
 }

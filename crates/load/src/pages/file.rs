@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::buffer::{ALIGNMENT, Buffer};
-use super::map::{Entry, Map, Numbering, Range};
+use super::map::{Map, MapEntry, Numbering, Range};
 use crate::disk::open_direct;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::staging::directory;
 
 /// The largest page number (<https://sqlite.org/limits.html>).
@@ -27,7 +27,7 @@ const LAST_PAGE: u64 = 4_294_967_294;
 
 /// The form of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct FileFormat {
     /// Bytes.
     pub(super) page_size: u32,
     /// Bytes at the end of each page that extensions use.
@@ -40,7 +40,7 @@ pub(crate) struct Form {
 
 /// How new contents of pages that SQLite has made are handled.
 #[derive(Debug)]
-enum Made {
+enum ExistingPages {
     /// They are written: nobody else has the database open.
     Written,
     /// They are kept back, to be replaced within SQLite's transaction.
@@ -65,7 +65,7 @@ pub(crate) struct PageFile {
     page_size: usize,
     /// Bytes of a page that are not reserved for extensions.
     usable: usize,
-    made: Made,
+    made: ExistingPages,
     numbering: Numbering,
     map: Option<Map>,
     pages_before: u32,
@@ -86,8 +86,8 @@ const MOST_AHEAD: u64 = 256 << 20;
 
 impl PageFile {
     /// Opens a database, which nobody else has open.
-    pub(super) fn open(path: &Path, form: &Form) -> Result<PageFile, LoadError> {
-        PageFile::new(path, form, Made::Written)
+    pub(super) fn open(path: &Path, form: &FileFormat) -> Result<PageFile> {
+        PageFile::new(path, form, ExistingPages::Written)
     }
 
     /// Opens a database that a connection of this process has open, with the lock of a writer: pages are
@@ -95,11 +95,11 @@ impl PageFile {
     ///
     /// The file must not be dropped before that connection is closed: closing any descriptor of a file
     /// gives up the process's locks on it (`fcntl`, POSIX).
-    pub(super) fn beyond(path: &Path, form: &Form) -> Result<PageFile, LoadError> {
-        PageFile::new(path, form, Made::Kept(Mutex::default()))
+    pub(super) fn beyond(path: &Path, form: &FileFormat) -> Result<PageFile> {
+        PageFile::new(path, form, ExistingPages::Kept(Mutex::default()))
     }
 
-    fn new(path: &Path, form: &Form, made: Made) -> Result<PageFile, LoadError> {
+    fn new(path: &Path, form: &FileFormat, made: ExistingPages) -> Result<PageFile> {
         let page_size = form.page_size as usize;
         let unopened = LoadError::open(path);
         let mut options = OpenOptions::new();
@@ -143,7 +143,7 @@ impl PageFile {
     }
 
     /// Reserves page numbers.
-    pub(super) fn reserve(&self, pages: usize) -> Result<Range, LoadError> {
+    pub(super) fn reserve(&self, pages: usize) -> Result<Range> {
         // `next` stays within 32 bits.
         let range = |first: u64| Range::new(first as u32, self.numbering);
         let reserved = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
@@ -159,7 +159,7 @@ impl PageFile {
     }
 
     /// Writes pages into the range reserved for them.
-    pub(super) fn write(&self, range: Range, bytes: &[u8]) -> Result<(), LoadError> {
+    pub(super) fn write(&self, range: Range, bytes: &[u8]) -> Result<()> {
         let (mut index, pages) = (0, bytes.len() / self.page_size);
         while index < pages {
             // The pages before one that is left out.
@@ -174,7 +174,7 @@ impl PageFile {
     }
 
     /// The same of pages of trees, to whose children the map then refers.
-    pub(super) fn write_tree(&self, range: Range, bytes: &[u8]) -> Result<(), LoadError> {
+    pub(super) fn write_tree(&self, range: Range, bytes: &[u8]) -> Result<()> {
         if let Some(map) = &self.map {
             for (index, page) in bytes.chunks(self.page_size).enumerate() {
                 map.note_page(range.page(index), page);
@@ -184,18 +184,18 @@ impl PageFile {
     }
 
     /// Notes pages in the map, if there is one.
-    pub(super) fn note(&self, entries: impl IntoIterator<Item = Entry>) {
+    pub(super) fn note(&self, entries: impl IntoIterator<Item = MapEntry>) {
         if let Some(map) = &self.map {
             map.note(entries);
         }
     }
 
     /// Gives a page of a tree that SQLite has made new contents.
-    pub(super) fn write_page(&self, page: u32, bytes: &[u8]) -> Result<(), LoadError> {
+    pub(super) fn write_page(&self, page: u32, bytes: &[u8]) -> Result<()> {
         if let Some(map) = &self.map {
             map.note_page(page, bytes);
         }
-        let Made::Kept(kept) = &self.made else {
+        let ExistingPages::Kept(kept) = &self.made else {
             return self.write_run(page, bytes);
         };
         kept.lock()
@@ -205,7 +205,7 @@ impl PageFile {
     }
 
     /// Writes pages that follow one another.
-    fn write_run(&self, first: u32, bytes: &[u8]) -> Result<(), LoadError> {
+    fn write_run(&self, first: u32, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -250,7 +250,7 @@ impl PageFile {
 
     /// Ends a database of the load's own: gives back what was allocated in vain, enters the size into
     /// the header, and counts the change as SQLite would.
-    pub(super) fn finish(&self) -> Result<(), LoadError> {
+    pub(super) fn finish(&self) -> Result<()> {
         let written = || -> io::Result<()> {
             self.cut()?;
             let mut counter = [0; 4];
@@ -268,15 +268,8 @@ impl PageFile {
         self.pages_before
     }
 
-    /// Returns the last page.
-    pub(super) fn last_page(&self) -> Result<NewPage, LoadError> {
-        let number = self.pages();
-        let bytes = self.read(number)?;
-        Ok(NewPage { number, bytes })
-    }
-
     /// A page as it lies in the file.
-    pub(super) fn read(&self, number: u32) -> Result<Vec<u8>, LoadError> {
+    pub(super) fn read(&self, number: u32) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.page_size];
         let offset = (u64::from(number) - 1) * self.page_size as u64;
         self.file.read_exact_at(&mut bytes, offset).map_err(LoadError::open(&self.path))?;
@@ -284,8 +277,8 @@ impl PageFile {
     }
 
     /// Syncs the pages added and returns the new contents of pages that SQLite has made.
-    pub(super) fn finish_beyond(&self) -> Result<Vec<NewPage>, LoadError> {
-        let Made::Kept(kept) = &self.made else {
+    pub(super) fn finish_beyond(&self) -> Result<Vec<NewPage>> {
+        let ExistingPages::Kept(kept) = &self.made else {
             return Ok(Vec::new());
         };
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
@@ -348,7 +341,7 @@ mod tests {
     use super::*;
 
     fn open(file: &tempfile::NamedTempFile, page_size: u32, pages: u32) -> PageFile {
-        let form = Form { page_size, reserved: 0, pages, auto_vacuum: false };
+        let form = FileFormat { page_size, reserved: 0, pages, auto_vacuum: false };
         PageFile::open(file.path(), &form).unwrap()
     }
 

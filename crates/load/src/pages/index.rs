@@ -8,14 +8,14 @@
 
 use super::file::PageFile;
 use super::layout::{IndexColumn, IndexPlan};
-use super::leaves::{self, Cells, Leaves, Level, write_levels};
+use super::leaves::{self, CellList, Leaves, Level, write_levels};
 use super::merge::Merged;
 use super::order::{self, Field, Fields, Key};
 use super::packer::Packer;
 use super::record::{header_length, number_length};
 use super::run::{Entry, Run};
 use super::varint;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// Bytes of entries in a range below which it is not worth a thread.
 const SMALL: u64 = 1 << 20;
@@ -28,26 +28,25 @@ const LEAST_AHEAD: usize = 4 << 10;
 ///
 /// # Errors
 /// Two rows have the same values in a unique index; the file cannot be written, or a run not be read.
-pub(super) fn write(
-    file: &PageFile,
-    plan: &IndexPlan,
-    runs: &[Run],
-    threads: usize,
-) -> Result<(), LoadError> {
+pub(super) fn write(file: &PageFile, plan: &IndexPlan, runs: &[Run], threads: usize) -> Result<()> {
     if runs.iter().all(|run| run.bytes() == 0) {
         // SQLite has made the root as an empty page.
         return Ok(());
     }
-    let (source, cuts) = Source::new(file, plan, runs, threads);
+    let (writer, cuts) = IndexWriter::new(file, plan, runs, threads);
     if cuts.is_empty() {
-        let (leaves, _) = source.write_leaves(None, None)?;
+        let (leaves, _) = writer.write_leaves(None, None)?;
         return match leaves.finish_alone(plan.root)? {
             Some(level) => write_levels(file, plan.root, level),
             None => Ok(()),
         };
     }
     let mut level = Level::new(file);
-    for (range, first) in source.write_ranges(&cuts)? {
+    let ranges = writer.each_range(&cuts, |from, until| {
+        let (leaves, first) = writer.write_leaves(from, until)?;
+        Ok((leaves.finish()?, first))
+    })?;
+    for (range, first) in ranges {
         level.append(&range, first.as_deref());
     }
     write_levels(file, plan.root, level)
@@ -82,7 +81,7 @@ fn cuts<'r>(plan: &IndexPlan, runs: &'r [Run], ranges: usize) -> Vec<Entry<'r>> 
 }
 
 /// Where the leaves of an index come from.
-struct Source<'f> {
+struct IndexWriter<'f> {
     file: &'f PageFile,
     plan: &'f IndexPlan,
     runs: &'f [Run],
@@ -90,40 +89,33 @@ struct Source<'f> {
     ahead: usize,
 }
 
-/// The leaves of a range with the start of the level above them, and the cell that comes before them.
-type WrittenRange<'f> = (Level<'f>, Option<Vec<u8>>);
-
-impl<'f> Source<'f> {
+impl<'f> IndexWriter<'f> {
     /// Returns the entries of runs, and where to divide them among at most this number of threads.
     fn new(
         file: &'f PageFile,
         plan: &'f IndexPlan,
         runs: &'f [Run],
         threads: usize,
-    ) -> (Source<'f>, Vec<Entry<'f>>) {
+    ) -> (IndexWriter<'f>, Vec<Entry<'f>>) {
         let bytes: u64 = runs.iter().map(Run::bytes).sum();
         let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
         let in_files = runs.iter().filter(|run| run.is_in_file()).count();
         let readers = in_files.max(1) * (cuts.len() + 1);
-        let source =
-            Source { file, plan, runs, ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD) };
-        (source, cuts)
-    }
-
-    /// Writes the leaves between these entries, a thread for each range.
-    fn write_ranges(&self, cuts: &[Entry<'_>]) -> Result<Vec<WrittenRange<'f>>, LoadError> {
-        self.each_range(cuts, |from, until| {
-            let (leaves, first) = self.write_leaves(from, until)?;
-            Ok((leaves.finish()?, first))
-        })
+        let writer = IndexWriter {
+            file,
+            plan,
+            runs,
+            ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD),
+        };
+        (writer, cuts)
     }
 
     /// Does something with each range between these entries, on a thread of its own.
     fn each_range<R: Send>(
         &self,
         cuts: &[Entry<'_>],
-        work: impl Fn(Option<Entry<'_>>, Option<Entry<'_>>) -> Result<R, LoadError> + Sync,
-    ) -> Result<Vec<R>, LoadError> {
+        work: impl Fn(Option<Entry<'_>>, Option<Entry<'_>>) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
         std::thread::scope(|scope| {
             let work = &work;
             let range = |number: usize| {
@@ -146,10 +138,10 @@ impl<'f> Source<'f> {
         &self,
         from: Option<Entry<'_>>,
         until: Option<Entry<'_>>,
-    ) -> Result<(Leaves<'f>, Option<Vec<u8>>), LoadError> {
+    ) -> Result<(Leaves<'f>, Option<Vec<u8>>)> {
         let mut merged = Merged::new(self.plan, self.runs, from, self.ahead)?;
         let mut leaves = Leaves::new(self.file);
-        let mut neighbours = Neighbours::new(self.plan);
+        let mut neighbours = UniqueCheck::new(self.plan);
         let mut first = None;
         while let Some(entry) = merged.entry() {
             if until.is_some_and(|until| entry.compare(until, &self.plan.descending).is_ge()) {
@@ -170,28 +162,28 @@ impl<'f> Source<'f> {
     }
 
     /// Returns the cell of one entry.
-    fn cell(&self, entry: Entry<'_>) -> Result<Option<Vec<u8>>, LoadError> {
-        let mut alone = Cells::default();
+    fn cell(&self, entry: Entry<'_>) -> Result<Option<Vec<u8>>> {
+        let mut alone = CellList::default();
         alone.push(entry.cell);
         Ok(leaves::stored_cells(self.file, &alone, &mut None)?.pop())
     }
 }
 
 /// Checks that neighbours are not the same in a unique index, where NULL is never the same.
-struct Neighbours<'p> {
+struct UniqueCheck<'p> {
     plan: &'p IndexPlan,
     /// The key and the record of the last entry of a unique index.
     last: Option<Key>,
     record: Vec<u8>,
 }
 
-impl<'p> Neighbours<'p> {
-    fn new(plan: &'p IndexPlan) -> Neighbours<'p> {
-        Neighbours { plan, last: None, record: Vec::new() }
+impl<'p> UniqueCheck<'p> {
+    fn new(plan: &'p IndexPlan) -> UniqueCheck<'p> {
+        UniqueCheck { plan, last: None, record: Vec::new() }
     }
 
     #[inline]
-    fn check(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
+    fn check(&mut self, entry: Entry<'_>) -> Result<()> {
         if !self.plan.unique {
             return Ok(());
         }
@@ -209,7 +201,7 @@ impl<'p> Neighbours<'p> {
 
 #[cold]
 fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
-    let columns = plan.called.clone();
+    let columns = plan.label.clone();
     let rowid = |record| match Fields::of(record).last() {
         Some(Field::Integer(rowid)) => rowid,
         _ => 0,
@@ -235,26 +227,27 @@ fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
 ///
 /// # Errors
 /// Two rows have the same rowid; the file cannot be written, or a run not be read.
-pub(super) fn write_rows(
-    file: &PageFile,
+pub(super) fn write_rows<'f>(
+    file: &'f PageFile,
     plan: &IndexPlan,
     runs: &[Run],
     threads: usize,
-) -> Result<Vec<Packer>, LoadError> {
-    let (source, cuts) = Source::new(file, plan, runs, threads);
-    source.each_range(&cuts, |from, until| source.pack_range(from, until))
+) -> Result<Vec<Packer<'f>>> {
+    let (writer, cuts) = IndexWriter::new(file, plan, runs, threads);
+    writer.each_range(&cuts, |from, until| writer.pack_range(file, from, until))
 }
 
-impl Source<'_> {
+impl IndexWriter<'_> {
     /// Packs the rows from one entry on and before another.
-    fn pack_range(
+    fn pack_range<'p>(
         &self,
+        file: &'p PageFile,
         from: Option<Entry<'_>>,
         until: Option<Entry<'_>>,
-    ) -> Result<Packer, LoadError> {
+    ) -> Result<Packer<'p>> {
         let mut merged = Merged::new(self.plan, self.runs, from, self.ahead)?;
-        let mut packer = Packer::new(self.file);
-        let mut neighbours = Neighbours::new(self.plan);
+        let mut packer = Packer::new(file);
+        let mut neighbours = UniqueCheck::new(self.plan);
         let mut record = Vec::new();
         while let Some(entry) = merged.entry() {
             if until.is_some_and(|until| entry.compare(until, &self.plan.descending).is_ge()) {
@@ -262,7 +255,7 @@ impl Source<'_> {
             }
             neighbours.check(entry)?;
             let rowid = split(entry.record(), &mut record);
-            packer.add_record(rowid, &record, self.file)?;
+            packer.add_record(rowid, &record)?;
             merged.advance()?;
         }
         if let Some(until) = until {
@@ -296,7 +289,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::file::Form;
+    use super::super::file::FileFormat;
     use super::super::record::plain;
     use super::super::stored::Stored;
     use super::*;
@@ -309,7 +302,7 @@ mod tests {
             descending: vec![false],
             unique: false,
             is_table: false,
-            called: "t.a".to_owned(),
+            label: "t.a".to_owned(),
         }
     }
 
@@ -357,15 +350,15 @@ mod tests {
     }
 
     /// Packs two runs of rows in two ranges that part at an entry.
-    fn in_two_ranges(runs: [Vec<Vec<u8>>; 2], cut: &[u8]) -> Result<Vec<Packer>, LoadError> {
+    fn in_two_ranges(runs: [Vec<Vec<u8>>; 2], cut: &[u8]) -> Result<()> {
         let made = tempfile::NamedTempFile::new().unwrap();
-        let form = Form { page_size: 4096, reserved: 0, pages: 2, auto_vacuum: false };
+        let form = FileFormat { page_size: 4096, reserved: 0, pages: 2, auto_vacuum: false };
         let file = PageFile::open(made.path(), &form)?;
         let plan = IndexPlan::of_rows(2, std::iter::once(IndexColumn::Of(0)), "t.id".to_owned());
         let runs = runs.map(|cells| Run::of_cells(cells.into_iter()));
-        let source = Source { file: &file, plan: &plan, runs: &runs, ahead: 4096 };
+        let writer = IndexWriter { file: &file, plan: &plan, runs: &runs, ahead: 4096 };
         let cuts = [Entry::new(cut, &plan.descending)];
-        source.each_range(&cuts, |from, until| source.pack_range(from, until))
+        writer.each_range(&cuts, |from, until| writer.pack_range(&file, from, until)).map(drop)
     }
 
     #[test]
@@ -375,7 +368,7 @@ mod tests {
             [one, vec![cell(rowid, "a"), cell(9, "a")]]
         };
         assert!(in_two_ranges(runs(4), &cell(5, "b")).is_ok());
-        let error = in_two_ranges(runs(5), &cell(5, "b")).map(drop).unwrap_err();
+        let error = in_two_ranges(runs(5), &cell(5, "b")).unwrap_err();
         assert!(matches!(error, LoadError::DuplicateKey { .. }), "{error}");
     }
 

@@ -8,11 +8,11 @@ use std::path::Path;
 
 use engine::{Connection, EngineError, Step, Value};
 
-use super::file::{Form, PageFile};
+use super::file::{FileFormat, PageFile};
 use super::link::read_page;
 use super::page::{DEEPEST, INTERIOR_HEADER, u16_at, u32_at};
-use super::tree::Spine;
-use crate::error::LoadError;
+use super::tree::RightEdge;
+use crate::error::{LoadError, Result};
 use crate::sql::quoted;
 use crate::target::Target;
 
@@ -30,7 +30,7 @@ pub(crate) struct IndexPlan {
     /// Whether it is the table itself.
     pub(crate) is_table: bool,
     /// The columns as messages name them: `t.a, t.b`.
-    pub(crate) called: String,
+    pub(crate) label: String,
 }
 
 impl IndexPlan {
@@ -39,7 +39,7 @@ impl IndexPlan {
     pub(super) fn of_rows(
         root: u32,
         columns: impl Iterator<Item = IndexColumn>,
-        called: String,
+        label: String,
     ) -> IndexPlan {
         IndexPlan {
             root,
@@ -48,7 +48,7 @@ impl IndexPlan {
             descending: vec![false],
             unique: true,
             is_table: true,
-            called,
+            label,
         }
     }
 
@@ -73,11 +73,11 @@ pub(crate) enum IndexColumn {
 /// Where the table's tree is to grow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
-    pub(super) form: Form,
+    pub(super) form: FileFormat,
     /// The root of the table; none of one WITHOUT ROWID, which is the first of the indexes.
     pub(super) root: Option<u32>,
     /// The right edge of the table; of one without rows, nothing.
-    pub(super) spine: Spine,
+    pub(super) edge: RightEdge,
     /// The columns of the table in its order, as numbers of the source's.
     pub(super) columns: Vec<usize>,
     /// Its indexes; of one WITHOUT ROWID, itself first.
@@ -117,7 +117,7 @@ impl Layout {
             return refused("new databases have auto_vacuum");
         }
         let columns = (0..target.columns.len()).collect();
-        Layout::read(connection, target, columns, 0, Spine::default())
+        Layout::read(connection, target, columns, 0, RightEdge::default())
     }
 
     /// The same of a table in a database that others use, within the transaction that will add to it.
@@ -131,10 +131,10 @@ impl Layout {
         let columns = table_order(connection, target)?;
         let last = last_rowid(connection, target)?;
         let root = root(connection, "table", &target.table)?;
-        let Some(spine) = Spine::read(connection, root, last)? else {
+        let Some(edge) = RightEdge::read(connection, root, last)? else {
             return refused("the table's pages are not supported");
         };
-        let mut layout = Layout::read(connection, target, columns, reserved, spine)?;
+        let mut layout = Layout::read(connection, target, columns, reserved, edge)?;
         if layout.has_entries() && layout.form.auto_vacuum {
             return refused("the database has auto_vacuum, and the table rows and indexes already");
         }
@@ -146,7 +146,7 @@ impl Layout {
 
     /// Returns whether there are entries in indexes.
     pub(super) fn has_entries(&self) -> bool {
-        !self.spine.is_empty() && !self.indexes.is_empty()
+        !self.edge.is_empty() && !self.indexes.is_empty()
     }
 
     /// Refuses forms of a database that others use, which are not written; `replaces` says whether a table with
@@ -164,11 +164,11 @@ impl Layout {
         target: &Target,
         columns: Vec<usize>,
         reserved: u8,
-        spine: Spine,
+        edge: RightEdge,
     ) -> Result<Layout, NoLayout> {
         let indexes = index_plans(connection, target, &columns)?;
         // Page sizes and page numbers are 32 bits wide.
-        let form = Form {
+        let form = FileFormat {
             page_size: connection.query_i64("PRAGMA page_size")? as u32,
             pages: connection.query_i64("PRAGMA page_count")? as u32,
             reserved,
@@ -179,15 +179,15 @@ impl Layout {
         Ok(Layout {
             form,
             root: has_rowid.then_some(root),
-            rows: rows(target, root, &columns).filter(|_| has_rowid && spine.is_empty()),
-            spine,
+            rows: rows(target, root, &columns).filter(|_| has_rowid && edge.is_empty()),
+            edge,
             columns,
             indexes,
             entries: 0,
         })
     }
 
-    /// Leaves rows that do not come in the order of their keys to SQL, which can skip those with known keys.
+    /// Leaves rows that do not come in the order of their keys to SQL, which can skip rows with known keys.
     pub(crate) fn without_sorting(self) -> Layout {
         Layout { rows: None, ..self }
     }
@@ -198,7 +198,7 @@ impl Layout {
     }
 
     /// Opens the file to add pages to it while the connection has it open.
-    pub(crate) fn open_beyond(&self, path: &Path) -> Result<PageFile, LoadError> {
+    pub(crate) fn open_beyond(&self, path: &Path) -> Result<PageFile> {
         PageFile::beyond(path, &self.form)
     }
 }
@@ -267,7 +267,13 @@ fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout>
             "trigger" => Some("has a trigger"),
             "view" => Some("is a view"),
             _ if query.column_i64(2) == 0 => Some("is virtual"),
-            _ => WORDS.iter().find(|(word, _)| has_word(&sql, word)).map(|(_, reason)| *reason),
+            _ => {
+                let has = |word: &str| {
+                    let mut words = sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                    words.any(|found| found == word)
+                };
+                WORDS.iter().find(|(word, _)| has(word)).map(|(_, reason)| *reason)
+            }
         };
         if let Some(reason) = reason {
             return refused(format!("the table {reason}"));
@@ -296,10 +302,6 @@ const WORDS: [(&str, &str); 5] = [
     ("AS", "has generated columns"),
 ];
 
-fn has_word(sql: &str, word: &str) -> bool {
-    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|found| found == word)
-}
-
 /// Returns the numbers of the source's columns in the order of the table's columns. The source must have all of them.
 fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, NoLayout> {
     let sql = format!("PRAGMA table_xinfo({})", quoted(&target.table));
@@ -322,7 +324,7 @@ fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, N
     Ok(order)
 }
 
-/// Returns the largest rowid, unless the rowid cannot be named: columns may be called as it is.
+/// Returns the largest rowid, unless the rowid cannot be named: columns may have its names.
 fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, NoLayout> {
     let is_taken = |name: &&str| {
         let mut columns = target.columns.iter();
@@ -349,8 +351,8 @@ fn rows(target: &Target, root: u32, order: &[usize]) -> Option<IndexPlan> {
         if *number == alias { IndexColumn::Null } else { IndexColumn::Of(at) }
     };
     let columns = order.iter().enumerate().map(column);
-    let called = format!("{}.{}", target.table, target.columns[alias].name);
-    Some(IndexPlan::of_rows(root, columns, called))
+    let label = format!("{}.{}", target.table, target.columns[alias].name);
+    Some(IndexPlan::of_rows(root, columns, label))
 }
 
 /// About how many entries an index has: as many as if every page had as many as those on the way to its middle.
@@ -413,7 +415,7 @@ fn index_plans(
             ));
         };
         let keys = columns.iter().filter(|column| column.is_key);
-        let called = keys.clone().map(|column| match column.of {
+        let label = keys.clone().map(|column| match column.of {
             IndexColumn::Of(number) => {
                 format!("{}.{}", target.table, target.columns[order[number]].name)
             }
@@ -422,7 +424,7 @@ fn index_plans(
         let has_rowid = (columns.iter()).any(|column| column.of == IndexColumn::Rowid);
         plans.push(IndexPlan {
             root: index_root(connection, target, name)?,
-            called: called.collect::<Vec<_>>().join(", "),
+            label: label.collect::<Vec<_>>().join(", "),
             key: keys.clone().count(),
             descending: keys.map(|column| column.descends).collect(),
             // All columns and no rowid: the table itself. An index has the columns of the primary key.

@@ -10,10 +10,10 @@ use super::page::{
 };
 use super::run::Entry;
 use super::varint;
-use crate::error::LoadError;
+use crate::error::Result;
 
 /// Writes what stands above a level of several pages, up to the root.
-pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<(), LoadError> {
+pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<()> {
     let Level { mut children, mut dividers, .. } = level;
     loop {
         let groups = page::groups(children.len(), file.usable(), |at| dividers.get(at).len());
@@ -40,14 +40,14 @@ const LEAST_CELL: usize = 4;
 /// Bytes after which the buffer is written.
 const FLUSH: usize = 1 << 20;
 
-/// Cells in one piece of memory.
+/// CellList in one piece of memory.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Cells {
+pub(super) struct CellList {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Cells {
+impl CellList {
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -91,7 +91,7 @@ pub(super) struct Leaves<'f> {
     /// Bytes that a cell may have to be for certain a whole one.
     whole: usize,
     /// Entries from the first one on that does not fit a page, until there are enough of these.
-    waiting: Cells,
+    waiting: CellList,
     /// Memory for what of them does not fit a page.
     chains: Option<Buffer>,
 }
@@ -105,12 +105,12 @@ impl<'f> Leaves<'f> {
             pointers: Vec::new(),
             between: None,
             whole: PayloadLimits::of_index(file.usable()).whole,
-            waiting: Cells::default(),
+            waiting: CellList::default(),
             chains: None,
         }
     }
 
-    pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
+    pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<()> {
         if self.waiting.ends.is_empty() && entry.cell.len() <= self.whole {
             return self.push_cell(entry.cell);
         }
@@ -119,14 +119,14 @@ impl<'f> Leaves<'f> {
     }
 
     /// Takes the entries that wait, after writing what of them does not fit a page.
-    fn push_waiting(&mut self) -> Result<(), LoadError> {
+    fn push_waiting(&mut self) -> Result<()> {
         let cells = stored_cells(self.file, &self.waiting, &mut self.chains)?;
         self.waiting.clear();
         cells.iter().try_for_each(|cell| self.push_cell(cell))
     }
 
     #[inline]
-    fn push_cell(&mut self, cell: &[u8]) -> Result<(), LoadError> {
+    fn push_cell(&mut self, cell: &[u8]) -> Result<()> {
         let mut open = match self.open {
             Some(open) if self.between.is_none() => open,
             _ => self.open_leaf()?,
@@ -148,7 +148,7 @@ impl<'f> Leaves<'f> {
     }
 
     /// Closes the leaf that is full, and opens the next one.
-    fn open_leaf(&mut self) -> Result<Open, LoadError> {
+    fn open_leaf(&mut self) -> Result<Open> {
         self.close();
         if let Some(between) = self.between.take() {
             self.level.dividers.push(&between);
@@ -174,7 +174,7 @@ impl<'f> Leaves<'f> {
 
     /// Sees to it that a leaf follows the cell that comes between leaves: it becomes that leaf's, and the
     /// last cell of the full leaf takes its place.
-    fn complete(&mut self) -> Result<(), LoadError> {
+    fn complete(&mut self) -> Result<()> {
         if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
             let page = self.level.buffer.page(open.index);
             self.between = Some(page[open.content..open.content + open.last].to_vec());
@@ -189,7 +189,7 @@ impl<'f> Leaves<'f> {
     }
 
     /// Writes the last leaves.
-    pub(super) fn finish(mut self) -> Result<Level<'f>, LoadError> {
+    pub(super) fn finish(mut self) -> Result<Level<'f>> {
         self.push_waiting()?;
         self.complete()?;
         self.level.flush()?;
@@ -197,7 +197,7 @@ impl<'f> Leaves<'f> {
     }
 
     /// Writes the last leaves; where there is one only, it is the root, and nothing stands above it.
-    pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>, LoadError> {
+    pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>> {
         self.push_waiting()?;
         self.complete()?;
         if self.level.children.is_empty() && self.level.buffer.pages() == 1 {
@@ -214,7 +214,7 @@ pub(super) struct Level<'f> {
     file: &'f PageFile,
     buffer: Buffer,
     children: Vec<u32>,
-    dividers: Cells,
+    dividers: CellList,
 }
 
 impl<'f> Level<'f> {
@@ -223,7 +223,7 @@ impl<'f> Level<'f> {
             file,
             buffer: Buffer::new(file.page_size(), FLUSH / file.page_size() + 1),
             children: Vec::new(),
-            dividers: Cells::default(),
+            dividers: CellList::default(),
         }
     }
 
@@ -239,25 +239,20 @@ impl<'f> Level<'f> {
     }
 
     /// A page of these children; the first divider among them has the number `first`.
-    fn interior(
-        &mut self,
-        children: &[u32],
-        dividers: &Cells,
-        first: usize,
-    ) -> Result<(), LoadError> {
+    fn interior(&mut self, children: &[u32], dividers: &CellList, first: usize) -> Result<()> {
         let index = self.buffer.add();
         fill(self.buffer.page(index), self.file.usable(), children, dividers, first);
         self.flush_when_full()
     }
 
-    fn flush_when_full(&mut self) -> Result<(), LoadError> {
+    fn flush_when_full(&mut self) -> Result<()> {
         if self.buffer.bytes().len() >= FLUSH {
             self.flush()?;
         }
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), LoadError> {
+    fn flush(&mut self) -> Result<()> {
         let pages = self.buffer.pages();
         if pages > 0 {
             let range = self.file.reserve(pages)?;
@@ -270,7 +265,7 @@ impl<'f> Level<'f> {
 }
 
 /// Fills an interior page with children; the first divider among them has the number `first`.
-fn fill(page: &mut [u8], usable: usize, children: &[u32], dividers: &Cells, first: usize) {
+fn fill(page: &mut [u8], usable: usize, children: &[u32], dividers: &CellList, first: usize) {
     let last = children.len() - 1;
     let cells = children[..last].iter().zip(first..).map(|(child, at)| (*child, dividers.get(at)));
     fill_interior(page, INDEX_INTERIOR, usable, cells, children[last]);
@@ -280,9 +275,9 @@ fn fill(page: &mut [u8], usable: usize, children: &[u32], dividers: &Cells, firs
 /// written here, by way of memory that is used again.
 pub(super) fn stored_cells(
     file: &PageFile,
-    entries: &Cells,
+    entries: &CellList,
     memory: &mut Option<Buffer>,
-) -> Result<Vec<Vec<u8>>, LoadError> {
+) -> Result<Vec<Vec<u8>>> {
     let all = || (0..entries.len()).map(|number| entries.get(number));
     let pages: usize = all().map(|entry| chain_length(file, entry)).sum();
     if pages == 0 {
@@ -324,7 +319,11 @@ fn cell(file: &PageFile, entry: &[u8], range: Range, chains: &mut Buffer) -> Vec
         let index = chains.add();
         let next = chunks.peek().map_or(0, |_| range.page(index + 1));
         if next != 0 {
-            file.note([map::Entry { page: next, kind: Kind::Overflow, parent: range.page(index) }]);
+            file.note([map::MapEntry {
+                page: next,
+                kind: Kind::Overflow,
+                parent: range.page(index),
+            }]);
         }
         let page = chains.page(index);
         page[..4].copy_from_slice(&next.to_be_bytes());

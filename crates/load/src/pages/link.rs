@@ -18,7 +18,7 @@ use engine::{Connection, EngineError, Step, Value};
 use super::file::{NewPage, PageFile};
 use super::map;
 use super::page::LEAF_HEADER;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// Where the header has the size of the database in pages.
 const SIZE_IN_PAGES: Range<usize> = 28..32;
@@ -27,7 +27,7 @@ const SIZE_IN_PAGES: Range<usize> = 28..32;
 ///
 /// # Errors
 /// The file cannot be synced; SQLite refuses to change pages (`SQLITE_DBCONFIG_DEFENSIVE`).
-pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadError> {
+pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<()> {
     let mut replaced = file.finish_beyond()?;
     for (number, new) in file.new_in_map() {
         let Some(mut bytes) = read_page(connection, number)? else {
@@ -40,8 +40,9 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadE
     let (before, pages) = (file.pages_before(), file.pages());
     connection.execute("SAVEPOINT pragmark_pages")?;
     let of_trees = replaced.iter().map(|page| page.number);
+    // Makes SQLite write each page as it is.
     for page in std::iter::once(1).chain(of_trees) {
-        rewrite(connection, page)?;
+        connection.execute(&format!("UPDATE sqlite_dbpage SET data = data WHERE pgno = {page}"))?;
     }
     connection.execute("ROLLBACK TO pragmark_pages")?;
     let mut header = read_header(connection)?;
@@ -54,7 +55,7 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<(), LoadE
     // SQLite does not read behind what it believes to be the end, so that it has to be given the page
     // that shows it how long the file is to be.
     if pages > before {
-        replace(connection, &file.last_page()?)?;
+        replace(connection, &NewPage { number: pages, bytes: file.read(pages)? })?;
     }
     Ok(())
 }
@@ -76,14 +77,9 @@ pub(super) fn read_page(
 }
 
 /// Returns the first page, with the header of the database.
-fn read_header(connection: &Connection) -> Result<Vec<u8>, LoadError> {
+fn read_header(connection: &Connection) -> Result<Vec<u8>> {
     let header = read_page(connection, 1)?;
     header.ok_or_else(|| LoadError::Check("its first page cannot be read".to_owned()))
-}
-
-/// Makes SQLite write a page as it is.
-fn rewrite(connection: &Connection, page: u32) -> Result<(), EngineError> {
-    connection.execute(&format!("UPDATE sqlite_dbpage SET data = data WHERE pgno = {page}"))
 }
 
 /// Gives a page new contents.
@@ -108,7 +104,7 @@ const RESERVED: usize = 20;
 ///
 /// # Errors
 /// SQLite refuses to change pages.
-pub(crate) fn free(connection: &Connection, pages: &[u32]) -> Result<(), LoadError> {
+pub(crate) fn free(connection: &Connection, pages: &[u32]) -> Result<()> {
     if pages.is_empty() {
         return Ok(());
     }

@@ -117,7 +117,7 @@ pub(super) enum Kind {
 
 /// A page and the one that refers to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct MapEntry {
     pub(super) page: u32,
     pub(super) kind: Kind,
     pub(super) parent: u32,
@@ -142,9 +142,9 @@ impl Map {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, entries: impl IntoIterator<Item = Entry>) {
+    pub(super) fn note(&self, entries: impl IntoIterator<Item = MapEntry>) {
         let mut pages = self.pages();
-        for Entry { page, kind, parent } in entries {
+        for MapEntry { page, kind, parent } in entries {
             let Some(number) = self.numbering.of(page) else {
                 continue;
             };
@@ -157,7 +157,7 @@ impl Map {
 
     /// Notes all pages to which this one of a tree refers.
     pub(super) fn note_page(&self, parent: u32, bytes: &[u8]) {
-        let entry = |(page, kind)| Entry { page, kind, parent };
+        let entry = |(page, kind)| MapEntry { page, kind, parent };
         self.note(referred(&bytes[..self.usable]).into_iter().map(entry));
     }
 

@@ -3,7 +3,7 @@
 use super::layout::IndexPlan;
 use super::order::{self, Key};
 use super::run::{Bytes, Entry, Run, record};
-use crate::error::LoadError;
+use crate::error::Result;
 
 /// Runs merged by a tournament: each inner node of a tree over the runs holds the one that lost there, so
 /// that the next entry takes one comparison on each level
@@ -23,7 +23,7 @@ impl<'r> Merged<'r> {
         runs: &'r [Run],
         from: Option<Entry<'_>>,
         buffer: usize,
-    ) -> Result<Merged<'r>, LoadError> {
+    ) -> Result<Merged<'r>> {
         let descending = &plan.descending[..];
         let mut cursors = Vec::new();
         for run in runs {
@@ -80,7 +80,7 @@ impl<'r> Merged<'r> {
 
     /// Goes on to the entry after it.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<(), LoadError> {
+    pub(super) fn advance(&mut self) -> Result<()> {
         let Some(mut winner) = self.losers.first().copied() else {
             return Ok(());
         };
@@ -124,7 +124,7 @@ impl<'r> Cursor<'r> {
     }
 
     #[inline]
-    fn advance(&mut self, descending: &[bool]) -> Result<(), LoadError> {
+    fn advance(&mut self, descending: &[bool]) -> Result<()> {
         self.key = match self.bytes.find(self.place.1)? {
             Some((length, at)) => {
                 self.place = (at, at + length);
@@ -155,7 +155,7 @@ mod tests {
             descending: vec![descends],
             unique: false,
             is_table: false,
-            called: "t.a".to_owned(),
+            label: "t.a".to_owned(),
         }
     }
 

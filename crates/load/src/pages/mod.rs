@@ -45,7 +45,7 @@ use engine::Library;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::Cells;
-use crate::error::LoadError;
+use crate::error::Result;
 use crate::feed::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
@@ -56,7 +56,7 @@ use run::Run;
 use sequencer::{Job, Piece, Sequencer};
 use sort::Sorter;
 use stored::Conversion;
-use tree::{Child, Spine};
+use tree::{Child, RightEdge};
 
 pub(crate) use file::PageFile;
 pub(crate) use layout::{Layout, NoLayout, REFERRED_TO, refused};
@@ -74,7 +74,7 @@ pub(crate) struct Written {
 
 /// How much the page writer may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Means {
+pub(crate) struct Resources {
     /// Threads that encode and write.
     pub(crate) workers: usize,
     /// Bytes of memory for the entries of indexes; more of them are sorted by way of a temporary file.
@@ -87,7 +87,7 @@ pub(crate) struct Means {
     pub(crate) least_growth: f64,
 }
 
-impl Means {
+impl Resources {
     /// Bytes of memory for new entries of indexes: half of it where there are old ones.
     fn new_entries(&self, layout: &Layout) -> usize {
         if layout.has_entries() { self.index_memory / 2 } else { self.index_memory }
@@ -106,11 +106,11 @@ pub(crate) fn write(
     path: &Path,
     layout: Layout,
     target: &Target,
-    means: Means,
+    resources: Resources,
     feed: &mut Feed<'_>,
-) -> Result<Written, LoadError> {
+) -> Result<Written> {
     let file = PageFile::open(path, &layout.form)?;
-    let written = write_into(&file, library, layout, target, means, feed)?;
+    let written = write_into(&file, library, layout, target, resources, feed)?;
     file.finish()?;
     Ok(written)
 }
@@ -122,28 +122,28 @@ pub(crate) fn write_into(
     library: &Arc<Library>,
     layout: Layout,
     target: &Target,
-    means: Means,
+    resources: Resources,
     feed: &mut Feed<'_>,
-) -> Result<Written, LoadError> {
+) -> Result<Written> {
     let failed = AtomicBool::new(false);
-    let crew = Crew {
+    let pool = WorkerPool {
         library,
         target,
         file,
         layout: &layout,
         failed: &failed,
-        index_memory: means.new_entries(&layout) / means.workers,
-        least_rows: means.least_rows,
-        least_expected: means.least_expected(&layout),
+        index_memory: resources.new_entries(&layout) / resources.workers,
+        least_rows: resources.least_rows,
+        least_expected: resources.least_expected(&layout),
     };
-    let (written, parts) = crew.work(means.workers, feed);
+    let (written, parts) = pool.work(resources.workers, feed);
     let parts = parts?;
     let mut written = written?;
     if !layout.indexes.is_empty() {
-        feed.tell(Phase::Indexes)?;
+        feed.report(Phase::Indexes)?;
     }
-    let memory = means.index_memory - means.new_entries(&layout);
-    written.replaced = finish(file, layout, parts, memory)?;
+    let memory = resources.index_memory - resources.new_entries(&layout);
+    written.replaced = finish(file, &layout, parts, memory)?;
     Ok(written)
 }
 
@@ -151,12 +151,12 @@ pub(crate) fn write_into(
 /// more. `memory` are the bytes that old entries of indexes may take.
 fn finish(
     file: &PageFile,
-    layout: Layout,
-    mut parts: Vec<Part>,
+    layout: &Layout,
+    mut parts: Vec<WorkerOutput<'_>>,
     memory: usize,
-) -> Result<Vec<u32>, LoadError> {
+) -> Result<Vec<u32>> {
     let mut replaced = Vec::new();
-    let number_of_rows = layout.indexes.len();
+    let rows_index = layout.indexes.len();
     for (number, plan) in layout.indexes.iter().enumerate() {
         let of_parts = parts.iter_mut().map(|part| &mut part.runs[number]);
         let mut runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
@@ -169,7 +169,7 @@ fn finish(
     }
     let mut packers = Vec::new();
     if let Some(plan) = &layout.rows {
-        let of_parts = parts.iter_mut().map(|part| &mut part.runs[number_of_rows]);
+        let of_parts = parts.iter_mut().map(|part| &mut part.runs[rows_index]);
         let runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
         if !runs.is_empty() {
             packers = index::write_rows(file, plan, &runs, parts.len())?;
@@ -177,46 +177,41 @@ fn finish(
     }
     packers.extend(parts.into_iter().map(|part| part.packer));
     if let Some(root) = layout.root {
-        write_table(file, root, layout.spine, &mut packers)?;
+        write_table(file, root, layout.edge.clone(), &mut packers)?;
     }
     Ok(replaced)
 }
 
 /// Writes the last leaves of the table and what stands above them.
-fn write_table(
-    file: &PageFile,
-    root: u32,
-    spine: Spine,
-    packers: &mut [Packer],
-) -> Result<(), LoadError> {
+fn write_table(file: &PageFile, root: u32, edge: RightEdge, packers: &mut [Packer]) -> Result<()> {
     let counts = packers.iter().map(Packer::leaf_count);
-    let is_one_page = spine.is_empty() && counts.sum::<usize>() == 1;
+    let is_one_page = edge.is_empty() && counts.sum::<usize>() == 1;
     let mut leaves = Vec::new();
     for packer in packers {
         if is_one_page && packer.leaf_count() == 1 {
             // The tree is a single page, which has to be the root itself.
-            packer.flush_into_root(file, root)?;
+            packer.flush_into_root(root)?;
         } else {
-            packer.flush(file)?;
-            leaves.append(&mut packer.take_leaves());
+            packer.flush()?;
+            leaves.append(&mut packer.leaves);
         }
     }
     if leaves.is_empty() {
         return Ok(());
     }
     leaves.sort_unstable_by_key(|leaf: &Child| leaf.key);
-    spine.append(file, root, leaves)
+    edge.append(file, root, leaves)
 }
 
 /// The pages and runs that a worker has not written yet.
-struct Part {
-    packer: Packer,
+struct WorkerOutput<'f> {
+    packer: Packer<'f>,
     /// The entries of each index, and behind them rows that are to be sorted.
     runs: Vec<Vec<Run>>,
 }
 
 /// The pool of workers that encode batches into pages, with everything that they share.
-struct Crew<'w> {
+struct WorkerPool<'w> {
     library: &'w Arc<Library>,
     target: &'w Target,
     file: &'w PageFile,
@@ -228,13 +223,13 @@ struct Crew<'w> {
     least_expected: u64,
 }
 
-impl Crew<'_> {
+impl<'w> WorkerPool<'w> {
     /// Takes every batch of the feed; returns what was taken and what the workers have not written yet.
     fn work(
         &self,
         workers: usize,
         feed: &mut Feed<'_>,
-    ) -> (Result<Written, LoadError>, Result<Vec<Part>, LoadError>) {
+    ) -> (Result<Written>, Result<Vec<WorkerOutput<'w>>>) {
         std::thread::scope(|scope| {
             let (sender, jobs) = sync_channel(workers);
             let jobs = Arc::new(Mutex::new(jobs));
@@ -258,7 +253,7 @@ impl Crew<'_> {
         })
     }
 
-    fn run(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
+    fn run(&self, jobs: &Mutex<Receiver<Job>>) -> Result<WorkerOutput<'w>> {
         let result = self.take(jobs);
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
@@ -266,7 +261,7 @@ impl Crew<'_> {
         result
     }
 
-    fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
+    fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<WorkerOutput<'w>> {
         let connection = Conversion::connection(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
         let mut packer = Packer::new(self.file);
@@ -291,9 +286,9 @@ impl Crew<'_> {
         }
         // The last pages too are written by all at once; a single one may have to be the root.
         if packer.leaf_count() > 1 {
-            packer.flush(self.file)?;
+            packer.flush()?;
         }
-        Ok(Part { packer, runs: sorter.finish() })
+        Ok(WorkerOutput { packer, runs: sorter.finish() })
     }
 
     /// Encodes a batch, block by block.
@@ -301,12 +296,12 @@ impl Crew<'_> {
         &self,
         piece: &Piece,
         conversion: &mut Conversion<'_>,
-        packer: &mut Packer,
+        packer: &mut Packer<'_>,
         sorter: &mut Sorter<'_>,
-    ) -> Result<(), LoadError> {
+    ) -> Result<()> {
         let rows = piece.rows.range();
         let columns = BatchColumns {
-            crew: self,
+            pool: self,
             cells: piece.rows.cells(),
             rowids: Cells::Integer(piece.rowids.listed(rows.end)),
         };
@@ -320,7 +315,7 @@ impl Crew<'_> {
             if let (Some(table), Cells::Integer(rowids)) = (&mut table, &columns.rowids) {
                 table.take(first, count, conversion)?;
                 let rowids = &rowids.values()[first..first + count];
-                packer.add(table, rowids, self.file)?;
+                packer.add(table, rowids)?;
             }
             for (number, index) in indexes.iter_mut().enumerate() {
                 index.take(first, count, conversion)?;
@@ -333,7 +328,7 @@ impl Crew<'_> {
 
 /// The columns of a batch as the table and its indexes have them.
 struct BatchColumns<'b> {
-    crew: &'b Crew<'b>,
+    pool: &'b WorkerPool<'b>,
     cells: &'b [Cells],
     rowids: Cells,
 }
@@ -341,7 +336,7 @@ struct BatchColumns<'b> {
 impl BatchColumns<'_> {
     /// Returns whether a column of the table is the rowid by another name.
     fn is_rowid(&self, column: usize) -> bool {
-        Some(self.crew.layout.columns[column]) == self.crew.target.rowid_alias
+        Some(self.pool.layout.columns[column]) == self.pool.target.rowid_alias
     }
 
     /// A column of the table, by its place there.
@@ -349,12 +344,12 @@ impl BatchColumns<'_> {
         if self.is_rowid(column) {
             return (&self.rowids, Affinity::Integer);
         }
-        let source = self.crew.layout.columns[column];
-        (&self.cells[source], self.crew.target.columns[source].affinity)
+        let source = self.pool.layout.columns[column];
+        (&self.cells[source], self.pool.target.columns[source].affinity)
     }
 
     fn of_table(&self) -> Encoder<'_> {
-        let columns = 0..self.crew.layout.columns.len();
+        let columns = 0..self.pool.layout.columns.len();
         // The rowid precedes the record, which has NULL in its place.
         Encoder::new(columns.map(|column| (!self.is_rowid(column)).then(|| self.column(column))))
     }

@@ -7,13 +7,13 @@
 use super::buffer::Buffer;
 use super::encoder::Encoder;
 use super::file::PageFile;
-use super::map::{Entry, Kind};
+use super::map::{Kind, MapEntry};
 use super::narrow::Narrow;
 use super::page::{LEAF_HEADER, PayloadLimits, TABLE_LEAF, write_header};
 use super::record::SLACK;
 use super::tree::Child;
 use super::varint;
-use crate::error::LoadError;
+use crate::error::Result;
 
 /// Bytes after which the buffer is written: one write fits the processor's cache.
 const FLUSH: usize = 1 << 20;
@@ -44,10 +44,8 @@ struct Link {
 
 /// Packs rows into pages.
 #[derive(Debug)]
-pub(super) struct Packer {
-    page_size: usize,
-    /// Bytes of a page that are not reserved for extensions.
-    usable: usize,
+pub(super) struct Packer<'f> {
+    file: &'f PageFile,
     limits: PayloadLimits,
     /// Bytes after which the buffer is written.
     flush: usize,
@@ -59,17 +57,16 @@ pub(super) struct Packer {
     /// Closed leaves of the buffer, by index.
     closed: Vec<(usize, i64)>,
     /// Leaves that have been written.
-    leaves: Vec<Child>,
+    pub(super) leaves: Vec<Child>,
     /// A long row, in one piece.
     payload: Vec<u8>,
 }
 
-impl Packer {
-    pub(super) fn new(file: &PageFile) -> Packer {
+impl<'f> Packer<'f> {
+    pub(super) fn new(file: &'f PageFile) -> Packer<'f> {
         let page_size = file.page_size();
         Packer {
-            page_size,
-            usable: file.usable(),
+            file,
             limits: PayloadLimits::of_table(file.usable()),
             flush: FLUSH,
             buffer: Buffer::new(page_size, usual_pages(FLUSH, page_size)),
@@ -87,24 +84,15 @@ impl Packer {
         self.leaves.len() + self.closed.len() + usize::from(self.open.is_some())
     }
 
-    /// Returns the leaves written.
-    pub(super) fn take_leaves(&mut self) -> Vec<Child> {
-        std::mem::take(&mut self.leaves)
-    }
-
     /// Adds the rows of a block; their rowids ascend and are above all rowids so far.
-    pub(super) fn add(
-        &mut self,
-        block: &Encoder<'_>,
-        rowids: &[i64],
-        file: &PageFile,
-    ) -> Result<(), LoadError> {
+    pub(super) fn add(&mut self, block: &Encoder<'_>, rowids: &[i64]) -> Result<()> {
         // One row of a block is taken for all of them.
         let is_wide = block.rows() > 0 && block.length(0) >= WIDE;
         let flush = if is_wide { WIDE_FLUSH } else { FLUSH };
         if self.flush != flush && self.buffer.pages() == 0 {
             // Memory that grows later would be copied.
-            self.buffer = Buffer::new(self.page_size, usual_pages(flush, self.page_size));
+            self.buffer =
+                Buffer::new(self.file.page_size(), usual_pages(flush, self.file.page_size()));
         }
         self.flush = flush;
         let mut next = 0;
@@ -114,10 +102,10 @@ impl Packer {
                 return Ok(());
             }
             if block.length(next) > self.limits.whole {
-                self.add_long(block, next, rowids[next], file)?;
+                self.add_long(block, next, rowids[next])?;
                 next += 1;
             } else {
-                self.open_leaf(file)?;
+                self.open_leaf()?;
             }
         }
     }
@@ -148,17 +136,12 @@ impl Packer {
     }
 
     /// Adds a row that is a record already; its rowid is above all rowids so far.
-    pub(super) fn add_record(
-        &mut self,
-        rowid: i64,
-        payload: &[u8],
-        file: &PageFile,
-    ) -> Result<(), LoadError> {
+    pub(super) fn add_record(&mut self, rowid: i64, payload: &[u8]) -> Result<()> {
         let local = self.limits.local(payload.len());
         let key = varint::length(payload.len() as u64) + varint::length(rowid as u64);
         let link = if local < payload.len() { 4 } else { 0 };
         let cell = key + local + link;
-        let (index, at) = self.room(rowid, cell, file)?;
+        let (index, at) = self.room(rowid, cell)?;
         let place = &mut self.buffer.page(index)[at..at + cell];
         let behind = varint::put(place, payload.len() as u64);
         let behind = behind + varint::put(&mut place[behind..], rowid as u64);
@@ -171,18 +154,12 @@ impl Packer {
 
     /// Adds a row that needs overflow pages.
     #[cold]
-    fn add_long(
-        &mut self,
-        block: &Encoder<'_>,
-        row: usize,
-        rowid: i64,
-        file: &PageFile,
-    ) -> Result<(), LoadError> {
+    fn add_long(&mut self, block: &Encoder<'_>, row: usize, rowid: i64) -> Result<()> {
         let mut memory = std::mem::take(&mut self.payload);
         memory.resize(SLACK + block.length(row), 0);
         let end = memory.len();
         block.put(row, &mut memory, end);
-        self.add_record(rowid, &memory[SLACK..], file)?;
+        self.add_record(rowid, &memory[SLACK..])?;
         // A huge row must not keep its memory for the rest of the load.
         if memory.capacity() <= FLUSH {
             self.payload = memory;
@@ -206,17 +183,12 @@ impl Packer {
     }
 
     /// Makes room for a cell in the open leaf, or in a new one, and returns the page and the place.
-    fn room(
-        &mut self,
-        rowid: i64,
-        cell: usize,
-        file: &PageFile,
-    ) -> Result<(usize, usize), LoadError> {
+    fn room(&mut self, rowid: i64, cell: usize) -> Result<(usize, usize)> {
         let pointers = 2 * (self.pointers.len() + 1);
         let has_room = |open: &Open| LEAF_HEADER + pointers + cell <= open.content;
         let mut open = match self.open.filter(has_room) {
             Some(open) => open,
-            None => self.open_leaf(file)?,
+            None => self.open_leaf()?,
         };
         open.content -= cell;
         open.last = rowid;
@@ -225,12 +197,12 @@ impl Packer {
         Ok((open.index, open.content))
     }
 
-    fn open_leaf(&mut self, file: &PageFile) -> Result<Open, LoadError> {
+    fn open_leaf(&mut self) -> Result<Open> {
         self.close();
         if self.buffer.bytes().len() >= self.flush {
-            self.flush(file)?;
+            self.flush()?;
         }
-        let open = Open { index: self.buffer.add(), content: self.usable, last: 0 };
+        let open = Open { index: self.buffer.add(), content: self.file.usable(), last: 0 };
         self.open = Some(open);
         Ok(open)
     }
@@ -246,49 +218,49 @@ impl Packer {
         let behind = LEAF_HEADER + pointers.len();
         page[LEAF_HEADER..behind].copy_from_slice(pointers);
         page[behind..open.content].fill(0);
-        page[self.usable..].fill(0);
+        page[self.file.usable()..].fill(0);
         self.pointers.clear();
         self.closed.push((open.index, open.last));
     }
 
     /// Writes every page of the buffer.
-    pub(super) fn flush(&mut self, file: &PageFile) -> Result<(), LoadError> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         self.close();
         let pages = self.buffer.pages();
         if pages == 0 {
             return Ok(());
         }
-        let range = file.reserve(pages)?;
-        self.link(file, |index| range.page(index));
-        file.write(range, self.buffer.bytes())?;
+        let range = self.file.reserve(pages)?;
+        self.link(|index| range.page(index));
+        self.file.write(range, self.buffer.bytes())?;
         for (index, key) in self.closed.drain(..) {
             self.leaves.push(Child { page: range.page(index), key });
         }
-        self.buffer.clear(usual_pages(self.flush, self.page_size));
+        self.buffer.clear(usual_pages(self.flush, self.file.page_size()));
         Ok(())
     }
 
     /// Writes the only leaf of the tree, which is the first page of the buffer, into the root.
-    pub(super) fn flush_into_root(&mut self, file: &PageFile, root: u32) -> Result<(), LoadError> {
+    pub(super) fn flush_into_root(&mut self, root: u32) -> Result<()> {
         self.close();
         let overflow = self.buffer.pages() - 1;
-        let range = if overflow > 0 { Some(file.reserve(overflow)?) } else { None };
-        self.link(file, |index| match (index, range) {
+        let range = if overflow > 0 { Some(self.file.reserve(overflow)?) } else { None };
+        self.link(|index| match (index, range) {
             (1.., Some(range)) => range.page(index - 1),
             _ => root,
         });
-        let (leaf, rest) = self.buffer.bytes().split_at(self.page_size);
-        file.write_page(root, leaf)?;
+        let (leaf, rest) = self.buffer.bytes().split_at(self.file.page_size());
+        self.file.write_page(root, leaf)?;
         if let Some(range) = range {
-            file.write(range, rest)?;
+            self.file.write(range, rest)?;
         }
         self.closed.clear();
         Ok(())
     }
 
     /// Enters the numbers of pages where indexes stood for them.
-    fn link(&mut self, file: &PageFile, number: impl Fn(usize) -> u32) {
-        file.note(self.links.iter().map(|link| Entry {
+    fn link(&mut self, number: impl Fn(usize) -> u32) {
+        self.file.note(self.links.iter().map(|link| MapEntry {
             page: number(link.to),
             kind: match link.at {
                 NEXT => Kind::Overflow,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::order::{self, Key};
 use super::varint;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// Bytes of a run from one sample to the next, at least and at most: few enough that the cells between are
 /// passed quickly, and enough that the samples of long runs take next to no memory.
@@ -83,7 +83,7 @@ impl Samples {
 
     /// Takes a cell if it is time.
     #[inline]
-    pub(super) fn see(&mut self, at: u64, cell: &[u8]) {
+    pub(super) fn offer(&mut self, at: u64, cell: &[u8]) {
         if at >= self.next && cell.len() <= LONGEST_SAMPLE {
             self.next = at + self.between;
             self.samples.push(Sample { at, cell: cell.into() });
@@ -93,7 +93,7 @@ impl Samples {
 
 /// Where the cells of a run are.
 #[derive(Debug)]
-enum Cells {
+enum RunData {
     Memory(Vec<u8>),
     /// The bytes from the first place to the second.
     File(Arc<SpillFile>, u64, u64),
@@ -102,13 +102,13 @@ enum Cells {
 /// A sorted run.
 #[derive(Debug)]
 pub(super) struct Run {
-    cells: Cells,
+    cells: RunData,
     samples: Vec<Sample>,
 }
 
 impl Run {
     pub(super) fn in_memory(cells: Vec<u8>, samples: Samples) -> Run {
-        Run { cells: Cells::Memory(cells), samples: samples.samples }
+        Run { cells: RunData::Memory(cells), samples: samples.samples }
     }
 
     /// A run in memory of cells in order.
@@ -116,7 +116,7 @@ impl Run {
     pub(super) fn of_cells(cells: impl Iterator<Item = Vec<u8>>) -> Run {
         let (mut bytes, mut samples) = (Vec::new(), Samples::of(0));
         for cell in cells {
-            samples.see(bytes.len() as u64, &cell);
+            samples.offer(bytes.len() as u64, &cell);
             bytes.extend(cell);
         }
         Run::in_memory(bytes, samples)
@@ -125,21 +125,21 @@ impl Run {
     /// Returns the bytes of its cells.
     pub(super) fn bytes(&self) -> u64 {
         match &self.cells {
-            Cells::Memory(cells) => cells.len() as u64,
-            Cells::File(_, from, to) => to - from,
+            RunData::Memory(cells) => cells.len() as u64,
+            RunData::File(_, from, to) => to - from,
         }
     }
 
     /// Returns the bytes of its cells that are in memory.
     pub(super) fn memory(&self) -> usize {
         match &self.cells {
-            Cells::Memory(cells) => cells.len(),
-            Cells::File(..) => 0,
+            RunData::Memory(cells) => cells.len(),
+            RunData::File(..) => 0,
         }
     }
 
     pub(super) fn is_in_file(&self) -> bool {
-        matches!(self.cells, Cells::File(..))
+        matches!(self.cells, RunData::File(..))
     }
 
     pub(super) fn samples(&self) -> &[Sample] {
@@ -165,8 +165,8 @@ impl Run {
             before => self.samples[before - 1].at,
         };
         match &self.cells {
-            Cells::Memory(cells) => Bytes::Memory(&cells[at as usize..]),
-            Cells::File(file, first, end) => Bytes::File(Window {
+            RunData::Memory(cells) => Bytes::Memory(&cells[at as usize..]),
+            RunData::File(file, first, end) => Bytes::File(Window {
                 file,
                 next: first + at,
                 end: *end,
@@ -215,7 +215,7 @@ impl Spill {
         Spill { directory: directory.to_owned(), file: None, end: 0 }
     }
 
-    fn file(&mut self) -> Result<Arc<SpillFile>, LoadError> {
+    fn file(&mut self) -> Result<Arc<SpillFile>> {
         if let Some(file) = &self.file {
             return Ok(Arc::clone(file));
         }
@@ -227,18 +227,18 @@ impl Spill {
     }
 
     /// Moves a run that is in memory into the file.
-    pub(super) fn keep(&mut self, run: Run) -> Result<Run, LoadError> {
-        let Cells::Memory(cells) = &run.cells else {
+    pub(super) fn keep(&mut self, run: Run) -> Result<Run> {
+        let RunData::Memory(cells) = &run.cells else {
             return Ok(run);
         };
         let (file, first) = (self.file()?, self.end);
         (file.file).write_all_at(cells, first).map_err(|source| file.unwritable(source))?;
         self.end += cells.len() as u64;
-        Ok(Run { cells: Cells::File(file, first, self.end), samples: run.samples })
+        Ok(Run { cells: RunData::File(file, first, self.end), samples: run.samples })
     }
 
     /// Begins a run of about this number of bytes.
-    pub(super) fn begin(&mut self, bytes: u64) -> Result<SpilledRun<'_>, LoadError> {
+    pub(super) fn begin(&mut self, bytes: u64) -> Result<SpilledRun<'_>> {
         Ok(SpilledRun {
             file: self.file()?,
             first: self.end,
@@ -261,9 +261,9 @@ pub(super) struct SpilledRun<'s> {
 
 impl SpilledRun<'_> {
     /// Adds the next cell.
-    pub(super) fn push(&mut self, cell: &[u8]) -> Result<(), LoadError> {
+    pub(super) fn push(&mut self, cell: &[u8]) -> Result<()> {
         let at = *self.end - self.first + self.cells.len() as u64;
-        self.samples.see(at, cell);
+        self.samples.offer(at, cell);
         self.cells.extend_from_slice(cell);
         if self.cells.len() >= WRITE {
             self.flush()?;
@@ -271,7 +271,7 @@ impl SpilledRun<'_> {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), LoadError> {
+    fn flush(&mut self) -> Result<()> {
         (self.file.file)
             .write_all_at(&self.cells, *self.end)
             .map_err(|source| self.file.unwritable(source))?;
@@ -281,10 +281,10 @@ impl SpilledRun<'_> {
     }
 
     /// Writes what is left.
-    pub(super) fn finish(mut self) -> Result<Run, LoadError> {
+    pub(super) fn finish(mut self) -> Result<Run> {
         self.flush()?;
         Ok(Run {
-            cells: Cells::File(self.file, self.first, *self.end),
+            cells: RunData::File(self.file, self.first, *self.end),
             samples: self.samples.samples,
         })
     }
@@ -321,7 +321,7 @@ impl Bytes<'_> {
     /// Returns the length of the cell at a place, and its new place: more may have to be read, and what lies
     /// before the cell is then forgotten. `None` at the end.
     #[inline]
-    pub(super) fn find(&mut self, at: usize) -> Result<Option<(usize, usize)>, LoadError> {
+    pub(super) fn find(&mut self, at: usize) -> Result<Option<(usize, usize)>> {
         match cell_length(&self.get()[at..]) {
             Some(length) => Ok(Some((length, at))),
             None => self.read_on(at),
@@ -329,11 +329,12 @@ impl Bytes<'_> {
     }
 
     #[cold]
-    fn read_on(&mut self, at: usize) -> Result<Option<(usize, usize)>, LoadError> {
+    fn read_on(&mut self, at: usize) -> Result<Option<(usize, usize)>> {
         let Bytes::File(window) = self else {
             return Ok(None);
         };
-        window.forget(at);
+        window.buffer.copy_within(at..window.filled, 0);
+        window.filled -= at;
         loop {
             if let Some(length) = cell_length(&window.buffer[..window.filled]) {
                 return Ok(Some((length, 0)));
@@ -346,13 +347,8 @@ impl Bytes<'_> {
 }
 
 impl Window<'_> {
-    fn forget(&mut self, before: usize) {
-        self.buffer.copy_within(before..self.filled, 0);
-        self.filled -= before;
-    }
-
     /// At the end of the run nothing may be left of it.
-    fn at_end<T>(&self) -> Result<Option<T>, LoadError> {
+    fn at_end<T>(&self) -> Result<Option<T>> {
         if self.filled == 0 {
             return Ok(None);
         }
@@ -361,7 +357,7 @@ impl Window<'_> {
     }
 
     /// Reads as much as there is room for; makes room if there is none. `false` at the end.
-    fn read(&mut self) -> Result<bool, LoadError> {
+    fn read(&mut self) -> Result<bool> {
         if self.filled == self.buffer.len() {
             self.buffer.resize((2 * self.filled).max(varint::LONGEST), 0);
         }
@@ -415,8 +411,8 @@ impl Ordered {
     ///
     /// # Errors
     /// The temporary file cannot be made or written.
-    pub(super) fn push(&mut self, cell: &[u8]) -> Result<(), LoadError> {
-        self.samples.see(self.cells.len() as u64, cell);
+    pub(super) fn push(&mut self, cell: &[u8]) -> Result<()> {
+        self.samples.offer(self.cells.len() as u64, cell);
         self.cells.extend_from_slice(cell);
         if self.cells.len() >= self.memory.clamp(LEAST_RUN_BYTES, RUN_BYTES) {
             self.end_run()?;
@@ -424,7 +420,7 @@ impl Ordered {
         Ok(())
     }
 
-    fn end_run(&mut self) -> Result<(), LoadError> {
+    fn end_run(&mut self) -> Result<()> {
         let samples = std::mem::replace(&mut self.samples, Samples::of(RUN_BYTES as u64));
         let cells = std::mem::take(&mut self.cells);
         let in_memory = Run::in_memory(cells, samples);
@@ -440,7 +436,7 @@ impl Ordered {
     }
 
     /// Returns every run.
-    pub(super) fn finish(mut self) -> Result<Vec<Run>, LoadError> {
+    pub(super) fn finish(mut self) -> Result<Vec<Run>> {
         if !self.cells.is_empty() {
             self.end_run()?;
         }

@@ -8,7 +8,7 @@ use super::layout::Layout;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
-use crate::error::LoadError;
+use crate::error::Result;
 use crate::feed::Feed;
 use crate::target::Target;
 
@@ -34,14 +34,14 @@ impl<'t> Sequencer<'t> {
         least_rows: usize,
         least_expected: u64,
     ) -> Sequencer<'t> {
-        let spine = &layout.spine;
+        let edge = &layout.edge;
         Sequencer {
             target,
             may_sort: layout.rows.is_some(),
             sorts: false,
-            least_rows: if spine.is_empty() { 0 } else { least_rows },
+            least_rows: if edge.is_empty() { 0 } else { least_rows },
             least_expected,
-            last: spine.last(),
+            last: edge.last(),
             rows: 0,
         }
     }
@@ -52,10 +52,10 @@ impl<'t> Sequencer<'t> {
         &mut self,
         feed: &mut Feed<'_>,
         send: impl FnMut(Job) -> bool,
-    ) -> Result<Written, LoadError> {
-        let mut outbox = Outbox::new(send);
-        let stopped = self.take_all(feed, &mut outbox)?;
-        outbox.hand_out();
+    ) -> Result<Written> {
+        let mut queue = JobQueue::new(send);
+        let stopped = self.take_all(feed, &mut queue)?;
+        queue.send_job();
         Ok(Written { rows: self.rows, stopped, replaced: Vec::new() })
     }
 
@@ -63,15 +63,15 @@ impl<'t> Sequencer<'t> {
     fn take_all(
         &mut self,
         feed: &mut Feed<'_>,
-        outbox: &mut Outbox<impl FnMut(Job) -> bool>,
-    ) -> Result<Option<(Batch, String)>, LoadError> {
+        queue: &mut JobQueue<impl FnMut(Job) -> bool>,
+    ) -> Result<Option<(Batch, String)>> {
         while let Some(batch) = feed.next()? {
             let rows = Rows::of(&batch);
             let rowids = match self.decide(&rows, feed) {
                 Ok(rowids) => rowids,
                 Err(reason) => return Ok(Some((batch, reason))),
             };
-            if !outbox.take(&rows, rowids) {
+            if !queue.take(&rows, rowids) {
                 return Ok(None);
             }
             let count = rows.range().len() as u64;
@@ -178,9 +178,10 @@ impl<'t> Sequencer<'t> {
     }
 
     /// Decides about rowids one by one.
-    fn each_rowid(&self, own: impl Iterator<Item = Option<i64>>) -> Result<Int64Array, String> {
+    fn each_rowid(&self, given: impl Iterator<Item = Option<i64>>) -> Result<Int64Array, String> {
         let mut last = self.last;
-        let rowids: Result<Vec<i64>, String> = own.map(|own| next_rowid(&mut last, own)).collect();
+        let rowids: Result<Vec<i64>, String> =
+            given.map(|given| next_rowid(&mut last, given)).collect();
         rowids.map(Int64Array::from)
     }
 }
@@ -191,14 +192,14 @@ const FEW_ENTRIES: &str = "too few rows to write the indexes of the table anew";
 const FEW_BYTES: usize = 256 << 10;
 const NO_ROWID: &str = "the largest rowid is taken";
 
-/// Returns the rowid of a row: its own, which must be above the last one, or the one after it.
+/// Returns the rowid of a row: the given one, which must be above the last one, or the one after it.
 #[inline]
-fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
-    let next = match (own, *last) {
-        (Some(own), Some(last)) if own <= last => {
-            return Err(format!("primary keys are not in ascending order: {own} after {last}"));
+fn next_rowid(last: &mut Option<i64>, given: Option<i64>) -> Result<i64, String> {
+    let next = match (given, *last) {
+        (Some(given), Some(last)) if given <= last => {
+            return Err(format!("primary keys are not in ascending order: {given} after {last}"));
         }
-        (Some(own), _) => own,
+        (Some(given), _) => given,
         (None, Some(last)) => {
             // As SQLite: one more than the largest, which may be negative; at the end it tries others.
             last.checked_add(1).ok_or(NO_ROWID)?
@@ -290,7 +291,7 @@ impl Rowids {
 }
 
 /// Makes jobs of batches and hands them out.
-pub(super) struct Outbox<S> {
+pub(super) struct JobQueue<S> {
     send: S,
     /// The number of the next job.
     number: u64,
@@ -299,10 +300,10 @@ pub(super) struct Outbox<S> {
     bytes: usize,
 }
 
-impl<S: FnMut(Job) -> bool> Outbox<S> {
+impl<S: FnMut(Job) -> bool> JobQueue<S> {
     /// `send` tells whether anybody takes the job.
-    pub(super) fn new(send: S) -> Outbox<S> {
-        Outbox { send, number: 0, pieces: Vec::new(), rows: 0, bytes: 0 }
+    pub(super) fn new(send: S) -> JobQueue<S> {
+        JobQueue { send, number: 0, pieces: Vec::new(), rows: 0, bytes: 0 }
     }
 
     /// Takes the rows of a batch; false when nobody takes jobs any more.
@@ -317,11 +318,11 @@ impl<S: FnMut(Job) -> bool> Outbox<S> {
         let is_enough = self.rows >= ENOUGH_ROWS
             || self.bytes >= ENOUGH_BYTES
             || self.pieces.len() >= MOST_PIECES;
-        !is_enough || self.hand_out()
+        !is_enough || self.send_job()
     }
 
     /// Hands out what is gathered; false when nobody takes it.
-    pub(super) fn hand_out(&mut self) -> bool {
+    pub(super) fn send_job(&mut self) -> bool {
         if self.pieces.is_empty() {
             return true;
         }

@@ -13,7 +13,7 @@ use super::entries::EntryBuffer;
 use super::layout::IndexPlan;
 use super::merge::Merged;
 use super::run::{Run, Spill};
-use crate::error::LoadError;
+use crate::error::Result;
 
 /// Bytes of a buffer at first, which fit the processor's cache and whose memory is used again for the next.
 const SMALLEST_BUFFER: usize = 1 << 20;
@@ -76,7 +76,7 @@ impl<'p> Sorter<'p> {
         index: usize,
         block: &Encoder<'_>,
         rowids_ascend: bool,
-    ) -> Result<(), LoadError> {
+    ) -> Result<()> {
         let list = &mut self.lists[index];
         list.entries.add(self.plans[index], block, rowids_ascend);
         if list.entries.memory() >= self.buffer_bytes {
@@ -102,7 +102,7 @@ impl<'p> Sorter<'p> {
     }
 
     /// Moves the runs in memory into the file, as one run for each index.
-    fn spill(&mut self) -> Result<(), LoadError> {
+    fn spill(&mut self) -> Result<()> {
         for (plan, list) in self.plans.iter().zip(&mut self.lists) {
             if list.new.is_empty() {
                 continue;

@@ -7,7 +7,7 @@ use super::file::PageFile;
 use super::link::read_page;
 use super::page::{self, DEEPEST, INTERIOR_HEADER, TABLE_INTERIOR, TABLE_LEAF, fill_interior};
 use super::varint;
-use crate::error::LoadError;
+use crate::error::Result;
 use engine::{Connection, EngineError};
 
 /// A page with the largest key below it.
@@ -21,11 +21,7 @@ pub(super) struct Child {
 const FLUSH_BYTES: usize = 1 << 20;
 
 /// Writes level upon level until one page holds all, which is the root. `children` is not empty.
-pub(super) fn write_interior(
-    file: &PageFile,
-    root: u32,
-    mut children: Vec<Child>,
-) -> Result<(), LoadError> {
+pub(super) fn write_interior(file: &PageFile, root: u32, mut children: Vec<Child>) -> Result<()> {
     loop {
         let groups = groups(&children, file.usable());
         if let [all] = &groups[..] {
@@ -63,7 +59,7 @@ pub(super) fn write_level(
     file: &PageFile,
     children: &[Child],
     groups: &[Range<usize>],
-) -> Result<Vec<Child>, LoadError> {
+) -> Result<Vec<Child>> {
     let page_size = file.page_size();
     let at_once = FLUSH_BYTES / page_size;
     let mut buffer = Buffer::new(page_size, at_once);
@@ -102,7 +98,7 @@ fn fill(page: &mut [u8], children: &[Child], usable: usize) {
 
 /// The interior pages of the right edge, the lowest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Spine {
+pub(crate) struct RightEdge {
     levels: Vec<Level>,
     /// The root page, if it is a leaf with rows.
     leaf: Option<Vec<u8>>,
@@ -119,14 +115,14 @@ struct Level {
     rightmost: u32,
 }
 
-impl Spine {
+impl RightEdge {
     /// Reads the right edge of the table with this root and largest rowid; `None` if its
     /// pages are not understood.
     pub(super) fn read(
         connection: &Connection,
         root: u32,
         last: Option<i64>,
-    ) -> Result<Option<Spine>, EngineError> {
+    ) -> Result<Option<RightEdge>, EngineError> {
         let mut levels = Vec::new();
         let mut page = root;
         loop {
@@ -145,7 +141,7 @@ impl Spine {
                 Some(&TABLE_LEAF) if levels.is_empty() || last.is_some() => {
                     levels.reverse();
                     let is_root = levels.is_empty() && last.is_some();
-                    return Ok(Some(Spine { levels, leaf: is_root.then_some(bytes), last }));
+                    return Ok(Some(RightEdge { levels, leaf: is_root.then_some(bytes), last }));
                 }
                 _ => return Ok(None),
             }
@@ -163,12 +159,7 @@ impl Spine {
     }
 
     /// Appends one or more leaves at the right edge of the table with this root.
-    pub(super) fn append(
-        self,
-        file: &PageFile,
-        root: u32,
-        leaves: Vec<Child>,
-    ) -> Result<(), LoadError> {
+    pub(super) fn append(self, file: &PageFile, root: u32, leaves: Vec<Child>) -> Result<()> {
         let mut new = leaves;
         // The largest rowid below the page that has been the last one of the level.
         let mut key = self.last.unwrap_or(0);

@@ -1,9 +1,6 @@
 //! Rows that are in memory already, as Arrow's record batches; and batches of any length, given in parts of the length
 //! that the loader takes at a time.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
@@ -13,11 +10,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType, Schema};
 
-use super::{Source, SourceInfo};
-use crate::affinity::Affinity;
+use super::{ReadOptions, Source, SourceInfo};
 use crate::batch::{Batch, RowNumbers};
 use crate::convert::{Decimals, scale};
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::table::Column;
 
 /// Record batches as a source: the interface for programs that have or make their data in memory.
@@ -86,9 +82,9 @@ impl Source for BatchSource<'_> {
         &self.info
     }
 
-    fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
+    fn begin(&mut self, _options: ReadOptions) {}
 
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn next(&mut self) -> Result<Option<Batch>> {
         let name = &self.info.name;
         let more = |_| {
             let batch = self.batches.next().transpose();
@@ -130,7 +126,9 @@ pub(super) const BATCH_BYTES: usize = 8 << 20;
 fn divided(batch: RecordBatch) -> (RecordBatch, Option<RecordBatch>) {
     let all = batch.num_rows();
     let mut rows = all.min(BATCH_ROWS);
-    while rows > 1 && bytes_of(&batch.slice(0, rows)) > BATCH_BYTES {
+    let bytes =
+        |rows: usize| -> usize { batch.slice(0, rows).columns().iter().map(bytes_of_column).sum() };
+    while rows > 1 && bytes(rows) > BATCH_BYTES {
         rows /= 2;
     }
     if rows == all {
@@ -153,8 +151,8 @@ impl Parts {
     /// Returns the next rows: some of a longer batch, or of one that `more` gives.
     pub(super) fn next(
         &mut self,
-        more: impl FnOnce(u64) -> Result<Option<RecordBatch>, LoadError>,
-    ) -> Result<Option<Batch>, LoadError> {
+        more: impl FnOnce(u64) -> Result<Option<RecordBatch>>,
+    ) -> Result<Option<Batch>> {
         let batch = match self.rest.take() {
             Some(batch) => Some(batch),
             None => more(self.rows)?,
@@ -173,10 +171,6 @@ impl Parts {
             bytes_read: 0,
         }))
     }
-}
-
-fn bytes_of(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(bytes_of_column).sum()
 }
 
 /// Returns the bytes of the values of a column, or of the buffers they lie in where that is not known.
@@ -235,6 +229,7 @@ mod tests {
     use super::*;
     use arrow_array::types::Int32Type;
     use arrow_array::*;
+    use std::sync::Arc;
 
     #[test]
     fn long_batches_come_in_parts_that_are_numbered_through() {

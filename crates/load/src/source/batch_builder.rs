@@ -12,7 +12,7 @@ use engine::ValueRef;
 use super::number::EXACT;
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers, record_batch};
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, Result};
 
 /// Gathers rows into batches.
 pub(super) struct BatchBuilder {
@@ -72,7 +72,7 @@ impl BatchBuilder {
     ///
     /// # Errors
     /// The columns do not make a batch, which is not known to happen.
-    pub(super) fn push(&mut self, input: &str, values: &[ValueRef<'_>]) -> Result<(), LoadError> {
+    pub(super) fn push(&mut self, input: &str, values: &[ValueRef<'_>]) -> Result<()> {
         let fits = values
             .iter()
             .enumerate()
@@ -102,7 +102,7 @@ impl BatchBuilder {
     }
 
     /// Ends the batch under way, if there is anything in it.
-    pub(super) fn end_batch(&mut self, input: &str) -> Result<(), LoadError> {
+    pub(super) fn end_batch(&mut self, input: &str) -> Result<()> {
         if self.rows == 0 && self.malformed.is_empty() {
             return Ok(());
         }

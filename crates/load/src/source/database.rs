@@ -11,16 +11,16 @@ use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
 use super::batch_builder::BatchBuilder;
 use super::text::receive;
 use super::view::positions;
-use super::{Source, SourceInfo};
+use super::{ReadOptions, Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, LoadError, Result};
 use crate::schema::any_is_strict;
 use crate::sql::{quoted, same};
 use crate::table::Column;
 
 /// How long another connection's lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The rows to read from another database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Selection {
@@ -36,9 +36,7 @@ pub enum Selection {
 /// A reader of another database.
 pub struct DatabaseSource {
     info: SourceInfo,
-    on_demand: bool,
-    stop: Arc<AtomicBool>,
-    /// Until the first batch is wanted.
+    /// Until reading begins.
     opened: Option<(Connection, Reading)>,
     /// From then to the end.
     batches: Option<Batches>,
@@ -56,7 +54,7 @@ impl DatabaseSource {
         path: &Path,
         selection: &Selection,
         only: &[String],
-    ) -> Result<DatabaseSource, LoadError> {
+    ) -> Result<DatabaseSource> {
         DatabaseSource::try_open(library, path, selection, only)
             .map_err(|error| error.in_database(path))
     }
@@ -66,9 +64,9 @@ impl DatabaseSource {
         path: &Path,
         selection: &Selection,
         only: &[String],
-    ) -> Result<DatabaseSource, LoadError> {
+    ) -> Result<DatabaseSource> {
         let connection = Connection::open(library, path, OpenFlags::READ_ONLY, None)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         let name = path.display().to_string();
         let mut query = query(&connection, &name, selection, &[])?;
         let mut columns = columns(&connection, &name, &query)?;
@@ -86,8 +84,6 @@ impl DatabaseSource {
         };
         Ok(DatabaseSource {
             info: SourceInfo::new(name, columns),
-            on_demand: false,
-            stop: Arc::default(),
             opened: Some((connection, reading)),
             batches: None,
         })
@@ -99,25 +95,18 @@ impl Source for DatabaseSource {
         &self.info
     }
 
-    fn read_on_demand(&mut self) {
-        self.on_demand = true;
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        if let Some((_, reading)) = &mut self.opened {
-            reading.affinities = affinities.to_vec();
-            self.stop = Arc::clone(stop);
-        }
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn begin(&mut self, options: ReadOptions) {
         if let Some((connection, reading)) = self.opened.take() {
-            self.batches = Some(reading.start(connection, self.on_demand, &self.stop));
+            self.batches = Some(reading.start(connection, options));
         }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>> {
+        self.begin(ReadOptions::default());
         let Some(batches) = &self.batches else {
             return Ok(None);
         };
-        let batch = batches.next(&self.stop);
+        let batch = batches.next();
         if !matches!(batch, Ok(Some(_))) {
             self.batches = None;
         }
@@ -131,7 +120,7 @@ fn query(
     input: &str,
     selection: &Selection,
     only: &[String],
-) -> Result<String, LoadError> {
+) -> Result<String> {
     let list: Vec<String> = only.iter().map(|name| quoted(name)).collect();
     let list = list.join(", ");
     let table = match selection {
@@ -154,7 +143,7 @@ fn query(
     Ok(format!("SELECT {list} FROM main.{table} NOT INDEXED"))
 }
 
-fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError> {
+fn only_table(connection: &Connection, input: &str) -> Result<String> {
     let mut tables = names(connection, "type = 'table'")?;
     match (tables.pop(), tables.is_empty()) {
         (Some(table), true) => Ok(table),
@@ -166,7 +155,7 @@ fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError>
     }
 }
 
-fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError> {
+fn names(connection: &Connection, which: &str) -> Result<Vec<String>> {
     let sql = format!(
         "SELECT name FROM sqlite_master WHERE {which} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
          ORDER BY rowid"
@@ -179,7 +168,7 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError>
     Ok(names)
 }
 
-fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>, LoadError> {
+fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>> {
     let wrong = |reason: String| LoadError::form(input, reason);
     let knows_any = any_is_strict(connection, "PRAGMA main.table_list");
     let statement = connection.prepare(query)?;
@@ -216,10 +205,11 @@ struct Batches {
     /// Asks for one more, where they are not read ahead.
     orders: Option<Sender<()>>,
     received: Receiver<Message>,
+    stop: Arc<AtomicBool>,
 }
 
 /// A message of the thread that reads: a batch, an error, or `None` at the end.
-type Message = Result<Option<Batch>, LoadError>;
+type Message = Result<Option<Batch>>;
 
 /// A query to be read.
 struct Reading {
@@ -254,26 +244,28 @@ impl Outlet {
 }
 
 impl Batches {
-    /// Returns the next batch; `None` at the end, or once `stop` is true.
-    fn next(&self, stop: &AtomicBool) -> Result<Option<Batch>, LoadError> {
+    /// Returns the next batch; `None` at the end, or once nobody wants rows any more.
+    fn next(&self) -> Result<Option<Batch>> {
         if let Some(orders) = &self.orders {
             // A reader that has ended sends nothing more.
             let _ = orders.send(());
         }
-        receive(&self.received, stop, &self.input)?.unwrap_or(Ok(None))
+        receive(&self.received, &self.stop, &self.input)?.unwrap_or(Ok(None))
     }
 }
 
 impl Reading {
     /// Reads on a thread of its own: a statement borrows its connection, so both stay on one thread. It
     /// ends when nobody takes batches any more.
-    fn start(self, connection: Connection, on_demand: bool, stop: &Arc<AtomicBool>) -> Batches {
+    fn start(mut self, connection: Connection, options: ReadOptions) -> Batches {
+        let ReadOptions { on_demand, stop, .. } = options;
+        self.affinities = options.affinities;
         let (sender, received) = sync_channel(AHEAD);
         let (orders, ordered) = channel();
         let outlet = Outlet {
             batches: sender,
             orders: on_demand.then_some(ordered),
-            stop: Arc::clone(stop),
+            stop: Arc::clone(&stop),
         };
         let input = self.input.clone();
         std::thread::spawn(move || {
@@ -282,11 +274,11 @@ impl Reading {
             // If nobody takes it, nobody wants to know.
             let _ = outlet.batches.send(end.map(|()| None));
         });
-        Batches { input, orders: on_demand.then_some(orders), received }
+        Batches { input, orders: on_demand.then_some(orders), received, stop }
     }
 
     /// Sends batches until the end, an error, or until nobody takes them.
-    fn read(&self, connection: &Connection, outlet: &Outlet) -> Result<(), LoadError> {
+    fn read(&self, connection: &Connection, outlet: &Outlet) -> Result<()> {
         if !outlet.wait() {
             return Ok(());
         }
@@ -315,11 +307,7 @@ impl Reading {
 
     /// Takes the row that the statement stands on, and returns the bytes that are kept of it: of its texts
     /// and blobs, or of its fields as they are reported where it cannot be read.
-    fn take(
-        &self,
-        statement: &Statement<'_, '_>,
-        builder: &mut BatchBuilder,
-    ) -> Result<usize, LoadError> {
+    fn take(&self, statement: &Statement<'_, '_>, builder: &mut BatchBuilder) -> Result<usize> {
         let mut values = Vec::with_capacity(self.names.len());
         let mut wrong = None;
         for (number, name) in self.names.iter().enumerate() {
@@ -389,7 +377,7 @@ mod tests {
             DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
         let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
         assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
-        source.begin(&[Affinity::Integer, Affinity::Numeric, Affinity::Blob], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Integer, Affinity::Numeric, Affinity::Blob]));
         let mut sizes = Vec::new();
         while let Some(batch) = source.next().unwrap() {
             sizes.push(batch.rows.num_rows());
@@ -493,14 +481,14 @@ mod tests {
     #[test]
     fn a_thread_that_dies_is_not_the_end_of_the_rows() {
         let (sender, received) = sync_channel(AHEAD);
-        let batches = Batches { input: "a.db".to_owned(), orders: None, received };
+        let batches =
+            Batches { input: "a.db".to_owned(), orders: None, received, stop: Arc::default() };
         sender.send(Ok(None)).unwrap();
         drop(sender);
-        let stop = AtomicBool::new(false);
-        assert!(batches.next(&stop).unwrap().is_none());
-        let error = batches.next(&stop).unwrap_err().to_string();
+        assert!(batches.next().unwrap().is_none());
+        let error = batches.next().unwrap_err().to_string();
         assert!(error.starts_with("cannot read a.db: the thread"), "{error}");
-        stop.store(true, Ordering::Relaxed);
-        assert!(batches.next(&stop).unwrap().is_none());
+        batches.stop.store(true, Ordering::Relaxed);
+        assert!(batches.next().unwrap().is_none());
     }
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// The first bytes of a Parquet file (<https://parquet.apache.org/docs/file-format/>).
 pub(super) const PARQUET: &[u8] = b"PAR1";
@@ -38,7 +38,7 @@ impl Format {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn of(path: &Path) -> Result<Format, LoadError> {
+    pub fn of(path: &Path) -> Result<Format> {
         let beginning = beginning(path)?;
         let begins_with = |mark: &[u8]| beginning.starts_with(mark);
         Ok(if begins_with(DATABASE) {
@@ -54,7 +54,7 @@ impl Format {
 }
 
 /// Returns the first bytes of a file; none of what can be read only once, such as a pipe.
-pub(super) fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
+pub(super) fn beginning(path: &Path) -> Result<Vec<u8>> {
     let mut beginning = Vec::new();
     if std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         File::open(path)

@@ -9,7 +9,7 @@ use crate::affinity::Affinity;
 /// The kind of all values so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// No value seen.
+    /// No value so far.
     Unknown,
     /// Integers that a REAL keeps too, without leading zeros.
     Integer,
@@ -83,7 +83,7 @@ impl Kind {
 
 /// The kind of the values of a column so far, and the value that decided it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ColumnKind {
     pub(crate) kind: Kind,
     /// The number of the row that decided the kind, and the beginning of its value; none without a value.
     pub(crate) decided: Option<(u64, String)>,
@@ -92,13 +92,13 @@ pub(crate) struct Seen {
 /// Characters of a value that are kept.
 const LONGEST_VALUE: usize = 40;
 
-impl Seen {
+impl ColumnKind {
     /// No value.
-    pub(crate) const NOTHING: Seen = Seen { kind: Kind::Unknown, decided: None };
+    pub(crate) const UNKNOWN: ColumnKind = ColumnKind { kind: Kind::Unknown, decided: None };
 
     /// Sees a value of this kind.
     #[inline]
-    pub(crate) fn see(&mut self, kind: Kind, row: u64, value: &[u8]) {
+    pub(crate) fn add(&mut self, kind: Kind, row: u64, value: &[u8]) {
         let both = self.kind.with(kind);
         if both == self.kind {
             return;
@@ -185,11 +185,11 @@ mod tests {
     #[test]
     fn the_value_that_decides_is_the_first_that_needs_the_type() {
         let decided = |values: &[&str]| {
-            let mut seen = Seen::NOTHING;
+            let mut column = ColumnKind::UNKNOWN;
             for (row, value) in (1..).zip(values) {
-                seen.see(Kind::of(value.as_bytes()), row, value.as_bytes());
+                column.add(Kind::of(value.as_bytes()), row, value.as_bytes());
             }
-            (seen.kind.declared(), seen.decided.map(|(row, _)| row))
+            (column.kind.declared(), column.decided.map(|(row, _)| row))
         };
         assert_eq!(decided(&["1", "9007199254740993"]), ("INTEGER", Some(1)));
         assert_eq!(decided(&["1", "0.5", "2"]), ("REAL", Some(2)));

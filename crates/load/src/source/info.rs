@@ -1,6 +1,8 @@
-//! Everything known of a source before its rows are read.
+//! Everything known of a source before its rows are read, and how they are read.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::locations::{Locations, RowLocation, Unit};
 use crate::affinity::Affinity;
@@ -16,6 +18,28 @@ pub enum Typing {
     Sampled,
     /// The first rows have no value. The first one ends the load, because the rows can be read again.
     Unseen,
+}
+
+/// How a source is read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The affinities of the columns in the table.
+    pub affinities: Vec<Affinity>,
+    /// Where the types of the columns come from; they are declared where this says nothing.
+    pub typing: Vec<Typing>,
+    /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a
+    /// caller can measure other work between its calls.
+    pub on_demand: bool,
+    /// Becomes true once nobody wants rows any more. A source that may have to wait, such as for standard input,
+    /// checks it regularly and ends.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl ReadOptions {
+    /// Returns the options for columns of these affinities, with declared types.
+    pub fn new(affinities: impl Into<Vec<Affinity>>) -> ReadOptions {
+        ReadOptions { affinities: affinities.into(), ..ReadOptions::default() }
+    }
 }
 
 /// The value that decided the type of a column.

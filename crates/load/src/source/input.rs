@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::encoding::{Decoded, Encoding};
 use super::format::{MAGIC_BYTES, unreadable_bytes};
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// A stream of bytes with a name, that knows how much of it has been read.
 pub struct Input {
@@ -36,7 +36,7 @@ impl Input {
     ///
     /// # Errors
     /// The file cannot be opened or read, or its format is not a text format.
-    pub fn open(path: &Path, encoding: Option<Encoding>) -> Result<Input, LoadError> {
+    pub fn open(path: &Path, encoding: Option<Encoding>) -> Result<Input> {
         if path == Path::new("-") {
             return Input::new("standard input".to_owned(), io::stdin(), None, encoding);
         }
@@ -55,7 +55,7 @@ impl Input {
     ///
     /// # Errors
     /// Their format is not a text format, or they cannot be decompressed.
-    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Input, LoadError> {
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Input> {
         let total = Some(bytes.len() as u64);
         Input::new(name.to_owned(), io::Cursor::new(bytes), total, None)
     }
@@ -65,7 +65,7 @@ impl Input {
         raw: impl Read + Send + 'static,
         total: Option<u64>,
         encoding: Option<Encoding>,
-    ) -> Result<Input, LoadError> {
+    ) -> Result<Input> {
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { raw, read: Arc::clone(&read) };
         let failed = |source| LoadError::Read { input: name.clone(), source };
@@ -80,7 +80,7 @@ impl Input {
     }
 
     /// Returns the first bytes of the text, which are read nevertheless.
-    pub(crate) fn beginning(&mut self) -> Result<Vec<u8>, LoadError> {
+    pub(crate) fn beginning(&mut self) -> Result<Vec<u8>> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
         let (beginning, reader) = peeked(reader, BEGINNING)
             .map_err(|source| LoadError::Read { input: self.name.clone(), source })?;
@@ -115,7 +115,7 @@ impl Input {
     }
 
     /// Fills the buffer as far as there is input; less than its length only at the end.
-    pub(crate) fn fill(&mut self, mut buffer: &mut [u8]) -> Result<usize, LoadError> {
+    pub(crate) fn fill(&mut self, mut buffer: &mut [u8]) -> Result<usize> {
         let wanted = buffer.len();
         while !buffer.is_empty() {
             match self.reader.read(buffer) {

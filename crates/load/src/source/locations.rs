@@ -34,11 +34,11 @@ pub struct RowLocation {
 
 /// Where rows come from, by their numbers; grows while a source goes on to further inputs.
 #[derive(Debug, Clone)]
-pub struct Locations(Arc<Mutex<Vec<Begin>>>);
+pub struct Locations(Arc<Mutex<Vec<InputStart>>>);
 
 /// Where an input begins.
 #[derive(Debug)]
-struct Begin {
+struct InputStart {
     /// The rows of the inputs before.
     before: u64,
     input: String,
@@ -55,7 +55,7 @@ impl Locations {
 
     /// Behind this number of rows, rows come from this input.
     pub(super) fn begin(&self, before: u64, input: impl Into<String>, unit: Unit) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Begin {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(InputStart {
             before,
             input: input.into(),
             unit,

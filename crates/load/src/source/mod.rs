@@ -29,7 +29,7 @@ pub use database::{DatabaseSource, Selection};
 pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
 pub use format::Format;
-pub use info::{Deciding, SourceInfo, Typing};
+pub use info::{Deciding, ReadOptions, SourceInfo, Typing};
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
@@ -41,10 +41,9 @@ use std::sync::atomic::AtomicBool;
 
 use engine::Library;
 
-use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::convert::Decimals;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::table::Column;
 use dates::Dated;
 use format::{begins_as_json, has_name, unreadable_text};
@@ -72,24 +71,14 @@ pub trait Source: Send {
         None
     }
 
-    /// Sets where the types of the columns in the table come from, one for each, before
-    /// [`Source::begin`]. Without this call they are declared.
-    fn set_typing(&mut self, _typing: &[Typing]) {}
-
-    /// Reads nothing ahead: rows are read and parsed only while [`Source::next`] waits for them, so that a
-    /// caller can measure other work between its calls.
-    fn read_on_demand(&mut self) {}
-
-    /// Sets the affinities of the columns in the table, one for each, before the first batch. Once
-    /// `stop` is true nobody wants rows any more: a source that may have to wait, such as for standard
-    /// input, checks it regularly and ends.
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>);
+    /// Begins to read, before the first batch. Without this call the options are the default ones.
+    fn begin(&mut self, options: ReadOptions);
 
     /// Returns the next rows; `None` at the end.
     ///
     /// # Errors
     /// Reading fails. Rows that cannot be parsed are part of the batch, not an error.
-    fn next(&mut self) -> Result<Option<Batch>, LoadError>;
+    fn next(&mut self) -> Result<Option<Batch>>;
 }
 
 /// The rows from which the types of columns are chosen.
@@ -158,7 +147,7 @@ impl Opening {
 ///
 /// # Errors
 /// One cannot be opened, is broken at its beginning or end, or has other columns than the first.
-pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>> {
     let source = match paths {
         [path] => open_one(path, opening)?,
         paths => Box::new(SeveralSource::open(paths, opening)?),
@@ -173,7 +162,7 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
     })
 }
 
-fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
     let columns = &opening.columns;
     let format = match opening.format {
         Some(format) => format,
@@ -192,11 +181,7 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError
 }
 
 /// A text in this format; where CSV was not named, it is JSON if it begins as such.
-fn text_source(
-    path: &Path,
-    format: Format,
-    opening: &Opening,
-) -> Result<Box<dyn Source>, LoadError> {
+fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn Source>> {
     let mut input = Input::open(path, opening.encoding)?;
     let mut is_json = format == Format::JsonLines;
     if opening.format.is_none() && !is_json {
@@ -229,7 +214,7 @@ fn text_source(
     Ok(Box::new(View::selected(Box::new(source), &opening.columns)?))
 }
 
-fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
     match ColumnarSource::open(path, &opening.columns, opening.decimals)? {
         Some(source) => Ok(Box::new(source)),
         None => Err(LoadError::form(
@@ -251,7 +236,7 @@ impl Reopen {
     ///
     /// # Errors
     /// See [`open`].
-    pub(crate) fn as_before(self) -> Result<Box<dyn Source>, LoadError> {
+    pub(crate) fn as_before(self) -> Result<Box<dyn Source>> {
         open(&self.paths, &self.opening)
     }
 
@@ -262,7 +247,7 @@ impl Reopen {
     pub(crate) fn with_types_of_all_rows(
         mut self,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Box<dyn Source>, LoadError> {
+    ) -> Result<Box<dyn Source>> {
         self.opening.sample = Sample::All(Arc::clone(stop));
         open(&self.paths, &self.opening)
     }

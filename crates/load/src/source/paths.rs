@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// Returns the files that inputs name: for a folder every file in it, except those whose names begin with a point,
 /// and for a pattern (`*`, `?`, `[…]`, `**`) that is not the name of a file whatever matches it, each in the order
@@ -10,13 +10,13 @@ use crate::error::LoadError;
 ///
 /// # Errors
 /// A folder has no files or cannot be read; nothing matches a pattern, or it is malformed.
-pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, LoadError> {
-    let expanded: Result<Vec<Vec<PathBuf>>, LoadError> =
+pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let expanded: Result<Vec<Vec<PathBuf>>> =
         inputs.iter().map(|input| expand_one(input)).collect();
     Ok(expanded?.concat())
 }
 
-fn expand_one(input: &Path) -> Result<Vec<PathBuf>, LoadError> {
+fn expand_one(input: &Path) -> Result<Vec<PathBuf>> {
     if input.is_dir() {
         return files_in(input);
     }
@@ -27,7 +27,7 @@ fn expand_one(input: &Path) -> Result<Vec<PathBuf>, LoadError> {
     Ok(vec![input.to_owned()])
 }
 
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = LoadError::open(folder);
     let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(&unreadable)?.collect();
     let paths = entries.map_err(&unreadable)?.into_iter().map(|entry| entry.path());
@@ -44,7 +44,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
     }
 }
 
-fn matches(pattern: &str) -> Result<Vec<PathBuf>, LoadError> {
+fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     let found = glob::glob(pattern).map_err(|error| none(pattern, &error.to_string()))?;
     let files: Result<Vec<PathBuf>, glob::GlobError> = found.collect();
     let files = files.map_err(|error| {

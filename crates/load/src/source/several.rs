@@ -1,16 +1,14 @@
 //! Several inputs of one shape, read one after another as if they were one.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::text::shift;
 use super::view::View;
-use super::{Opening, Sample, Source, SourceInfo, Typing, open_one};
+use super::{Opening, ReadOptions, Sample, Source, SourceInfo, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::convert::Decimals;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::sql::same;
 use crate::table::Column;
 
@@ -19,9 +17,7 @@ pub(super) struct SeveralSource {
     info: SourceInfo,
     inputs: Vec<Part>,
     opening: Opening,
-    affinities: Vec<Affinity>,
-    typing: Vec<Typing>,
-    stop: Arc<AtomicBool>,
+    options: ReadOptions,
     /// The input that is being read.
     current: Option<Current>,
     /// The position of the next one in the list.
@@ -49,7 +45,7 @@ struct Current {
 }
 
 /// Makes the types of columns suit another input too, which must have these columns and no others.
-fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
+fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<()> {
     let order = order(&info.name, &info.columns, source)?;
     check_scales(info, source.info())?;
     for (number, at) in order.into_iter().enumerate() {
@@ -78,7 +74,7 @@ fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
 }
 
 /// Integers that stand for decimals must have the point at the same digit in all inputs.
-fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<(), LoadError> {
+fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<()> {
     if first.decimals_as != Decimals::ScaledInteger {
         return Ok(());
     }
@@ -102,7 +98,7 @@ fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<(), LoadError>
 impl SeveralSource {
     /// Looks at every input: all of them must have the columns of the first, by name. Types are chosen
     /// so that they suit all.
-    pub(super) fn open(paths: &[PathBuf], opening: &Opening) -> Result<SeveralSource, LoadError> {
+    pub(super) fn open(paths: &[PathBuf], opening: &Opening) -> Result<SeveralSource> {
         let mut inputs = Vec::new();
         let mut common: Option<SourceInfo> = None;
         for path in paths {
@@ -132,9 +128,7 @@ impl SeveralSource {
             info,
             inputs,
             opening,
-            affinities: Vec::new(),
-            typing: Vec::new(),
-            stop: Arc::default(),
+            options: ReadOptions::default(),
             current: None,
             next: 0,
             rows: 0,
@@ -143,7 +137,7 @@ impl SeveralSource {
     }
 
     /// Goes on to the next input; false at the end.
-    fn advance(&mut self) -> Result<bool, LoadError> {
+    fn advance(&mut self) -> Result<bool> {
         let Some(part) = self.inputs.get_mut(self.next) else {
             return Ok(false);
         };
@@ -154,8 +148,7 @@ impl SeveralSource {
         };
         let order = order(&self.info.name, &self.info.columns, &*source)?;
         let mut source = View::new(source, order);
-        source.set_typing(&self.typing);
-        source.begin(&self.affinities, &self.stop);
+        source.begin(self.options.clone());
         if self.next > 1 {
             let unit = source.info().locations.find(1).unit;
             self.info.locations.begin(self.rows, source.name(), unit);
@@ -173,7 +166,7 @@ impl SeveralSource {
 }
 
 impl Current {
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn next(&mut self) -> Result<Option<Batch>> {
         let Some(batch) = self.source.next()? else {
             return Ok(None);
         };
@@ -190,16 +183,11 @@ impl Source for SeveralSource {
         &self.info
     }
 
-    fn set_typing(&mut self, typing: &[Typing]) {
-        self.typing = typing.to_vec();
+    fn begin(&mut self, options: ReadOptions) {
+        self.options = options;
     }
 
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        self.affinities = affinities.to_vec();
-        self.stop = Arc::clone(stop);
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn next(&mut self) -> Result<Option<Batch>> {
         loop {
             let Some(current) = &mut self.current else {
                 if self.advance()? {
@@ -220,7 +208,7 @@ impl Source for SeveralSource {
 }
 
 /// Returns where each of the columns stands in another source, which must have these and no others.
-fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>, LoadError> {
+fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>> {
     let differs = |reason: String| LoadError::form(source.name(), reason);
     let found = source.columns();
     let stranger =
@@ -263,6 +251,7 @@ mod tests {
     use super::*;
     use engine::{Connection, Library, OpenFlags};
     use std::path::Path;
+    use std::sync::Arc;
 
     fn library() -> Arc<Library> {
         Arc::new(Library::load(&engine::Source::Embedded).unwrap())
@@ -331,7 +320,7 @@ mod tests {
             size += std::fs::metadata(path).unwrap().len();
         }
         let mut source = open(&paths);
-        source.begin(&[Affinity::Blob], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Blob]));
         let mut read = 0;
         while let Some(batch) = source.next().unwrap() {
             read = batch.bytes_read;

@@ -2,14 +2,13 @@
 //! more for the file that each row comes from.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use arrow_array::{ArrayRef, StringArray};
 
-use super::{Reopen, Source, SourceInfo, Typing};
+use super::{ReadOptions, Reopen, Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, record_batch};
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::sql::same;
 use crate::table::Column;
 
@@ -47,7 +46,7 @@ impl View {
     ///
     /// # Errors
     /// The source has no such column.
-    pub(super) fn selected(source: Box<dyn Source>, names: &[String]) -> Result<View, LoadError> {
+    pub(super) fn selected(source: Box<dyn Source>, names: &[String]) -> Result<View> {
         let order = match names {
             [] => (0..source.columns().len()).collect(),
             names => positions(source.name(), source.columns(), names)?,
@@ -63,7 +62,7 @@ impl View {
         source: Box<dyn Source>,
         names: &[(String, String)],
         file_column: Option<&String>,
-    ) -> Result<View, LoadError> {
+    ) -> Result<View> {
         let mut view = View::selected(source, &[])?;
         let info = &mut view.info;
         for (old, _) in names {
@@ -92,11 +91,7 @@ impl View {
 }
 
 /// Returns the positions of the columns of these names in an input.
-pub(super) fn positions(
-    input: &str,
-    columns: &[Column],
-    names: &[String],
-) -> Result<Vec<usize>, LoadError> {
+pub(super) fn positions(input: &str, columns: &[Column], names: &[String]) -> Result<Vec<usize>> {
     let position = |name: &String| {
         let at = columns.iter().position(|column| column.name == *name);
         at.ok_or_else(|| unknown(input, columns, name))
@@ -119,7 +114,7 @@ fn rename(name: &mut String, names: &[(String, String)]) {
     }
 }
 
-fn check_names(columns: &[Column]) -> Result<(), LoadError> {
+fn check_names(columns: &[Column]) -> Result<()> {
     for (number, column) in columns.iter().enumerate() {
         let is_same = |other: &Column| same(&other.name, &column.name);
         if columns[..number].iter().any(is_same) {
@@ -140,28 +135,24 @@ impl Source for View {
         self.reopen.clone()
     }
 
-    fn read_on_demand(&mut self) {
-        self.source.read_on_demand();
-    }
-
-    fn set_typing(&mut self, typing: &[Typing]) {
-        let mut of_source = vec![Typing::Declared; self.source.columns().len()];
-        for (at, typing) in self.order.iter().zip(typing) {
-            of_source[*at] = *typing;
+    fn begin(&mut self, options: ReadOptions) {
+        let columns = self.source.columns().len();
+        let mut of_source = ReadOptions {
+            // Columns that are not selected are not parsed.
+            affinities: vec![Affinity::Text; columns],
+            typing: vec![Typing::Declared; columns],
+            ..options
+        };
+        for (at, affinity) in self.order.iter().zip(options.affinities) {
+            of_source.affinities[*at] = affinity;
         }
-        self.source.set_typing(&of_source);
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        // Columns that are not selected are not parsed.
-        let mut of_source = vec![Affinity::Text; self.source.columns().len()];
-        for (at, affinity) in self.order.iter().zip(affinities) {
-            of_source[*at] = *affinity;
+        for (at, typing) in self.order.iter().zip(options.typing) {
+            of_source.typing[*at] = typing;
         }
-        self.source.begin(&of_source, stop);
+        self.source.begin(of_source);
     }
 
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn next(&mut self) -> Result<Option<Batch>> {
         let Some(mut batch) = self.source.next()? else {
             return Ok(None);
         };

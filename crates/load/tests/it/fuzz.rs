@@ -13,7 +13,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use engine::{Connection, OpenFlags};
 use pragmark_load::{
     Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, LoadError,
-    LoadStrategy, OnError, Request, Source, StrategyChoice, Table, load,
+    LoadStrategy, OnError, ReadOptions, Request, Source, StrategyChoice, Table, load,
 };
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ use proptest::prelude::*;
 fn read(source: &mut dyn Source) -> Result<Vec<Batch>, LoadError> {
     let affinities: Vec<Affinity> =
         source.columns().iter().map(|column| Affinity::of(&column.declared)).collect();
-    source.begin(&affinities, &Arc::default());
+    source.begin(ReadOptions::new(affinities));
     let mut batches = Vec::new();
     while let Some(batch) = source.next()? {
         batches.push(batch);
@@ -214,7 +214,7 @@ proptest! {
         text.extend_from_slice(&body);
         let mut source = csv(text).unwrap();
         // As text, so that every byte is seen.
-        source.begin(&[Affinity::Text, Affinity::Text], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Text, Affinity::Text]));
         let mut batches = Vec::new();
         while let Some(batch) = source.next().unwrap() {
             batches.push(batch);

@@ -15,7 +15,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::pages;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// The Julian day of 1970-01-01.
 const EPOCH: i128 = 2_440_588;
@@ -34,7 +34,7 @@ pub(super) fn schema(
     file: &File,
     metadata: &ArrowReaderMetadata,
     roots: &[usize],
-) -> Result<Option<SchemaRef>, LoadError> {
+) -> Result<Option<SchemaRef>> {
     let columns = metadata.parquet_schema();
     let mut fields: Vec<Arc<Field>> = metadata.schema().fields().to_vec();
     let mut is_changed = false;

@@ -81,11 +81,6 @@ impl Batches {
         check_compressed_lengths(&bytes, metadata)?;
         Ok(Buffer::from_vec(bytes))
     }
-
-    fn next_batch(&mut self, block: &Block) -> Result<Option<RecordBatch>, ArrowError> {
-        let bytes = self.block(block)?;
-        self.decoder.read_record_batch(block, &bytes)
-    }
 }
 
 impl Iterator for Batches {
@@ -93,7 +88,8 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let block = self.blocks.next()?;
-        self.next_batch(&block).transpose()
+        let bytes = self.block(&block);
+        bytes.and_then(|bytes| self.decoder.read_record_batch(&block, &bytes)).transpose()
     }
 }
 

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
@@ -18,11 +17,10 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use super::arrow::{BATCH_BYTES, BATCH_ROWS, Parts, columns_of, info_of_schema};
 use super::format::{ARROW, PARQUET, beginning};
 use super::view::positions;
-use super::{Source, SourceInfo};
-use crate::affinity::Affinity;
+use super::{ReadOptions, Source, SourceInfo};
 use crate::batch::Batch;
 use crate::convert::Decimals;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 
 /// A reader of Parquet or Arrow IPC.
 pub struct ColumnarSource {
@@ -52,7 +50,7 @@ impl ColumnarSource {
         path: &Path,
         only: &[String],
         decimals: Decimals,
-    ) -> Result<Option<ColumnarSource>, LoadError> {
+    ) -> Result<Option<ColumnarSource>> {
         let beginning = beginning(path)?;
         let open = if beginning.starts_with(PARQUET) {
             parquet
@@ -70,13 +68,13 @@ impl ColumnarSource {
 
 /// Does what the libraries of these formats do with a file. They check much of it, but not all: damage
 /// makes them panic at places, which is an error of the file here.
-fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
+fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(LoadError::form(input, "it is damaged")))
 }
 
 /// Returns the bytes of an open file.
-fn length(name: &str, file: &File) -> Result<u64, LoadError> {
+fn length(name: &str, file: &File) -> Result<u64> {
     let metadata = file.metadata().map_err(LoadError::open(Path::new(name)))?;
     Ok(metadata.len())
 }
@@ -86,7 +84,7 @@ fn parquet(
     file: File,
     decimals: Decimals,
     only: &[String],
-) -> Result<ColumnarSource, LoadError> {
+) -> Result<ColumnarSource> {
     let total_bytes = length(&name, &file)?;
     let unusable = |error| LoadError::form(&name, error);
     let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(unusable)?;
@@ -113,12 +111,7 @@ fn parquet(
 }
 
 /// Returns the numbers of the columns to read, in the order of the file.
-fn roots(
-    name: &str,
-    schema: &Schema,
-    decimals: Decimals,
-    only: &[String],
-) -> Result<Vec<usize>, LoadError> {
+fn roots(name: &str, schema: &Schema, decimals: Decimals, only: &[String]) -> Result<Vec<usize>> {
     if only.is_empty() {
         return Ok((0..schema.fields().len()).collect());
     }
@@ -134,7 +127,7 @@ fn with_all_years(
     file: &File,
     metadata: ArrowReaderMetadata,
     roots: &[usize],
-) -> Result<ArrowReaderMetadata, LoadError> {
+) -> Result<ArrowReaderMetadata> {
     let Some(schema) = int96::schema(name, file, &metadata, roots)? else {
         return Ok(metadata);
     };
@@ -148,7 +141,7 @@ fn arrow_ipc(
     file: File,
     decimals: Decimals,
     _only: &[String],
-) -> Result<ColumnarSource, LoadError> {
+) -> Result<ColumnarSource> {
     let total_bytes = length(&name, &file)?;
     let (batches, schema) =
         ipc::Batches::open(file, total_bytes).map_err(|error| LoadError::form(&name, error))?;
@@ -202,9 +195,9 @@ impl Source for ColumnarSource {
         &self.info
     }
 
-    fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
+    fn begin(&mut self, _options: ReadOptions) {}
 
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn next(&mut self) -> Result<Option<Batch>> {
         let name = &*self.info.name;
         let batch = self.parts.next(|rows| {
             let Some(batch) = guarded(name, || Ok(self.batches.next()))? else {

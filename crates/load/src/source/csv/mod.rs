@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
 use super::Input;
-use super::infer::{Kind, Seen};
+use super::infer::{ColumnKind, Kind};
 use super::text::{Text, TextSource};
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::sql::same;
 pub use parse::Reader;
 use parse::unescaped;
@@ -65,18 +65,15 @@ impl TextSource<Reader> {
     /// # Errors
     /// The input cannot be read, is empty, is not in its encoding or has a broken header; or the
     /// options contradict one another.
-    pub fn open(
-        input: Result<Input, LoadError>,
-        options: CsvOptions,
-    ) -> Result<CsvSource, LoadError> {
+    pub fn open(input: Result<Input>, options: CsvOptions) -> Result<CsvSource> {
         let header = options.header;
         let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
-        let mut seen = vec![Seen::NOTHING; reader.names.len()];
-        reader.sample(&text.bytes()[..whole], 1..=SAMPLE_ROWS, &mut seen);
-        let columns = reader.names.iter().cloned().zip(seen).collect();
+        let mut kinds = vec![ColumnKind::UNKNOWN; reader.names.len()];
+        reader.sample(&text.bytes()[..whole], 1..=SAMPLE_ROWS, &mut kinds);
+        let columns = reader.names.iter().cloned().zip(kinds).collect();
         let mut source = TextSource::new(text, reader, columns);
-        source.set_named(header);
+        source.info.is_named = header;
         Ok(source)
     }
 
@@ -85,19 +82,19 @@ impl TextSource<Reader> {
         input: Input,
         options: CsvOptions,
         stop: &AtomicBool,
-    ) -> Result<Vec<Seen>, LoadError> {
+    ) -> Result<Vec<ColumnKind>> {
         let (mut text, reader) = read_header(input, options)?;
-        let mut seen = vec![Seen::NOTHING; reader.names.len()];
+        let mut kinds = vec![ColumnKind::UNKNOWN; reader.names.len()];
         let mut rows = 0;
         text.for_each_block(&reader, stop, |block| {
-            rows += reader.sample(block, rows + 1..=u64::MAX, &mut seen);
+            rows += reader.sample(block, rows + 1..=u64::MAX, &mut kinds);
         })?;
-        Ok(seen)
+        Ok(kinds)
     }
 }
 
 /// Returns the rows of a text, and how to read them.
-fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), LoadError> {
+fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let mut text = Text::open(input)?;
     pass(&mut text, options.skip_lines, options.comment)?;
     let input = text.input();
@@ -126,7 +123,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), Load
 }
 
 /// Passes over this number of lines, and over comment lines behind them.
-fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<(), LoadError> {
+fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<()> {
     for _ in 0..lines {
         text.skip_line()?;
     }
@@ -141,7 +138,7 @@ impl Reader {
         LoadError::form(&self.input, reason.into())
     }
 
-    fn check_dialect(&self) -> Result<(), LoadError> {
+    fn check_dialect(&self) -> Result<()> {
         let Dialect { delimiter, quote, comment } = self.dialect;
         let divides = |byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r');
         if !divides(delimiter) || !quote.is_none_or(divides) || !comment.is_none_or(divides) {
@@ -161,7 +158,7 @@ impl Reader {
 
     /// Reads the names of the columns, from the header or as numbers, and returns the length of the
     /// header. A name that is empty or comes twice is made unique.
-    fn read_names(&mut self, bytes: &[u8], header: bool) -> Result<usize, LoadError> {
+    fn read_names(&mut self, bytes: &[u8], header: bool) -> Result<usize> {
         let mut records = Records::new(bytes, self.dialect);
         let mut fields = Vec::new();
         match records.next(&mut fields) {
@@ -195,7 +192,7 @@ impl Reader {
 
     /// Adds the values of rows, as many as have these numbers, to what is known of the columns; returns how many
     /// rows there are.
-    fn sample(&self, bytes: &[u8], numbers: RangeInclusive<u64>, seen: &mut [Seen]) -> u64 {
+    fn sample(&self, bytes: &[u8], numbers: RangeInclusive<u64>, kinds: &mut [ColumnKind]) -> u64 {
         let mut records = Records::new(bytes, self.dialect);
         let mut fields = Vec::new();
         let mut rows = 0;
@@ -205,13 +202,13 @@ impl Reader {
                 break;
             }
             rows += 1;
-            if fields.len() != seen.len() {
+            if fields.len() != kinds.len() {
                 continue;
             }
-            for (seen, field) in seen.iter_mut().zip(&fields) {
+            for (kind, field) in kinds.iter_mut().zip(&fields) {
                 if !self.is_null(bytes, *field) {
                     let value = unescaped(bytes, *field, self.dialect);
-                    seen.see(Kind::of(&value), row, &value);
+                    kind.add(Kind::of(&value), row, &value);
                 }
             }
         }
@@ -260,10 +257,10 @@ mod tests {
     use super::*;
     use crate::Source;
     use crate::affinity::Affinity;
+    use crate::source::ReadOptions;
     use crate::table::Column;
     use arrow_array::Array;
     use arrow_schema::DataType;
-    use std::sync::Arc;
 
     fn open(text: &str, options: CsvOptions) -> CsvSource {
         CsvSource::open(Input::from_bytes("test", text.as_bytes().to_vec()), options).unwrap()
@@ -294,7 +291,7 @@ mod tests {
         text.extend_from_slice(b"8,\"open");
         let mut source =
             CsvSource::open(Input::from_bytes("test", text), CsvOptions::default()).unwrap();
-        source.begin(&[Affinity::Integer, Affinity::Text], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Integer, Affinity::Text]));
         let batch = source.next().unwrap().unwrap();
         assert_eq!(batch.rows.num_rows(), 2);
         assert_eq!([0, 1].map(|index| batch.numbers.number(index)), [1, 5]);
@@ -318,7 +315,7 @@ mod tests {
     #[test]
     fn a_column_that_stops_being_numbers_becomes_text() {
         let mut source = open("a,b\n007,1.50\n,\nx,1e400\n", CsvOptions::default());
-        source.begin(&[Affinity::Integer, Affinity::Real], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Integer, Affinity::Real]));
         let batch = source.next().unwrap().unwrap();
         let texts = |number: usize| -> Vec<Option<String>> {
             let array = batch.rows.column(number);
@@ -335,7 +332,7 @@ mod tests {
     fn records_longer_than_a_block_are_read() {
         let long = "x".repeat(3 << 20);
         let mut source = open(&format!("a,b\n\"{long}\n\",1\n2,3\n"), CsvOptions::default());
-        source.begin(&[Affinity::Text, Affinity::Integer], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Text, Affinity::Integer]));
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
             rows += batch.rows.num_rows();
@@ -348,7 +345,7 @@ mod tests {
     fn only_an_unquoted_field_is_null() {
         let options = CsvOptions { null: "NA".to_owned(), ..CsvOptions::default() };
         let mut source = open("a\nNA\n\"NA\"\n\"\"\n", options);
-        source.begin(&[Affinity::Text], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Text]));
         let batch = source.next().unwrap().unwrap();
         let nulls: Vec<bool> = (0..3).map(|row| batch.rows.column(0).is_null(row)).collect();
         assert_eq!(nulls, [true, false, false]);
@@ -363,7 +360,7 @@ mod tests {
         );
         let mut source = open(&text, options.clone());
         assert_eq!(columns(&source), ["a INTEGER", "b TEXT"]);
-        source.begin(&[Affinity::Integer, Affinity::Text], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Integer, Affinity::Text]));
         let batch = source.next().unwrap().unwrap();
         assert!(batch.malformed.is_empty(), "{:?}", batch.malformed);
         use arrow_array::cast::AsArray;
@@ -376,7 +373,7 @@ mod tests {
             lines += &format!("{number};x\n# ;\"open\n");
         }
         let mut source = open(&format!("\n\n{lines}"), options);
-        source.begin(&[Affinity::Integer, Affinity::Text], &Arc::default());
+        source.begin(ReadOptions::new([Affinity::Integer, Affinity::Text]));
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
             assert!(batch.malformed.is_empty());

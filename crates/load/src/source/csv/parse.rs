@@ -14,11 +14,11 @@ use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers, record_batch};
 use crate::bytes::{SHORT, push_short};
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, Result};
 use crate::source::infer::is_changed_by;
 use crate::source::number::{EXACT, has_leading_zero, integer, real};
 use crate::source::text::{Parsed, TextFormat};
-use crate::source::{Typing, Unit};
+use crate::source::{ReadOptions, Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
 pub struct Reader {
@@ -36,12 +36,9 @@ pub struct Reader {
 }
 
 impl TextFormat for Reader {
-    fn store_as(&mut self, affinities: &[Affinity]) {
-        self.affinities = affinities.to_vec();
-    }
-
-    fn set_typing(&mut self, typing: &[Typing]) {
-        self.typing = typing.to_vec();
+    fn begin(&mut self, options: &ReadOptions) {
+        self.affinities.clone_from(&options.affinities);
+        self.typing.clone_from(&options.typing);
     }
 
     fn unit(&self) -> Unit {
@@ -56,7 +53,7 @@ impl TextFormat for Reader {
         cut(bytes, self.dialect)
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
         Block::new(self, bytes).parse()
     }
 
@@ -66,7 +63,7 @@ impl TextFormat for Reader {
 }
 
 /// A value that does not go with the type of its column.
-struct Misfit {
+struct TypeMismatch {
     /// The index of its row among the good ones of the block.
     row: usize,
     column: usize,
@@ -103,7 +100,7 @@ impl<'r> Block<'r> {
         }
     }
 
-    fn parse(mut self) -> Result<Parsed, LoadError> {
+    fn parse(mut self) -> Result<Parsed> {
         self.find_fields();
         let rows = self.fields.len() / self.reader.names.len();
         if rows == 0 && self.malformed.is_empty() {
@@ -111,8 +108,8 @@ impl<'r> Block<'r> {
         }
         let columns = match self.columns(rows) {
             Ok(columns) => columns,
-            Err(misfit) => {
-                self.end_with(misfit);
+            Err(mismatch) => {
+                self.end_with(mismatch);
                 self.columns(0).unwrap_or_default()
             }
         };
@@ -199,26 +196,26 @@ impl<'r> Block<'r> {
 
     /// Leaves nothing of the block but the rows refused up to this value: the load ends there.
     #[cold]
-    fn end_with(&mut self, misfit: Misfit) {
+    fn end_with(&mut self, mismatch: TypeMismatch) {
         let left_out = self.malformed.iter().map(|bad| bad.row).collect();
-        let row = RowNumbers { first: 1, left_out }.number(misfit.row);
+        let row = RowNumbers { first: 1, left_out }.number(mismatch.row);
         self.malformed.retain(|bad| bad.row < row);
         self.malformed.push(Malformed {
             row,
-            column: Some(self.reader.names[misfit.column].clone()),
-            fault: misfit.fault,
+            column: Some(self.reader.names[mismatch.column].clone()),
+            fault: mismatch.fault,
             fields: Vec::new(),
         });
         self.fields.clear();
     }
 
-    fn columns(&self, rows: usize) -> Result<Vec<ArrayRef>, Misfit> {
+    fn columns(&self, rows: usize) -> Result<Vec<ArrayRef>, TypeMismatch> {
         (0..self.reader.names.len()).map(|column| self.column(column, rows)).collect()
     }
 
     /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
     /// have made of it; otherwise texts, which SQLite's affinity then turns into the same.
-    fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, Misfit> {
+    fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, TypeMismatch> {
         let typing = self.reader.typing.get(column).copied();
         let typing = typing.unwrap_or(Typing::Declared);
         let parsed = match self.reader.affinities.get(column) {
@@ -235,15 +232,15 @@ impl<'r> Block<'r> {
         if let Some(array) = parsed {
             return Ok(array);
         }
-        match self.misfit(column, typing) {
-            Some(misfit) => Err(misfit),
+        match self.mismatch(column, typing) {
+            Some(mismatch) => Err(mismatch),
             None => Ok(self.texts(column, rows)),
         }
     }
 
     /// Returns the first value of a column of texts that does not go with the column's type, where that was chosen
     /// from the first rows.
-    fn misfit(&self, column: usize, typing: Typing) -> Option<Misfit> {
+    fn mismatch(&self, column: usize, typing: Typing) -> Option<TypeMismatch> {
         let affinity = *self.reader.affinities.get(column)?;
         let is_number = !matches!(affinity, Affinity::Text | Affinity::Blob);
         let text = |field| unescaped(self.bytes, field, self.reader.dialect);
@@ -258,7 +255,7 @@ impl<'r> Block<'r> {
             }
             Typing::Sampled | Typing::Declared => return None,
         };
-        Some(Misfit { row, column, fault })
+        Some(TypeMismatch { row, column, fault })
     }
 
     fn fields(&self, column: usize) -> impl Iterator<Item = Field> {

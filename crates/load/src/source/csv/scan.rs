@@ -73,14 +73,14 @@ pub(crate) struct Records<'b> {
 }
 
 /// The end of a field in quotes.
-enum Behind {
+enum FieldEnd {
     Delimiter,
     /// The record ends; the next one begins there.
     Next(usize),
 }
 
 /// A quoted field that breaks the rules; the next record begins there.
-struct Wrong {
+struct BrokenField {
     next: usize,
     reason: &'static str,
 }
@@ -127,8 +127,8 @@ impl<'b> Records<'b> {
                 return Some(Record::Whole(start..at));
             } else if at == field {
                 match self.quoted(at, fields) {
-                    Ok(Behind::Delimiter) => field = fields_end(fields) + 2,
-                    Ok(Behind::Next(next)) => {
+                    Ok(FieldEnd::Delimiter) => field = fields_end(fields) + 2,
+                    Ok(FieldEnd::Next(next)) => {
                         self.at = next;
                         return Some(Record::Whole(start..next));
                     }
@@ -176,12 +176,15 @@ impl<'b> Records<'b> {
 
     /// Lists the field whose opening quote stands here.
     #[inline]
-    fn quoted(&mut self, open: usize, fields: &mut Vec<Field>) -> Result<Behind, Wrong> {
+    fn quoted(&mut self, open: usize, fields: &mut Vec<Field>) -> Result<FieldEnd, BrokenField> {
         let quote = self.bytes[open];
         let mut quoting = Quoting::Quoted;
         loop {
             let Some(close) = self.next_mark(|byte| byte == quote) else {
-                return Err(Wrong { next: self.bytes.len(), reason: "a quote is never closed" });
+                return Err(BrokenField {
+                    next: self.bytes.len(),
+                    reason: "a quote is never closed",
+                });
             };
             let behind = self.bytes.get(close + 1).copied();
             if behind == Some(quote) {
@@ -193,7 +196,7 @@ impl<'b> Records<'b> {
                 behind.is_some_and(|byte| byte != self.dialect.delimiter && !is_line_end(byte));
             if text_follows {
                 let end = self.next_mark(is_line_end);
-                return Err(Wrong {
+                return Err(BrokenField {
                     next: end.map_or(self.bytes.len(), |end| end + 1),
                     reason: "text follows a closing quote",
                 });
@@ -202,9 +205,9 @@ impl<'b> Records<'b> {
             // The byte behind is a mark of its own.
             self.marks.next();
             return Ok(if behind == Some(self.dialect.delimiter) {
-                Behind::Delimiter
+                FieldEnd::Delimiter
             } else {
-                Behind::Next((close + 2).min(self.bytes.len()))
+                FieldEnd::Next((close + 2).min(self.bytes.len()))
             });
         }
     }

@@ -29,21 +29,21 @@ pub(super) struct Form {
 impl Form {
     /// A date of this form as SQLite reads it.
     pub(super) fn written(&self, text: &str) -> Option<String> {
-        let moment = Moment::of(text)?;
-        let time = moment.time;
-        let is_alike = moment.shape == self.shape
+        let date = ParsedDate::of(text)?;
+        let time = date.time;
+        let is_alike = date.shape == self.shape
             && time.is_some() == self.has_time
             && time.is_none_or(|time| {
                 time.zone.is_some() == self.has_zone && time.digits <= self.digits
             });
-        is_alike.then(|| moment.written(self.day_first, self.digits))?
+        is_alike.then(|| date.written(self.day_first, self.digits))?
     }
 }
 
 /// The first values of a column.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
-    first: Option<(Moment, String)>,
+pub(super) struct DateSample {
+    first: Option<(ParsedDate, String)>,
     /// A value is not a date, or has another form than the first.
     differs: bool,
     /// The first number cannot be the month, or the second one.
@@ -65,28 +65,28 @@ pub(super) enum Verdict {
     Ambiguous(String),
 }
 
-impl Seen {
+impl DateSample {
     /// Takes note of a value that is not a text.
-    pub(super) fn see_other(&mut self) {
+    pub(super) fn add_other(&mut self) {
         self.differs = true;
     }
 
-    pub(super) fn see(&mut self, text: &str) {
+    pub(super) fn add(&mut self, text: &str) {
         if self.differs {
             return;
         }
-        let Some(moment) = Moment::of(text) else {
+        let Some(date) = ParsedDate::of(text) else {
             self.differs = true;
             return;
         };
-        if let Shape::YearLast(_) = moment.shape {
-            self.is_day_first |= moment.numbers.0 > 12;
-            self.is_month_first |= moment.numbers.1 > 12;
+        if let Shape::YearLast(_) = date.shape {
+            self.is_day_first |= date.numbers.0 > 12;
+            self.is_month_first |= date.numbers.1 > 12;
         }
-        self.digits = self.digits.max(moment.time.map_or(0, |time| time.digits));
+        self.digits = self.digits.max(date.time.map_or(0, |time| time.digits));
         match &self.first {
-            None => self.first = Some((moment, text.to_owned())),
-            Some((first, _)) => self.differs |= !is_alike(first, &moment),
+            None => self.first = Some((date, text.to_owned())),
+            Some((first, _)) => self.differs |= !is_alike(first, &date),
         }
     }
 
@@ -123,8 +123,8 @@ impl Seen {
     }
 }
 
-fn is_alike(one: &Moment, other: &Moment) -> bool {
-    let zone = |moment: &Moment| moment.time.map(|time| time.zone.is_some());
+fn is_alike(one: &ParsedDate, other: &ParsedDate) -> bool {
+    let zone = |date: &ParsedDate| date.time.map(|time| time.zone.is_some());
     one.shape == other.shape && zone(one) == zone(other)
 }
 
@@ -141,7 +141,7 @@ enum Shape {
 
 /// A date as it stands in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Moment {
+struct ParsedDate {
     shape: Shape,
     /// Day and month in the order in which they are written; month and day unless the year comes last.
     numbers: (u32, u32),
@@ -177,17 +177,17 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-impl Moment {
+impl ParsedDate {
     /// The date of a text that is nothing else, if the calendar has it.
-    fn of(text: &str) -> Option<Moment> {
-        let mut rest = Rest(text.trim_ascii().as_bytes());
-        let mut moment = rest.date()?;
+    fn of(text: &str) -> Option<ParsedDate> {
+        let mut rest = Parser(text.trim_ascii().as_bytes());
+        let mut date = rest.date()?;
         if !rest.0.is_empty() {
             rest.skip(b"T").or_else(|| rest.skip(b" "))?;
-            moment.time = Some(rest.time()?);
+            date.time = Some(rest.time()?);
         }
-        let is_possible = || [true, false].iter().any(|first| moment.seconds(*first).is_some());
-        (rest.0.is_empty() && is_possible()).then_some(moment)
+        let is_possible = || [true, false].iter().any(|first| date.seconds(*first).is_some());
+        (rest.0.is_empty() && is_possible()).then_some(date)
     }
 
     /// Returns the seconds since 1970, in UTC if there is a zone; `None` if the calendar has no such day.
@@ -222,9 +222,9 @@ impl Moment {
 }
 
 /// The rest of a text that is not parsed yet.
-struct Rest<'t>(&'t [u8]);
+struct Parser<'t>(&'t [u8]);
 
-impl<'t> Rest<'t> {
+impl<'t> Parser<'t> {
     fn skip(&mut self, beginning: &[u8]) -> Option<()> {
         self.0 = self.0.strip_prefix(beginning)?;
         Some(())
@@ -254,16 +254,16 @@ impl<'t> Rest<'t> {
         Some(MONTHS.iter().position(is_named)? as u32 + 1)
     }
 
-    fn date(&mut self) -> Option<Moment> {
-        let moment =
-            |shape, numbers, year| Moment { shape, numbers, year: year as i32, time: None };
+    fn date(&mut self) -> Option<ParsedDate> {
+        let date =
+            |shape, numbers, year| ParsedDate { shape, numbers, year: year as i32, time: None };
         if self.0.first()?.is_ascii_alphabetic() {
             let month = self.month()?;
             self.take_while(|byte| *byte == b' ');
             let (day, _) = self.number(1..=2)?;
             let _ = self.skip(b",");
             self.skip(b" ")?;
-            return Some(moment(Shape::Named, (month, day), self.number(4..=4)?.0));
+            return Some(date(Shape::Named, (month, day), self.number(4..=4)?.0));
         }
         let (first, digits) = self.number(1..=4)?;
         let separator = *self.0.first()?;
@@ -278,7 +278,7 @@ impl<'t> Rest<'t> {
         {
             let month = self.month()?;
             self.skip(&[separator]).or_else(|| self.skip(b" "))?;
-            return Some(moment(Shape::Named, (month, first), self.number(4..=4)?.0));
+            return Some(date(Shape::Named, (month, first), self.number(4..=4)?.0));
         }
         if !matches!(separator, b'-' | b'/' | b'.') {
             return None;
@@ -289,10 +289,8 @@ impl<'t> Rest<'t> {
             let _ = self.skip(b" ");
         }
         match digits {
-            4 => Some(moment(Shape::YearFirst(separator), (second, self.number(1..=2)?.0), first)),
-            1 | 2 => {
-                Some(moment(Shape::YearLast(separator), (first, second), self.number(4..=4)?.0))
-            }
+            4 => Some(date(Shape::YearFirst(separator), (second, self.number(1..=2)?.0), first)),
+            1 | 2 => Some(date(Shape::YearLast(separator), (first, second), self.number(4..=4)?.0)),
             _ => None,
         }
     }
@@ -364,11 +362,11 @@ mod tests {
     use super::*;
 
     fn written(order: DateOrder, values: &[&str]) -> Vec<Option<String>> {
-        let mut seen = Seen::default();
+        let mut column_sample = DateSample::default();
         for value in values {
-            seen.see(value);
+            column_sample.add(value);
         }
-        match seen.verdict(order) {
+        match column_sample.verdict(order) {
             Verdict::Dates(form, _) => values.iter().map(|value| form.written(value)).collect(),
             _ => Vec::new(),
         }
@@ -388,9 +386,12 @@ mod tests {
 
     #[test]
     fn without_one_the_order_is_the_one_chosen_or_unknown() {
-        let mut seen = Seen::default();
-        seen.see("1/2/2024");
-        assert_eq!(seen.verdict(DateOrder::Auto), Verdict::Ambiguous("1/2/2024".to_owned()));
+        let mut column_sample = DateSample::default();
+        column_sample.add("1/2/2024");
+        assert_eq!(
+            column_sample.verdict(DateOrder::Auto),
+            Verdict::Ambiguous("1/2/2024".to_owned())
+        );
         let one = |order| written(order, &["1/2/2024"])[0].clone().unwrap();
         assert_eq!(one(DateOrder::DayFirst), "2024-02-01");
         assert_eq!(one(DateOrder::MonthFirst), "2024-01-02");
@@ -420,15 +421,15 @@ mod tests {
             ["30/02/2024", "13/02/2024"],
             ["31 Apr 2024", "1 Apr 2024"],
         ] {
-            let mut seen = Seen::default();
-            values.iter().for_each(|value| seen.see(value));
-            assert_eq!(seen.verdict(DateOrder::Auto), Verdict::Other, "{values:?}");
+            let mut column_sample = DateSample::default();
+            values.iter().for_each(|value| column_sample.add(value));
+            assert_eq!(column_sample.verdict(DateOrder::Auto), Verdict::Other, "{values:?}");
         }
     }
 
     fn in_sqlite_form(text: &str, day_first: bool) -> Option<String> {
-        let moment = Moment::of(text)?;
-        moment.written(day_first, moment.time.map_or(0, |time| time.digits))
+        let date = ParsedDate::of(text)?;
+        date.written(day_first, date.time.map_or(0, |time| time.digits))
     }
 
     #[test]

@@ -4,7 +4,6 @@ mod form;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
@@ -12,14 +11,14 @@ use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
 
-use super::{Reopen, Source, SourceInfo, Typing};
+use super::{ReadOptions, Reopen, Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, record_batch};
 use crate::convert::field_text;
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, LoadError, Result};
 use crate::sql::same;
 use crate::table::Column;
-use form::{Form, Seen, Verdict};
+use form::{DateSample, Form, Verdict};
 
 pub use form::DateOrder;
 
@@ -69,7 +68,7 @@ impl Dated {
     }
 
     /// Reads the first rows and chooses the form of each column.
-    fn choose(&mut self) -> Result<VecDeque<Batch>, LoadError> {
+    fn choose(&mut self) -> Result<VecDeque<Batch>> {
         let (mut sample, mut rows) = (VecDeque::new(), 0);
         while rows < SAMPLE
             && let Some(batch) = self.read()?
@@ -82,7 +81,7 @@ impl Dated {
     }
 
     /// Returns the next batch, with the texts of each row where Arrow names each distinct one once.
-    fn read(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn read(&mut self) -> Result<Option<Batch>> {
         let Some(mut batch) = self.source.next()? else {
             return Ok(None);
         };
@@ -101,20 +100,17 @@ impl Dated {
     }
 
     /// Chooses the form of each column that is still unknown and has values in these rows.
-    fn decide<'b>(
-        &mut self,
-        batches: impl IntoIterator<Item = &'b Batch> + Clone,
-    ) -> Result<(), LoadError> {
+    fn decide<'b>(&mut self, batches: impl IntoIterator<Item = &'b Batch> + Clone) -> Result<()> {
         for (number, decision) in self.columns.iter_mut().enumerate() {
             if !matches!(decision, Decision::Unknown) {
                 continue;
             }
-            let mut seen = Seen::default();
+            let mut column_sample = DateSample::default();
             for batch in batches.clone() {
-                see(&mut seen, batch.rows.column(number));
+                add(&mut column_sample, batch.rows.column(number));
             }
             let name = &self.info.columns[number].name;
-            *decision = match seen.verdict(self.dates.order) {
+            *decision = match column_sample.verdict(self.dates.order) {
                 Verdict::Unknown => Decision::Unknown,
                 Verdict::Other => Decision::Other,
                 Verdict::Ambiguous(value) => {
@@ -132,7 +128,7 @@ impl Dated {
     }
 
     /// Returns the rows of a batch with their dates; those whose text is none of the column's form are malformed.
-    fn converted(&self, mut batch: Batch) -> Result<Batch, LoadError> {
+    fn converted(&self, mut batch: Batch) -> Result<Batch> {
         let mut columns = batch.rows.columns().to_vec();
         let mut refused = Vec::new();
         for (number, decision) in self.columns.iter().enumerate() {
@@ -165,7 +161,7 @@ fn leave_out(
     batch: &mut Batch,
     before: &arrow_array::RecordBatch,
     refused: Vec<(usize, String, String)>,
-) -> Result<(), LoadError> {
+) -> Result<()> {
     let mut is_kept = vec![true; before.num_rows()];
     let mut numbers = Vec::new();
     for (row, column, reason) in refused {
@@ -227,12 +223,12 @@ fn fields(array: &ArrayRef) -> Box<dyn Iterator<Item = Field<'_>> + '_> {
     }
 }
 
-fn see(seen: &mut Seen, array: &ArrayRef) {
+fn add(column_sample: &mut DateSample, array: &ArrayRef) {
     for field in fields(array) {
         match field {
             Field::Null => {}
-            Field::Text(text) => seen.see(text),
-            Field::Other => seen.see_other(),
+            Field::Text(text) => column_sample.add(text),
+            Field::Other => column_sample.add_other(),
         }
     }
 }
@@ -262,16 +258,8 @@ impl Source for Dated {
         self.source.reopen()
     }
 
-    fn read_on_demand(&mut self) {
-        self.source.read_on_demand();
-    }
-
-    fn set_typing(&mut self, typing: &[Typing]) {
-        self.source.set_typing(typing);
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        let columns = self.info.columns.iter().zip(affinities);
+    fn begin(&mut self, options: ReadOptions) {
+        let columns = self.info.columns.iter().zip(&options.affinities);
         let of = |(column, affinity): (&Column, &Affinity)| {
             let is_left = self.dates.except.iter().any(|name| same(name, &column.name));
             match affinity {
@@ -283,10 +271,10 @@ impl Source for Dated {
             }
         };
         self.columns = columns.map(of).collect();
-        self.source.begin(affinities, stop);
+        self.source.begin(options);
     }
 
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    fn next(&mut self) -> Result<Option<Batch>> {
         if self.sample.is_none() {
             self.sample = Some(self.choose()?);
         }

@@ -15,12 +15,12 @@ use serde_json::value::RawValue;
 
 use super::batch_builder::BatchBuilder;
 use super::format::is_array_of_objects;
-use super::infer::{Kind, Seen, is_changed_by};
+use super::infer::{ColumnKind, Kind, is_changed_by};
 use super::number::is_number_to_sqlite;
 use super::text::{Parsed, Text, TextFormat, TextSource};
-use super::{Input, Typing, Unit};
+use super::{Input, ReadOptions, Typing, Unit};
 use crate::affinity::Affinity;
-use crate::error::{Fault, LoadError};
+use crate::error::{Fault, LoadError, Result};
 use crate::sql::same;
 use elements::Elements;
 
@@ -39,11 +39,7 @@ impl TextSource<Lines> {
     ///
     /// # Errors
     /// The input cannot be read, is empty, or none of these lines is an object.
-    pub fn open(
-        input: Result<Input, LoadError>,
-        more: &[String],
-        only: &[String],
-    ) -> Result<JsonLinesSource, LoadError> {
+    pub fn open(input: Result<Input>, more: &[String], only: &[String]) -> Result<JsonLinesSource> {
         let (mut text, lines) = read_beginning(input?)?;
         let whole = text.whole(&lines)?;
         let mut keys = Keys::default();
@@ -54,11 +50,11 @@ impl TextSource<Lines> {
 
     /// The same, with keys and types from all lines, which reads the input twice; until `stop`.
     pub(super) fn open_all(
-        open: impl Fn() -> Result<Input, LoadError>,
+        open: impl Fn() -> Result<Input>,
         more: &[String],
         only: &[String],
         stop: &AtomicBool,
-    ) -> Result<JsonLinesSource, LoadError> {
+    ) -> Result<JsonLinesSource> {
         let (mut text, lines) = read_beginning(open()?)?;
         let mut keys = Keys::default();
         text.for_each_block(&lines, stop, |block| keys.add(block, usize::MAX))?;
@@ -70,7 +66,7 @@ impl TextSource<Lines> {
     fn with_keys(
         text: Text,
         mut lines: Lines,
-        mut keys: Vec<(String, Seen)>,
+        mut keys: Vec<(String, ColumnKind)>,
         only: &[String],
     ) -> JsonLinesSource {
         if !only.is_empty() {
@@ -84,7 +80,7 @@ impl TextSource<Lines> {
 }
 
 /// Returns the lines of a text, and how to read them, but for their keys.
-fn read_beginning(mut input: Input) -> Result<(Text, Lines), LoadError> {
+fn read_beginning(mut input: Input) -> Result<(Text, Lines)> {
     let is_array = is_array_of_objects(&input.beginning()?);
     if is_array {
         input = input.map(|reader| Box::new(Elements::new(reader)));
@@ -119,12 +115,9 @@ pub struct Lines {
 }
 
 impl TextFormat for Lines {
-    fn store_as(&mut self, affinities: &[Affinity]) {
-        self.affinities = affinities.to_vec();
-    }
-
-    fn set_typing(&mut self, typing: &[Typing]) {
-        self.typing = typing.to_vec();
+    fn begin(&mut self, options: &ReadOptions) {
+        self.affinities.clone_from(&options.affinities);
+        self.typing.clone_from(&options.typing);
     }
 
     fn unit(&self) -> Unit {
@@ -135,7 +128,7 @@ impl TextFormat for Lines {
         memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
         let mut builder = BatchBuilder::new(&self.names, &self.affinities, 0);
         // Looked at once, because it takes as long for each line as for many of them.
         let text = std::str::from_utf8(bytes).ok();
@@ -189,7 +182,7 @@ impl Lines {
                 }
                 return Err((None, Fault::UnknownKey(key.into_owned())));
             };
-            if let Some(fault) = self.misfit(*column, raw.get()) {
+            if let Some(fault) = self.mismatch(*column, raw.get()) {
                 return Err((Some(key.into_owned()), fault));
             }
             let affinity = self.affinities.get(*column).copied();
@@ -203,7 +196,7 @@ impl Lines {
 impl Lines {
     /// Returns the fault of a value that does not fit the type of its column, where the type was chosen from
     /// the first lines: a number loses its digits, or a text becomes a number.
-    fn misfit(&self, column: usize, raw: &str) -> Option<Fault> {
+    fn mismatch(&self, column: usize, raw: &str) -> Option<Fault> {
         let typing = *self.typing.get(column)?;
         let affinity = *self.affinities.get(column)?;
         let first = raw.as_bytes().first()?;
@@ -324,7 +317,7 @@ fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String
 /// The keys of lines in the order of their appearance, with what their values are.
 #[derive(Default)]
 struct Keys {
-    columns: Vec<(String, Seen)>,
+    columns: Vec<(String, ColumnKind)>,
     /// Lines so far.
     lines: usize,
     /// The number of the first line that is not an object, and the reason.
@@ -342,10 +335,10 @@ impl Keys {
                     let known = self.columns.iter().position(|(name, _)| name == key);
                     let at = known.unwrap_or_else(|| {
                         let name = key.clone().into_owned();
-                        self.columns.push((name, Seen::NOTHING));
+                        self.columns.push((name, ColumnKind::UNKNOWN));
                         self.columns.len() - 1
                     });
-                    self.columns[at].1.see(kind, row, value.get().as_bytes());
+                    self.columns[at].1.add(kind, row, value.get().as_bytes());
                 }),
                 Ok(None) => {}
                 Err(problem) => {
@@ -356,7 +349,7 @@ impl Keys {
     }
 
     /// Returns all of them, and `more`.
-    fn checked(self, lines: &Lines, more: &[String]) -> Result<Vec<(String, Seen)>, LoadError> {
+    fn checked(self, lines: &Lines, more: &[String]) -> Result<Vec<(String, ColumnKind)>> {
         let (input, mut columns) = (&lines.input, self.columns);
         if columns.is_empty() {
             let reason = match self.first_problem {
@@ -367,7 +360,7 @@ impl Keys {
         }
         for name in more {
             if !columns.iter().any(|(known, _)| same(known, name)) {
-                columns.push((name.clone(), Seen::NOTHING));
+                columns.push((name.clone(), ColumnKind::UNKNOWN));
             }
         }
         check_names(input, &columns)?;
@@ -376,16 +369,16 @@ impl Keys {
 }
 
 /// Only these keys, with what their values are as far as that is known.
-fn selected(known: &[(String, Seen)], only: &[String]) -> Vec<(String, Seen)> {
+fn selected(known: &[(String, ColumnKind)], only: &[String]) -> Vec<(String, ColumnKind)> {
     let of = |name: &String| {
         let found = known.iter().find(|(known, _)| known == name);
-        (name.clone(), found.map_or(Seen::NOTHING, |(_, seen)| seen.clone()))
+        (name.clone(), found.map_or(ColumnKind::UNKNOWN, |(_, kind)| kind.clone()))
     };
     only.iter().map(of).collect()
 }
 
 /// Keys that differ only in JSON cannot be two columns.
-fn check_names(input: &str, columns: &[(String, Seen)]) -> Result<(), LoadError> {
+fn check_names(input: &str, columns: &[(String, ColumnKind)]) -> Result<()> {
     for (number, (name, _)) in columns.iter().enumerate() {
         let wrong = if name.contains('\0') {
             Some("a key holds a NUL character".to_owned())
@@ -420,7 +413,6 @@ mod tests {
     use arrow_array::RecordBatch;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use std::sync::Arc;
 
     fn open(text: &str) -> Result<JsonLinesSource, LoadError> {
         let input = Input::from_bytes("test.jsonl", text.as_bytes().to_vec());
@@ -435,7 +427,7 @@ mod tests {
     fn read(source: &mut JsonLinesSource) -> Vec<Batch> {
         let affinities: Vec<Affinity> =
             source.columns().iter().map(|column| Affinity::of(&column.declared)).collect();
-        source.begin(&affinities, &Arc::default());
+        source.begin(ReadOptions::new(affinities));
         let mut batches = Vec::new();
         while let Some(batch) = source.next().unwrap() {
             batches.push(batch);

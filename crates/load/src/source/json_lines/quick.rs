@@ -19,7 +19,7 @@ pub(super) fn row<'l>(lines: &Lines, line: &'l str, values: &mut Vec<ValueRef<'l
 }
 
 fn read<'l>(lines: &Lines, line: &'l str, values: &mut [ValueRef<'l>]) -> Option<()> {
-    let mut rest = Rest { line, at: 0 };
+    let mut rest = Parser { line, at: 0 };
     rest.skip(b'{')?;
     let mut expected = 0;
     loop {
@@ -38,12 +38,12 @@ fn read<'l>(lines: &Lines, line: &'l str, values: &mut [ValueRef<'l>]) -> Option
 }
 
 /// The rest of a line that is not parsed yet.
-struct Rest<'l> {
+struct Parser<'l> {
     line: &'l str,
     at: usize,
 }
 
-impl<'l> Rest<'l> {
+impl<'l> Parser<'l> {
     fn peek(&self) -> Option<u8> {
         self.line.as_bytes().get(self.at).copied()
     }

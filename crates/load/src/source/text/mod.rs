@@ -14,11 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::format::BYTE_ORDER_MARK;
-use super::infer::{Kind, Seen};
-use super::{Deciding, Input, Locations, Source, SourceInfo, Typing, Unit};
-use crate::affinity::Affinity;
+use super::infer::{ColumnKind, Kind};
+use super::{Deciding, Input, Locations, ReadOptions, Source, SourceInfo, Unit};
 use crate::batch::Batch;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use crate::table::Column;
 
 /// Bytes in a block, unless one record is longer: enough that what is done once for a block costs
@@ -32,15 +31,12 @@ const LONGEST_RECORD: usize = 256 << 20;
 /// Threads that parse, unless there are fewer processors.
 const MOST_PARSERS: usize = 4;
 /// How often it is looked whether anybody still wants rows.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A text format: where its records end, and how they are parsed.
 pub trait TextFormat: Send + Sync + 'static {
     /// Takes note of how the columns will be stored, before anything is parsed.
-    fn store_as(&mut self, affinities: &[Affinity]);
-
-    /// Takes note of where the types of the columns come from, before anything is parsed.
-    fn set_typing(&mut self, _typing: &[Typing]) {}
+    fn begin(&mut self, options: &ReadOptions);
 
     /// Returns the unit in which its records are counted.
     fn unit(&self) -> Unit;
@@ -55,7 +51,7 @@ pub trait TextFormat: Send + Sync + 'static {
     fn cut(&self, bytes: &[u8]) -> usize;
 
     /// Turns whole records into batches.
-    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError>;
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed>;
 
     /// Returns the error of a record that is longer than this number of MiB.
     fn too_long(&self, megabytes: usize) -> String;
@@ -84,7 +80,7 @@ impl Text {
     ///
     /// # Errors
     /// Reading fails, or there is nothing to read.
-    pub(super) fn open(input: Input) -> Result<Text, LoadError> {
+    pub(super) fn open(input: Input) -> Result<Text> {
         let mut text = Text { input, bytes: Vec::new(), last: false, longest: LONGEST_RECORD };
         text.fill(BEGINNING)?;
         if text.bytes.is_empty() {
@@ -105,11 +101,6 @@ impl Text {
         &self.bytes
     }
 
-    /// Returns whether that is all there is.
-    pub(super) fn is_read(&self) -> bool {
-        self.last
-    }
-
     /// Forgets bytes at the beginning.
     pub(super) fn skip(&mut self, count: usize) {
         self.bytes.drain(..count);
@@ -119,7 +110,7 @@ impl Text {
     ///
     /// # Errors
     /// Reading fails.
-    pub(super) fn skip_line(&mut self) -> Result<(), LoadError> {
+    pub(super) fn skip_line(&mut self) -> Result<()> {
         loop {
             let end = memchr::memchr2(b'\n', b'\r', &self.bytes);
             let length = end.map(|at| match self.bytes[at..] {
@@ -142,7 +133,7 @@ impl Text {
     }
 
     /// Reads at least this number of bytes more, or as much as there is already: a record longer than a block doubles it.
-    fn fill(&mut self, least: usize) -> Result<(), LoadError> {
+    fn fill(&mut self, least: usize) -> Result<()> {
         let held = self.bytes.len();
         let more = least.max(held);
         self.bytes.resize(held + more, 0);
@@ -157,7 +148,7 @@ impl Text {
     ///
     /// # Errors
     /// Reading fails; or a record is too long.
-    pub(super) fn whole(&mut self, format: &impl TextFormat) -> Result<usize, LoadError> {
+    pub(super) fn whole(&mut self, format: &impl TextFormat) -> Result<usize> {
         loop {
             if self.last {
                 return Ok(self.bytes.len());
@@ -183,7 +174,7 @@ impl Text {
         format: &impl TextFormat,
         stop: &AtomicBool,
         mut take: impl FnMut(&[u8]),
-    ) -> Result<(), LoadError> {
+    ) -> Result<()> {
         while let Some(block) = self.next_block(format)? {
             if stop.load(Ordering::Relaxed) {
                 return Err(LoadError::Interrupted);
@@ -194,7 +185,7 @@ impl Text {
     }
 
     /// Returns the next block; `None` at the end.
-    fn next_block(&mut self, format: &impl TextFormat) -> Result<Option<Vec<u8>>, LoadError> {
+    fn next_block(&mut self, format: &impl TextFormat) -> Result<Option<Vec<u8>>> {
         if self.bytes.is_empty() && !self.last {
             self.fill(BLOCK)?;
         }
@@ -213,7 +204,7 @@ impl Text {
     }
 
     /// Fills up what is left of a record to a block.
-    fn fill_block(&mut self) -> Result<(), LoadError> {
+    fn fill_block(&mut self) -> Result<()> {
         let held = self.bytes.len();
         if held >= BLOCK {
             return Ok(());
@@ -234,7 +225,7 @@ struct Job {
 }
 
 /// The batches of a block, and how much of the input had been read by then.
-type Answer = Result<(Parsed, u64), LoadError>;
+type Answer = Result<(Parsed, u64)>;
 
 /// Where the answers come from.
 enum Supply<F> {
@@ -289,7 +280,7 @@ impl<F: TextFormat> Batches<F> {
     }
 
     /// Returns the next batch; `None` at the end, or when nobody wants it any more.
-    pub(super) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+    pub(super) fn next(&mut self) -> Result<Option<Batch>> {
         loop {
             if let Some(batch) = self.ready.pop_front() {
                 return Ok(Some(batch));
@@ -350,7 +341,7 @@ fn received(
     answers: &Receiver<Option<Receiver<Answer>>>,
     stop: &AtomicBool,
     input: &str,
-) -> Result<Option<Answer>, LoadError> {
+) -> Result<Option<Answer>> {
     match receive(answers, stop, input)? {
         Some(Some(answer)) => receive(&answer, stop, input),
         Some(None) | None => Ok(None),
@@ -361,13 +352,9 @@ fn received(
 ///
 /// # Errors
 /// The thread has ended without an answer: it panicked, and nothing can be relied on.
-pub(super) fn receive<T>(
-    from: &Receiver<T>,
-    stop: &AtomicBool,
-    input: &str,
-) -> Result<Option<T>, LoadError> {
+pub(super) fn receive<T>(from: &Receiver<T>, stop: &AtomicBool, input: &str) -> Result<Option<T>> {
     loop {
-        match from.recv_timeout(LOOK) {
+        match from.recv_timeout(POLL_INTERVAL) {
             Ok(value) => return Ok(Some(value)),
             Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => return Err(LoadError::died(input)),
@@ -422,10 +409,8 @@ fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl TextFormat) {
 /// A text of rows, such as [`CsvSource`](crate::CsvSource) and
 /// [`JsonLinesSource`](crate::JsonLinesSource).
 pub struct TextSource<F> {
-    info: SourceInfo,
-    on_demand: bool,
-    stop: Arc<AtomicBool>,
-    /// Until the first batch is wanted.
+    pub(super) info: SourceInfo,
+    /// Until reading begins.
     opened: Option<(Text, F)>,
     /// From then to the end.
     batches: Option<Batches<F>>,
@@ -433,33 +418,22 @@ pub struct TextSource<F> {
 
 impl<F: TextFormat> TextSource<F> {
     /// Makes a source of a text whose columns are known, with the kinds of their values.
-    pub(super) fn new(text: Text, format: F, columns: Vec<(String, Seen)>) -> TextSource<F> {
+    pub(super) fn new(text: Text, format: F, columns: Vec<(String, ColumnKind)>) -> TextSource<F> {
         let input = text.input();
         let suggested = columns.iter();
-        let suggested = suggested.map(|(name, seen)| Column::new(name, seen.kind.declared()));
+        let suggested = suggested.map(|(name, column)| Column::new(name, column.kind.declared()));
         let mut info = SourceInfo::new(input.name(), suggested.collect());
         info.total_bytes = input.total();
         info.locations = Locations::new(&info.name, format.unit());
-        let mut source = TextSource {
-            info,
-            on_demand: false,
-            stop: Arc::default(),
-            opened: Some((text, format)),
-            batches: None,
-        };
-        source.set_kinds(columns.into_iter().map(|(_, seen)| seen));
+        let mut source = TextSource { info, opened: Some((text, format)), batches: None };
+        source.set_kinds(columns.into_iter().map(|(_, kind)| kind));
         source
     }
 
-    /// Sets whether the columns have names of their own.
-    pub(super) fn set_named(&mut self, is_named: bool) {
-        self.info.is_named = is_named;
-    }
-
     /// Suggests types for columns whose values are these.
-    pub(super) fn set_kinds(&mut self, columns: impl Iterator<Item = Seen>) {
-        let columns: Vec<Seen> = columns.collect();
-        let kinds = columns.iter().map(|seen| seen.kind);
+    pub(super) fn set_kinds(&mut self, columns: impl Iterator<Item = ColumnKind>) {
+        let columns: Vec<ColumnKind> = columns.collect();
+        let kinds = columns.iter().map(|column| column.kind);
         let is_all_text = self.opened.as_ref().is_some_and(|(_, format)| format.is_all_text());
         for (column, kind) in self.info.columns.iter_mut().zip(kinds.clone()) {
             kind.declared().clone_into(&mut column.declared);
@@ -470,7 +444,7 @@ impl<F: TextFormat> TextSource<F> {
         self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
         let deciding =
             |(row, value): (u64, String)| Deciding { row: self.info.locations.find(row), value };
-        let decided = columns.into_iter().map(|seen| seen.decided.map(deciding));
+        let decided = columns.into_iter().map(|column| column.decided.map(deciding));
         self.info.decided = decided.collect();
     }
 }
@@ -480,32 +454,20 @@ impl<F: TextFormat> Source for TextSource<F> {
         &self.info
     }
 
-    fn read_on_demand(&mut self) {
-        self.on_demand = true;
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        if let Some((_, format)) = &mut self.opened {
-            format.store_as(affinities);
-            self.stop = Arc::clone(stop);
-        }
-    }
-
-    fn set_typing(&mut self, typing: &[Typing]) {
-        if let Some((_, format)) = &mut self.opened {
-            format.set_typing(typing);
-        }
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        if let Some((text, format)) = self.opened.take() {
-            // What has been read as a whole is parsed sooner than threads are started.
-            self.batches = Some(if self.on_demand || text.is_read() {
+    fn begin(&mut self, options: ReadOptions) {
+        if let Some((text, mut format)) = self.opened.take() {
+            format.begin(&options);
+            // An input that has been read as a whole is parsed sooner than threads are started.
+            self.batches = Some(if options.on_demand || text.last {
                 Batches::on_demand(text, format)
             } else {
-                Batches::ahead(text, format, Arc::clone(&self.stop))
+                Batches::ahead(text, format, options.stop)
             });
         }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>> {
+        self.begin(ReadOptions::default());
         let Some(batches) = &mut self.batches else {
             return Ok(None);
         };

@@ -6,7 +6,7 @@ use super::*;
 struct Lines;
 
 impl TextFormat for Lines {
-    fn store_as(&mut self, _affinities: &[Affinity]) {}
+    fn begin(&mut self, _options: &ReadOptions) {}
 
     fn unit(&self) -> Unit {
         Unit::Line
@@ -16,7 +16,7 @@ impl TextFormat for Lines {
         memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
         Ok(Parsed {
             batches: Vec::new(),
             numbers: memchr::memchr_iter(b'\n', bytes).count() as u64,
@@ -32,7 +32,7 @@ impl TextFormat for Lines {
 struct Deadly;
 
 impl TextFormat for Deadly {
-    fn store_as(&mut self, _affinities: &[Affinity]) {}
+    fn begin(&mut self, _options: &ReadOptions) {}
 
     fn unit(&self) -> Unit {
         Unit::Line
@@ -43,7 +43,7 @@ impl TextFormat for Deadly {
         Lines.cut(bytes)
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
         assert!(!bytes.contains(&b'y'), "a test");
         Lines.parse(bytes)
     }

@@ -5,29 +5,26 @@ use std::ops::Range;
 use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::batch::{Batch, Malformed, record_batch};
-use crate::convert::{Decimals, Unfit, converted, field_text, is_own};
-use crate::error::{Fault, LoadError};
+use crate::convert::{ConversionError, Decimals, converted, field_text, is_own};
+use crate::error::{Fault, Result};
 
 /// A batch in SQLite's own types, without the rows that have a value for which SQLite has nothing: these are
 /// malformed. What stands before and behind such a row becomes batches of their own.
 ///
 /// # Errors
 /// SQLite has nothing like the type of a column.
-pub(crate) fn sifted(
-    input: &str,
-    decimals: Decimals,
-    batch: Batch,
-) -> Result<Vec<Batch>, LoadError> {
+pub(crate) fn convert_batch(input: &str, decimals: Decimals, batch: Batch) -> Result<Vec<Batch>> {
     if batch.rows.columns().iter().all(is_own) {
         return Ok(vec![batch]);
     }
-    let mut sieve = Sieve { input, decimals, batch: &batch, kept: Vec::new(), refused: Vec::new() };
-    sieve.sift(0..batch.rows.num_rows())?;
-    if sieve.kept.is_empty() {
+    let mut splitter =
+        Splitter { input, decimals, batch: &batch, kept: Vec::new(), refused: Vec::new() };
+    splitter.split(0..batch.rows.num_rows())?;
+    if splitter.kept.is_empty() {
         // The malformed rows need a batch to come with.
-        sieve.sift(0..0)?;
+        splitter.split(0..0)?;
     }
-    let Sieve { mut kept, refused, .. } = sieve;
+    let Splitter { mut kept, refused, .. } = splitter;
     if let Some(first) = kept.first_mut() {
         first.malformed = batch.malformed;
         first.malformed.extend(refused);
@@ -38,7 +35,7 @@ pub(crate) fn sifted(
 
 /// A batch that is taken apart until the rows to blame are found, which costs nothing as long as there are
 /// none.
-struct Sieve<'b> {
+struct Splitter<'b> {
     input: &'b str,
     decimals: Decimals,
     batch: &'b Batch,
@@ -46,29 +43,29 @@ struct Sieve<'b> {
     refused: Vec<Malformed>,
 }
 
-impl Sieve<'_> {
+impl Splitter<'_> {
     /// Keeps these rows, or finds the ones to blame by halves.
-    fn sift(&mut self, range: Range<usize>) -> Result<(), LoadError> {
+    fn split(&mut self, range: Range<usize>) -> Result<()> {
         let rows = self.batch.rows.slice(range.start, range.len());
         match converted_columns(&rows, self.decimals) {
             Ok(columns) => self.keep(range, columns),
-            Err((column, Unfit::Values(reason))) if range.len() == 1 => {
+            Err((column, ConversionError::Values(reason))) if range.len() == 1 => {
                 self.refuse(range.start, column, &reason);
                 Ok(())
             }
-            Err((_, Unfit::Values(_))) if range.len() > 1 => {
+            Err((_, ConversionError::Values(_))) if range.len() > 1 => {
                 let middle = range.start + range.len() / 2;
-                self.sift(range.start..middle)?;
-                self.sift(middle..range.end)
+                self.split(range.start..middle)?;
+                self.split(middle..range.end)
             }
-            Err((column, unfit)) => {
+            Err((column, error)) => {
                 let name = rows.schema_ref().field(column).name();
-                Err(unfit.of_column(name, rows.column(column).data_type()))
+                Err(error.of_column(name, rows.column(column).data_type()))
             }
         }
     }
 
-    fn keep(&mut self, range: Range<usize>, columns: Vec<ArrayRef>) -> Result<(), LoadError> {
+    fn keep(&mut self, range: Range<usize>, columns: Vec<ArrayRef>) -> Result<()> {
         let schema = self.batch.rows.schema();
         let names = schema.fields().iter().map(|field| field.name());
         self.kept.push(Batch {
@@ -98,10 +95,10 @@ impl Sieve<'_> {
 fn converted_columns(
     rows: &RecordBatch,
     decimals: Decimals,
-) -> Result<Vec<ArrayRef>, (usize, Unfit)> {
+) -> Result<Vec<ArrayRef>, (usize, ConversionError)> {
     let columns = rows.columns().iter().enumerate();
     columns
-        .map(|(number, column)| converted(column, decimals).map_err(|unfit| (number, unfit)))
+        .map(|(number, column)| converted(column, decimals).map_err(|error| (number, error)))
         .collect()
 }
 
@@ -109,6 +106,7 @@ fn converted_columns(
 mod tests {
     use super::*;
     use crate::batch::RowNumbers;
+    use crate::error::LoadError;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use arrow_array::{Date32Array, DurationSecondArray, StringArray, UInt64Array};
@@ -134,7 +132,7 @@ mod tests {
             Arc::new(UInt64Array::from(vec![Some(1), Some(u64::MAX), None, Some(4), Some(5)]));
         let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 1, 2, i32::MAX, 4]));
         let parts =
-            sifted("test", Decimals::Text, batch(vec![("id", ids), ("day", days)])).unwrap();
+            convert_batch("test", Decimals::Text, batch(vec![("id", ids), ("day", days)])).unwrap();
         let mut rows = Vec::new();
         for part in &parts {
             assert_eq!(part.bytes_read, 100);
@@ -170,7 +168,7 @@ mod tests {
     #[test]
     fn a_batch_of_which_nothing_is_left_still_tells_what_was_wrong() {
         let ids: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 1 << 63]));
-        let parts = sifted("test", Decimals::Text, batch(vec![("id", ids)])).unwrap();
+        let parts = convert_batch("test", Decimals::Text, batch(vec![("id", ids)])).unwrap();
         assert_eq!(parts.len(), 1);
         assert_eq!(parts[0].rows.num_rows(), 0);
         let rows: Vec<u64> = parts[0].malformed.iter().map(|bad| bad.row).collect();
@@ -180,7 +178,7 @@ mod tests {
     #[test]
     fn a_batch_that_is_as_sqlite_has_it_stays_as_it_is() {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
-        let parts = sifted("test", Decimals::Text, batch(vec![("text", texts)])).unwrap();
+        let parts = convert_batch("test", Decimals::Text, batch(vec![("text", texts)])).unwrap();
         assert_eq!(parts.len(), 1);
         assert_eq!(parts[0].malformed.len(), 1);
         assert_eq!(parts[0].numbers.left_out, [12]);
@@ -190,8 +188,8 @@ mod tests {
     fn a_type_without_a_counterpart_is_an_error_whatever_the_rows() {
         for rows in [0, 2] {
             let durations: ArrayRef = Arc::new(DurationSecondArray::from(vec![1; rows]));
-            let error =
-                sifted("test", Decimals::Text, batch(vec![("time", durations)])).unwrap_err();
+            let error = convert_batch("test", Decimals::Text, batch(vec![("time", durations)]))
+                .unwrap_err();
             assert!(matches!(error, LoadError::Type { .. }), "{error}");
         }
     }
