@@ -76,7 +76,7 @@ impl Api {
         /// It must have the signature `F`, a pointer to a function, or be missing.
         unsafe fn function<F: Copy>(routines: *const Routines, index: usize) -> Result<F, c_int> {
             const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-            // SAFETY: the table is an array of pointers; the caller vouches for index and signature,
+            // SAFETY: the table is an array of pointers; the caller guarantees index and signature,
             // and a null pointer is what `None` is.
             unsafe { *routines.cast::<Option<F>>().add(index) }.ok_or(ERROR)
         }

@@ -74,7 +74,7 @@ impl ArrowSchema {
     /// # Safety
     /// The structure must be valid.
     pub(crate) unsafe fn format(&self) -> &str {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller guarantees it.
         unsafe { text(self.format) }
     }
 
@@ -83,7 +83,7 @@ impl ArrowSchema {
     /// # Safety
     /// The structure must be valid.
     pub(crate) unsafe fn name(&self) -> &str {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller guarantees it.
         unsafe { text(self.name) }
     }
 }
@@ -152,7 +152,7 @@ impl Drop for ArrowArrayStream {
 /// There must be a bit of that number.
 #[inline]
 pub(crate) unsafe fn bit(bits: *const u8, number: usize) -> bool {
-    // SAFETY: by the caller's word.
+    // SAFETY: the caller guarantees it.
     unsafe { *bits.add(number / 8) >> (number % 8) & 1 == 1 }
 }
 
@@ -160,7 +160,7 @@ pub(crate) unsafe fn bit(bits: *const u8, number: usize) -> bool {
 /// There must be a value of that number. Arrow recommends alignment and does not demand it.
 #[inline]
 pub(crate) unsafe fn read<T: Copy>(values: *const u8, number: usize) -> T {
-    // SAFETY: by the caller's word.
+    // SAFETY: the caller guarantees it.
     unsafe { values.cast::<T>().add(number).read_unaligned() }
 }
 
@@ -172,6 +172,6 @@ pub(crate) unsafe fn slice<'s>(bytes: *const u8, start: usize, length: usize) ->
         // The buffer of nothing may be null.
         return &[];
     }
-    // SAFETY: by the caller's word.
+    // SAFETY: the caller guarantees it.
     unsafe { std::slice::from_raw_parts(bytes.add(start), length) }
 }

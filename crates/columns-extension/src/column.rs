@@ -84,7 +84,7 @@ impl Column {
         array: &ArrowArray,
         offset: usize,
     ) -> Result<Column, String> {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller guarantees it.
         let layout = layout(unsafe { schema.format() })?;
         let needed = match layout {
             Layout::Null => 0,
@@ -129,7 +129,7 @@ impl Column {
     /// The row must be below the length of the batch, which must still be there.
     pub(crate) unsafe fn value(&self, row: usize) -> Result<Value<'_>, String> {
         let row = self.offset + row;
-        // SAFETY: by the caller's word, here and below: a valid array has values for all its rows.
+        // SAFETY: the caller guarantees a valid row, and a valid array has values for all its rows.
         let value = unsafe {
             if !self.validity.is_null() && !bit(self.validity, row) {
                 return Ok(Value::Null);

@@ -63,6 +63,6 @@ pub unsafe extern "C" fn sqlite3_extension_init(
     message: *mut *mut c_char,
     routines: *const Routines,
 ) -> c_int {
-    // SAFETY: by the caller's word.
+    // SAFETY: the caller guarantees it.
     unsafe { sqlite3_pragmarkcolumns_init(database, message, routines) }
 }

@@ -21,7 +21,7 @@ impl Rows {
     /// # Safety
     /// Both structures must be valid and belong together.
     pub(crate) unsafe fn of(schema: &ArrowSchema, array: &ArrowArray) -> Result<Rows, String> {
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller guarantees it.
         let format = unsafe { schema.format() };
         if format != "+s" {
             return Err(format!(
@@ -34,7 +34,7 @@ impl Rows {
                 schema.n_children, array.n_children
             ));
         }
-        // SAFETY: by the caller's word.
+        // SAFETY: the caller guarantees it.
         if array.null_count != 0 && unsafe { array.has_null() }? {
             return Err("a record batch cannot have rows that are entirely NULL".to_owned());
         }
@@ -72,7 +72,7 @@ impl ArrowArray {
     }
 }
 
-/// A stream being read: the batch that has come last, its schema, and the stream itself, which is released
+/// A stream being read: the latest batch, its schema, and the stream itself, which is released
 /// after them.
 pub(crate) struct Stream {
     batch: ArrowArray,
@@ -87,7 +87,7 @@ impl Stream {
     /// # Safety
     /// The stream must be valid, or released.
     pub(crate) unsafe fn open(stream: *mut ArrowArrayStream) -> Result<Stream, String> {
-        // SAFETY: by the caller's word; of a released stream nothing else is valid.
+        // SAFETY: the caller guarantees a pointer to a stream; of a released stream only `release` is valid.
         if unsafe { (*stream).release.is_none() } {
             return Err(RELEASED.to_owned());
         }

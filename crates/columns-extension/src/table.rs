@@ -146,7 +146,7 @@ pub(crate) unsafe fn register(database: *mut sqlite3, api: Api) -> c_int {
         drop(unsafe { Box::from_raw(api.cast::<Api>()) });
     }
     let own = Box::into_raw(Box::new(api));
-    // SAFETY: by the caller's word; the methods are static.
+    // SAFETY: the caller guarantees the connection; the methods are static.
     unsafe {
         (api.create_module)(
             database,

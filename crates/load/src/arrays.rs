@@ -1,7 +1,7 @@
 //! The strategy that uses SQL: a batch at a time, by a table-valued function that walks over its columns.
 //!
 //! Whatever SQL can do with a row happens here as always: triggers, constraints, defaults, generated
-//! columns, foreign keys, virtual tables. A batch that fails is taken apart until the rows to blame are
+//! columns, foreign keys, virtual tables. A batch that fails is bisected until the failing rows are
 //! found, which costs nothing as long as no row fails.
 
 use arrow_array::Array;
@@ -23,10 +23,10 @@ const FUNCTION: &str = "pragmark_columns";
 /// Whether the transaction that is open may end before all rows are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Commits {
-    /// It may not: other connections would see half of them.
+    /// Never: other connections would see an incomplete load.
     Never,
-    /// It ends and begins anew now and then. Nobody sees a database in the making, and its journal in
-    /// memory would hold every page that rows go into: all of an index, where they come in no order.
+    /// It is committed at intervals. No other connection sees an unfinished database, and its journal in
+    /// memory would hold every changed page: a whole index, if its entries come in no order.
     NowAndThen,
 }
 
@@ -208,7 +208,7 @@ impl<'c> SequentialKeys<'c> {
 }
 
 impl Inserter<'_> {
-    /// Inserts some rows of a batch, or finds the ones to blame by halves.
+    /// Inserts some rows of a batch, or bisects them to find the failing ones.
     fn insert(&mut self, batch: &Batch, rows: &Rows, feed: &mut Feed<'_>) -> Result<()> {
         let range = rows.range();
         if range.is_empty() {

@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 
 use crate::error::{Fault, LoadError, Result};
+use crate::source::Locations;
 
 /// Rows in columnar form, with what is needed to name one of them in a message.
 #[derive(Debug, Clone)]
@@ -26,12 +27,20 @@ pub struct Batch {
 pub struct Malformed {
     /// Its number, from 1, without the header.
     pub row: u64,
-    /// The column to blame, where there is one.
+    /// The column with the fault, if there is one.
     pub column: Option<String>,
     /// The fault.
     pub fault: Fault,
     /// The fields that could be read.
     pub fields: Vec<String>,
+}
+
+impl Malformed {
+    /// Returns the error of the row.
+    pub(crate) fn error(self, locations: &Locations) -> LoadError {
+        let location = locations.find(self.row);
+        LoadError::Row { location, column: self.column, fault: self.fault }
+    }
 }
 
 /// The numbers of a batch's rows in the input: consecutive, but for the malformed ones.

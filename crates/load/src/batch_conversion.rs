@@ -33,7 +33,7 @@ pub(crate) fn convert_batch(input: &str, decimals: Decimals, batch: Batch) -> Re
     Ok(kept)
 }
 
-/// A batch that is taken apart until the rows to blame are found, which costs nothing as long as there are
+/// Divides a batch until the malformed rows are found, which costs nothing if there are
 /// none.
 struct Splitter<'b> {
     input: &'b str,
@@ -44,7 +44,7 @@ struct Splitter<'b> {
 }
 
 impl Splitter<'_> {
-    /// Keeps these rows, or finds the ones to blame by halves.
+    /// Keeps these rows, or bisects them to find the malformed ones.
     fn split(&mut self, range: Range<usize>) -> Result<()> {
         let rows = self.batch.rows.slice(range.start, range.len());
         match converted_columns(&rows, self.decimals) {
@@ -91,7 +91,7 @@ impl Splitter<'_> {
     }
 }
 
-/// Returns the columns of these rows in SQLite's own types, or the number of one that cannot have such.
+/// Returns the columns of these rows in SQLite's own types, or the number of a column that cannot be converted.
 fn converted_columns(
     rows: &RecordBatch,
     decimals: Decimals,

@@ -86,6 +86,14 @@ impl Cells {
     }
 }
 
+/// Returns a value as reports show it.
+pub(crate) fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
+        value => value.to_value().to_string(),
+    }
+}
+
 /// Returns the bytes between the first and the last of these offsets.
 fn length(offsets: &[i32]) -> usize {
     match offsets {

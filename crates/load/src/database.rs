@@ -61,20 +61,20 @@ pub(crate) fn empty_log(connection: &Connection, request: &Request) -> Result<()
     let is_wanted = request.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
     if is_wanted && connection.query_text("PRAGMA main.journal_mode")? == "wal" {
         connection.busy_timeout(BUSY_TIMEOUT_OF_LOG)?;
-        // Whether this has emptied it is seen when nobody can write to it any more.
+        // Whether the log is empty is checked later, under the lock of a writer.
         let _ = connection.query_all("PRAGMA main.wal_checkpoint(TRUNCATE)");
         connection.busy_timeout(BUSY_TIMEOUT)?;
     }
     Ok(())
 }
 
-/// Returns whether a write-ahead log holds anything. Within a transaction that writes, nobody else adds to it.
+/// Returns whether a write-ahead log holds anything. Within a write transaction, no other connection adds to it.
 pub(crate) fn has_log(request: &Request) -> bool {
     let log = journal(&request.database, "-wal");
     log.metadata().is_ok_and(|log| log.len() > 0)
 }
 
-/// Enforces foreign keys or not, whatever the library does by itself; within a transaction it could not be said.
+/// Turns foreign keys on or off, whatever the library's default is. SQLite ignores this within a transaction.
 pub(crate) fn set_foreign_keys(connection: &Connection, request: &Request) -> Result<()> {
     let enforced = i32::from(request.foreign_keys);
     Ok(connection.execute(&format!("PRAGMA foreign_keys = {enforced}"))?)
@@ -89,7 +89,7 @@ fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
 /// SQLite's default.
 const LEAST_CACHE_KIB: usize = 2_000;
 
-/// Returns the memory that can be had without swapping, in bytes, where the system tells it.
+/// Returns the memory that is available without swapping, in bytes, if the system reports it.
 fn available_memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -82,7 +82,7 @@ pub enum LoadError {
     Row {
         /// Where it is: the input, and the number of the row (from 1, without the header) or line.
         location: RowLocation,
-        /// The column, where one is to blame.
+        /// The column with the fault, if there is one.
         column: Option<String>,
         /// The fault.
         fault: Fault,
@@ -232,7 +232,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns whether a type that was chosen from the first rows does not go with a later one.
+    /// Returns whether a row does not fit a type that was chosen from the first rows.
     pub(crate) fn is_of_type(&self) -> bool {
         matches!(self, LoadError::Row { fault, .. } if fault.is_of_type())
     }
@@ -354,7 +354,7 @@ impl Fault {
         }
     }
 
-    /// Returns whether the types of columns are to blame, not the row: it is never skipped.
+    /// Returns whether the fault lies in the type of a column: such a row is never skipped.
     pub(crate) fn is_of_type(&self) -> bool {
         matches!(self, Fault::Type { .. } | Fault::Unseen)
     }

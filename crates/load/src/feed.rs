@@ -12,7 +12,7 @@ use crate::error::{LoadError, Result};
 use crate::rejects::Rejects;
 use crate::source::{ReadOptions, Source};
 
-/// How far a load has come.
+/// The progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// The current phase.
@@ -91,7 +91,7 @@ pub(crate) fn feed(
     })
 }
 
-/// Tells a source that nobody wants its rows any more.
+/// Stops a source when dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -100,7 +100,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Sends batches until the end, an error, or until nobody takes them any more.
+/// Sends batches until the end, an error, or until the receiver is gone.
 fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch>>) {
     while let Some(item) = source.next().transpose() {
         match item.and_then(|batch| convert_batch(source.name(), source.info().decimals_as, batch))
@@ -113,7 +113,7 @@ fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch>>) {
                 }
             }
             Err(error) => {
-                // If nobody takes it, nobody wants to know.
+                // The receiver may be gone.
                 let _ = sender.send(Err(error));
                 return;
             }
@@ -145,8 +145,8 @@ impl Feed<'_> {
         Ok(Some(batch))
     }
 
-    /// Waits for the reader; the observer may end the load meanwhile. `None` when the reader has come to
-    /// the end.
+    /// Waits for the reader; the observer may end the load meanwhile. `None` at the end of the
+    /// input.
     fn wait(&mut self) -> Result<Option<Result<Batch>>> {
         loop {
             match self.batches.recv_timeout(POLL_INTERVAL) {

@@ -17,7 +17,7 @@ impl FullText {
         rebuild(&self.name(table))
     }
 
-    /// Checks that nothing is in its place; where the table is replaced, so is an index of that name.
+    /// Checks that its name is free; if the table is replaced, so is an index of that name.
     pub(crate) fn make_room(&self, connection: &Connection, table: &str, mode: Mode) -> Result<()> {
         let name = self.name(table);
         if object(connection, &name)?.is_none() {
@@ -30,7 +30,7 @@ impl FullText {
         Err(LoadError::TableExists(name))
     }
 
-    /// Makes and fills it.
+    /// Creates and fills it.
     pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<()> {
         let name = quoted(&self.name(table));
         connection.execute(&format!(
@@ -50,7 +50,7 @@ impl FullText {
         Ok(())
     }
 
-    /// Checks that it says what the table says.
+    /// Checks that it agrees with the table.
     pub(crate) fn check(&self, connection: &Connection, table: &str) -> Result<()> {
         let name = quoted(&self.name(table));
         connection
@@ -62,7 +62,7 @@ impl FullText {
 /// How a new index is filled: a hash table that stays in the processor's cache, and no merging of what it gives
 /// until all is there, so that each entry is merged once or twice, and searches find a single segment.
 const FILLING: [(&str, u32); 3] = [("hashsize", 256 << 10), ("automerge", 0), ("crisismerge", 64)];
-/// The same options as FTS5 has them by itself, for what is changed later.
+/// FTS5's defaults of the same options, for later changes.
 const USUAL: [(&str, u32); 3] = [("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)];
 
 /// Returns the statement that brings a full-text index up to date with its table.
@@ -71,7 +71,7 @@ pub fn rebuild(index: &str) -> String {
     format!("INSERT INTO {name}({name}) VALUES ('rebuild')")
 }
 
-/// The names by which SQL knows the rowid, as far as no column has them.
+/// SQL's names of the rowid, unless columns have them.
 const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
 
 /// A name of the rowid of a table.
@@ -136,7 +136,7 @@ pub(crate) struct ExistingFullText {
     pub(crate) stale: Vec<String>,
 }
 
-/// Makes the index requested, and sees to those that are there already.
+/// Creates the requested index, and updates existing ones.
 pub(crate) fn fill(
     connection: &Connection,
     request: &Request,

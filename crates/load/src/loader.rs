@@ -1,14 +1,14 @@
 //! A load from beginning to end: the types of columns, table, strategy, rows, indexes, and the moment at which all of
 //! it becomes visible at once.
 //!
-//! The columns get the types that the first rows suggest, as long as every row goes with them. Otherwise the load
-//! begins again with the types that all rows suggest.
+//! Columns get the types that the first rows suggest. If a later row does not fit them, the load
+//! starts again with types that fit all rows.
 
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use engine::{Connection, Library};
 
@@ -17,7 +17,7 @@ use crate::batch::Batch;
 use crate::database::{self, refuse_own_input};
 use crate::error::{LoadError, Result};
 use crate::feed::{Feed, Observer, POLL_INTERVAL, Phase, Progress, feed};
-use crate::full_text::{self, ExistingFullText};
+use crate::full_text;
 use crate::pages::{self, Layout, NoLayout, PageFile, Resources, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
@@ -32,15 +32,6 @@ pub const MOST_WORKERS: usize = 4;
 
 /// Bytes of the input for which a worker is worth its start.
 const BYTES_OF_WORKER: u64 = 256 << 10;
-
-/// Returns the number of threads that write the pages of an input of this length.
-fn usual_workers(bytes: Option<u64>) -> usize {
-    match bytes {
-        Some(..BYTES_OF_WORKER) => 1,
-        _ => std::thread::available_parallelism()
-            .map_or(1, |count| (2 * count.get()).min(MOST_WORKERS)),
-    }
-}
 
 const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 const EXPECTS_DUPLICATES: &str = "duplicate rows are to be ignored or to update others";
@@ -87,7 +78,7 @@ pub fn load(
     Ok(summary)
 }
 
-/// Loads every row unless one does not go with the types. Usually no rows, or few, are skipped because of their keys;
+/// Loads every row, unless one does not fit the types. Usually no rows, or few, are skipped because of their keys;
 /// so the load begins as if there were none, and starts again when it finds one.
 fn load_skipping(
     library: &Arc<Library>,
@@ -154,13 +145,8 @@ fn load_once(
     let mut load = Load {
         library,
         request,
-        rows: 0,
-        ignored: 0,
-        rows_by_pages: 0,
-        why_arrays: None,
-        indexes_made: false,
-        index_names: Vec::new(),
-        kept: ExistingFullText::default(),
+        summary: Summary::default(),
+        made_indexes: None,
         replaced: Vec::new(),
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
@@ -176,26 +162,16 @@ fn load_once(
     }
     let bytes_read = loaded
         .map_err(|error| with_rows(error.in_database(&request.database), source.info(), request))?;
+    let metadata = std::fs::metadata(&request.database);
     Ok(Summary {
-        rows: load.rows,
-        ignored: load.ignored,
-        rows_by_pages: load.rows_by_pages,
-        why_arrays: load.why_arrays,
         rejected: rejects.count(),
-        why_reread: None,
         decimals: source.info().decimals.clone(),
         dates: source.info().dates.clone(),
-        rebuilt: load.kept.rebuilt,
-        stale: load.kept.stale,
         bytes_read,
         new_database: is_new,
-        database_bytes: size(&request.database)?,
-        time: Duration::ZERO,
+        database_bytes: metadata.map_err(LoadError::open(&request.database))?.len(),
+        ..load.summary
     })
-}
-
-fn size(path: &Path) -> Result<u64> {
-    std::fs::metadata(path).map(|metadata| metadata.len()).map_err(LoadError::open(path))
 }
 
 /// Refuses what the page writer cannot do of a request.
@@ -231,15 +207,10 @@ impl Layout {
 struct Load<'l> {
     library: &'l Arc<Library>,
     request: &'l Request,
-    rows: u64,
-    ignored: u64,
-    rows_by_pages: u64,
-    why_arrays: Option<String>,
-    /// Whether all indexes exist before the rows.
-    indexes_made: bool,
-    index_names: Vec<String>,
-    /// The full-text indexes that were there before.
-    kept: ExistingFullText,
+    /// The result so far.
+    summary: Summary,
+    /// Names of the indexes that were made before the rows, unless they are to be made afterwards.
+    made_indexes: Option<Vec<String>>,
     /// Pages to be freed at the end of the transaction.
     replaced: Vec<u32>,
 }
@@ -288,7 +259,10 @@ impl Load<'_> {
             Err(NoLayout::Failed(error)) => Err(error),
             Err(NoLayout::Refused(why)) => {
                 self.refuse_pages(&why)?;
-                self.unmake_indexes(connection)?;
+                // SQLite makes indexes faster after the rows.
+                for name in self.made_indexes.take().into_iter().flatten() {
+                    connection.execute(&format!("DROP INDEX main.{}", quoted(&name)))?;
+                }
                 Ok(Err(why))
             }
         }
@@ -304,8 +278,7 @@ impl Load<'_> {
         if self.request.mode != Mode::Append {
             // They are filled together with the table.
             let others = |index: &Index| !self.request.is_made_before(index);
-            self.index_names = make_indexes(connection, &self.request.table, others)?;
-            self.indexes_made = true;
+            self.made_indexes = Some(make_indexes(connection, &self.request.table, others)?);
         }
         if is_new {
             return Layout::of_new(connection, target)?.checked(self.request);
@@ -314,17 +287,6 @@ impl Load<'_> {
             return refused("another connection uses the write-ahead log");
         }
         Layout::of_existing(connection, target)?.checked(self.request)
-    }
-
-    /// Takes back the indexes that the page writer would have filled: SQLite makes them faster after the
-    /// rows.
-    fn unmake_indexes(&mut self, connection: &Connection) -> Result<()> {
-        if std::mem::take(&mut self.indexes_made) {
-            for name in &self.index_names {
-                connection.execute(&format!("DROP INDEX main.{}", quoted(name)))?;
-            }
-        }
-        Ok(())
     }
 
     /// Closes the connection, writes pages, and opens it again within a transaction. Rows that cannot
@@ -348,7 +310,11 @@ impl Load<'_> {
 
     fn resources(&self, feed: &Feed<'_>) -> Resources {
         let is_free = self.request.strategy == StrategyChoice::Auto;
-        let workers = || usual_workers(feed.total_bytes());
+        let workers = || match feed.total_bytes() {
+            Some(..BYTES_OF_WORKER) => 1,
+            _ => std::thread::available_parallelism()
+                .map_or(1, |count| (2 * count.get()).min(MOST_WORKERS)),
+        };
         Resources {
             workers: self.request.workers.unwrap_or_else(workers).max(1),
             index_memory: self.request.index_memory,
@@ -366,8 +332,8 @@ impl Load<'_> {
         feed: &mut Feed<'_>,
         commits: Commits,
     ) -> Result<()> {
-        self.rows += written.rows;
-        self.rows_by_pages = written.rows;
+        self.summary.rows += written.rows;
+        self.summary.rows_by_pages = written.rows;
         self.replaced = written.replaced;
         if let Some((batch, why)) = written.stopped {
             self.refuse_pages(&why)?;
@@ -406,7 +372,7 @@ impl Load<'_> {
                 connection.execute("COMMIT")?;
                 Ok(bytes)
             });
-        // SQLite may have taken everything back by itself: its lock is gone then, and behind the end
+        // SQLite may have rolled back on its own: its lock is gone then, and behind the end
         // there may be pages of another connection by now. Ours are left where they are, which costs
         // space only.
         if let (Err(_), Some(file)) = (&changed, &file)
@@ -482,22 +448,23 @@ impl Load<'_> {
         feed: &mut Feed<'_>,
         (why, commits): (&str, Commits),
     ) -> Result<()> {
-        self.why_arrays = Some(why.to_owned());
+        self.summary.why_arrays = Some(why.to_owned());
         let duplicates = &self.request.duplicates;
         let inserted = arrays::insert(connection, (target, duplicates), first, feed, commits)?;
-        self.rows += inserted.rows;
-        self.ignored += inserted.ignored;
+        self.summary.rows += inserted.rows;
+        self.summary.ignored += inserted.ignored;
         Ok(())
     }
 
     /// Makes the indexes and checks the database after the rows.
     fn finish(&mut self, connection: &Connection, feed: &mut Feed<'_>) -> Result<()> {
-        if self.request.mode != Mode::Append && !self.indexes_made {
+        if self.request.mode != Mode::Append && self.made_indexes.is_none() {
             let after = |index: &Index| !self.request.is_made_before(index);
             feed.report(Phase::Indexes)?;
             make_indexes(connection, &self.request.table, after)?;
         }
-        self.kept = full_text::fill(connection, self.request, feed)?;
+        let full_text = full_text::fill(connection, self.request, feed)?;
+        (self.summary.rebuilt, self.summary.stale) = (full_text.rebuilt, full_text.stale);
         if self.request.analyze {
             feed.report(Phase::Analyze)?;
             let table = quoted(&self.request.table.name);
@@ -509,7 +476,7 @@ impl Load<'_> {
             feed.report(Phase::Check)?;
             self.check(connection)?;
         }
-        feed.check_rejects(self.rows + self.ignored)
+        feed.check_rejects(self.summary.rows + self.summary.ignored)
     }
 
     /// Returns the full-text index to be made; like other indexes it comes with a new table only.
@@ -530,8 +497,8 @@ impl Load<'_> {
         if self.request.mode != Mode::Append && is_counted {
             let table = quoted(&self.request.table.name);
             let rows = connection.query_i64(&format!("SELECT count(*) FROM {table}"))?;
-            if u64::try_from(rows) != Ok(self.rows) {
-                let expected = self.rows;
+            if u64::try_from(rows) != Ok(self.summary.rows) {
+                let expected = self.summary.rows;
                 return Err(LoadError::Check(format!("it has {rows} rows, expected {expected}")));
             }
         }

@@ -27,7 +27,7 @@ pub struct Outline {
     pub sql: Vec<String>,
     /// The columns that the input has.
     pub columns: Vec<OutlinedColumn>,
-    /// Why not all rows would be written as pages, as far as the table tells; the rows may have further reasons.
+    /// Why not all rows would be written as pages, judging by the table; rows may add reasons.
     pub why_arrays: Option<String>,
     /// The first rows, with their values as they are read.
     pub rows: Vec<Vec<Value>>,

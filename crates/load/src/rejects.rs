@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::batch::Malformed;
-use crate::cells::Rows;
+use crate::cells::{Rows, shown};
 use crate::error::{Fault, LoadError, Result};
 use crate::request::{OnError, Request};
 use crate::source::Locations;
 use crate::staging::Unfinished;
-use engine::{Columns, ValueRef};
+use engine::Columns;
 
 /// Takes rows that were refused.
 pub(crate) struct Rejects {
@@ -47,7 +47,7 @@ impl Rejects {
     /// The row itself, unless it is skipped; or the file cannot be written.
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<()> {
         if self.on_error == OnError::Fail || row.fault.is_of_type() {
-            return Err(self.error(row));
+            return Err(row.error(&self.locations));
         }
         self.count += 1;
         self.first.get_or_insert_with(|| summary(&self.locations, &row));
@@ -56,18 +56,9 @@ impl Rejects {
         }
         match self.most {
             Some(most) if self.count > most => {
-                Err(LoadError::TooManyErrors { row: Box::new(self.error(row)), most })
+                Err(LoadError::TooManyErrors { row: Box::new(row.error(&self.locations)), most })
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Returns the error of a row.
-    fn error(&self, row: Malformed) -> LoadError {
-        LoadError::Row {
-            location: self.locations.find(row.row),
-            column: row.column,
-            fault: row.fault,
         }
     }
 
@@ -118,7 +109,7 @@ impl Rejects {
         written.map_err(LoadError::write(path))
     }
 
-    /// Puts the file in its place, over an older one. Without this call it is gone.
+    /// Moves the file to its place, over an older one. Without this call it is removed.
     ///
     /// # Errors
     /// It cannot be written.
@@ -147,13 +138,6 @@ pub(crate) fn refused(
     reason: String,
     rows: &Rows,
 ) -> Malformed {
-    let fields = (0..rows.cells().len()).map(|column| field_text(rows.value(0, column)));
+    let fields = (0..rows.cells().len()).map(|column| shown(rows.value(0, column)));
     Malformed { row: number, column, fault: Fault::Refused(reason), fields: fields.collect() }
-}
-
-fn field_text(value: ValueRef<'_>) -> String {
-    match value {
-        ValueRef::Null => String::new(),
-        value => value.to_value().to_string(),
-    }
 }

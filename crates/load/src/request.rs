@@ -33,7 +33,7 @@ pub struct Request {
     /// of 4,096 otherwise.
     pub page_size: Option<u32>,
     /// Threads that write pages; twice as many as there are processors otherwise, because each of them
-    /// waits for the disk now and then, but at most [`MOST_WORKERS`](crate::MOST_WORKERS).
+    /// sometimes waits for the disk, but at most [`MOST_WORKERS`](crate::MOST_WORKERS).
     pub workers: Option<usize>,
     /// Bytes of memory for sorting indexes, and the rows of a table WITHOUT ROWID; beyond that, sorted runs
     /// of them go into a temporary file next to the database.
@@ -182,7 +182,7 @@ pub enum StrategyChoice {
 }
 
 /// The result of a load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// Rows in the table that were not there before; with [`Duplicates::Update`], rows added or updated.
     pub rows: u64,

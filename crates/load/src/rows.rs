@@ -10,7 +10,7 @@ use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers};
 use crate::batch_conversion::convert_batch;
 use crate::cells::Rows;
-use crate::error::{Fault, LoadError, Result};
+use crate::error::{Fault, Result};
 use crate::source::{Locations, Opening, ReadOptions, Source, open};
 use crate::table::Column;
 
@@ -73,7 +73,7 @@ impl RowReader {
             let is_reached = self.next >= self.before_malformed;
             if is_reached || !self.advance()? {
                 return match self.malformed.pop_front() {
-                    Some(malformed) => Err(self.wrong(malformed)),
+                    Some(malformed) => Err(malformed.error(&self.locations)),
                     None => Ok(None),
                 };
             }
@@ -109,14 +109,6 @@ impl RowReader {
         };
         Ok(true)
     }
-
-    fn wrong(&self, malformed: Malformed) -> LoadError {
-        LoadError::Row {
-            location: self.locations.find(malformed.row),
-            column: malformed.column,
-            fault: malformed.fault,
-        }
-    }
 }
 
 /// A row that was read.
@@ -144,18 +136,16 @@ impl<'r> Row<'r> {
             ValueRef::Integer(number) => Some(Cow::Owned(number.to_string())),
             ValueRef::Real(number) => Some(Cow::Owned(number.to_string())),
             ValueRef::Blob(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| self.not_utf_8(column))?;
+                let not_utf_8 = || Malformed {
+                    row: self.reader.numbers.number(self.index),
+                    column: Some(self.reader.columns()[column].name.clone()),
+                    fault: Fault::Encoding("UTF-8"),
+                    fields: Vec::new(),
+                };
+                let text = std::str::from_utf8(bytes)
+                    .map_err(|_| not_utf_8().error(&self.reader.locations))?;
                 Some(Cow::Borrowed(text))
             }
-        })
-    }
-
-    fn not_utf_8(&self, column: usize) -> LoadError {
-        self.reader.wrong(Malformed {
-            row: self.reader.numbers.number(self.index),
-            column: Some(self.reader.columns()[column].name.clone()),
-            fault: Fault::Encoding("UTF-8"),
-            fields: Vec::new(),
         })
     }
 }

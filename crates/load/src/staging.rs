@@ -34,7 +34,7 @@ impl Unfinished {
                 .permissions(Permissions::from_mode(0o644))
                 .tempfile_in(directory(path))?;
             match file.as_file().try_lock() {
-                // File systems without such locks: nobody removes what it cannot lock either.
+                // The file system has no such locks, so no other load can lock and remove the file.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
                 Err(TryLockError::WouldBlock) => continue,
             }
@@ -72,7 +72,7 @@ impl Write for Unfinished {
     }
 }
 
-/// Removes files of this beginning that nobody is writing. What cannot be listed, opened, locked or
+/// Removes files with this prefix that no load is writing. A file that cannot be listed, opened, locked or
 /// removed is left alone: it may be in use, and a directory that cannot be used at all is reported when the
 /// new file is made.
 fn remove_leftovers(directory: &Path, prefix: &str) {

@@ -214,8 +214,8 @@ fn check_type(column: &Column) -> Result<()> {
     )))
 }
 
-/// A column as its source declares it, whose type may be what no SQL of ours repeats, such as `[int]`: then
-/// by the type that comes to the same.
+/// Returns a column as its source declares it. A type that cannot be repeated in SQL, such as `[int]`, is replaced
+/// by a type with the same affinity.
 fn usable(suggested: &Column) -> Column {
     let mut column = suggested.clone();
     if check_type(&column).is_err() {

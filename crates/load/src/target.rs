@@ -90,7 +90,7 @@ impl Target {
 }
 
 /// Returns whether rows of other tables refer to rows of a table that refers to none itself: then a missing row belongs to
-/// this table, and no row of the input is to blame.
+/// this table, and no row of the input is at fault.
 pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<bool, EngineError> {
     let own = format!("PRAGMA main.foreign_key_list({})", quoted(table));
     if !connection.query_all(&own)?.is_empty() {

@@ -59,8 +59,8 @@ fn identity(path: &Path) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Returns how this process has a file open, if it has: its descriptor. Where the system does not list them, nobody
-/// knows.
+/// Returns how this process has a file open, if it has: its descriptor. `None` if the system does not list
+/// descriptors.
 fn open_here(wanted: FileId) -> Option<String> {
     let descriptors = std::fs::read_dir("/proc/self/fd").ok()?;
     let same =

@@ -15,11 +15,10 @@ use arrow_array::{
 use arrow_buffer::ToByteSlice;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
-use engine::ValueRef;
 use values::calendar::{Clock, Zone};
 use values::decimal_text;
 
-use crate::cells::Cells;
+use crate::cells::{Cells, shown};
 use crate::error::{LoadError, Result};
 
 /// How decimals are stored.
@@ -264,20 +263,13 @@ pub(crate) fn cells(array: &ArrayRef, name: &str) -> Result<Cells> {
 /// A value in an array of its own as it is shown; one that cannot be converted as the number that it is.
 pub(crate) fn field_text(value: &ArrayRef) -> String {
     let Ok(cells) = cells(value, "") else {
-        return number_text(value);
+        // The number that a value is to Arrow, such as the days of a date.
+        return downcast_primitive_array! {
+            value => format!("{:?}", value.value(0)),
+            _ => String::new()
+        };
     };
-    match cells.value(0) {
-        ValueRef::Null => String::new(),
-        value => value.to_value().to_string(),
-    }
-}
-
-/// Returns the number that a value is to Arrow, such as the days of a date; nothing where it is none.
-fn number_text(value: &ArrayRef) -> String {
-    downcast_primitive_array! {
-        value => format!("{:?}", value.value(0)),
-        _ => String::new()
-    }
+    shown(cells.value(0))
 }
 
 #[cfg(test)]

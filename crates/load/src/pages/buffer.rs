@@ -72,7 +72,7 @@ impl Buffer {
     }
 }
 
-/// Memory with at least this many bytes behind an aligned place, which is told.
+/// Returns memory with at least this many bytes behind an aligned place, and the place.
 fn aligned(length: usize) -> (Vec<u8>, usize) {
     let memory = vec![0; length + ALIGNMENT];
     let address = memory.as_ptr() as usize;

@@ -48,7 +48,7 @@ struct Walk<'f> {
     entries: Ordered,
     /// The pages that were visited, the root first.
     pages: Vec<u32>,
-    /// The entry at hand, as its length and its record.
+    /// The current entry: its length and its record.
     cell: Vec<u8>,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct FileFormat {
 /// How new contents of pages that SQLite has made are handled.
 #[derive(Debug)]
 enum ExistingPages {
-    /// They are written: nobody else has the database open.
+    /// They are written: no other connection has the database open.
     Written,
     /// They are kept back, to be replaced within SQLite's transaction.
     Kept(Mutex<Vec<NewPage>>),
@@ -85,7 +85,7 @@ const FEW_BYTES: u64 = 1 << 20;
 const MOST_AHEAD: u64 = 256 << 20;
 
 impl PageFile {
-    /// Opens a database, which nobody else has open.
+    /// Opens a database that no connection has open.
     pub(super) fn open(path: &Path, form: &FileFormat) -> Result<PageFile> {
         PageFile::new(path, form, ExistingPages::Written)
     }
@@ -248,7 +248,7 @@ impl PageFile {
         (self.next.load(Ordering::Relaxed) - 1) as u32
     }
 
-    /// Ends a database of the load's own: gives back what was allocated in vain, enters the size into
+    /// Ends a database of the load's own: gives back unused room, enters the size into
     /// the header, and counts the change as SQLite would.
     pub(super) fn finish(&self) -> Result<()> {
         let written = || -> io::Result<()> {

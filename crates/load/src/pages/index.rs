@@ -19,7 +19,7 @@ use crate::error::{LoadError, Result};
 
 /// Bytes of entries in a range below which it is not worth a thread.
 const SMALL: u64 = 1 << 20;
-/// Bytes that are read ahead of all runs in files together, and of one of them.
+/// Bytes that are read ahead of all runs in files together, and of each.
 const AHEAD: usize = 64 << 20;
 const MOST_AHEAD: usize = 256 << 10;
 const LEAST_AHEAD: usize = 4 << 10;

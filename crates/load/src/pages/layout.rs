@@ -74,13 +74,13 @@ pub(crate) enum IndexColumn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(super) form: FileFormat,
-    /// The root of the table; none of one WITHOUT ROWID, which is the first of the indexes.
+    /// The root of the table; `None` for a table WITHOUT ROWID, which is the first of the indexes.
     pub(super) root: Option<u32>,
-    /// The right edge of the table; of one without rows, nothing.
+    /// The right edge of the table, empty for a table without rows.
     pub(super) edge: RightEdge,
     /// The columns of the table in its order, as numbers of the source's.
     pub(super) columns: Vec<usize>,
-    /// Its indexes; of one WITHOUT ROWID, itself first.
+    /// Its indexes; a table WITHOUT ROWID is the first itself.
     pub(super) indexes: Vec<IndexPlan>,
     /// About how many entries each of its indexes has.
     pub(super) entries: u64,

@@ -7,7 +7,7 @@
 //! crash before its end rolls these back, and what is left is a file longer than its header says, which
 //! SQLite allows and uses up when the database grows.
 //!
-//! SQLite keeps what it has parsed of a page with the page, and would go on believing it when the
+//! SQLite caches its parsed view of a page, and would keep it when the
 //! bytes change underneath. It understands a page anew after a savepoint was rolled back, and it counts
 //! the database's pages anew, by the header, when one is released.
 

@@ -184,7 +184,7 @@ pub(super) fn merge(page: &mut [u8], new: &[u8]) {
     }
 }
 
-/// Returns the pages to which a page of a tree refers; of one that makes no sense, those before that shows.
+/// Returns the pages to which a page of a tree refers; of a malformed page, as many as can be read.
 fn referred(usable: &[u8]) -> Vec<(u32, Kind)> {
     let mut found = Vec::new();
     let kind = usable.first().copied().unwrap_or(0);

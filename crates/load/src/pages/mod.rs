@@ -79,11 +79,11 @@ pub(crate) struct Resources {
     pub(crate) workers: usize,
     /// Bytes of memory for the entries of indexes; more of them are sorted by way of a temporary file.
     pub(crate) index_memory: usize,
-    /// Rows that the first batch must have unless they are wide, lest a table that has rows gets a page for
-    /// every few more.
+    /// Rows that the first batch must have unless they are wide, so that a table with rows does not get a page for
+    /// every few new ones.
     pub(crate) least_rows: usize,
-    /// The share of its rows by which a table with rows and indexes must be expected to grow, lest its
-    /// indexes are written anew for a few more entries.
+    /// The share of its rows by which a table with rows and indexes must be expected to grow, so that its
+    /// indexes are not rewritten for a few new entries.
     pub(crate) least_growth: f64,
 }
 

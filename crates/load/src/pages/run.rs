@@ -301,7 +301,7 @@ pub(super) enum Bytes<'r> {
 #[derive(Debug)]
 pub(super) struct Window<'r> {
     file: &'r SpillFile,
-    /// Where reading goes on in the file.
+    /// Where reading continues in the file.
     next: u64,
     end: u64,
     buffer: Vec<u8>,
@@ -381,7 +381,7 @@ fn cell_length(bytes: &[u8]) -> Option<usize> {
     (cell <= bytes.len()).then_some(cell)
 }
 
-/// Bytes of a run, and of one where memory is short.
+/// Bytes of a run, and of a run when memory is short.
 const RUN_BYTES: usize = 16 << 20;
 const LEAST_RUN_BYTES: usize = 256 << 10;
 

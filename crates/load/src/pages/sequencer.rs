@@ -46,7 +46,7 @@ impl<'t> Sequencer<'t> {
         }
     }
 
-    /// Hands out jobs until the feed ends, a batch cannot be written, or nobody takes them: then a
+    /// Hands out jobs until the feed ends, a batch cannot be written, or all workers have ended: then a
     /// worker has failed, and its error says why.
     pub(super) fn run(
         &mut self,
@@ -301,12 +301,12 @@ pub(super) struct JobQueue<S> {
 }
 
 impl<S: FnMut(Job) -> bool> JobQueue<S> {
-    /// `send` tells whether anybody takes the job.
+    /// `send` returns whether a worker takes the job.
     pub(super) fn new(send: S) -> JobQueue<S> {
         JobQueue { send, number: 0, pieces: Vec::new(), rows: 0, bytes: 0 }
     }
 
-    /// Takes the rows of a batch; false when nobody takes jobs any more.
+    /// Takes the rows of a batch; false when all workers have ended.
     pub(super) fn take(&mut self, rows: &Rows, rowids: Rowids) -> bool {
         pieces(rows, rowids).all(|piece| self.add(piece))
     }
@@ -321,7 +321,7 @@ impl<S: FnMut(Job) -> bool> JobQueue<S> {
         !is_enough || self.send_job()
     }
 
-    /// Hands out what is gathered; false when nobody takes it.
+    /// Sends the gathered pieces as a job; false when all workers have ended.
     pub(super) fn send_job(&mut self) -> bool {
         if self.pieces.is_empty() {
             return true;

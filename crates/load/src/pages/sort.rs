@@ -19,7 +19,7 @@ use crate::error::Result;
 const SMALLEST_BUFFER: usize = 1 << 20;
 /// The most bytes of a buffer.
 const LARGEST_BUFFER: usize = 16 << 20;
-/// Runs become longer with what there is, to this share of it, lest there are too many to be merged.
+/// Runs grow to this share of all entries, so that there are not too many to merge.
 const SHARE_OF_ALL: usize = 16;
 
 /// The entries that one worker collects.

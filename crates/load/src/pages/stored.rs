@@ -92,7 +92,7 @@ pub(super) struct Conversion<'c> {
 }
 
 impl<'c> Conversion<'c> {
-    /// A connection of one's own, to nothing.
+    /// Opens a connection to an empty database in memory.
     pub(super) fn connection(library: &Arc<Library>) -> Result<Connection, EngineError> {
         Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)
     }

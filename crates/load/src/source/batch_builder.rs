@@ -19,7 +19,7 @@ pub(super) struct BatchBuilder {
     names: Vec<String>,
     affinities: Vec<Affinity>,
     columns: Vec<ColumnBuilder>,
-    /// Rows in the batch under way.
+    /// Rows in the current batch.
     rows: usize,
     numbers: RowNumbers,
     malformed: Vec<Malformed>,
@@ -28,7 +28,7 @@ pub(super) struct BatchBuilder {
     done: Vec<Batch>,
 }
 
-/// A column under way.
+/// A column that is being built.
 enum ColumnBuilder {
     /// Only NULL so far, this number of times.
     Nulls(usize),
@@ -53,7 +53,7 @@ impl BatchBuilder {
         }
     }
 
-    /// Rows in the batch under way.
+    /// Rows in the current batch.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
@@ -101,7 +101,7 @@ impl BatchBuilder {
         self.malformed.push(Malformed { row: self.number, column, fault, fields });
     }
 
-    /// Ends the batch under way, if there is anything in it.
+    /// Ends the current batch, if there is anything in it.
     pub(super) fn end_batch(&mut self, input: &str) -> Result<()> {
         if self.rows == 0 && self.malformed.is_empty() {
             return Ok(());

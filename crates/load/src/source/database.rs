@@ -244,7 +244,7 @@ impl Outlet {
 }
 
 impl Batches {
-    /// Returns the next batch; `None` at the end, or once nobody wants rows any more.
+    /// Returns the next batch; `None` at the end, or after a stop.
     fn next(&self) -> Result<Option<Batch>> {
         if let Some(orders) = &self.orders {
             // A reader that has ended sends nothing more.
@@ -256,7 +256,7 @@ impl Batches {
 
 impl Reading {
     /// Reads on a thread of its own: a statement borrows its connection, so both stay on one thread. It
-    /// ends when nobody takes batches any more.
+    /// ends when the receiver of batches is gone.
     fn start(mut self, connection: Connection, options: ReadOptions) -> Batches {
         let ReadOptions { on_demand, stop, .. } = options;
         self.affinities = options.affinities;
@@ -271,13 +271,13 @@ impl Reading {
         std::thread::spawn(move || {
             let end = self.read(&connection, &outlet);
             let end = end.map_err(|error| error.in_database(Path::new(&self.input)));
-            // If nobody takes it, nobody wants to know.
+            // The receiver may be gone.
             let _ = outlet.batches.send(end.map(|()| None));
         });
         Batches { input, orders: on_demand.then_some(orders), received, stop }
     }
 
-    /// Sends batches until the end, an error, or until nobody takes them.
+    /// Sends batches until the end, an error, or until the receiver is gone.
     fn read(&self, connection: &Connection, outlet: &Outlet) -> Result<()> {
         if !outlet.wait() {
             return Ok(());

@@ -72,7 +72,7 @@ pub(super) fn has_name(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-/// At which byte a file has this mark, and what to do with it.
+/// The offset of a mark, the mark, and the advice for such a file.
 const BINARY: [(usize, &[u8], &str); 7] = [
     (
         0,

@@ -30,7 +30,7 @@ pub struct ReadOptions {
     /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a
     /// caller can measure other work between its calls.
     pub on_demand: bool,
-    /// Becomes true once nobody wants rows any more. A source that may have to wait, such as for standard input,
+    /// Set to true when no more rows are wanted. A source that may have to wait, such as for standard input,
     /// checks it regularly and ends.
     pub stop: Arc<AtomicBool>,
 }

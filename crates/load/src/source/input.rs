@@ -24,7 +24,7 @@ pub struct Input {
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The first bytes of a Zstandard frame (RFC 8878, section 3.1.1).
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes from which the format of a text is told.
+/// Bytes from which the format of a text is detected.
 const BEGINNING: u64 = 512;
 /// How much is read from the file at a time.
 const BUFFER: usize = 64 << 10;

@@ -32,7 +32,7 @@ pub struct RowLocation {
     pub number: u64,
 }
 
-/// Where rows come from, by their numbers; grows while a source goes on to further inputs.
+/// Where rows come from, by their numbers; grows while a source reads further inputs.
 #[derive(Debug, Clone)]
 pub struct Locations(Arc<Mutex<Vec<InputStart>>>);
 

@@ -74,7 +74,7 @@ fn integer_of_eight(digits: &[u8]) -> Option<i64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
     let missing = 64 - 8 * digits.len() as u32;
-    // Zeros stand before what is there; the first digit comes to the lowest byte.
+    // Zeros fill the bytes before the digits; the first digit comes to the lowest byte.
     let filled = first_eight(digits) >> missing | ZEROS.checked_shl(64 - missing).unwrap_or(0);
     let are_digits = filled & HIGH == ZEROS && filled.wrapping_add(ZEROS >> 3) & HIGH == ZEROS;
     if !are_digits {
@@ -163,7 +163,7 @@ pub(crate) fn is_number(text: &[u8]) -> bool {
 
 /// The most digits, leading zeros aside, that SQLite takes into account whatever they are.
 const DIGITS: usize = 19;
-/// The powers of ten that are at hand: of five, the largest of these has fewer than 127 bits.
+/// The largest stored power of ten: five to this power has fewer than 127 bits.
 const LARGEST: i32 = 54;
 /// The bits of a product behind the 53 of a floating point number.
 const BEHIND: u32 = 128 - 53;

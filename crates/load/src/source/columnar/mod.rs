@@ -67,7 +67,7 @@ impl ColumnarSource {
 }
 
 /// Does what the libraries of these formats do with a file. They check much of it, but not all: damage
-/// makes them panic at places, which is an error of the file here.
+/// makes them panic in places; a panic becomes an error of the file.
 fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(LoadError::form(input, "it is damaged")))

@@ -62,7 +62,7 @@ impl TextFormat for Reader {
     }
 }
 
-/// A value that does not go with the type of its column.
+/// A value that does not fit the type of its column.
 struct TypeMismatch {
     /// The index of its row among the good ones of the block.
     row: usize,
@@ -238,7 +238,7 @@ impl<'r> Block<'r> {
         }
     }
 
-    /// Returns the first value of a column of texts that does not go with the column's type, where that was chosen
+    /// Returns the first value of a column of texts that does not fit the column's type, where that was chosen
     /// from the first rows.
     fn mismatch(&self, column: usize, typing: Typing) -> Option<TypeMismatch> {
         let affinity = *self.reader.affinities.get(column)?;

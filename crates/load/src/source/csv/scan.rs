@@ -281,7 +281,7 @@ fn is_in_comment(bytes: &[u8], stretch: Range<usize>, comment: Option<u8>) -> bo
     bytes[begin] == comment
 }
 
-/// Returns where the text goes on outside of quotes, behind a quoted field: at the byte behind its closing quote,
+/// Returns where the text continues outside of quotes, behind a quoted field: at the byte behind its closing quote,
 /// or at the end of the line that a broken record stands in.
 #[inline]
 fn behind_quoted(

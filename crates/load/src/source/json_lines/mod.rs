@@ -162,7 +162,7 @@ impl TextFormat for Lines {
     }
 }
 
-/// The column to blame, where there is one, and what is wrong.
+/// The column with the fault, if there is one, and the fault.
 type Problem = (Option<String>, Fault);
 
 impl Lines {

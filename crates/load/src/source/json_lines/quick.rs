@@ -66,7 +66,7 @@ impl<'l> Parser<'l> {
         (self.next()? == byte).then_some(())
     }
 
-    /// Returns the column of a key, which is the expected one as a rule.
+    /// Returns the column of a key, usually the expected one.
     fn key(&mut self, names: &[String], expected: usize) -> Option<usize> {
         self.skip(b'"')?;
         if let Some(name) = names.get(expected) {

@@ -2,7 +2,7 @@
 //!
 //! Texts are read in parallel: one thread cuts the input into blocks of whole records, several others turn
 //! blocks into batches, and the batches come out in the order of the input. Memory
-//! is bounded by the number of blocks under way.
+//! is bounded by the number of blocks in progress.
 
 #[cfg(test)]
 mod tests;
@@ -279,7 +279,7 @@ impl<F: TextFormat> Batches<F> {
         Batches { input, supply, ready: VecDeque::new(), numbers: 0, unit, stop }
     }
 
-    /// Returns the next batch; `None` at the end, or when nobody wants it any more.
+    /// Returns the next batch; `None` at the end, or after a stop.
     pub(super) fn next(&mut self) -> Result<Option<Batch>> {
         loop {
             if let Some(batch) = self.ready.pop_front() {
@@ -336,7 +336,7 @@ pub(super) fn shift(batch: &mut Batch, by: u64) {
     }
 }
 
-/// Returns the result of the next block; `None` at the end, or when nobody wants it any more.
+/// Returns the result of the next block; `None` at the end, or after a stop.
 fn received(
     answers: &Receiver<Option<Receiver<Answer>>>,
     stop: &AtomicBool,
@@ -348,7 +348,7 @@ fn received(
     }
 }
 
-/// Waits for what a thread sends; `None` when nobody wants it any more.
+/// Waits for a message of a thread; `None` after a stop.
 ///
 /// # Errors
 /// The thread has ended without an answer: it panicked, and nothing can be relied on.
@@ -363,7 +363,7 @@ pub(super) fn receive<T>(from: &Receiver<T>, stop: &AtomicBool, input: &str) -> 
     }
 }
 
-/// Cuts the text into blocks until its end, an error, or until nobody takes them.
+/// Cuts the text into blocks until its end, an error, or until the receiver is gone.
 fn read(
     mut text: Text,
     format: &impl TextFormat,
@@ -374,7 +374,7 @@ fn read(
         let (answer, answered) = sync_channel(1);
         let block = match text.next_block(format) {
             Ok(Some(block)) => block,
-            // If nobody takes the end, nobody wants to know.
+            // The receiver may be gone.
             Ok(None) => {
                 let _ = order.send(None);
                 return;
@@ -401,7 +401,7 @@ fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl TextFormat) {
             return;
         };
         let answer = format.parse(&job.bytes).map(|parsed| (parsed, job.bytes_read));
-        // If nobody waits for it, the load has ended; the next block will not come.
+        // If the receiver is gone, the load has ended, and no block will follow.
         let _ = job.answer.send(answer);
     }
 }
