@@ -4,9 +4,7 @@
 //! it starts inherit. Each of its connections has an authorizer (<https://sqlite.org/c3ref/set_authorizer.html>), which
 //! SQLite calls when it compiles a statement: executing it costs nothing more.
 
-use crate::error::{EngineError, unsupported};
 use crate::ffi;
-use crate::handle::DatabaseHandle;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
@@ -34,26 +32,8 @@ pub(crate) fn is_on() -> bool {
     directory().is_some()
 }
 
-/// Confines a connection where the process is.
-///
-/// # Errors
-/// The engine has no authorizers.
-pub(crate) fn apply(handle: &DatabaseHandle) -> Result<(), EngineError> {
-    if !is_on() {
-        return Ok(());
-    }
-    let set = handle.api().set_authorizer;
-    let set = set.ok_or(unsupported(
-        "authorizer, without which it executes no SQL of somebody else",
-        "sqlite3_set_authorizer",
-    ))?;
-    // SAFETY: the handle is open; `authorize` needs no data.
-    let code = unsafe { set(handle.as_ptr(), Some(authorize), std::ptr::null_mut()) };
-    handle.check(code, "confining SQL")
-}
-
 /// What SQLite calls for each action of a statement.
-unsafe extern "C" fn authorize(
+pub(crate) unsafe extern "C" fn authorize(
     _: *mut c_void,
     action: c_int,
     first: *const c_char,

@@ -1,12 +1,11 @@
 //! The handle of a connection.
 
 use crate::confinement;
-use crate::error::{During, EngineError, SqliteError};
+use crate::error::{During, EngineError, SqliteError, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
-use crate::statement::Statement;
 use crate::text::copied;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_int};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -49,8 +48,27 @@ impl DatabaseHandle {
         if code != ffi::SQLITE_OK {
             return Err(database.error(|| During::Opening(path.to_owned())));
         }
-        confinement::apply(&database)?;
+        database.confine()?;
         Ok(database)
+    }
+
+    /// Confines a connection where the process is.
+    ///
+    /// # Errors
+    /// The engine has no authorizers.
+    fn confine(&self) -> Result<(), EngineError> {
+        if !confinement::is_on() {
+            return Ok(());
+        }
+        let set = self.api().set_authorizer;
+        let set = set.ok_or(unsupported(
+            "authorizer, without which it executes no SQL of somebody else",
+            "sqlite3_set_authorizer",
+        ))?;
+        // SAFETY: the handle is open; `authorize` needs no data.
+        let code =
+            unsafe { set(self.as_ptr(), Some(confinement::authorize), std::ptr::null_mut()) };
+        self.check(code, "confining SQL")
     }
 
     #[inline]
@@ -102,29 +120,6 @@ impl DatabaseHandle {
             return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
         }
         Ok(())
-    }
-
-    /// Prepares the first statement of `sql`; `None` where there is only white space or comment.
-    /// The second value is what follows the statement.
-    pub(crate) fn prepare<'c, 'd, 's>(
-        &'c self,
-        sql: &'s CStr,
-    ) -> Result<(Option<Statement<'c, 'd>>, &'s CStr), EngineError> {
-        let mut raw = std::ptr::null_mut();
-        let mut tail: *const c_char = sql.as_ptr();
-        // SAFETY: the handle is open and `sql` is a C string, which the length −1 announces; a length
-        // would make SQLite copy the text first.
-        let code = unsafe {
-            (self.api().prepare_v2)(self.as_ptr(), sql.as_ptr(), -1, &mut raw, &mut tail)
-        };
-        if code != ffi::SQLITE_OK {
-            return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
-        }
-        // SAFETY: SQLite sets the tail to a position within `sql`, which ends in the same NUL.
-        let tail = unsafe { CStr::from_ptr(tail) };
-        // SAFETY: `raw` was just prepared on this connection and is handed to nobody else.
-        let statement = NonNull::new(raw).map(|raw| unsafe { Statement::new(raw, self) });
-        Ok((statement, tail))
     }
 
     /// Closes and reports why not: unlike `Drop`, which leaves the rest to SQLite.

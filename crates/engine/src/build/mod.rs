@@ -15,20 +15,16 @@ mod compiler;
 mod error;
 mod fetch;
 mod name;
-mod provenance;
+pub(crate) mod provenance;
 mod recipe;
 mod release;
-mod resolve;
 mod sets;
 
 pub use builder::{BuildEvent, Builder, Built, Now, Tools, Train};
-pub use cache::{Cache, Kept};
+pub use cache::{Cache, Kept, resolve};
 pub use error::BuildError;
 pub use name::{BuildName, EngineName, is_for_adding};
 pub use provenance::{Compiled, Provenance, sha256};
 pub use recipe::{LIBRARY_FILE, Recipe};
 pub use release::{CRATE, RELEASES, Release};
-pub use resolve::resolve;
 pub use sets::{BINDING, BINDING_MEANING, DEFAULT, OPTION_SETS, OptionSet};
-
-pub(crate) use provenance::check;

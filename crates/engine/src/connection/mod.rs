@@ -3,31 +3,67 @@
 mod backup;
 mod blob;
 mod busy;
-mod extension;
-mod file_control;
-mod flags;
 mod function;
-mod plan;
 mod status;
 mod wal_commit;
 
 pub use blob::BlobAt;
-pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
 use self::busy::Installed;
 use crate::columns;
-use crate::error::{EngineError, shortened, unsupported};
+use crate::error::{During, EngineError, SqliteError, shortened, unsupported};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
 use crate::library::Library;
 use crate::statement::{Statement, Step};
-use crate::text::{SQL, VFS_NAME, c_string};
+use crate::text::{SQL, VFS_NAME, c_string, copied};
 use crate::value::Value;
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::BitOr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+
+/// How to open a database (<https://sqlite.org/c3ref/open.html>). Flags are joined with `|`.
+///
+/// The default is to read, write and create, with the threading mode the library was compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFlags(c_int);
+
+impl OpenFlags {
+    /// Read only.
+    pub const READ_ONLY: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_READONLY);
+    /// Read and write; the file must exist.
+    pub const READ_WRITE: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_READWRITE);
+    /// With `READ_WRITE`: create the file if it is not there.
+    pub const CREATE: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_CREATE);
+    /// The path may be a URI (`file:…?mode=ro`).
+    pub const URI: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_URI);
+    /// Multi-thread mode: the connection has no mutex of its own.
+    pub const NO_MUTEX: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_NOMUTEX);
+    /// Serialised mode: every call takes the connection's mutex.
+    pub const FULL_MUTEX: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_FULLMUTEX);
+
+    /// The flags as `sqlite3_open_v2` takes them.
+    pub const fn bits(self) -> c_int {
+        self.0
+    }
+}
+
+impl Default for OpenFlags {
+    fn default() -> OpenFlags {
+        OpenFlags::READ_WRITE | OpenFlags::CREATE
+    }
+}
+
+impl BitOr for OpenFlags {
+    type Output = OpenFlags;
+
+    fn bitor(self, other: OpenFlags) -> OpenFlags {
+        OpenFlags(self.0 | other.0)
+    }
+}
 
 /// An open connection to a database, through one library.
 ///
@@ -82,9 +118,11 @@ impl Connection {
     pub fn prepare<'d>(&self, sql: &str) -> Result<Statement<'_, 'd>, EngineError> {
         let not_one = |found| EngineError::NotOneStatement { found, sql: shortened(sql) };
         let text = c_string(sql, SQL)?;
-        let (statement, tail) = self.handle.prepare(&text)?;
+        let (statement, tail) = Statement::first_of(&self.handle, &text)?;
         let statement = statement.ok_or_else(|| not_one("none"))?;
-        if !is_blank(tail) && self.handle.prepare(tail).map_or(true, |(more, _)| more.is_some()) {
+        if !is_blank(tail)
+            && Statement::first_of(&self.handle, tail).map_or(true, |(more, _)| more.is_some())
+        {
             return Err(not_one("several"));
         }
         Ok(statement)
@@ -95,7 +133,11 @@ impl Connection {
     /// # Errors
     /// SQLite's, or [`EngineError::NoRow`].
     pub fn query_value(&self, sql: &str) -> Result<Value, EngineError> {
-        self.query_first(sql, |row| Ok(row.column_value(0)))
+        let mut statement = self.prepare(sql)?;
+        match statement.step()? {
+            Step::Row => Ok(statement.column_value(0)),
+            Step::Done => Err(EngineError::NoRow(shortened(sql))),
+        }
     }
 
     /// The integer in the first column of the first row.
@@ -152,16 +194,26 @@ impl Connection {
         Ok(rows)
     }
 
-    fn query_first<R>(
-        &self,
-        sql: &str,
-        read: impl FnOnce(&Statement<'_, '_>) -> Result<R, EngineError>,
-    ) -> Result<R, EngineError> {
-        let mut statement = self.prepare(sql)?;
-        match statement.step()? {
-            Step::Row => read(&statement),
-            Step::Done => Err(EngineError::NoRow(shortened(sql))),
+    /// The plan of a statement as `EXPLAIN QUERY PLAN` shows it (<https://sqlite.org/eqp.html>): a line for each
+    /// node, indented by its depth; nothing where SQLite has no plan for it, such as for `BEGIN`.
+    ///
+    /// # Errors
+    /// SQLite's, such as for a table that does not exist.
+    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>, EngineError> {
+        let mut depths: Vec<(i64, usize)> = vec![(0, 0)];
+        let mut lines = Vec::new();
+        for row in self.query_all(&format!("EXPLAIN QUERY PLAN {sql}"))? {
+            let [Value::Integer(id), Value::Integer(parent), _, Value::Text(detail)] =
+                row.as_slice()
+            else {
+                continue;
+            };
+            let known = depths.iter().find(|(id, _)| id == parent);
+            let depth = known.map_or(0, |(_, depth)| *depth);
+            lines.push(format!("{}{detail}", "  ".repeat(depth)));
+            depths.push((*id, depth + 1));
         }
+        Ok(lines)
     }
 
     /// Interrupts every statement that takes more than about `steps` instructions of SQLite's virtual
@@ -238,6 +290,74 @@ impl Connection {
         let db_mutex = self.handle.api().db_mutex?;
         // SAFETY: the handle is open; the mutex is only compared with null.
         Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
+    }
+
+    /// What the device under the main database promises, as SQLite's `SQLITE_IOCAP_*` bits
+    /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>); they decide which syncs SQLite makes. `None`
+    /// for a database without a file.
+    ///
+    /// They are fixed when the file is opened. Powersafe overwrite is chosen with the URI parameter
+    /// `psow`; the file control of that name comes too late to change them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn device_characteristics(&self) -> Result<Option<i32>, EngineError> {
+        let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
+        // SAFETY: the handle is open; this control writes one pointer, to a file that lives as long as
+        // the connection.
+        let code = unsafe {
+            (self.handle.api().file_control)(
+                self.as_ptr(),
+                c"main".as_ptr(),
+                ffi::SQLITE_FCNTL_FILE_POINTER,
+                (&raw mut file).cast(),
+            )
+        };
+        self.handle.check(code, "requesting the database file")?;
+        if file.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: not null, hence a file whose methods are null only where it is not open.
+        Ok(unsafe {
+            let methods = (*file).pMethods;
+            (!methods.is_null()).then(|| ((*methods).xDeviceCharacteristics)(file))
+        })
+    }
+
+    /// Loads the extension at `path` by its own entry point
+    /// (<https://sqlite.org/c3ref/load_extension.html>). SQL gets no right to load others.
+    ///
+    /// # Errors
+    /// An engine that cannot load extensions, a file that is not one, or what its entry point says;
+    /// each names the path.
+    pub fn load_extension(&self, path: &Path) -> Result<(), EngineError> {
+        let api = self.handle.api();
+        let (Some(enable), Some(load)) = (api.enable_load_extension, api.load_extension) else {
+            return Err(unsupported("loadable extensions", "sqlite3_load_extension"));
+        };
+        let name = c_string(path.as_os_str().as_bytes(), "path of the extension")?;
+        let mut message = std::ptr::null_mut();
+        // SAFETY: the handle is open, the name is a C string, a null entry point means the
+        // default one, and `message` is a valid pointer. The extension itself is code that the user
+        // chose to run. Loading is allowed for the time of the call only.
+        let code = unsafe {
+            enable(self.as_ptr(), 1);
+            let code = load(self.as_ptr(), name.as_ptr(), std::ptr::null(), &mut message);
+            enable(self.as_ptr(), 0);
+            code
+        };
+        if code == ffi::SQLITE_OK {
+            return Ok(());
+        }
+        // SAFETY: SQLite gives null or a C string of its own memory, which is freed once copied.
+        let reason = unsafe {
+            let reason = copied(message);
+            (api.free)(message.cast());
+            reason
+        };
+        let reason = reason.as_deref().unwrap_or("no reason given");
+        let message = format!("{}: {reason}", path.display());
+        Err(SqliteError::new(code, message, During::Call("loading the extension")).into())
     }
 
     /// Closes the connection.

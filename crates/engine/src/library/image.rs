@@ -3,7 +3,7 @@
 //! It stands apart because it alone speaks to the dynamic loader and differs between systems.
 
 use super::{Origin, Source, soname};
-use crate::build;
+use crate::build::provenance;
 use crate::error::EngineError;
 use libloading::os::unix::{Library as Mapped, RTLD_LOCAL, RTLD_NOW};
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ impl Source {
 fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
     let bytes = std::fs::read(path)
         .map_err(|source| EngineError::Unreadable { path: path.to_owned(), source })?;
-    build::check(path, &bytes)?;
+    provenance::check(path, &bytes)?;
     Ok(bytes)
 }
 

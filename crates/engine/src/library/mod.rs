@@ -6,10 +6,8 @@
 mod identity;
 mod image;
 mod soname;
-mod source;
 
-pub use identity::{Identity, Origin};
-pub use source::Source;
+pub use identity::{Identity, Origin, Source};
 
 use crate::error::{EngineError, unsupported};
 use crate::ffi::{self, Api};

@@ -3,8 +3,121 @@
 //! PRAGMAs for debugging, for introspection (`table_info` and the like) and deprecated ones are not
 //! configuration and are left out.
 
-use super::model::Values::{self, Boolean, BooleanOrInteger, Names, Numbered, PowerOfTwo};
-use super::model::{Access, Pragma, Scope, Timing};
+use crate::error::PragmaError;
+use std::ops::RangeInclusive;
+
+use Values::{Boolean, BooleanOrInteger, Names, Numbered, PowerOfTwo};
+
+/// What the catalogue knows of one PRAGMA.
+#[derive(Debug, Clone, Copy)]
+pub struct Pragma {
+    /// The name, in lower case.
+    pub name: &'static str,
+    /// Whether it can be set and read.
+    pub access: Access,
+    /// The values it takes.
+    pub values: Values,
+    /// The value of a fresh database file in a stock build, normalised; `None` for PRAGMAs that are not
+    /// settings.
+    pub default: Option<&'static str>,
+    /// Values worth comparing, normalised; the default is among them. Empty where there is nothing to
+    /// compare.
+    pub levels: &'static [&'static str],
+    /// What the setting belongs to.
+    pub scope: Scope,
+    /// When it can be set and from when on it holds.
+    pub timing: Timing,
+    /// What it does, in one line.
+    pub meaning: &'static str,
+}
+
+impl Pragma {
+    /// The address of its documentation.
+    pub fn reference(&self) -> String {
+        format!("https://sqlite.org/pragma.html#pragma_{}", self.name)
+    }
+}
+
+/// Whether a PRAGMA can be set and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// A setting that can be read back.
+    ReadWrite,
+    /// A setting that cannot be read back; its effect can be observed.
+    WriteOnly,
+    /// A figure to read.
+    ReadOnly,
+    /// Work on the database, not a setting: reading it would do the work.
+    Work,
+}
+
+/// The values that a PRAGMA takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// `on` or `off`; `true`, `false`, `yes`, `no`, 1 and 0 mean the same.
+    Boolean,
+    /// A whole number.
+    Integer {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+        /// The unit, or what negative numbers mean.
+        unit: &'static str,
+    },
+    /// A power of two.
+    PowerOfTwo {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+        /// The unit.
+        unit: &'static str,
+    },
+    /// `on` or `off`, or a number from 2 on.
+    BooleanOrInteger {
+        /// The greatest number.
+        max: i64,
+        /// The unit of the number.
+        unit: &'static str,
+    },
+    /// One of some names which have numbers.
+    Numbered(&'static [(&'static str, i64)]),
+    /// One of some names.
+    Names(&'static [&'static str]),
+    /// No value: the PRAGMA is not a setting.
+    None,
+}
+
+/// What a setting belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The connection; gone when it closes.
+    Connection,
+    /// The database file; it persists and holds for every connection.
+    DatabaseFile,
+    /// All connections of the process to this library.
+    Process,
+}
+
+/// When a setting can be made, and from when on it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// At any time, at once.
+    AnyTime,
+    /// Only while no transaction is open.
+    OutsideTransaction,
+    /// Only while the database is empty (not even WAL mode set); later only through VACUUM, if at all.
+    BeforeFirstWrite,
+    /// Only while the database is empty, and never again.
+    BeforeCreation,
+    /// Set at any time, in force from the next access to the database on.
+    NextAccess,
+    /// Set at any time, and switched off by the end of the transaction.
+    UntilTransactionEnds,
+    /// At any time, but only to lower the value.
+    OnlyLower,
+}
 
 /// The greatest value of a C `int`.
 const INT: i64 = i32::MAX as i64;
@@ -137,4 +250,134 @@ catalogue! {
 /// The PRAGMA of that name, in any spelling of capitals.
 pub fn find(name: &str) -> Option<&'static Pragma> {
     CATALOGUE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
+}
+
+impl Pragma {
+    /// The value in its one normal spelling: names in SQLite's own (`normal`, `UTF-8`), Booleans as
+    /// `on` and `off`, numbers in decimal.
+    ///
+    /// # Errors
+    /// [`PragmaError::InvalidValue`] with the values allowed.
+    pub fn normalise(&self, value: &str) -> Result<String, PragmaError> {
+        let value = value.trim();
+        let normal = match self.values {
+            Values::Boolean => boolean(value).map(str::to_owned),
+            Values::Integer { min, max, .. } => number(value, min..=max),
+            Values::PowerOfTwo { min, max, .. } => number(value, min..=max)
+                .filter(|n| n.parse().is_ok_and(|n: i64| n.count_ones() == 1)),
+            Values::BooleanOrInteger { max, .. } => {
+                boolean(value).map(str::to_owned).or_else(|| number(value, 2..=max))
+            }
+            Values::Numbered(names) => numbered(names, value).map(str::to_owned),
+            Values::Names(names) => named(names, value).map(str::to_owned),
+            Values::None => None,
+        };
+        normal.ok_or_else(|| PragmaError::InvalidValue {
+            pragma: self.name,
+            value: value.to_owned(),
+            expected: self.values.in_words(),
+        })
+    }
+}
+
+impl Values {
+    /// The values allowed, for a message.
+    pub fn in_words(&self) -> String {
+        match self {
+            Values::Boolean => "on or off".to_owned(),
+            Values::Integer { min, max, unit } => format!("a number from {min} to {max} ({unit})"),
+            Values::PowerOfTwo { min, max, unit } => {
+                format!("a power of two from {min} to {max} ({unit})")
+            }
+            Values::BooleanOrInteger { max, unit } => {
+                format!("on, off or a number from 2 to {max} ({unit})")
+            }
+            Values::Numbered(names) => {
+                let each = names.iter().map(|(name, n)| format!("{name} ({n})"));
+                format!("one of {}", each.collect::<Vec<_>>().join(", "))
+            }
+            Values::Names(names) => format!("one of {}", names.join(", ")),
+            Values::None => "no value".to_owned(),
+        }
+    }
+}
+
+fn boolean(value: &str) -> Option<&'static str> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some("on"),
+        "off" | "false" | "no" | "0" => Some("off"),
+        _ => None,
+    }
+}
+
+/// The number in decimal, if it is within the range.
+fn number(value: &str, range: RangeInclusive<i64>) -> Option<String> {
+    let number = value.parse().ok().filter(|number| range.contains(number))?;
+    Some(number.to_string())
+}
+
+fn numbered(names: &'static [(&'static str, i64)], value: &str) -> Option<&'static str> {
+    let number = value.parse().ok();
+    let same = |(name, n): &&(&str, i64)| name.eq_ignore_ascii_case(value) || number == Some(*n);
+    names.iter().find(same).map(|(name, _)| *name)
+}
+
+/// Also takes encodings as SQLite does: without the hyphen, and `UTF-16` as the machine's own.
+fn named(names: &'static [&'static str], value: &str) -> Option<&'static str> {
+    let native = if cfg!(target_endian = "little") { "utf16le" } else { "utf16be" };
+    let plain = |text: &str| match text.replace('-', "").to_ascii_lowercase().as_str() {
+        "utf16" => native.to_owned(),
+        other => other.to_owned(),
+    };
+    names.iter().find(|name| plain(name) == plain(value)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    fn normal(pragma: &str, value: &str) -> Option<String> {
+        find(pragma).expect("in the catalogue").normalise(value).ok()
+    }
+
+    #[test]
+    fn names_numbers_and_capitals_are_one_spelling() {
+        for value in ["NORMAL", "normal", " Normal ", "1"] {
+            assert_eq!(normal("synchronous", value).as_deref(), Some("normal"), "{value}");
+        }
+        for value in ["1", "TRUE", "yes", "On"] {
+            assert_eq!(normal("foreign_keys", value).as_deref(), Some("on"), "{value}");
+        }
+        assert_eq!(normal("encoding", "utf8").as_deref(), Some("UTF-8"));
+        assert_eq!(normal("encoding", "utf-16BE").as_deref(), Some("UTF-16be"));
+        assert_eq!(normal("cache_size", "-02000").as_deref(), Some("-2000"));
+    }
+
+    #[test]
+    fn values_outside_the_range_are_refused() {
+        for (pragma, value) in [
+            ("synchronous", "4"),
+            ("synchronous", "paranoid"),
+            ("foreign_keys", "2"),
+            ("page_size", "0"),
+            ("page_size", "5000"),
+            ("page_size", "131072"),
+            ("threads", "9"),
+            ("cache_size", "3000000000"),
+            ("journal_mode", "wal; DROP TABLE t"),
+            ("integrity_check", "1"),
+        ] {
+            assert_eq!(normal(pragma, value), None, "{pragma} = {value}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_allowed() {
+        let error = find("synchronous").expect("in the catalogue").normalise("paranoid");
+        assert_eq!(
+            error.expect_err("no such level").to_string(),
+            "PRAGMA synchronous cannot be paranoid: it takes one of off (0), normal (1), full (2), \
+             extra (3)"
+        );
+    }
 }

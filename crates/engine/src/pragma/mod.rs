@@ -4,14 +4,249 @@
 //! (<https://sqlite.org/pragma.html>). Here each of these is an error: [`apply`] reads every setting
 //! back, and [`read_back`] gives all of them for the record of a trial.
 
-mod apply;
 mod catalogue;
-mod error;
-mod model;
-mod normalise;
-mod reason;
 
-pub use apply::{apply, in_force, read, read_back};
-pub use catalogue::{CATALOGUE, find};
-pub use error::PragmaError;
-pub use model::{Access, Pragma, Scope, Timing, Values};
+pub use crate::error::PragmaError;
+pub use catalogue::{Access, CATALOGUE, Pragma, Scope, Timing, Values, find};
+
+use crate::connection::Connection;
+use crate::error::EngineError;
+use crate::statement::Step;
+use std::collections::BTreeMap;
+
+/// Applies a setting to the main database of the connection and verifies it by reading it back; the
+/// result is the value in its normal spelling.
+///
+/// For `page_size` the file itself is verified: the header is read first, because SQLite would
+/// otherwise repeat the value requested by a connection that has not read its file.
+///
+/// # Errors
+/// Any [`PragmaError`]; [`EngineError::is_busy`] is true if another connection held a lock.
+pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String, EngineError> {
+    let pragma = known(name)?;
+    settable(pragma)?;
+    let wanted = pragma.normalise(value)?;
+    let refused = |error| refusal(pragma, &wanted, error);
+
+    read_header(connection).map_err(refused)?;
+    // In quotes, so that names, numbers and negative numbers are all one token; normal spellings hold
+    // no quote.
+    connection.execute(&format!("PRAGMA {} = '{wanted}'", pragma.name)).map_err(refused)?;
+    let got = effective(connection, pragma).map_err(refused)?;
+    if !in_force(pragma, &wanted, &got) {
+        let why = why_not(connection, pragma, &wanted, &got)?;
+        return Err(PragmaError::DidNotTakeEffect { pragma: pragma.name, wanted, got, why }.into());
+    }
+    Ok(wanted)
+}
+
+/// The value of one PRAGMA of the main database, in its normal spelling.
+///
+/// # Errors
+/// [`PragmaError::Unknown`]; [`PragmaError::NotReadable`]; [`PragmaError::NotInEngine`], also for a
+/// setting which the kind of database lacks (`mmap_size` in memory); SQLite's.
+pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> {
+    let pragma = known(name)?;
+    if matches!(pragma.access, Access::WriteOnly | Access::Work) {
+        let pragma = pragma.name;
+        return Err(PragmaError::NotReadable(pragma).into());
+    }
+    read_header(connection)?;
+    current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
+}
+
+/// Every configuration PRAGMA that can be read, by name, in its normal spelling. Those which the engine
+/// or the kind of database does not have are left out.
+///
+/// # Errors
+/// SQLite's, such as busy.
+pub fn read_back(connection: &Connection) -> Result<BTreeMap<String, String>, EngineError> {
+    read_header(connection)?;
+    let readable = |pragma: &&Pragma| matches!(pragma.access, Access::ReadWrite | Access::ReadOnly);
+    let mut values = BTreeMap::new();
+    for pragma in CATALOGUE.iter().filter(readable) {
+        if let Some(value) = current(connection, pragma)? {
+            values.insert(pragma.name.to_owned(), value);
+        }
+    }
+    Ok(values)
+}
+
+fn known(name: &str) -> Result<&'static Pragma, PragmaError> {
+    find(name).ok_or_else(|| PragmaError::Unknown(name.to_owned()))
+}
+
+fn settable(pragma: &Pragma) -> Result<(), PragmaError> {
+    let does = match pragma.access {
+        Access::ReadWrite | Access::WriteOnly => return Ok(()),
+        Access::ReadOnly => "reports",
+        Access::Work => "checks",
+    };
+    Err(PragmaError::NotSettable { pragma: pragma.name, does })
+}
+
+/// Makes the connection read the header of its file, without parsing the schema.
+fn read_header(connection: &Connection) -> Result<(), EngineError> {
+    connection.execute("PRAGMA schema_version")
+}
+
+/// What is in force after setting: read, or for the write-only setting observed.
+fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String, EngineError> {
+    if pragma.name == "case_sensitive_like" {
+        let ignores_case = connection.query_i64("SELECT 'a' LIKE 'A'")? == 1;
+        return Ok(if ignores_case { "off" } else { "on" }.to_owned());
+    }
+    current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
+}
+
+/// The value SQLite reports, in its normal spelling; `None` where it reports none.
+fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, EngineError> {
+    // Without the schema, locking_mode would report the mode meant for databases attached later.
+    let mut statement = connection.prepare(&format!("PRAGMA main.{}", pragma.name))?;
+    if statement.step()? == Step::Done {
+        return Ok(None);
+    }
+    let raw = statement.column_value(0).to_string();
+    if pragma.values == Values::None {
+        return Ok(Some(raw));
+    }
+    // A value that the catalogue does not know is reported unchanged.
+    Ok(Some(pragma.normalise(&raw).unwrap_or(raw)))
+}
+
+/// Whether a value read back means that the wanted one is in force; both in their normal spelling.
+pub fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
+    match pragma.values {
+        // SQLite reports the pages from which it spills, which is cache_size where that is more.
+        Values::BooleanOrInteger { .. } => match (wanted, got.parse::<i64>()) {
+            ("on", reported) => got == "on" || reported.is_ok(),
+            (number, Ok(reported)) => number.parse().is_ok_and(|least: i64| reported >= least),
+            (wanted, Err(_)) => wanted == got,
+        },
+        _ => wanted == got,
+    }
+}
+
+fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
+    let version = connection.library().identity().version.clone();
+    let pragma = pragma.name;
+    PragmaError::NotInEngine { pragma, version }.into()
+}
+
+fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineError {
+    match error {
+        EngineError::Sqlite(source) => {
+            PragmaError::Refused { pragma: pragma.name, value: value.to_owned(), source }.into()
+        }
+        other => other,
+    }
+}
+
+/// What decides whether settings can take effect.
+struct Situation {
+    journal_mode: String,
+    page_count: i64,
+    in_memory: bool,
+    in_transaction: bool,
+}
+
+impl Situation {
+    fn of(connection: &Connection) -> Result<Situation, EngineError> {
+        let file = "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'";
+        Ok(Situation {
+            journal_mode: connection.query_text("PRAGMA journal_mode")?,
+            page_count: connection.query_i64("PRAGMA page_count")?,
+            in_memory: connection.query_text(file)?.is_empty(),
+            in_transaction: connection.in_transaction(),
+        })
+    }
+}
+
+/// Why a setting did not take effect, as far as the connection knows. The rules are in <https://sqlite.org/pragma.html>, and in
+/// SQLite's `pragma.c` where the page is silent.
+fn why_not(
+    connection: &Connection,
+    pragma: &Pragma,
+    wanted: &str,
+    got: &str,
+) -> Result<String, EngineError> {
+    let situation = Situation::of(connection)?;
+    let reason = match pragma.name {
+        "page_size" => page_size(&situation),
+        "auto_vacuum" | "encoding" => creation(pragma.name, &situation),
+        "journal_mode" => journal_mode(&situation, wanted),
+        "locking_mode" => locking_mode(&situation),
+        "mmap_size" => Some(mmap_size(got)),
+        "max_page_count" => {
+            Some(format!("the database already has {} pages", situation.page_count))
+        }
+        "threads" => Some(format!("the engine allows {got} (MAX_WORKER_THREADS)")),
+        "hard_heap_limit" => Some("a limit can only be lowered while the process runs".to_owned()),
+        "soft_heap_limit" => Some("the soft limit cannot exceed hard_heap_limit".to_owned()),
+        _ => None,
+    };
+    let other = match situation.in_transaction {
+        true => "a transaction is open",
+        false => "SQLite ignored it without giving a reason",
+    };
+    Ok(reason.unwrap_or_else(|| other.to_owned()))
+}
+
+fn page_size(situation: &Situation) -> Option<String> {
+    if situation.journal_mode == "wal" {
+        return Some("the page size cannot change in WAL mode".to_owned());
+    }
+    (situation.page_count > 0).then(|| {
+        format!(
+            "the database already has {} pages; the page size must be set before the first write, \
+             or VACUUM run after setting it",
+            situation.page_count
+        )
+    })
+}
+
+fn creation(name: &str, situation: &Situation) -> Option<String> {
+    (situation.page_count > 0).then(|| {
+        let remedy = match name {
+            "auto_vacuum" => ", or VACUUM run after setting it",
+            _ => " and never changes afterwards",
+        };
+        format!("the database already exists; it must be set before the first write{remedy}")
+    })
+}
+
+fn journal_mode(situation: &Situation, wanted: &str) -> Option<String> {
+    if situation.in_memory {
+        return Some(
+            "a database in memory or in a temporary file has only the modes memory and off, or no \
+             WAL"
+            .to_owned(),
+        );
+    }
+    if situation.in_transaction {
+        return Some("the journal mode cannot change while a transaction is open".to_owned());
+    }
+    (wanted == "wal").then(|| {
+        "WAL needs shared memory, which the VFS does not have (or locking_mode=EXCLUSIVE before), \
+         and a database that can be written"
+            .to_owned()
+    })
+}
+
+fn locking_mode(situation: &Situation) -> Option<String> {
+    if situation.in_memory {
+        return Some(
+            "a database in memory or in a temporary file is always locked exclusively".to_owned(),
+        );
+    }
+    (situation.journal_mode == "wal").then(|| {
+        "exclusive locking was set before WAL mode was entered; leave WAL mode first".to_owned()
+    })
+}
+
+fn mmap_size(got: &str) -> String {
+    match got {
+        "0" => "the engine was compiled without memory mapping (MAX_MMAP_SIZE=0)".to_owned(),
+        limit => format!("the engine's limit is {limit} bytes (MAX_MMAP_SIZE)"),
+    }
+}

@@ -2,16 +2,13 @@
 
 mod bind;
 mod columns;
-mod counters;
-
-pub use counters::StatementCounter;
 
 use crate::array::Array;
 use crate::error::{During, EngineError};
 use crate::ffi::{self, Api};
 use crate::handle::DatabaseHandle;
 use crate::text::copied;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -22,6 +19,20 @@ pub enum Step {
     Row,
     /// The statement has finished.
     Done,
+}
+
+/// A counter of a statement (<https://sqlite.org/c3ref/c_stmtstatus_counter.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum StatementCounter {
+    /// Steps forward in scans of whole tables.
+    FullScanSteps = 1,
+    /// Sorts.
+    Sorts = 2,
+    /// Rows inserted into indexes that were made for one execution.
+    AutoIndexRows = 3,
+    /// Instructions of SQLite's virtual machine.
+    VmSteps = 4,
 }
 
 /// A prepared statement of the connection borrowed for `'c`.
@@ -77,6 +88,29 @@ impl<'c, 'd> Statement<'c, 'd> {
         database: &'c DatabaseHandle,
     ) -> Statement<'c, 'd> {
         Statement { raw, api: database.api(), database, failed: false, borrowed: PhantomData }
+    }
+
+    /// Prepares the first statement of `sql`; `None` where there is only white space or comment.
+    /// The second value is what follows the statement.
+    pub(crate) fn first_of<'s>(
+        database: &'c DatabaseHandle,
+        sql: &'s CStr,
+    ) -> Result<(Option<Self>, &'s CStr), EngineError> {
+        let mut raw = std::ptr::null_mut();
+        let mut tail: *const c_char = sql.as_ptr();
+        // SAFETY: the handle is open and `sql` is a C string, which the length −1 announces; a length
+        // would make SQLite copy the text first.
+        let code = unsafe {
+            (database.api().prepare_v2)(database.as_ptr(), sql.as_ptr(), -1, &mut raw, &mut tail)
+        };
+        if code != ffi::SQLITE_OK {
+            return Err(database.error(|| During::Sql(sql.to_string_lossy().into_owned())));
+        }
+        // SAFETY: SQLite sets the tail to a position within `sql`, which ends in the same NUL.
+        let tail = unsafe { CStr::from_ptr(tail) };
+        // SAFETY: `raw` was just prepared on this connection and is handed to nobody else.
+        let statement = NonNull::new(raw).map(|raw| unsafe { Statement::new(raw, database) });
+        Ok((statement, tail))
     }
 
     #[inline]
@@ -225,6 +259,13 @@ impl<'c, 'd> Statement<'c, 'd> {
     pub fn is_read_only(&self) -> bool {
         // SAFETY: the statement is alive.
         unsafe { (self.api.stmt_readonly)(self.as_ptr()) != 0 }
+    }
+
+    /// The value of a counter since the statement was prepared; an engine too old to know it says 0.
+    #[inline]
+    pub fn counter(&self, counter: StatementCounter) -> i64 {
+        // SAFETY: the statement is alive; unknown counters are 0.
+        i64::from(unsafe { (self.api.stmt_status)(self.as_ptr(), counter as c_int, 0) })
     }
 
     /// The SQL the statement was prepared from.

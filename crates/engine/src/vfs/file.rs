@@ -1,11 +1,30 @@
-//! Open files of a shim: a header of ours, followed by the file of the real VFS.
+//! The state of a shim and its open files: a header of ours, followed by the file of the real VFS.
 
 use super::event::{Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
-use super::shim::Shim;
 use crate::ffi::{self, sqlite3_file, sqlite3_io_methods};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the methods of a shim find through `pAppData`.
+pub(super) struct Shim<O> {
+    /// The record that SQLite knows, with a pointer back to this. SQLite links its list through it
+    /// while methods may be reading the rest, hence the cell.
+    pub(super) vfs: UnsafeCell<ffi::sqlite3_vfs>,
+    pub(super) real: *mut ffi::sqlite3_vfs,
+    pub(super) observer: Arc<O>,
+    pub(super) next_file: AtomicU64,
+    /// The methods of files whose real methods have version 1, 2 and 3.
+    pub(super) io_methods: [ffi::sqlite3_io_methods; 3],
+    /// The name, to which `vfs.zName` points.
+    pub(super) _name: CString,
+}
+
+// SAFETY: the pointers are to SQLite's records, which may be used from any thread, and to memory that
+// this value owns; nothing but `next_file` and the observer changes after registration, except that
+// SQLite keeps its list through `vfs.pNext` under its own mutex.
+unsafe impl<O: Observer> Send for Shim<O> {}
 
 /// What comes before the real file, in the memory that SQLite allots.
 #[repr(C, align(8))]

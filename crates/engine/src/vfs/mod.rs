@@ -12,7 +12,6 @@ mod counting;
 mod event;
 mod file;
 mod memory;
-mod methods;
 mod recording;
 mod shim;
 
