@@ -8,7 +8,7 @@ use crate::script::{Act, Execution, Script};
 use engine::{Connection, EngineError, ErrorKind, SqliteError};
 use std::path::Path;
 
-/// A file whose name has a path.
+/// Returns a file whose name has a path.
 pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
     match &script.path {
         Some(path) => CrashError::Name { path: path.clone(), name: name.to_owned() },
@@ -16,7 +16,7 @@ pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
     }
 }
 
-/// The error of a statement.
+/// Returns the error of a statement.
 pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
     let reason = message(&error);
     match &script.path {
@@ -29,7 +29,7 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
     }
 }
 
-/// Whether SQLite says by an error that the database is damaged (<https://sqlite.org/rescode.html>).
+/// Returns whether SQLite says by an error that the database is damaged (<https://sqlite.org/rescode.html>).
 fn is_damage(error: &EngineError) -> bool {
     let kind = error.as_sqlite().map(SqliteError::kind);
     matches!(kind, Some(ErrorKind::Corrupt | ErrorKind::NotADatabase))
@@ -109,7 +109,7 @@ pub(crate) fn check_sound(
     Ok(())
 }
 
-/// A recorded statement that fails now.
+/// Returns a recorded statement that fails now.
 pub(crate) fn unlike_recorded(
     script: &Script,
     execution: &Execution,

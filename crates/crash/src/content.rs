@@ -13,7 +13,7 @@ use twox_hash::XxHash3_64;
 pub struct Content(pub u64);
 
 impl Content {
-    /// The content of a database without tables, or of none at all.
+    /// Returns the content of a database without tables, or of none at all.
     pub fn empty() -> Content {
         Content(XxHash3_64::new().finish())
     }

@@ -179,9 +179,9 @@ pub enum AccidentError {
     Scenario(String),
 }
 
-/// Whether an error of SQLite says nothing of the database: memory or disk are short, the disk fails, or SQLite is
-/// called as it does not allow (<https://sqlite.org/rescode.html>). A file that is shorter than it should be, or is no longer
-/// there, is no failing disk.
+/// Returns whether an error of SQLite says nothing of the database: memory or disk are short, the disk fails,
+/// or SQLite is called as it does not allow (<https://sqlite.org/rescode.html>). A file that is shorter than
+/// it should be, or is no longer there, is no failing disk.
 pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     const NO_LARGE_FILES: i32 = 22;
     const SHORT_READ: i32 = 10 | 2 << 8;
@@ -196,7 +196,8 @@ pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     }
 }
 
-/// Whether SQLite does not understand what it is given, such as the name of a table that it does not have.
+/// Returns whether SQLite does not understand what it is given, such as the name of a table that it does not
+/// have.
 pub(crate) fn is_not_understood(error: &EngineError) -> bool {
     const ERROR: i32 = 1;
     error.as_sqlite().is_some_and(|it| it.primary() == ERROR)

@@ -47,7 +47,8 @@ pub struct Span {
 pub(crate) type Now = BTreeMap<String, CrashSettings>;
 
 impl Span {
-    /// The span of an act that began and ended under these settings; none if it writes to no database.
+    /// Returns the span of an act that began and ended under these settings; none if it writes to no
+    /// database.
     pub(crate) fn of(
         trace: &Trace,
         steps: Range<usize>,
@@ -63,7 +64,7 @@ impl Span {
     }
 }
 
-/// The files that steps change.
+/// Returns the files that steps change.
 fn files<'t>(trace: &'t Trace, steps: &Range<usize>) -> Vec<&'t str> {
     let mut names: Vec<_> = trace.named.iter().copied().zip(&trace.names).collect();
     names.extend(trace.steps.iter().filter_map(|step| match step {
@@ -106,8 +107,9 @@ impl Promises {
         }
     }
 
-    /// The least that is promised of a crash: by the settings in force from the first step that is missing until the
-    /// last one that was begun. Without a missing step those of the act under way, or else of the last one.
+    /// Returns the least that is promised of a crash: by the settings in force from the first step that is
+    /// missing until the last one that was begun. Without a missing step those of the act under way, or else
+    /// of the last one.
     pub(crate) fn of_crash(&self, first_missing: Option<usize>, cut: usize) -> Promise {
         let from = first_missing.map_or(cut, |step| step.min(cut));
         let overlaps = |steps: &Range<usize>| from < steps.end && steps.start < cut;
@@ -121,7 +123,7 @@ impl Promises {
     }
 }
 
-/// The journal modes of the databases that have content, by file.
+/// Returns the journal modes of the databases that have content, by file.
 pub(crate) fn journal_modes(
     sandbox: &Sandbox,
     connection: &Connection,
@@ -137,7 +139,7 @@ pub(crate) fn journal_modes(
     Ok(modes)
 }
 
-/// The databases with a file: their schemas and files.
+/// Returns the databases with a file: their schemas and files.
 pub(crate) fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashError> {
     let rows = connection.query_all("PRAGMA database_list")?;
     let named = rows.into_iter().filter_map(|row| match row.as_slice() {
@@ -207,7 +209,8 @@ impl Watch {
     }
 }
 
-/// The distinct settings by which a recording is judged: those that were in force, or else those of the variant.
+/// Returns the distinct settings by which a recording is judged: those that were in force, or else those of
+/// the variant.
 pub(crate) fn judged_by(spans: &[Span], variant: &CrashSettings) -> Vec<CrashSettings> {
     match spans {
         [] => vec![*variant],

@@ -21,9 +21,9 @@ pub struct InitialDatabases {
 }
 
 impl InitialDatabases {
-    /// The databases in these files, the first of which is the main one; the others have their names in
-    /// [`database`](Self::database) when they are attached. A file that is missing or empty is a new database. Each must
-    /// have been closed, without a log or a journal next to it, and must stay as it is.
+    /// Returns the databases in these files, the first of which is the main one; the others have their names
+    /// in [`database`](Self::database) when they are attached. A file that is missing or empty is a new
+    /// database. Each must have been closed, without a log or a journal next to it, and must stay as it is.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -44,7 +44,7 @@ impl InitialDatabases {
         Ok(InitialDatabases { databases, transactions })
     }
 
-    /// The name of a database where it is crashed, by its number from 0.
+    /// Returns the name of a database where it is crashed, by its number from 0.
     pub fn database(number: usize) -> String {
         match number {
             0 => MAIN.to_owned(),
@@ -52,13 +52,13 @@ impl InitialDatabases {
         }
     }
 
-    /// The page size of the main database in bytes; none if it is new.
+    /// Returns the page size of the main database in bytes; none if it is new.
     pub fn page_size(&self) -> Option<u32> {
         let (_, base) = self.databases.iter().find(|(name, _)| name == MAIN)?;
         Some(crate::pages::page_size(&Bytes::from(Arc::clone(base))))
     }
 
-    /// The databases with their names.
+    /// Returns the databases with their names.
     pub(crate) fn bases(&self) -> impl Iterator<Item = (&str, &Base)> {
         let databases = self.databases.iter();
         databases.map(|(name, base)| (name.as_str(), &**base))

@@ -88,12 +88,12 @@ pub struct Judge<'b> {
 }
 
 impl<'b> Judge<'b> {
-    /// A judge that has seen nothing.
+    /// Returns a judge that has seen nothing.
     pub fn new(sandbox: &'b mut Sandbox) -> Judge<'b> {
         Judge { sandbox, groups: HashMap::new(), examined: HashMap::new(), recoveries: 0 }
     }
 
-    /// Whether the image was met in whose recovery the engine ended an earlier process.
+    /// Returns whether the image was met in whose recovery the engine ended an earlier process.
     pub fn engine_ended(&self) -> bool {
         self.sandbox.has_ended()
     }
@@ -189,7 +189,7 @@ impl<'b> Judge<'b> {
     }
 }
 
-/// A hash of files with their names.
+/// Returns a hash of files with their names.
 pub fn hash(files: &[File]) -> u128 {
     let mut hashed = Vec::new();
     for (name, bytes) in files {
@@ -199,7 +199,7 @@ pub fn hash(files: &[File]) -> u128 {
     XxHash3_128::oneshot(&hashed)
 }
 
-/// The latest commit that left just this, or by database where they are not at the same one.
+/// Returns the latest commit that left just this, or by database where they are not at the same one.
 fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
     let mut contents = Vec::with_capacity(recovered.len());
     for (database, recovered) in recording.databases.iter().zip(recovered) {
@@ -251,8 +251,8 @@ fn never_committed(recording: &Recording, number: usize) -> Violation {
     }
 }
 
-/// Whether a transaction that changed several databases is in some of them only, each being at this commit. Transactions
-/// of single databases have no order between databases.
+/// Returns whether a transaction that changed several databases is in some of them only, each being at this
+/// commit. Transactions of single databases have no order between databases.
 fn is_torn(recording: &Recording, latest: &[usize]) -> bool {
     let pairs = recording.commits.windows(2).zip(1..);
     pairs.into_iter().any(|(pair, number)| {

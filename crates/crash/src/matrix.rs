@@ -291,7 +291,8 @@ impl Cell {
         }
     }
 
-    /// The best of the witnesses: of a violation before a loss, of ordinary commits before an occasion.
+    /// Returns the best of the witnesses: of a violation before a loss, of ordinary commits before an
+    /// occasion.
     pub fn witness(&self) -> Option<&Witness> {
         let mut violations = self.witnesses.values().filter(|it| it.violation.is_some());
         violations.next().or(self.witnesses.values().next())
@@ -387,7 +388,7 @@ enum Ended {
     Failed(CrashError),
 }
 
-/// The cell with its measurement; `None` if it was stopped.
+/// Returns the cell with its measurement; `None` if it was stopped.
 fn measure_cell(
     plan: &Plan,
     cell: Cell,

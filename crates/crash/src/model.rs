@@ -46,7 +46,7 @@ pub enum SyncRule {
 }
 
 impl Model {
-    /// The accident that it describes.
+    /// Returns the accident that it describes.
     pub fn accident(self) -> Accident {
         match self {
             Model::Kill => Accident::Process,
@@ -54,7 +54,7 @@ impl Model {
         }
     }
 
-    /// The model in one line.
+    /// Returns the model in one line.
     pub fn meaning(self) -> &'static str {
         match self {
             Model::Kill => "every write up to the cut persists (the process ended)",
@@ -74,14 +74,13 @@ impl Model {
         }
     }
 
-    /// Whether SQLite's default assumptions about hardware cover the model
-    /// (<https://sqlite.org/atomiccommit.html#_hardware_assumptions>,
-    /// <https://sqlite.org/psow.html>).
+    /// Returns whether SQLite's default assumptions about hardware cover the model
+    /// (<https://sqlite.org/atomiccommit.html#_hardware_assumptions>, <https://sqlite.org/psow.html>).
     pub fn is_within_assumptions(self) -> bool {
         !matches!(self, Model::NonPowersafeOverwrite | Model::LyingFifo | Model::LyingReorder)
     }
 
-    /// Whether its states are prefixes of all steps, one for each number of steps.
+    /// Returns whether its states are prefixes of all steps, one for each number of steps.
     pub fn is_prefix(self) -> bool {
         matches!(self, Model::Kill | Model::Ordered | Model::LyingFifo)
     }
@@ -95,7 +94,7 @@ impl Model {
         }
     }
 
-    /// The size in bytes of what the page cache and the device keep coherent.
+    /// Returns the size in bytes of what the page cache and the device keep coherent.
     pub fn sector(self) -> u64 {
         match self {
             Model::Torn => 512,

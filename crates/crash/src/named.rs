@@ -25,7 +25,7 @@ macro_rules! named {
             /// All values.
             pub const ALL: &'static [$name] = &[$($name::$value),*];
 
-            /// The name of the value.
+            /// Returns the name of the value.
             pub fn name(self) -> &'static str {
                 match self {
                     $($name::$value => $text,)*

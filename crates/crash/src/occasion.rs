@@ -25,7 +25,7 @@ impl Occasion {
     /// All of them.
     pub const ALL: [Occasion; 2] = [Occasion::ModeChange, Occasion::Shrinking];
 
-    /// The name in paths.
+    /// Returns the name in paths.
     pub fn name(self) -> &'static str {
         match self {
             Occasion::ModeChange => "mode-change",
@@ -58,17 +58,17 @@ impl Occasions {
         self.0 |= occasion.bit();
     }
 
-    /// Whether it holds none.
+    /// Returns whether it holds none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether it holds this one.
+    /// Returns whether it holds this one.
     pub fn contains(self, occasion: Occasion) -> bool {
         self.0 & occasion.bit() != 0
     }
 
-    /// The occasions that it holds, or `None` alone if it holds none: where what is found belongs.
+    /// Returns the occasions that it holds, or `None` alone if it holds none: where what is found belongs.
     pub(crate) fn places(self) -> Vec<Option<Occasion>> {
         let held = Occasion::ALL.into_iter().filter(|it| self.contains(*it));
         match self.is_empty() {
@@ -77,7 +77,7 @@ impl Occasions {
         }
     }
 
-    /// The occasions of what has come about in two ways, each with the occasions that it took: those
+    /// Returns the occasions of what has come about in two ways, each with the occasions that it took: those
     /// that both took, and where there is none although each took some, those of the first.
     pub fn of_either(self, other: Occasions) -> Occasions {
         match self.0 & other.0 {
@@ -96,8 +96,8 @@ pub struct MarkedAct {
     pub occasion: Occasion,
 }
 
-/// The occasions that a crash touches: those of acts between the first step that it took away, or else
-/// itself, and the last step begun before it.
+/// Returns the occasions that a crash touches: those of acts between the first step that it took away, or
+/// else itself, and the last step begun before it.
 ///
 /// What lies wholly before is as it is in any other database to which that has once been done.
 pub fn touched(marked: &[MarkedAct], first_missing: Option<usize>, cut: usize) -> Occasions {
@@ -111,7 +111,7 @@ pub fn touched(marked: &[MarkedAct], first_missing: Option<usize>, cut: usize) -
     touched
 }
 
-/// The acts, given by their steps, that leave a database smaller than it was.
+/// Returns the acts, given by their steps, that leave a database smaller than it was.
 pub(crate) fn shrinking(trace: &Trace, acts: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut walk = Sizes::new(trace);
     let mut shrinks = |act: &&Range<usize>| {

@@ -20,7 +20,8 @@ const NOT_CONTENT: [Range<usize>; 3] = [18..20, 24..32, 92..100];
 /// The byte at which locks lie.
 const LOCKS: u64 = 1 << 30;
 
-/// The content of a database whose log has been written back; equal for equal pages over the same base.
+/// Returns the content of a database whose log has been written back; equal for equal pages over the same
+/// base.
 pub(crate) fn content(bytes: &Bytes) -> Content {
     if bytes.is_empty() {
         return Content::empty();
@@ -45,7 +46,7 @@ pub(crate) fn content(bytes: &Bytes) -> Content {
     Content(hash.finish())
 }
 
-/// The first block without what is no content.
+/// Returns the first block without what is no content.
 fn first_block(bytes: &Bytes) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     bytes.read(0, &mut block);
@@ -55,7 +56,8 @@ fn first_block(bytes: &Bytes) -> [u8; BLOCK] {
     block
 }
 
-/// Whether the first page holds no table, and its header nothing of the user's: `user_version` and `application_id`.
+/// Returns whether the first page holds no table, and its header nothing of the user's: `user_version` and
+/// `application_id`.
 fn is_blank(first: &[u8; BLOCK]) -> bool {
     const CELLS: Range<usize> = 103..105;
     const LEAF: u8 = 13;
@@ -63,7 +65,7 @@ fn is_blank(first: &[u8; BLOCK]) -> bool {
     (first[100] == LEAF || first[100] == 0) && zero(CELLS) && zero(60..64) && zero(68..72)
 }
 
-/// The size of the pages in bytes, as the header says it.
+/// Returns the size of the pages in bytes, as the header says it.
 pub(crate) fn page_size(bytes: &Bytes) -> u32 {
     let mut size = [0; 2];
     bytes.read(16, &mut size);
@@ -95,7 +97,7 @@ impl Pages {
         Pages { size, count, free: free(bytes, size, count, word(32)) }
     }
 
-    /// A block in which what is unused is as it was before.
+    /// Returns a block in which what is unused is as it was before.
     fn without_unused(&self, number: u64, block: &[u8], before: &[u8]) -> Vec<u8> {
         let mut kept = block.to_vec();
         let begin = number * BLOCK as u64;
@@ -113,7 +115,7 @@ impl Pages {
     }
 }
 
-/// The free pages without a list of their own; as many as can be found where the list is damaged.
+/// Returns the free pages without a list of their own; as many as can be found where the list is damaged.
 fn free(bytes: &Bytes, size: u64, count: u64, first: u64) -> HashSet<u64> {
     let (mut free, mut lists) = (HashSet::new(), HashSet::new());
     let mut list = first;
@@ -134,8 +136,9 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(word)
 }
 
-/// A database with what its write-ahead log has committed (<https://sqlite.org/fileformat2.html#walformat>). The log is
-/// one that was just written, not what a crash left of it.
+/// Returns a database with what its write-ahead log has committed
+/// (<https://sqlite.org/fileformat2.html#walformat>). The log is one that was just written, not what a crash
+/// left of it.
 pub(crate) fn with_log(database: &Bytes, log: &Bytes) -> Bytes {
     let mut whole = database.clone();
     let Some((frames, pages)) = committed(log) else {
@@ -149,7 +152,8 @@ pub(crate) fn with_log(database: &Bytes, log: &Bytes) -> Bytes {
     whole
 }
 
-/// The latest version of each page in the log, up to its last commit, and the pages of the database after it.
+/// Returns the latest version of each page in the log, up to its last commit, and the pages of the database
+/// after it.
 fn committed(log: &Bytes) -> Option<(BTreeMap<u32, Vec<u8>>, u32)> {
     const HEADER: u64 = 32;
     const FRAME: usize = 24;

@@ -136,9 +136,9 @@ impl Recording {
         Ok(Ok(recording))
     }
 
-    /// The latest commit that left what commit `number` left, among those that a crash can have reached
-    /// when so many had been acknowledged: these and the one under way. Contents may recur, and a later
-    /// commit with the same content is no proof that nothing is lost.
+    /// Returns the latest commit that left what commit `number` left, among those that a crash can have
+    /// reached when so many had been acknowledged: these and the one under way. Contents may recur, and a
+    /// later commit with the same content is no proof that nothing is lost.
     pub fn held(&self, number: usize, acknowledged: usize) -> usize {
         let reached = self.commits.len().min(acknowledged + 2);
         let same = |commit: &Commit| commit.contents == self.commits[number].contents;
@@ -152,8 +152,8 @@ impl Recording {
     }
 }
 
-/// Whether a name of a file says nothing of where it lies. Witnesses are written by these names, into a folder
-/// of their own and nowhere else.
+/// Returns whether a name of a file says nothing of where it lies. Witnesses are written by these names, into
+/// a folder of their own and nowhere else.
 pub(crate) fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_normal = |part| matches!(part, Component::Normal(_));
@@ -248,7 +248,7 @@ struct ActRecord {
 }
 
 impl Recorder<'_> {
-    /// Whether as much is recorded as is wanted, or as can be kept in memory.
+    /// Returns whether as much is recorded as is wanted, or as can be kept in memory.
     fn is_enough(
         &mut self,
         sandbox: &Sandbox,
@@ -354,7 +354,8 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// A database that is attached for the first time and has content: the script has made it by VACUUM INTO.
+    /// Returns a database that is attached for the first time and has content: the script has made it by
+    /// VACUUM INTO.
     fn unsynced(&mut self, sandbox: &Sandbox, databases: &[(String, String)]) -> Option<String> {
         let of_beginning = |file: &str| {
             let mut bases = self.initial.into_iter().flat_map(InitialDatabases::bases);
@@ -376,7 +377,7 @@ impl Recorder<'_> {
         self.acts.iter().filter_map(span).collect()
     }
 
-    /// The steps of the acts at which there was an occasion.
+    /// Returns the steps of the acts at which there was an occasion.
     fn marked(&self, trace: &Trace) -> Vec<MarkedAct> {
         let steps = |act: &ActRecord| trace.cut_after(act.begin)..trace.cut_after(act.end);
         let changing = self.acts.iter().filter(|act| act.changes_mode);
@@ -442,18 +443,18 @@ impl Recorder<'_> {
     }
 }
 
-/// The content of a database; one that is not known is empty.
+/// Returns the content of a database; one that is not known is empty.
 fn content_of(contents: &HashMap<String, Content>, name: &String) -> Content {
     contents.get(name).copied().unwrap_or(Content::empty())
 }
 
-/// Whether two contents are the same.
+/// Returns whether two contents are the same.
 fn same(one: &HashMap<String, Content>, other: &HashMap<String, Content>) -> bool {
     let mut names = one.keys().chain(other.keys());
     names.all(|name| content_of(one, name) == content_of(other, name))
 }
 
-/// The largest size of all databases together, sampled every 16 steps.
+/// Returns the largest size of all databases together, sampled every 16 steps.
 fn largest(trace: &Trace, databases: &[String]) -> usize {
     let mut disk = Disk::new(trace, Model::Kill);
     let mut largest = 0;

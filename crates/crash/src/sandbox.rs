@@ -90,18 +90,18 @@ impl Sandbox {
         })
     }
 
-    /// The same, connected with the world outside of the process.
+    /// Returns the same, connected with the world outside of the process.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Sandbox {
         Sandbox { isolation, ..self }
     }
 
-    /// Whether the image was met in whose recovery the engine ended an earlier process.
+    /// Returns whether the image was met in whose recovery the engine ended an earlier process.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// The engine.
+    /// Returns the engine.
     pub fn library(&self) -> &Arc<Library> {
         &self.library
     }
@@ -123,13 +123,13 @@ impl Sandbox {
         self.memory.load(files);
     }
 
-    /// A file; an empty one where there is none. What is large is shared, not copied.
+    /// Returns a file; an empty one where there is none. What is large is shared, not copied.
     pub fn file(&self, name: &str) -> Bytes {
         let file = self.memory.with_file(name, Bytes::clone);
         file.unwrap_or_default()
     }
 
-    /// The bytes written since a position of the record.
+    /// Returns the bytes written since a position of the record.
     pub fn written_since(&self, position: usize) -> u64 {
         self.recording.written_since(position)
     }
@@ -152,12 +152,12 @@ impl Sandbox {
         Ok(Connection::open(&self.library, Path::new(name), flags, Some(vfs))?)
     }
 
-    /// The size of a file in bytes; 0 where there is none.
+    /// Returns the size of a file in bytes; 0 where there is none.
     pub fn size(&self, name: &str) -> usize {
         self.memory.with_file(name, Bytes::len).unwrap_or_default()
     }
 
-    /// The number of calls recorded so far.
+    /// Returns the number of calls recorded so far.
     pub fn position(&self) -> usize {
         self.recording.position()
     }
@@ -266,7 +266,7 @@ impl Sandbox {
         }
     }
 
-    /// A hash of what is left of a database, its journal and its log.
+    /// Returns a hash of what is left of a database, its journal and its log.
     pub fn fingerprint(&self, database: &str) -> u128 {
         let mut hashed = Vec::new();
         for suffix in ["", "-journal", "-wal"] {
@@ -302,7 +302,7 @@ impl Sandbox {
 /// (<https://sqlite.org/limits.html>).
 const MOST_ATTACHED: usize = 10;
 
-/// A connection of which no statement takes more than [`STEPS`].
+/// Returns a connection of which no statement takes more than [`STEPS`].
 fn limited(connection: Connection) -> Result<Connection, CrashError> {
     connection.limit_steps(STEPS)?;
     Ok(connection)
@@ -314,7 +314,7 @@ fn attach(connection: &Connection, name: &str, number: usize) -> Result<(), Engi
     connection.execute(&format!("ATTACH '{quoted}' AS d{number}"))
 }
 
-/// The name of a schema in SQL.
+/// Returns the name of a schema in SQL.
 pub(crate) fn quoted(schema: &str) -> String {
     format!("\"{}\"", schema.replace('"', "\"\""))
 }

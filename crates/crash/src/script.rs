@@ -35,7 +35,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// Whether it is one of the built-in workload.
+    /// Returns whether it is one of the built-in workload.
     pub(crate) fn is_built_in(&self) -> bool {
         matches!(self, Act::Sql { line: 0, .. } | Act::Reopen | Act::Blob { .. })
     }
@@ -120,10 +120,10 @@ impl Script {
         Ok(Script { path: Some(path.to_owned()), acts })
     }
 
-    /// The built-in workload: creation, first commits, reopening, a transaction larger than
-    /// the cache, ROLLBACK and savepoints, checkpoints of each mode, VACUUM, changes of the journal mode,
-    /// transactions over attached databases, and a value of many pages. Every transaction leaves a
-    /// content that none before it had.
+    /// Returns the built-in workload: creation, first commits, reopening, a transaction larger than the
+    /// cache, ROLLBACK and savepoints, checkpoints of each mode, VACUUM, changes of the journal mode,
+    /// transactions over attached databases, and a value of many pages. Every transaction leaves a content
+    /// that none before it had.
     pub fn built_in(settings: &CrashSettings) -> Script {
         let mut script = Script { path: None, acts: Vec::new() };
         script.create();
@@ -267,12 +267,12 @@ fn insert(first: usize, last: usize, length: usize) -> String {
     )
 }
 
-/// A statement with the white space around it, which begins on that line.
+/// Returns a statement with the white space around it, which begins on that line.
 fn act(text: &str, line: usize) -> Act {
     Act::Sql { sql: text.trim().to_owned(), line: first_line(text, line) }
 }
 
-/// The line of the first word of a text that begins on that line.
+/// Returns the line of the first word of a text that begins on that line.
 fn first_line(text: &str, line: usize) -> usize {
     let blank = text.len() - text.trim_start().len();
     line + line_ends(&text[..blank])
@@ -282,7 +282,7 @@ fn line_ends(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Whether there is nothing but white space and comments.
+/// Returns whether there is nothing but white space and comments.
 fn is_blank(text: &str) -> bool {
     let text = text.trim_start();
     for (start, end) in [("--", "\n"), ("/*", "*/")] {

@@ -76,15 +76,15 @@ impl CrashSettings {
         }
     }
 
-    /// Whether SQLite, with what these settings declare of the device, takes into account what a model
-    /// lets happen (see [`Model::is_within_assumptions`]).
+    /// Returns whether SQLite, with what these settings declare of the device, takes into account what a
+    /// model lets happen (see [`Model::is_within_assumptions`]).
     pub fn assumes(&self, model: Model) -> bool {
         let declared = !self.powersafe_overwrite && model == Model::NonPowersafeOverwrite;
         declared || model.is_within_assumptions()
     }
 
-    /// Whether a commit over attached databases goes through a super-journal, and so is atomic over all
-    /// of them (<https://sqlite.org/lang_attach.html>; `vdbeCommit` in `vdbeaux.c` for OFF).
+    /// Returns whether a commit over attached databases goes through a super-journal, and so is atomic over
+    /// all of them (<https://sqlite.org/lang_attach.html>; `vdbeCommit` in `vdbeaux.c` for OFF).
     pub fn has_super_journal(&self) -> bool {
         let journal = matches!(
             self.journal_mode,

@@ -95,12 +95,12 @@ pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (Vec<Fi
     (walk.disk.files(&units, &state), state.faults(&units))
 }
 
-/// The steps since the last sync before a cut.
+/// Returns the steps since the last sync before a cut.
 fn since_sync(trace: &Trace, cut: usize) -> usize {
     trace.steps[..cut].iter().rev().take_while(|step| !step.is_sync()).count()
 }
 
-/// The files after the first `steps` steps, nothing missing.
+/// Returns the files after the first `steps` steps, nothing missing.
 pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
     let mut disk = Disk::new(trace, Model::Kill);
     while disk.taken() < steps {
@@ -144,7 +144,7 @@ fn visit_prefixes<E>(
     }
 }
 
-/// The latest cut at which the first `there` steps may be all there is.
+/// Returns the latest cut at which the first `there` steps may be all there is.
 fn latest_cut(trace: &Trace, model: Model, there: usize) -> usize {
     let later = trace.steps[there..].iter();
     match model {

@@ -61,8 +61,8 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// Whether a violation would make a better witness than the known one: settings of which much is promised are better
-    /// than others, then one crash better than two, then few faults better than many.
+    /// Returns whether a violation would make a better witness than the known one: settings of which much is
+    /// promised are better than others, then one crash better than two, then few faults better than many.
     fn lacks(&self, promise: Promise, second_crash: bool, faults: usize) -> bool {
         let known = self.violation.as_ref();
         let better = (promise, second_crash, faults);
@@ -71,7 +71,7 @@ impl Evidence {
 }
 
 impl Findings {
-    /// The evidence to which a crash with these occasions belongs.
+    /// Returns the evidence to which a crash with these occasions belongs.
     fn evidence(&mut self, touched: Occasions) -> Vec<&mut Evidence> {
         let places = touched.places();
         for place in &places {
@@ -91,7 +91,7 @@ impl Findings {
         }
     }
 
-    /// Whether some of these moments have no violation as evidence.
+    /// Returns whether some of these moments have no violation as evidence.
     fn lacks_any(&mut self, touched: Occasions) -> bool {
         let evidence = self.evidence(touched);
         let mut known = evidence.iter().map(|it| it.violation.as_ref().or(it.known.as_ref()));
@@ -238,7 +238,7 @@ impl Survey<'_, '_> {
         Ok(())
     }
 
-    /// The image with as few faults as still violate, and the crash that leaves it.
+    /// Returns the image with as few faults as still violate, and the crash that leaves it.
     fn smallest(&mut self, crash: &Crash<'_>) -> Result<(Vec<File>, Crash<'static>), CrashError> {
         let with = |faults, touched, promise| Crash {
             cut: crash.cut,
@@ -265,7 +265,7 @@ impl Survey<'_, '_> {
         }
     }
 
-    /// Whether another violation with these occasions may be minimised; counts it.
+    /// Returns whether another violation with these occasions may be minimised; counts it.
     fn may_minimise(&mut self, touched: Occasions) -> bool {
         let mut evidence = self.findings.evidence(touched);
         let may = evidence.iter().any(|it| it.minimised < MINIMISED);
@@ -335,8 +335,8 @@ impl Survey<'_, '_> {
         Ok(())
     }
 
-    /// The counts, and the best witness of ordinary commits and on each occasion: of a violation, or else
-    /// of a loss.
+    /// Returns the counts, and the best witness of ordinary commits and on each occasion: of a violation, or
+    /// else of a loss.
     pub(crate) fn finish(self, visited: Visited) -> (Tally, Witnesses) {
         let Findings { seen, mut tally, evidence } = self.findings;
         tally.visited = visited.states as u64;

@@ -73,8 +73,8 @@ impl Tally {
         }
     }
 
-    /// The counts on each occasion that was met. What one occasion explains by itself is not counted for
-    /// the others.
+    /// Returns the counts on each occasion that was met. What one occasion explains by itself is not counted
+    /// for the others.
     pub fn on_occasions(&self) -> Vec<(Occasion, Counts)> {
         let corrupt = self.violations().saturating_sub(self.ordinary.corrupt);
         let corrupting = self.explaining(corrupt, |counts| counts.corrupt);
@@ -95,7 +95,7 @@ impl Tally {
         all.filter(|(_, counts)| counts.images > 0).collect()
     }
 
-    /// The occasion that all of these images touch; `None` where it takes several to explain them.
+    /// Returns the occasion that all of these images touch; `None` where it takes several to explain them.
     fn explaining(&self, all: u64, of: impl Fn(&Counts) -> u64) -> Option<Occasion> {
         let mut occasions = self.occasions.iter();
         let explains = |(_, counts): &(&Occasion, &Counts)| all > 0 && of(counts) == all;
@@ -168,7 +168,7 @@ pub(crate) struct Crash<'a> {
 }
 
 impl Crash<'_> {
-    /// The files it left, made once more.
+    /// Returns the files it left, made once more.
     pub(crate) fn files(&self, trace: &Trace) -> Vec<File> {
         match &self.source {
             Some(source) => source.disk.files(source.units, source.state),
@@ -176,7 +176,7 @@ impl Crash<'_> {
         }
     }
 
-    /// The witness that these files are.
+    /// Returns the witness that these files are.
     pub(crate) fn witness(&self, files: Vec<File>) -> Witness {
         Witness {
             cut: self.cut,
@@ -208,7 +208,7 @@ pub(crate) struct KnownImage {
 }
 
 impl KnownImage {
-    /// An image that the first crash leaves.
+    /// Returns an image that the first crash leaves.
     pub(crate) fn new(crash: &Crash<'_>, committed: Option<usize>) -> KnownImage {
         KnownImage {
             acknowledged: crash.acknowledged,
@@ -272,18 +272,18 @@ impl KnownImage {
         }
     }
 
-    /// The most commits that are missing after a crash that touches no occasion.
+    /// Returns the most commits that are missing after a crash that touches no occasion.
     fn lost_in_ordinary(&self) -> u64 {
         let nothing = Occasions::default();
         self.lost.get(&nothing).copied().unwrap_or_default()
     }
 
-    /// The most commits that are missing after any crash.
+    /// Returns the most commits that are missing after any crash.
     fn most_lost(&self) -> u64 {
         self.lost.values().copied().max().unwrap_or_default()
     }
 
-    /// The occasions that it takes to lose more than ordinary crashes do.
+    /// Returns the occasions that it takes to lose more than ordinary crashes do.
     fn losing_more(&self) -> Occasions {
         let ordinary = self.lost_in_ordinary();
         let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);

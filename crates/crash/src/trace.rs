@@ -60,7 +60,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether it makes earlier steps durable instead of changing anything.
+    /// Returns whether it makes earlier steps durable instead of changing anything.
     pub fn is_sync(&self) -> bool {
         matches!(self, Step::Sync { .. } | Step::SyncDirectory { .. })
     }
@@ -91,8 +91,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The trace of a record, made on a file system that held just `initial`. Temporary files are left
-    /// out: SQLite never looks for them after a crash.
+    /// Returns the trace of a record, made on a file system that held just `initial`. Temporary files are
+    /// left out: SQLite never looks for them after a crash.
     pub fn new(initial: &[File], calls: &[Call]) -> Trace {
         let mut builder = Builder::new(initial);
         for call in calls {
@@ -104,7 +104,7 @@ impl Trace {
         builder.trace
     }
 
-    /// The bytes that the steps write.
+    /// Returns the bytes that the steps write.
     pub fn written(&self) -> u64 {
         let writes = self.steps.iter().map(|step| match step {
             Step::Write { bytes, .. } => bytes.len() as u64,
@@ -113,7 +113,7 @@ impl Trace {
         writes.sum()
     }
 
-    /// The number of steps that the first `calls` of the record came to.
+    /// Returns the number of steps that the first `calls` of the record came to.
     ///
     /// # Panics
     /// If the record had fewer calls.
@@ -121,13 +121,13 @@ impl Trace {
         self.cuts[calls]
     }
 
-    /// The directory of a name: everything before its last slash.
+    /// Returns the directory of a name: everything before its last slash.
     pub fn directory(&self, name: Name) -> &str {
         directory_of(&self.names[name.0])
     }
 }
 
-/// Whether a file is a database, its journal or its log.
+/// Returns whether a file is a database, its journal or its log.
 pub(crate) fn is_of(database: &str, file: &str) -> bool {
     file.strip_prefix(database).is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
 }

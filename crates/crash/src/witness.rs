@@ -44,7 +44,7 @@ pub fn write_witnesses<'m>(
 /// The folder of the databases that a workload began with.
 const BASES: &str = "beginning";
 
-/// The folder of a witness: settings, model, and the occasion where there is one.
+/// Returns the folder of a witness: settings, model, and the occasion where there is one.
 fn slug(cell: &Cell, place: Option<Occasion>) -> String {
     let settings = cell.variant.to_string().replace('/', "-");
     match place {
@@ -147,7 +147,7 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
         .replace("@CHECK@", &check(violation))
 }
 
-/// The lines of the script that show a violation.
+/// Returns the lines of the script that show a violation.
 fn check(violation: &Violation) -> String {
     match violation {
         Violation::Unopenable { database, message } | Violation::Corrupt { database, message } => {
@@ -171,7 +171,7 @@ fn check(violation: &Violation) -> String {
     }
 }
 
-/// A word of the shell.
+/// Returns a word of the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -22,10 +22,10 @@ use std::fmt::Write;
 /// SQLite reads them while a statement runs, in the middle of its own work: a panic in here aborts the
 /// process.
 pub trait Columns {
-    /// The number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> usize;
 
-    /// The value in a row below [`rows`](Self::rows); NULL for a column that does not exist.
+    /// Returns the value in a row below [`rows`](Self::rows); NULL for a column that does not exist.
     fn value(&self, row: usize, column: usize) -> ValueRef<'_>;
 }
 

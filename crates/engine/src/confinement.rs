@@ -18,7 +18,7 @@ const LOADING: [&str; 2] = ["load_extension", "fts3_tokenizer"];
 /// PRAGMAs that have SQLite write elsewhere.
 const ELSEWHERE: [&str; 2] = ["temp_store_directory", "data_store_directory"];
 
-/// The directory to which this process is confined, if it is.
+/// Returns the directory to which this process is confined, if it is.
 fn directory() -> Option<&'static Path> {
     static DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let named = || std::env::var_os(CONFINED).map(PathBuf::from);
@@ -27,7 +27,7 @@ fn directory() -> Option<&'static Path> {
     DIRECTORY.get_or_init(read).as_deref()
 }
 
-/// Whether SQL is confined in this process.
+/// Returns whether SQL is confined in this process.
 pub(crate) fn is_on() -> bool {
     directory().is_some()
 }
@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn authorize(
     }
 }
 
-/// Whether a statement may do this.
+/// Returns whether a statement may do this.
 fn may(directory: &Path, action: c_int, first: Option<&str>, second: Option<&str>) -> bool {
     let is_one_of = |names: &[&str], name: Option<&str>| {
         name.is_some_and(|name| names.iter().any(|it| it.eq_ignore_ascii_case(name)))
@@ -68,7 +68,7 @@ fn may(directory: &Path, action: c_int, first: Option<&str>, second: Option<&str
     }
 }
 
-/// Whether a database of this name is in memory, temporary, or a file in the directory.
+/// Returns whether a database of this name is in memory, temporary, or a file in the directory.
 fn is_inside(directory: &Path, file: &str) -> bool {
     if file.is_empty() || file == ":memory:" {
         return true;

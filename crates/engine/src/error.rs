@@ -148,20 +148,20 @@ impl EngineError {
         }
     }
 
-    /// Whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
+    /// Returns whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
         self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)
     }
 
-    /// Whether a transaction that has read cannot write any more, because another connection has
-    /// committed since (`SQLITE_BUSY_SNAPSHOT`, in WAL mode only): waiting does not help, only rolling
-    /// back and beginning anew (<https://sqlite.org/rescode.html#busy_snapshot>).
+    /// Returns whether a transaction that has read cannot write any more, because another connection has
+    /// committed since (`SQLITE_BUSY_SNAPSHOT`, in WAL mode only): waiting does not help, only rolling back
+    /// and beginning anew (<https://sqlite.org/rescode.html#busy_snapshot>).
     pub fn is_busy_snapshot(&self) -> bool {
         self.as_sqlite().is_some_and(|error| error.extended() == ffi::SQLITE_BUSY_SNAPSHOT)
     }
 }
 
-/// The engine lacks an ability because it lacks the function.
+/// Returns the engine lacks an ability because it lacks the function.
 pub(crate) const fn unsupported(what: &'static str, function: &'static str) -> EngineError {
     EngineError::Unsupported { what, function }
 }
@@ -193,12 +193,12 @@ impl SqliteError {
         SqliteError(Box::new(Details { code, message, during }))
     }
 
-    /// The primary result code (<https://sqlite.org/rescode.html>).
+    /// Returns the primary result code (<https://sqlite.org/rescode.html>).
     pub fn primary(&self) -> i32 {
         self.0.code & 0xff
     }
 
-    /// The extended result code; equal to the primary one where SQLite gives no detail.
+    /// Returns the extended result code; equal to the primary one where SQLite gives no detail.
     pub fn extended(&self) -> i32 {
         self.0.code
     }
@@ -213,7 +213,7 @@ impl SqliteError {
         &self.0.during
     }
 
-    /// The primary result code as a word.
+    /// Returns the primary result code as a word.
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::of(self.primary())
     }
@@ -240,7 +240,7 @@ impl fmt::Display for SqliteError {
 /// The longest piece of SQL, in characters, that a message quotes.
 const QUOTED_SQL: usize = 300;
 
-/// The beginning of `sql`, so that a statement of megabytes cannot flood a terminal.
+/// Returns the beginning of `sql`, so that a statement of megabytes cannot flood a terminal.
 pub(crate) fn shortened(sql: &str) -> String {
     match sql.char_indices().nth(QUOTED_SQL) {
         None => sql.to_owned(),

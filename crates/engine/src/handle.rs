@@ -85,7 +85,7 @@ impl DatabaseHandle {
         self.raw.as_ptr()
     }
 
-    /// The error of the last call, with SQLite's message.
+    /// Returns the error of the last call, with SQLite's message.
     #[cold]
     pub(crate) fn error(&self, during: impl FnOnce() -> During) -> EngineError {
         // SAFETY: the handle is open, and the message is copied before any other call.

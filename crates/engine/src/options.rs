@@ -17,7 +17,7 @@ pub struct CompileOption {
 }
 
 impl CompileOption {
-    /// The argument for the C compiler, for example `-DSQLITE_THREADSAFE=1`.
+    /// Returns the argument for the C compiler, for example `-DSQLITE_THREADSAFE=1`.
     pub fn define(&self) -> String {
         match self.value {
             Some(value) => format!("-D{}={value}", self.name),
@@ -26,7 +26,7 @@ impl CompileOption {
     }
 }
 
-/// An option without a value.
+/// Returns an option without a value.
 pub(crate) const fn on(name: &'static str, meaning: &'static str) -> CompileOption {
     CompileOption { name, value: None, meaning }
 }

@@ -24,7 +24,7 @@ pub struct SharedNumbers {
     path: PathBuf,
 }
 
-/// A file in memory, and where other processes find it as long as it is open.
+/// Returns a file in memory, and where other processes find it as long as it is open.
 #[cfg(target_os = "linux")]
 fn file() -> io::Result<(File, PathBuf)> {
     use std::os::fd::AsRawFd;
@@ -34,7 +34,7 @@ fn file() -> io::Result<(File, PathBuf)> {
     Ok((file, path.into()))
 }
 
-/// A temporary file, which the system removes some time.
+/// Returns a temporary file, which the system removes some time.
 #[cfg(not(target_os = "linux"))]
 fn file() -> io::Result<(File, PathBuf)> {
     let (file, path) = tempfile::NamedTempFile::new()?.keep()?;
@@ -57,7 +57,8 @@ impl SharedNumbers {
         SharedNumbers::map((file, path), count)
     }
 
-    /// The numbers that another process has made, by the path that [`SharedNumbers::path`] gave there.
+    /// Returns the numbers that another process has made, by the path that [`SharedNumbers::path`] gave
+    /// there.
     ///
     /// # Errors
     /// That process has ended.
@@ -112,7 +113,7 @@ impl SharedNumbers {
         let _ = futex::wake(self.low(index), futex::Flags::empty(), u32::MAX);
     }
 
-    /// The lower half of a number.
+    /// Returns the lower half of a number.
     #[cfg(target_os = "linux")]
     fn low(&self, index: usize) -> &AtomicU32 {
         let number: *const AtomicU64 = &self[index];

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char};
 pub(crate) const SQL: &str = "SQL";
 pub(crate) const VFS_NAME: &str = "name of the VFS";
 
-/// The text as a C string; `what` names it in the error.
+/// Returns the text as a C string; `what` names it in the error.
 pub(crate) fn c_string(
     text: impl Into<Vec<u8>>,
     what: &'static str,
@@ -15,7 +15,7 @@ pub(crate) fn c_string(
     CString::new(text).map_err(|_| EngineError::NulByte(what))
 }
 
-/// A copy of a C string; `None` for a null pointer.
+/// Returns a copy of a C string; `None` for a null pointer.
 ///
 /// # Safety
 /// `text` must be null or a valid C string.

@@ -33,7 +33,7 @@ pub enum ValueRef<'v> {
 }
 
 impl ValueRef<'_> {
-    /// A copy of its own.
+    /// Returns a copy of its own.
     pub fn to_value(self) -> Value {
         match self {
             ValueRef::Null => Value::Null,
@@ -46,7 +46,7 @@ impl ValueRef<'_> {
 }
 
 impl Value {
-    /// The name of the storage class as `typeof()` gives it.
+    /// Returns the name of the storage class as `typeof()` gives it.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",

@@ -8,7 +8,7 @@ use engine::vfs::Bytes;
 use lab::seed::Seed;
 
 impl Disk<'_> {
-    /// The files that a state leaves, sorted by name.
+    /// Returns the files that a state leaves, sorted by name.
     pub fn files(&self, units: &Units, state: &State) -> Vec<File> {
         let metadata_cut = self.journal_cut(units, state);
         self.files_of(
@@ -49,7 +49,7 @@ impl Disk<'_> {
         pending.partition_point(|(step, _)| *step < metadata_cut)
     }
 
-    /// The index of the first pending operation of an inode whose change of size is missing.
+    /// Returns the index of the first pending operation of an inode whose change of size is missing.
     fn size_cut(&self, inode: Inode, units: &Units, state: &State, metadata_cut: usize) -> usize {
         let pending = &self.inodes[inode.0].pending;
         if self.rule == SyncRule::Journal {

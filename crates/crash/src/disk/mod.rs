@@ -66,7 +66,7 @@ struct Entry {
 }
 
 impl<'t> Disk<'t> {
-    /// The disk before the first step.
+    /// Returns the disk before the first step.
     pub fn new(trace: &'t Trace, model: Model) -> Disk<'t> {
         let mut inodes = vec![Content::default(); trace.inodes];
         let mut entries = vec![Entry::default(); trace.names.len()];
@@ -86,7 +86,7 @@ impl<'t> Disk<'t> {
         }
     }
 
-    /// The number of steps taken.
+    /// Returns the number of steps taken.
     pub fn taken(&self) -> usize {
         self.taken
     }
@@ -192,12 +192,12 @@ impl<'t> Disk<'t> {
         }
     }
 
-    /// The durable files, sorted by name.
+    /// Returns the durable files, sorted by name.
     pub fn durable_files(&self) -> Vec<File> {
         self.files_of(|entry, _| entry.durable, |inode| self.inodes[inode.0].durable.clone())
     }
 
-    /// The files whose inodes and bytes these functions give, sorted by name.
+    /// Returns the files whose inodes and bytes these functions give, sorted by name.
     fn files_of(
         &self,
         inode_of: impl Fn(&Entry, Name) -> Option<Inode>,

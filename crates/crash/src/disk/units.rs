@@ -34,22 +34,22 @@ impl Units {
         self.list.push(unit);
     }
 
-    /// The number of units.
+    /// Returns the number of units.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether nothing can vary.
+    /// Returns whether nothing can vary.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The number of pending changes of a unit: it can be in one state more than that.
+    /// Returns the number of pending changes of a unit: it can be in one state more than that.
     pub fn pending(&self, unit: usize) -> u32 {
         self.pending[unit]
     }
 
-    /// The number of states without damage; `None` if beyond counting.
+    /// Returns the number of states without damage; `None` if beyond counting.
     pub fn states(&self) -> Option<u64> {
         let mut pending = self.pending.iter();
         pending.try_fold(1_u64, |states, pending| states.checked_mul(u64::from(*pending) + 1))
@@ -61,7 +61,7 @@ impl Units {
         index.map_or(0, |index| state.versions[index] as usize)
     }
 
-    /// The units that are sectors.
+    /// Returns the units that are sectors.
     pub fn sectors(&self) -> impl Iterator<Item = usize> {
         let numbered = self.list.iter().enumerate();
         numbered.filter(|(_, unit)| matches!(unit, Unit::Sector { .. })).map(|(unit, _)| unit)
@@ -104,7 +104,7 @@ pub struct State {
 }
 
 impl State {
-    /// The state in which nothing is missing.
+    /// Returns the state in which nothing is missing.
     pub fn complete(units: &Units) -> State {
         State { versions: units.pending.clone(), damage: Vec::new() }
     }
@@ -137,7 +137,7 @@ impl Disk<'_> {
         units
     }
 
-    /// Whether a crash can leave the inode with a name; otherwise it is unreachable.
+    /// Returns whether a crash can leave the inode with a name; otherwise it is unreachable.
     fn may_be_named(&self, inode: Inode) -> bool {
         self.entries.iter().any(|entry| {
             entry.durable == Some(inode)
@@ -145,7 +145,7 @@ impl Disk<'_> {
         })
     }
 
-    /// The steps of pending metadata, in order.
+    /// Returns the steps of pending metadata, in order.
     fn metadata(&self) -> Vec<usize> {
         let of_entries = self.entries.iter().flat_map(|entry| &entry.pending);
         let mut steps: Vec<usize> = of_entries.map(|(step, _)| *step).collect();
@@ -191,7 +191,7 @@ impl Disk<'_> {
         }
     }
 
-    /// The first step that a state lacks, or that was damaged on its way.
+    /// Returns the first step that a state lacks, or that was damaged on its way.
     pub fn first_missing(&self, units: &Units, state: &State) -> Option<usize> {
         let lacking = state.versions.iter().enumerate();
         let lacking = lacking
@@ -205,7 +205,7 @@ impl Disk<'_> {
         lacking.chain(damaged).min()
     }
 
-    /// The step of a unit's pending change with that number.
+    /// Returns the step of a unit's pending change with that number.
     fn step_of(&self, units: &Units, unit: usize, number: usize) -> usize {
         match &units.list[unit] {
             Unit::Entry(name) => self.entries[name.0].pending[number].0,

@@ -20,7 +20,7 @@ pub(super) struct Write {
     pub(super) body: Vec<u8>,
 }
 
-/// The rows that a transaction writes, each slot once.
+/// Returns the rows that a transaction writes, each slot once.
 pub(super) fn writes(seed: Seed, transaction: u64) -> Vec<Write> {
     let seed = seed.child("transaction").nth(transaction);
     let mut generator = seed.generator();
@@ -59,7 +59,7 @@ impl Expected {
         Expected { seed, last: 0, slots: vec![None; SLOTS as usize] }
     }
 
-    /// The last transaction.
+    /// Returns the last transaction.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
@@ -74,7 +74,7 @@ impl Expected {
         }
     }
 
-    /// The rows, in the order of their slots.
+    /// Returns the rows, in the order of their slots.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.slots
             .iter()

@@ -56,7 +56,7 @@ impl Damage {
         }
     }
 
-    /// Whether only transactions are missing, while what is there is a state that once was.
+    /// Returns whether only transactions are missing, while what is there is a state that once was.
     pub fn is_loss(&self) -> bool {
         matches!(self, Damage::Lost { .. })
     }
@@ -218,7 +218,7 @@ mod tests {
 
     const SEED: u64 = 11;
 
-    /// A database that a writer left after it said so many lines. The first two are no transactions.
+    /// Returns a database that a writer left after it said so many lines. The first two are no transactions.
     fn written(folder: &Path, lines: usize) -> std::path::PathBuf {
         let spec = WriterSpec {
             engine: Source::Embedded,

@@ -101,7 +101,7 @@ pub struct Finding {
 }
 
 impl Outcome {
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn verdict(&self) -> String {
         let bad = self.findings.len();
         if bad == 0 {
@@ -339,7 +339,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, AccidentError> {
         .collect()
 }
 
-/// Whether the dead process left a rollback journal that is not ended, or a log that is not empty.
+/// Returns whether the dead process left a rollback journal that is not ended, or a log that is not empty.
 fn left_unfinished(database: &Path) -> bool {
     let with_suffix = |suffix: &str| {
         let mut name = database.as_os_str().to_owned();

@@ -147,7 +147,7 @@ fn prepare(connection: &Connection, setting: &Setting) -> Result<(), AccidentErr
         .map_err(AccidentError::engine("setting the size of the cache"))
 }
 
-/// The last transaction in the database, or `None` where there are no tables yet.
+/// Returns the last transaction in the database, or `None` where there are no tables yet.
 pub(super) fn last_transaction(connection: &Connection) -> Result<Option<u64>, EngineError> {
     let tables = connection.query_i64("SELECT count(*) FROM sqlite_master WHERE name = 'state'")?;
     if tables == 0 {

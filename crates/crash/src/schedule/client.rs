@@ -20,7 +20,7 @@ const CACHE_PAGES: u32 = 4;
 /// (<https://sqlite.org/rescode.html#protocol>). It is another form of busy.
 const PROTOCOL: i32 = 15;
 
-/// The statements that make the data.
+/// Returns the statements that make the data.
 pub(super) fn schema(journal_mode: &str) -> String {
     format!(
         "PRAGMA page_size = {PAGE_SIZE};
@@ -129,7 +129,7 @@ impl Seen {
         Ok(seen)
     }
 
-    /// The number of transactions it shows, if it is one state.
+    /// Returns the number of transactions it shows, if it is one state.
     pub(super) fn transactions(self) -> Result<i64, String> {
         let Seen { least, most, rows, logged } = self;
         if least == most && most == logged && rows == i64::from(ROWS) {
@@ -366,7 +366,7 @@ impl Client {
         }
     }
 
-    /// The number of transactions that the data show.
+    /// Returns the number of transactions that the data show.
     fn count(&mut self, ledger: &Ledger) -> Result<i64, Trouble> {
         let least = ledger.acknowledged();
         let seen = self.run(Seen::read)?;
@@ -385,7 +385,7 @@ impl Client {
         self.checked(least, seen, ledger).map(drop)
     }
 
-    /// The number of transactions that was seen, after so many had been acknowledged.
+    /// Returns the number of transactions that was seen, after so many had been acknowledged.
     fn checked(&self, least: i64, seen: Seen, ledger: &Ledger) -> Result<i64, Trouble> {
         let count = seen.transactions().map_err(Trouble::Seen)?;
         let most = ledger.begun();

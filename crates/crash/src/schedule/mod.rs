@@ -62,7 +62,7 @@ pub struct Finding {
 }
 
 impl Explored {
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn verdict(&self) -> String {
         match (self.findings.first(), self.exhaustive) {
             (Some(finding), _) => format!(

@@ -22,7 +22,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule in which the second connection does everything in the end, so that the first is
+    /// Returns the schedule in which the second connection does everything in the end, so that the first is
     /// undisturbed.
     pub(super) fn undisturbed(scenario: &'static Scenario, journal_mode: &'static str) -> Schedule {
         Schedule {
@@ -71,7 +71,7 @@ fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str
         .ok_or_else(|| AccidentError::Scenario(format!("{id}/{journal_mode}")))
 }
 
-/// Every scenario in every journal mode in which it makes sense.
+/// Returns every scenario in every journal mode in which it makes sense.
 pub fn all() -> impl Iterator<Item = (&'static Scenario, &'static str)> {
     SCENARIOS
         .iter()

@@ -73,7 +73,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Whether it is part of a safety tier.
+    /// Returns whether it is part of a safety tier.
     pub fn is_of_tiers(&self) -> bool {
         SCENARIOS.iter().any(|scenario| scenario.id == self.id)
     }
@@ -198,7 +198,7 @@ pub const RARE: &[Scenario] = scenarios! {
         second: Write, Write;
 };
 
-/// The scenario of a name.
+/// Returns the scenario of a name.
 pub fn scenario(id: &str) -> Option<&'static Scenario> {
     let mut all = SCENARIOS.iter().chain(RARE);
     all.find(|scenario| scenario.id == id)

@@ -155,7 +155,7 @@ impl Direction {
 }
 
 impl Stage {
-    /// A stage for an engine, in a new folder below `parent`, which is removed with the stage.
+    /// Returns a stage for an engine, in a new folder below `parent`, which is removed with the stage.
     ///
     /// # Errors
     /// The folder cannot be made; the engine refuses a shim.
@@ -421,7 +421,7 @@ impl Direction {
     }
 }
 
-/// A call in words.
+/// Returns a call in words.
 fn words(event: &Event<'_>) -> String {
     let file = kind_in_words(event.kind);
     match event.operation {

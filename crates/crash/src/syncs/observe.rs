@@ -76,7 +76,7 @@ impl Watched {
     }
 }
 
-/// The syncs of files, folders left out, until the process ends.
+/// Returns the syncs of files, folders left out, until the process ends.
 fn observed(child: &mut Child, pid: Pid) -> Result<u64, String> {
     let not_permitted = |error: nix::Error| format!("ptrace: {error}");
     let options = ptrace::Options::PTRACE_O_TRACESYSGOOD | ptrace::Options::PTRACE_O_EXITKILL;
@@ -105,7 +105,7 @@ fn observed(child: &mut Child, pid: Pid) -> Result<u64, String> {
     }
 }
 
-/// Whether the call for which a process has stopped syncs something that is no folder.
+/// Returns whether the call for which a process has stopped syncs something that is no folder.
 fn is_sync_of_file(pid: Pid) -> nix::Result<bool> {
     let (call, argument) = call(pid)?;
     let opened = format!("/proc/{pid}/fd/{argument}");
@@ -113,15 +113,15 @@ fn is_sync_of_file(pid: Pid) -> nix::Result<bool> {
     Ok(SYNCS.contains(&call) && !is_folder())
 }
 
-/// The number of the system call and its first argument.
+/// Returns the number of the system call and its first argument.
 #[cfg(target_arch = "x86_64")]
 fn call(pid: Pid) -> nix::Result<(libc::c_long, u64)> {
     let registers = ptrace::getregs(pid)?;
     Ok((registers.orig_rax.cast_signed(), registers.rdi))
 }
 
-/// The number of the system call and its first argument; the argument is overwritten by the result after the
-/// call, so that a folder counts as a file then.
+/// Returns the number of the system call and its first argument; the argument is overwritten by the result
+/// after the call, so that a folder counts as a file then.
 #[cfg(target_arch = "aarch64")]
 fn call(pid: Pid) -> nix::Result<(libc::c_long, u64)> {
     let registers = ptrace::getregset::<ptrace::regset::NT_PRSTATUS>(pid)?;

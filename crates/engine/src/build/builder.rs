@@ -65,7 +65,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The compiler that the variable `CC` names, or else `cc`, and the cargo that `CARGO` names, or
+    /// Returns the compiler that the variable `CC` names, or else `cc`, and the cargo that `CARGO` names, or
     /// else `cargo`. Nothing is looked for until something is built.
     pub fn of_user() -> Tools {
         let variable = |name: &str, usual: &str| {
@@ -91,7 +91,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// A builder that keeps what it builds in `cache`, and stops when `cancelled` becomes true.
+    /// Returns a builder that keeps what it builds in `cache`, and stops when `cancelled` becomes true.
     pub fn new(
         cache: &'a Cache,
         tools: Tools,
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The complete build of this name, if there is one, without building anything: the one that the
+    /// Returns the complete build of this name, if there is one, without building anything: the one that the
     /// present compiler would make, or the newest where there is no compiler.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
         Ok(Built { kept, is_new: true })
     }
 
-    /// The build of this name and key, if it is there and its bytes are those that were written.
+    /// Returns the build of this name and key, if it is there and its bytes are those that were written.
     fn whole(&self, name: &BuildName, key: &str) -> Option<Kept> {
         let kept = self.cache.build(&name.to_string(), key).ok().flatten()?;
         let bytes = fs::read(&kept.library).ok()?;
@@ -278,7 +278,7 @@ impl<'a> Builder<'a> {
         Ok(took)
     }
 
-    /// The compiler, queried once.
+    /// Returns the compiler, queried once.
     fn compiler(&self) -> Result<&Compiler, BuildError> {
         if let Some(known) = self.compiler.get() {
             return Ok(known);
@@ -291,7 +291,8 @@ impl<'a> Builder<'a> {
         Ok(self.compiler.get_or_init(|| compiler))
     }
 
-    /// The source of a release, fetched through cargo once; other threads wait, as cargo would make them.
+    /// Returns the source of a release, fetched through cargo once; other threads wait, as cargo would make
+    /// them.
     fn source(&self, release: &'static Release) -> Result<PathBuf, BuildError> {
         let mut known = locked(&self.sources);
         if let Some(source) = known.get(release.version) {
@@ -311,7 +312,7 @@ fn same_sets(kept: &str, name: &BuildName) -> bool {
     kept.parse::<BuildName>().is_ok_and(|kept| kept.sets_text() == name.sets_text())
 }
 
-/// A hash of all that decides what comes out of a build.
+/// Returns a hash of all that decides what comes out of a build.
 fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
     /// Enough digits that two builds of one name never share them.
     const DIGITS: usize = 16;

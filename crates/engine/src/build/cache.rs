@@ -50,7 +50,7 @@ pub struct Kept {
 }
 
 impl Cache {
-    /// The user's: `PRAGMARK_CACHE`, or else `pragmark` below `XDG_CACHE_HOME`, or else below
+    /// Returns the user's: `PRAGMARK_CACHE`, or else `pragmark` below `XDG_CACHE_HOME`, or else below
     /// `HOME/.cache` (<https://specifications.freedesktop.org/basedir-spec/latest/>).
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Cache {
         }
     }
 
-    /// The one in this directory, which need not exist yet.
+    /// Returns the one in this directory, which need not exist yet.
     pub fn at(root: PathBuf) -> Cache {
         Cache { root }
     }
@@ -77,7 +77,7 @@ impl Cache {
         &self.root
     }
 
-    /// The builds of this name, the newest first; those whose provenance is missing or unreadable are
+    /// Returns the builds of this name, the newest first; those whose provenance is missing or unreadable are
     /// left out.
     pub fn builds(&self, name: &str) -> Vec<Kept> {
         let mut builds: Vec<Kept> = directories(&self.of_build(name))
@@ -88,7 +88,7 @@ impl Cache {
         builds
     }
 
-    /// The build of this name and key, if there is one.
+    /// Returns the build of this name and key, if there is one.
     ///
     /// # Errors
     /// Its provenance cannot be read.
@@ -96,7 +96,7 @@ impl Cache {
         kept(&self.of_build(name).join(key))
     }
 
-    /// The engine added under this name, where there is one.
+    /// Returns the engine added under this name, where there is one.
     ///
     /// # Errors
     /// Its provenance cannot be read.
@@ -104,7 +104,7 @@ impl Cache {
         kept(&self.of_added(name))
     }
 
-    /// Every engine that is kept, builds first, by name; those whose provenance cannot be read as
+    /// Returns every engine that is kept, builds first, by name; those whose provenance cannot be read as
     /// errors.
     pub fn all(&self) -> Vec<Result<Kept, BuildError>> {
         let builds =
@@ -202,7 +202,7 @@ impl Cache {
         self.root.join("building")
     }
 
-    /// A directory to work in, removed when dropped.
+    /// Returns a directory to work in, removed when dropped.
     fn work(&self, what: &str) -> Result<TempDir, BuildError> {
         let building = self.building();
         fs::create_dir_all(&building).context("create", &building)?;
@@ -287,7 +287,7 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// The directory to work in.
+    /// Returns the directory to work in.
     pub(super) fn path(&self) -> &Path {
         self.work.path()
     }
@@ -360,13 +360,13 @@ fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, 
     Ok(Kept { library: target.join(LIBRARY_FILE), provenance })
 }
 
-/// The engine in a directory; none where there is none.
+/// Returns the engine in a directory; none where there is none.
 fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
     let library = directory.join(LIBRARY_FILE);
     Ok(Provenance::read(&library)?.map(|provenance| Kept { library, provenance }))
 }
 
-/// The directories in a directory, by name; none where it is not there.
+/// Returns the directories in a directory, by name; none where it is not there.
 fn directories(path: &Path) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = fs::read_dir(path)
         .into_iter()
@@ -386,7 +386,7 @@ fn remove_directory(path: &Path) -> Result<(), BuildError> {
     }
 }
 
-/// The library that a name means, by a path that does not depend on the current directory; none where
+/// Returns the library that a name means, by a path that does not depend on the current directory; none where
 /// it is a build, which a [`Builder`](super::Builder) finds or makes.
 ///
 /// # Errors
@@ -412,7 +412,7 @@ fn file(path: &Path) -> Result<PathBuf, BuildError> {
     })
 }
 
-/// A bare word that names no file is more likely a misspelt name than a missing file.
+/// Returns a bare word that names no file is more likely a misspelt name than a missing file.
 fn no_such(added: &str, error: BuildError) -> BuildError {
     match error {
         BuildError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {

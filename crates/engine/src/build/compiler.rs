@@ -70,12 +70,12 @@ impl Compiler {
         }
     }
 
-    /// The command as it was given.
+    /// Returns the command as it was given.
     pub(super) fn command(&self) -> String {
         command_line(&self.start(Vec::new()))
     }
 
-    /// Whether it is clang, which keeps profiles in a form of its own.
+    /// Returns whether it is clang, which keeps profiles in a form of its own.
     pub(super) fn is_clang(&self) -> bool {
         self.version.contains("clang")
     }

@@ -18,8 +18,8 @@ pub(super) struct Cargo {
 }
 
 impl Cargo {
-    /// The file `sqlite3.c` of a version, in cargo's own store of sources: from what cargo has already
-    /// where it has it, from the registry otherwise.
+    /// Returns the file `sqlite3.c` of a version, in cargo's own store of sources: from what cargo has
+    /// already where it has it, from the registry otherwise.
     ///
     /// # Errors
     /// Cargo is not there or cannot fetch it; the release carries another version than it should.
@@ -89,7 +89,7 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// A project that depends on the release and on nothing else. Two releases cannot be had in one,
+/// Returns a project that depends on the release and on nothing else. Two releases cannot be had in one,
 /// because both say that they link SQLite.
 fn project(release: &Release) -> Result<TempDir, BuildError> {
     let place = std::env::temp_dir();

@@ -63,13 +63,13 @@ impl fmt::Display for EngineName {
     }
 }
 
-/// Whether the text is made of numbers and full stops, so that it means a version.
+/// Returns whether the text is made of numbers and full stops, so that it means a version.
 fn is_version(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Whether an engine may be added under this name: lower-case letters, digits and hyphens, a letter
+/// Returns whether an engine may be added under this name: lower-case letters, digits and hyphens, a letter
 /// first, and no name that means another engine.
 pub fn is_for_adding(name: &str) -> bool {
     let taken = ["default", "system"].contains(&name);
@@ -108,22 +108,22 @@ impl BuildName {
         Ok(name)
     }
 
-    /// The version and where its source comes from.
+    /// Returns the version and where its source comes from.
     pub fn release(&self) -> &'static Release {
         self.release
     }
 
-    /// The option sets, without the default.
+    /// Returns the option sets, without the default.
     pub fn sets(&self) -> &[&'static OptionSet] {
         &self.sets
     }
 
-    /// Whether it is fit for bindings of other languages.
+    /// Returns whether it is fit for bindings of other languages.
     pub fn binding(&self) -> bool {
         self.binding
     }
 
-    /// The sets as the name writes them: `recommended+pgo`, or `default` where there are none.
+    /// Returns the sets as the name writes them: `recommended+pgo`, or `default` where there are none.
     pub fn sets_text(&self) -> String {
         let binding = self.binding.then_some(BINDING);
         let words: Vec<&str> = self.sets.iter().map(|set| set.name).chain(binding).collect();

@@ -56,13 +56,13 @@ pub struct Compiled {
     pub compiler_seconds: f64,
 }
 
-/// The SHA-256 of some bytes, in hexadecimal digits.
+/// Returns the SHA-256 of some bytes, in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The file of a library.
+/// Returns the file of a library.
 fn file_of(library: &Path) -> PathBuf {
     let mut name = library.as_os_str().to_owned();
     name.push(".provenance.json");
@@ -70,7 +70,7 @@ fn file_of(library: &Path) -> PathBuf {
 }
 
 impl Provenance {
-    /// The provenance of a library; none where there is no file of it.
+    /// Returns the provenance of a library; none where there is no file of it.
     ///
     /// # Errors
     /// The file cannot be read or understood.

@@ -46,7 +46,7 @@ impl Stage {
 }
 
 impl Recipe {
-    /// The recipe of a build; `supported` are those flags of
+    /// Returns the recipe of a build; `supported` are those flags of
     /// [`WHERE_SUPPORTED`](crate::options::WHERE_SUPPORTED) that the compiler knows.
     pub fn of(name: &BuildName, supported: &[&'static str]) -> Recipe {
         let own = name.sets().iter().flat_map(|set| set.flags.iter().copied());
@@ -68,12 +68,12 @@ impl Recipe {
         flags.chain(self.options.iter().map(CompileOption::define)).collect()
     }
 
-    /// Whether the library is fit for the processor of this machine only.
+    /// Returns whether the library is fit for the processor of this machine only.
     pub fn is_for_this_processor(&self) -> bool {
         self.flags.contains(&"-march=native")
     }
 
-    /// The arguments that compile the source and link the library at once.
+    /// Returns the arguments that compile the source and link the library at once.
     pub(super) fn compile_and_link(&self, source: &Path, library: &Path) -> Vec<OsString> {
         let mut all = self.compile_arguments(Stage::Plain);
         all.push(source.into());
@@ -81,7 +81,7 @@ impl Recipe {
         all
     }
 
-    /// The arguments that compile the source to an object file. Both stages of a profile-guided build
+    /// Returns the arguments that compile the source to an object file. Both stages of a profile-guided build
     /// must name the same object file: the compiler looks for the profile in its directory.
     pub(super) fn compile(&self, stage: Stage, source: &Path, object: &Path) -> Vec<OsString> {
         let mut all = self.compile_arguments(stage);
@@ -89,7 +89,7 @@ impl Recipe {
         all
     }
 
-    /// The arguments that link an object file.
+    /// Returns the arguments that link an object file.
     pub(super) fn link(&self, stage: Stage, object: &Path, library: &Path) -> Vec<OsString> {
         let mut all: Vec<OsString> = self.flags.iter().map(OsString::from).collect();
         if stage == Stage::Generate {
@@ -112,7 +112,7 @@ fn link(library: &Path) -> Vec<OsString> {
     all
 }
 
-/// The arguments that make a shared library, the same for every recipe.
+/// Returns the arguments that make a shared library, the same for every recipe.
 pub(super) fn linking() -> Vec<String> {
     let system = std::env::consts::OS;
     let mut all: Vec<String> = link_arguments(system).iter().map(|&word| word.to_owned()).collect();

@@ -48,7 +48,7 @@ const fn release(version: &'static str, crate_version: &'static str) -> Release 
     Release { version, crate_version }
 }
 
-/// The release that carries this version.
+/// Returns the release that carries this version.
 pub fn find(version: &str) -> Option<&'static Release> {
     RELEASES.iter().find(|release| release.version == version)
 }

@@ -73,7 +73,7 @@ options! {
     FTS5 = "SQLITE_ENABLE_FTS5", "full-text search, version 5";
 }
 
-/// A set that changes nothing yet.
+/// Returns a set that changes nothing yet.
 const fn set(name: &'static str, meaning: &'static str) -> OptionSet {
     OptionSet {
         name,
@@ -146,12 +146,12 @@ pub static OPTION_SETS: &[OptionSet] = &[
     },
 ];
 
-/// The set of this name; the default has none.
+/// Returns the set of this name; the default has none.
 pub fn find(name: &str) -> Option<&'static OptionSet> {
     OPTION_SETS.iter().find(|set| set.name == name)
 }
 
-/// The options of an engine that is compiled with all of these sets, fit for bindings or not.
+/// Returns the options of an engine that is compiled with all of these sets, fit for bindings or not.
 pub(super) fn options(sets: &[&'static OptionSet], binding: bool) -> Vec<CompileOption> {
     let mut all: Vec<CompileOption> = COMPILE_OPTIONS.to_vec();
     for set in sets {

@@ -95,7 +95,7 @@ fn slots() -> std::sync::MutexGuard<'static, [Option<(UserData, usize)>; SLOTS]>
     OCCUPIED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The slot of this library, which gets one more function; `None` where all are taken.
+/// Returns the slot of this library, which gets one more function; `None` where all are taken.
 fn occupy(user_data: UserData) -> Option<usize> {
     let mut slots = slots();
     let same = |slot: &Option<(UserData, usize)>| {

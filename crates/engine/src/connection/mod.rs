@@ -45,7 +45,7 @@ impl OpenFlags {
     /// Serialised mode: every call takes the connection's mutex.
     pub const FULL_MUTEX: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_FULLMUTEX);
 
-    /// The flags as `sqlite3_open_v2` takes them.
+    /// Returns the flags as `sqlite3_open_v2` takes them.
     pub const fn bits(self) -> c_int {
         self.0
     }
@@ -98,7 +98,7 @@ impl Connection {
         Ok(Connection { handle, busy: None, wal_commit: None })
     }
 
-    /// The library that the connection runs on.
+    /// Returns the library that the connection runs on.
     pub fn library(&self) -> &Arc<Library> {
         self.handle.library()
     }
@@ -128,7 +128,7 @@ impl Connection {
         Ok(statement)
     }
 
-    /// The first column of the first row.
+    /// Returns the first column of the first row.
     ///
     /// # Errors
     /// SQLite's, or [`EngineError::NoRow`].
@@ -140,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// The integer in the first column of the first row.
+    /// Returns the integer in the first column of the first row.
     ///
     /// # Errors
     /// As [`query_value`](Self::query_value), or [`EngineError::WrongType`].
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// The text in the first column of the first row.
+    /// Returns the text in the first column of the first row.
     ///
     /// # Errors
     /// As [`query_i64`](Self::query_i64).
@@ -162,7 +162,7 @@ impl Connection {
         }
     }
 
-    /// Every row, as values.
+    /// Returns every row, as values.
     ///
     /// # Errors
     /// SQLite's.
@@ -194,8 +194,9 @@ impl Connection {
         Ok(rows)
     }
 
-    /// The plan of a statement as `EXPLAIN QUERY PLAN` shows it (<https://sqlite.org/eqp.html>): a line for each
-    /// node, indented by its depth; nothing where SQLite has no plan for it, such as for `BEGIN`.
+    /// Returns the plan of a statement as `EXPLAIN QUERY PLAN` shows it (<https://sqlite.org/eqp.html>): a
+    /// line for each node, indented by its depth; nothing where SQLite has no plan for it, such as for
+    /// `BEGIN`.
     ///
     /// # Errors
     /// SQLite's, such as for a table that does not exist.
@@ -271,19 +272,19 @@ impl Connection {
         }
     }
 
-    /// The rowid of the last row inserted (<https://sqlite.org/c3ref/last_insert_rowid.html>).
+    /// Returns the rowid of the last row inserted (<https://sqlite.org/c3ref/last_insert_rowid.html>).
     pub fn last_insert_rowid(&self) -> i64 {
         // SAFETY: the handle is open.
         unsafe { (self.handle.api().last_insert_rowid)(self.as_ptr()) }
     }
 
-    /// Whether a transaction begun with BEGIN is open.
+    /// Returns whether a transaction begun with BEGIN is open.
     pub fn in_transaction(&self) -> bool {
         // SAFETY: the handle is open.
         unsafe { (self.handle.api().get_autocommit)(self.as_ptr()) == 0 }
     }
 
-    /// Whether every call takes the connection's mutex (serialised mode, `SQLITE_OPEN_FULLMUTEX`), as
+    /// Returns whether every call takes the connection's mutex (serialised mode, `SQLITE_OPEN_FULLMUTEX`), as
     /// the connection was opened in fact: a library with `THREADSAFE=0` ignores the flags
     /// (<https://sqlite.org/c3ref/db_mutex.html>). `None` where the library cannot say.
     pub fn is_serialised(&self) -> Option<bool> {
@@ -369,7 +370,7 @@ impl Connection {
         self.handle.close()
     }
 
-    /// The raw handle, for code which must call SQLite itself.
+    /// Returns the raw handle, for code which must call SQLite itself.
     #[inline]
     pub fn as_ptr(&self) -> *mut ffi::sqlite3 {
         self.handle.as_ptr()

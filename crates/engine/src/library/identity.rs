@@ -104,8 +104,8 @@ impl Identity {
         }
     }
 
-    /// The value of a compile option, by its name without `SQLITE_`: the text after `=`, or an empty one
-    /// where it has none.
+    /// Returns the value of a compile option, by its name without `SQLITE_`: the text after `=`, or an empty
+    /// one where it has none.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.compile_options.iter().find_map(|option| match option.split_once('=') {
             Some((found, value)) => (found == name).then_some(value),

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
 impl Source {
-    /// The bytes of the shared library, for programs that load it in their own way; none for the system's
-    /// own, which they find by themselves.
+    /// Returns the bytes of the shared library, for programs that load it in their own way; none for the
+    /// system's own, which they find by themselves.
     ///
     /// # Errors
     /// The file is unreadable, or not the one that was kept.
@@ -76,7 +76,7 @@ impl Image {
         &self.origin
     }
 
-    /// The path for messages.
+    /// Returns the path for messages.
     pub(super) fn path(&self) -> &Path {
         path_of(&self.origin)
     }
@@ -188,7 +188,7 @@ mod system {
         Ok(Image { mapped, origin: Origin::System(PathBuf::from(name)), _copy: None })
     }
 
-    /// The file behind the mapping that holds `sqlite3_libversion`, from `/proc/self/maps`
+    /// Returns the file behind the mapping that holds `sqlite3_libversion`, from `/proc/self/maps`
     /// (proc_pid_maps(5)).
     #[cfg(target_os = "linux")]
     fn mapped_file(mapped: &Mapped) -> Option<PathBuf> {

@@ -84,13 +84,13 @@ impl Library {
         &self.identity
     }
 
-    /// Whether arrays can be bound ([`Statement::bind_array`](crate::Statement::bind_array)). SQLite's
-    /// list of compile options does not say.
+    /// Returns whether arrays can be bound ([`Statement::bind_array`](crate::Statement::bind_array)).
+    /// SQLite's list of compile options does not say.
     pub fn has_carray(&self) -> bool {
         self.api.carray_bind.is_some()
     }
 
-    /// Whether rows of the program can be made a table
+    /// Returns whether rows of the program can be made a table
     /// ([`Connection::create_columns_function`](crate::Connection::create_columns_function)): there are
     /// virtual tables, and pointers can be bound (SQLite 3.20).
     pub fn has_columns_function(&self) -> bool {
@@ -98,7 +98,7 @@ impl Library {
         api.create_module_v2.is_some() && api.declare_vtab.is_some() && api.value_pointer.is_some()
     }
 
-    /// Whether a text ends in a whole statement, so that the semicolon at its end is none within a
+    /// Returns whether a text ends in a whole statement, so that the semicolon at its end is none within a
     /// string, a comment or a trigger (<https://sqlite.org/c3ref/complete.html>).
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Library {
         Ok(unsafe { complete(sql.as_ptr()) } != 0)
     }
 
-    /// The table of functions, for code which must call SQLite itself. Calling them is unsafe.
+    /// Returns the table of functions, for code which must call SQLite itself. Calling them is unsafe.
     #[inline]
     pub fn api(&self) -> &Api {
         &self.api

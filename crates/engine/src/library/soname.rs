@@ -15,8 +15,8 @@ const DT_SONAME: u64 = 14;
 /// The size of an entry of the dynamic section.
 const ENTRY: usize = 16;
 
-/// The offset of the tag of the name, in a 64-bit little-endian file; `None` where there is none, and in
-/// files of other kinds.
+/// Returns the offset of the tag of the name, in a 64-bit little-endian file; `None` where there is none, and
+/// in files of other kinds.
 pub(super) fn offset(file: &[u8]) -> Option<usize> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;
@@ -52,7 +52,7 @@ fn number(file: &[u8], at: usize, length: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A file with one program header, of the dynamic section, with these tags.
+    /// Returns a file with one program header, of the dynamic section, with these tags.
     fn file(tags: &[u64]) -> Vec<u8> {
         let mut file = vec![0; 64 + 56];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");

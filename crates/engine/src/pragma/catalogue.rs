@@ -32,7 +32,7 @@ pub struct Pragma {
 }
 
 impl Pragma {
-    /// The address of its documentation.
+    /// Returns the address of its documentation.
     pub fn reference(&self) -> String {
         format!("https://sqlite.org/pragma.html#pragma_{}", self.name)
     }
@@ -247,13 +247,13 @@ catalogue! {
         "the size of the log at which a commit also checkpoints";
 }
 
-/// The PRAGMA of that name, in any spelling of capitals.
+/// Returns the PRAGMA of that name, in any spelling of capitals.
 pub fn find(name: &str) -> Option<&'static Pragma> {
     CATALOGUE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
 }
 
 impl Pragma {
-    /// The value in its one normal spelling: names in SQLite's own (`normal`, `UTF-8`), Booleans as
+    /// Returns the value in its one normal spelling: names in SQLite's own (`normal`, `UTF-8`), Booleans as
     /// `on` and `off`, numbers in decimal.
     ///
     /// # Errors
@@ -281,7 +281,7 @@ impl Pragma {
 }
 
 impl Values {
-    /// The values allowed, for a message.
+    /// Returns the values allowed, for a message.
     pub fn in_words(&self) -> String {
         match self {
             Values::Boolean => "on or off".to_owned(),
@@ -310,7 +310,7 @@ fn boolean(value: &str) -> Option<&'static str> {
     }
 }
 
-/// The number in decimal, if it is within the range.
+/// Returns the number in decimal, if it is within the range.
 fn number(value: &str, range: RangeInclusive<i64>) -> Option<String> {
     let number = value.parse().ok().filter(|number| range.contains(number))?;
     Some(number.to_string())

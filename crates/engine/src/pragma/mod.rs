@@ -40,7 +40,7 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String,
     Ok(wanted)
 }
 
-/// The value of one PRAGMA of the main database, in its normal spelling.
+/// Returns the value of one PRAGMA of the main database, in its normal spelling.
 ///
 /// # Errors
 /// [`PragmaError::Unknown`]; [`PragmaError::NotReadable`]; [`PragmaError::NotInEngine`], also for a
@@ -55,8 +55,8 @@ pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> 
     current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
 }
 
-/// Every configuration PRAGMA that can be read, by name, in its normal spelling. Those which the engine
-/// or the kind of database does not have are left out.
+/// Returns every configuration PRAGMA that can be read, by name, in its normal spelling. Those which the
+/// engine or the kind of database does not have are left out.
 ///
 /// # Errors
 /// SQLite's, such as busy.
@@ -99,7 +99,7 @@ fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String,
     current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
 }
 
-/// The value SQLite reports, in its normal spelling; `None` where it reports none.
+/// Returns the value SQLite reports, in its normal spelling; `None` where it reports none.
 fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, EngineError> {
     // Without the schema, locking_mode would report the mode meant for databases attached later.
     let mut statement = connection.prepare(&format!("PRAGMA main.{}", pragma.name))?;
@@ -114,7 +114,7 @@ fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, E
     Ok(Some(pragma.normalise(&raw).unwrap_or(raw)))
 }
 
-/// Whether a value read back means that the wanted one is in force; both in their normal spelling.
+/// Returns whether a value read back means that the wanted one is in force; both in their normal spelling.
 pub fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
     match pragma.values {
         // SQLite reports the pages from which it spills, which is cache_size where that is more.

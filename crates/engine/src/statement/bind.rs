@@ -10,14 +10,14 @@ use crate::value::Value;
 use std::ffi::{c_int, c_void};
 
 impl<'d> Statement<'_, 'd> {
-    /// The number of the highest parameter.
+    /// Returns the number of the highest parameter.
     pub fn parameter_count(&self) -> i32 {
         // SAFETY: the statement is alive.
         unsafe { (self.api.bind_parameter_count)(self.as_ptr()) }
     }
 
-    /// The parameter of this number as the text writes it, such as `:id`; `None` where it has no name, as `?`
-    /// has none.
+    /// Returns the parameter of this number as the text writes it, such as `:id`; `None` where it has no
+    /// name, as `?` has none.
     pub fn parameter_name(&self, index: i32) -> Option<String> {
         // SAFETY: the statement is alive, and the name, null or a C string, is copied at once.
         unsafe { copied((self.api.bind_parameter_name)(self.as_ptr(), index)) }

@@ -11,49 +11,49 @@ use crate::value::{Value, ValueRef};
 use std::ffi::c_int;
 
 impl Statement<'_, '_> {
-    /// The number of columns of the result; 0 for a statement without rows.
+    /// Returns the number of columns of the result; 0 for a statement without rows.
     pub fn column_count(&self) -> i32 {
         // SAFETY: the statement is alive.
         unsafe { (self.api.column_count)(self.as_ptr()) }
     }
 
-    /// The name of a column; `None` where there is no column of that number.
+    /// Returns the name of a column; `None` where there is no column of that number.
     pub fn column_name(&self, column: i32) -> Option<String> {
         // SAFETY: the statement is alive, and the name, null or a C string, is copied at once.
         unsafe { copied((self.api.column_name)(self.as_ptr(), column)) }
     }
 
-    /// The type that a table's column was declared with
-    /// (<https://sqlite.org/c3ref/column_decltype.html>); `None` for an expression, a column without a
-    /// type, and engines compiled without this function.
+    /// Returns the type that a table's column was declared with
+    /// (<https://sqlite.org/c3ref/column_decltype.html>); `None` for an expression, a column without a type,
+    /// and engines compiled without this function.
     pub fn column_declared_type(&self, column: i32) -> Option<String> {
         let column_decltype = self.api.column_decltype?;
         // SAFETY: the statement is alive, and the text, null or a C string, is copied at once.
         unsafe { copied(column_decltype(self.as_ptr(), column)) }
     }
 
-    /// The column as an integer, by SQLite's conversions (<https://sqlite.org/c3ref/column_blob.html>);
-    /// 0 where there is no row or no such column.
+    /// Returns the column as an integer, by SQLite's conversions
+    /// (<https://sqlite.org/c3ref/column_blob.html>); 0 where there is no row or no such column.
     #[inline]
     pub fn column_i64(&self, column: i32) -> i64 {
         // SAFETY: as in `column_type`. The conversion does not change the stored value.
         unsafe { (self.api.column_int64)(self.as_ptr(), column) }
     }
 
-    /// The column as a floating point number; otherwise as [`column_i64`](Self::column_i64).
+    /// Returns the column as a floating point number; otherwise as [`column_i64`](Self::column_i64).
     #[inline]
     pub fn column_f64(&self, column: i32) -> f64 {
         // SAFETY: as in `column_i64`.
         unsafe { (self.api.column_double)(self.as_ptr(), column) }
     }
 
-    /// Whether the column is NULL; true also where there is no row or no such column.
+    /// Returns whether the column is NULL; true also where there is no row or no such column.
     #[inline]
     pub fn column_is_null(&self, column: i32) -> bool {
         self.column_type(column) == ffi::SQLITE_NULL
     }
 
-    /// The text of the column, where it lies in SQLite's memory.
+    /// Returns the text of the column, where it lies in SQLite's memory.
     ///
     /// # Errors
     /// [`EngineError::WrongType`] unless the column holds a text; [`EngineError::NotUtf8`].
@@ -63,7 +63,7 @@ impl Statement<'_, '_> {
             .map_err(|_| EngineError::NotUtf8(column))
     }
 
-    /// The bytes of the column's text, without a check that they are UTF-8.
+    /// Returns the bytes of the column's text, without a check that they are UTF-8.
     ///
     /// # Errors
     /// [`EngineError::WrongType`] unless the column holds a text.
@@ -72,7 +72,7 @@ impl Statement<'_, '_> {
         self.text(column).ok_or_else(|| self.wrong_type(column, "text"))
     }
 
-    /// The bytes of the column's blob, where they lie in SQLite's memory.
+    /// Returns the bytes of the column's blob, where they lie in SQLite's memory.
     ///
     /// # Errors
     /// [`EngineError::WrongType`] unless the column holds a blob.
@@ -81,7 +81,7 @@ impl Statement<'_, '_> {
         self.blob(column).ok_or_else(|| self.wrong_type(column, "blob"))
     }
 
-    /// A copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
+    /// Returns a copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
     pub fn column_value(&self, column: i32) -> Value {
         if let Some(text) = self.text(column) {
             return match std::str::from_utf8(text) {
@@ -99,7 +99,7 @@ impl Statement<'_, '_> {
         }
     }
 
-    /// The column's value where it lies in SQLite's memory, of the type it has.
+    /// Returns the column's value where it lies in SQLite's memory, of the type it has.
     ///
     /// # Errors
     /// [`EngineError::NotUtf8`].
@@ -121,7 +121,7 @@ impl Statement<'_, '_> {
         unsafe { (self.api.column_type)(self.as_ptr(), column) }
     }
 
-    /// The bytes of a text, as UTF-8. `None` unless the value is a text.
+    /// Returns the bytes of a text, as UTF-8. `None` unless the value is a text.
     ///
     /// Other types are refused because a conversion would replace the value's memory, to which an
     /// earlier result may refer; for a text, every call after the first gives the same memory.
@@ -136,7 +136,7 @@ impl Statement<'_, '_> {
         unsafe { self.slice(column, start) }
     }
 
-    /// The bytes of a blob. `None` unless the value is a blob.
+    /// Returns the bytes of a blob. `None` unless the value is a blob.
     #[inline]
     fn blob(&self, column: i32) -> Option<&[u8]> {
         if self.column_type(column) != ffi::SQLITE_BLOB {

@@ -254,27 +254,27 @@ impl<'c, 'd> Statement<'c, 'd> {
         })
     }
 
-    /// Whether the statement makes no direct change to the database file
+    /// Returns whether the statement makes no direct change to the database file
     /// (<https://sqlite.org/c3ref/stmt_readonly.html>).
     pub fn is_read_only(&self) -> bool {
         // SAFETY: the statement is alive.
         unsafe { (self.api.stmt_readonly)(self.as_ptr()) != 0 }
     }
 
-    /// The value of a counter since the statement was prepared; an engine too old to know it says 0.
+    /// Returns the value of a counter since the statement was prepared; an engine too old to know it says 0.
     #[inline]
     pub fn counter(&self, counter: StatementCounter) -> i64 {
         // SAFETY: the statement is alive; unknown counters are 0.
         i64::from(unsafe { (self.api.stmt_status)(self.as_ptr(), counter as c_int, 0) })
     }
 
-    /// The SQL the statement was prepared from.
+    /// Returns the SQL the statement was prepared from.
     pub fn sql(&self) -> String {
         // SAFETY: the statement is alive, and its text ends in NUL.
         unsafe { copied((self.api.sql)(self.as_ptr())) }.unwrap_or_default()
     }
 
-    /// The raw handle, for code which must call SQLite itself.
+    /// Returns the raw handle, for code which must call SQLite itself.
     #[inline]
     pub fn as_ptr(&self) -> *mut ffi::sqlite3_stmt {
         self.raw.as_ptr()

@@ -171,7 +171,7 @@ impl CountingVfs {
         ObservedVfs::register(library, base, "pragmark-counting", counter).map(CountingVfs)
     }
 
-    /// The name to open connections with.
+    /// Returns the name to open connections with.
     pub fn name(&self) -> &str {
         self.0.name()
     }

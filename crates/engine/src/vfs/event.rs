@@ -17,14 +17,14 @@ pub trait Observer: Send + Sync + 'static {
     /// what SQLite read and the lock that it takes because of it.
     fn about_to_lock(&self) {}
 
-    /// Whether SQLite sleeps when it wants to. It does while it waits for a lock, which is futile if the
-    /// holder runs on the same thread.
+    /// Returns whether SQLite sleeps when it wants to. It does while it waits for a lock, which is futile if
+    /// the holder runs on the same thread.
     fn sleeps(&self) -> bool {
         true
     }
 
-    /// Whether syncs reach the disk. They are observed either way; where power is never lost they only
-    /// cost time.
+    /// Returns whether syncs reach the disk. They are observed either way; where power is never lost they
+    /// only cost time.
     fn syncs(&self) -> bool {
         true
     }
@@ -47,7 +47,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind given by the flags of `xOpen` (<https://sqlite.org/c3ref/vfs.html>).
+    /// Returns the kind given by the flags of `xOpen` (<https://sqlite.org/c3ref/vfs.html>).
     pub(super) fn of_flags(flags: c_int) -> FileKind {
         let has = |flag| flags & flag != 0;
         if has(ffi::SQLITE_OPEN_MAIN_DB) {
@@ -63,7 +63,7 @@ impl FileKind {
         }
     }
 
-    /// The kind given by a name, for `xDelete`, which has no flags: SQLite adds `-journal`, `-wal` or
+    /// Returns the kind given by a name, for `xDelete`, which has no flags: SQLite adds `-journal`, `-wal` or
     /// `-mj` and nine hexadecimal digits to the database's name (`vdbe.c`, `vdbeaux.c`).
     pub(super) fn of_name(name: &CStr) -> FileKind {
         let name = name.to_bytes();

@@ -41,7 +41,7 @@ struct Header<O> {
 /// The bytes before the real file. The observer's type does not matter: only a pointer to it is kept.
 pub(super) const HEADER_SIZE: usize = size_of::<Header<()>>();
 
-/// The real file behind the header.
+/// Returns the real file behind the header.
 ///
 /// # Safety
 /// `file` must be one of szOsFile bytes that SQLite gave to a shim.
@@ -115,12 +115,12 @@ pub(super) unsafe fn open<O: Observer>(
     }
 }
 
-/// The methods for a real file of a version; later versions than 3 are not known and not passed on.
+/// Returns the methods for a real file of a version; later versions than 3 are not known and not passed on.
 fn methods_for<O>(shim: &Shim<O>, version: c_int) -> *const sqlite3_io_methods {
     &shim.io_methods[version.clamp(1, 3) as usize - 1]
 }
 
-/// The methods of the shim's files of versions 1, 2 and 3.
+/// Returns the methods of the shim's files of versions 1, 2 and 3.
 pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
     let first = sqlite3_io_methods {
         iVersion: 1,
@@ -336,7 +336,7 @@ unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
     unsafe { call_real!(file, xDeviceCharacteristics()) }
 }
 
-/// The size of the real file, if available.
+/// Returns the size of the real file, if available.
 ///
 /// # Safety
 /// `file` must be an open file of a shim.

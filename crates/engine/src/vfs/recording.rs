@@ -62,22 +62,22 @@ impl RecordingVfs {
         ObservedVfs::register(library, base, "pragmark-recording", recorder).map(RecordingVfs)
     }
 
-    /// The name to open connections with.
+    /// Returns the name to open connections with.
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The number of calls recorded since the record was last taken: the position of the next one.
+    /// Returns the number of calls recorded since the record was last taken: the position of the next one.
     pub fn position(&self) -> usize {
         self.0.observer().calls().len()
     }
 
-    /// A copy of the record.
+    /// Returns a copy of the record.
     pub fn calls(&self) -> Vec<Call> {
         self.0.observer().calls().clone()
     }
 
-    /// The bytes written by the calls from this one on.
+    /// Returns the bytes written by the calls from this one on.
     pub fn written_since(&self, position: usize) -> u64 {
         let calls = self.0.observer().calls();
         let written = calls.iter().skip(position).map(|call| match call {
@@ -98,7 +98,7 @@ impl RecordingVfs {
 struct Recorder(Mutex<Vec<Call>>);
 
 impl Recorder {
-    /// A panic elsewhere cannot leave a half-written record: calls are pushed whole.
+    /// Returns a panic elsewhere cannot leave a half-written record: calls are pushed whole.
     fn calls(&self) -> MutexGuard<'_, Vec<Call>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,8 +116,8 @@ fn path(name: &CStr) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// The event as a call that owns its data; `None` for what leaves no trace on a disk. SQLite passes no
-/// negative offsets or sizes.
+/// Returns the event as a call that owns its data; `None` for what leaves no trace on a disk. SQLite passes
+/// no negative offsets or sizes.
 fn recorded(event: &Event<'_>) -> Option<Call> {
     let Event { file, kind, .. } = *event;
     Some(match event.operation {

@@ -64,12 +64,12 @@ impl<O: Observer> ObservedVfs<O> {
         Ok(ObservedVfs { library: Arc::clone(library), shim, name, observer })
     }
 
-    /// The name to open connections with.
+    /// Returns the name to open connections with.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer(&self) -> &Arc<O> {
         &self.observer
     }
@@ -151,7 +151,7 @@ fn shim_over<O: Observer>(
     })
 }
 
-/// The shim behind the record that SQLite gives to a method.
+/// Returns the shim behind the record that SQLite gives to a method.
 ///
 /// # Safety
 /// `vfs` must be the record of a registered `Shim<O>`, whose life then is that of the library.
@@ -194,7 +194,7 @@ pass_on! {
     fn next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char, else std::ptr::null();
 }
 
-/// A record with the methods of a shim over `real`; numbers and names are for the caller to fill in.
+/// Returns a record with the methods of a shim over `real`; numbers and names are for the caller to fill in.
 /// Optional methods are there only where `real` has them.
 ///
 /// # Safety

@@ -81,7 +81,7 @@ impl Files {
         number
     }
 
-    /// The file of that number, which is open.
+    /// Returns the file of that number, which is open.
     ///
     /// # Panics
     /// If there is none, which would be a defect of this module.
@@ -117,7 +117,7 @@ impl Files {
         self.drop_if_unused(number);
     }
 
-    /// Whether there was such a name.
+    /// Returns whether there was such a name.
     pub(super) fn delete(&mut self, name: &str) -> bool {
         let Some(number) = self.names.remove(name) else {
             return false;
@@ -134,7 +134,7 @@ impl Files {
         }
     }
 
-    /// The region of that number; `None` where it is not there and not to be made.
+    /// Returns the region of that number; `None` where it is not there and not to be made.
     pub(super) fn map(
         &mut self,
         number: FileNumber,
@@ -153,7 +153,7 @@ impl Files {
         region.map(|region| region.0.as_ptr().cast())
     }
 
-    /// The locks of the shared memory.
+    /// Returns the locks of the shared memory.
     pub(super) fn shared_memory_locks(&mut self, number: FileNumber) -> &mut SharedMemoryLocks {
         &mut self.at(number).shared_memory.get_or_insert_default().locks
     }

@@ -20,7 +20,7 @@ impl FileLocks {
         held.map_or(ffi::SQLITE_LOCK_NONE, |(_, level)| *level)
     }
 
-    /// The highest level that anybody else holds.
+    /// Returns the highest level that anybody else holds.
     fn others(&self, owner: Owner) -> c_int {
         let others = self.0.iter().filter(|(holder, _)| *holder != owner);
         others.map(|(_, level)| *level).max().unwrap_or(0)

@@ -28,7 +28,7 @@ const LONGEST_NAME: c_int = 512;
 /// when: the beginning of 2026 in milliseconds of the Julian day.
 const NOW_MS: i64 = 2_461_041 * 86_400_000 + 43_200_000;
 
-/// The record of a VFS; its name and application data are for the caller to complete.
+/// Returns the record of a VFS; its name and application data are for the caller to complete.
 pub(super) fn vfs(name: *const c_char) -> sqlite3_vfs {
     sqlite3_vfs {
         iVersion: 2,
@@ -52,7 +52,7 @@ pub(super) fn vfs(name: *const c_char) -> sqlite3_vfs {
     }
 }
 
-/// The methods of files. There is no memory map: SQLite then reads, as it does without one.
+/// Returns the methods of files. There is no memory map: SQLite then reads, as it does without one.
 pub(super) fn io_methods() -> sqlite3_io_methods {
     sqlite3_io_methods {
         iVersion: 2,
@@ -77,7 +77,7 @@ pub(super) fn io_methods() -> sqlite3_io_methods {
     }
 }
 
-/// The file system behind the record that SQLite gives to a method.
+/// Returns the file system behind the record that SQLite gives to a method.
 ///
 /// # Safety
 /// `vfs` must be the record of a registered memory VFS, which then lives as long as the library.
@@ -86,7 +86,7 @@ unsafe fn inner<'a>(vfs: *mut sqlite3_vfs) -> &'a Inner {
     unsafe { &*(*vfs).pAppData.cast_const().cast() }
 }
 
-/// The name as text; SQLite gives UTF-8, and a name that is not is one no file has.
+/// Returns the name as text; SQLite gives UTF-8, and a name that is not is one no file has.
 ///
 /// # Safety
 /// `name` must be a C string that outlives the use of the result.
@@ -163,7 +163,7 @@ unsafe fn characteristics(
     if powersafe { all } else { all & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE }
 }
 
-/// The next number of a splitmix64 generator (Steele, Lea and Flood, 2014).
+/// Returns the next number of a splitmix64 generator (Steele, Lea and Flood, 2014).
 fn next_random(state: u64) -> u64 {
     let mut mixed = state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

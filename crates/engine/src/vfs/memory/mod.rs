@@ -107,7 +107,7 @@ impl MemoryVfs {
         registered
     }
 
-    /// The name to open connections with.
+    /// Returns the name to open connections with.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -123,12 +123,12 @@ impl MemoryVfs {
         all.replace(files)
     }
 
-    /// The number of open files.
+    /// Returns the number of open files.
     pub fn open_files(&self) -> usize {
         self.inner.files().open_files()
     }
 
-    /// The names of all files, sorted.
+    /// Returns the names of all files, sorted.
     pub fn names(&self) -> Vec<String> {
         self.inner.files().names().map(str::to_owned).collect()
     }

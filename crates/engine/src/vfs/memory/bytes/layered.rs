@@ -40,12 +40,12 @@ impl Base {
         self.length
     }
 
-    /// Whether it has no bytes.
+    /// Returns whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// A block, with zeros after the end of the file.
+    /// Returns a block, with zeros after the end of the file.
     pub(super) fn block(&self, number: u64) -> Block {
         let mut block = [0; BLOCK];
         self.read(number * BLOCK as u64, &mut block);
@@ -84,7 +84,7 @@ struct Own {
     before: u64,
 }
 
-/// The blocks that so many bytes touch.
+/// Returns the blocks that so many bytes touch.
 fn blocks(length: u64) -> u64 {
     length.div_ceil(BLOCK as u64)
 }

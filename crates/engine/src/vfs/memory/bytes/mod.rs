@@ -58,7 +58,7 @@ impl From<Arc<Base>> for Bytes {
 }
 
 impl Bytes {
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         match self {
             Bytes::Own(bytes) => bytes.len(),
@@ -66,7 +66,7 @@ impl Bytes {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -106,7 +106,7 @@ impl Bytes {
         }
     }
 
-    /// The first `old` bytes, extended by zeros to `length`.
+    /// Returns the first `old` bytes, extended by zeros to `length`.
     pub fn beginning(&self, old: usize, length: usize) -> Bytes {
         match self {
             Bytes::Own(bytes) => {
@@ -124,7 +124,7 @@ impl Bytes {
         }
     }
 
-    /// The blocks that differ from the base, in order; without a base, all blocks.
+    /// Returns the blocks that differ from the base, in order; without a base, all blocks.
     pub fn changed(&self) -> Box<dyn Iterator<Item = Changed<'_>> + '_> {
         match self {
             Bytes::Own(bytes) => Box::new((0..).zip(bytes.chunks(BLOCK)).map(|(number, bytes)| {
@@ -134,7 +134,7 @@ impl Bytes {
         }
     }
 
-    /// A block as it is in the base; zeros where there is none.
+    /// Returns a block as it is in the base; zeros where there is none.
     pub fn block_of_base(&self, number: u64) -> Block {
         match self {
             Bytes::Own(_) => [0; BLOCK],
@@ -142,7 +142,7 @@ impl Bytes {
         }
     }
 
-    /// The size of the base; 0 where there is none.
+    /// Returns the size of the base; 0 where there is none.
     pub fn size_of_base(&self) -> u64 {
         match self {
             Bytes::Own(_) => 0,
@@ -150,7 +150,7 @@ impl Bytes {
         }
     }
 
-    /// A hash: equal for equal bytes over the same base.
+    /// Returns a hash: equal for equal bytes over the same base.
     pub fn digest(&self) -> u128 {
         let layered = match self {
             Bytes::Own(bytes) => return XxHash3_128::oneshot(bytes),
