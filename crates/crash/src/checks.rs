@@ -3,8 +3,8 @@
 
 use crate::content::Content;
 use crate::error::CrashError;
-use crate::sandbox::{Problem, STEPS, Sandbox, message, quoted};
-use crate::script::{Act, Execution, Script};
+use crate::harness::{Harness, Problem, STEPS, message, quoted};
+use crate::script::{Action, Execution, Script};
 use engine::{Connection, EngineError, ErrorKind, SqliteError};
 use std::path::Path;
 
@@ -41,20 +41,20 @@ fn damaged(reason: String, place: &str) -> CrashError {
 
 /// Checks that an act of the built-in workload has left what it says: each transaction a new content, rolling back, closing and
 /// opening the old one.
-pub(crate) fn check_kept(act: &Act, is_new: bool) -> Result<(), CrashError> {
-    match act {
-        Act::Blob { .. } if !is_new => Err(damaged(
+pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<(), CrashError> {
+    match action {
+        Action::Blob { .. } if !is_new => Err(damaged(
             "the content is as it was before".to_owned(),
-            &format!("after a value was overwritten by a handle: {}", act.location()),
+            &format!("after a value was overwritten by a handle: {}", action.location()),
         )),
-        Act::Reopen if is_new => Err(damaged(
+        Action::Reopen if is_new => Err(damaged(
             "the content is another one".to_owned(),
             "after the connection was closed and opened again",
         )),
-        Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("COMMIT") && !is_new => {
+        Action::Sql { sql, line: 0 } if sql.trim_end().ends_with("COMMIT") && !is_new => {
             Err(damaged("the content is as it was before".to_owned(), &format!("after: {sql}")))
         }
-        Act::Sql { sql, line: 0 } if sql.trim_end().ends_with("ROLLBACK") && is_new => {
+        Action::Sql { sql, line: 0 } if sql.trim_end().ends_with("ROLLBACK") && is_new => {
             Err(damaged("what was rolled back is there".to_owned(), &format!("after: {sql}")))
         }
         _ => Ok(()),
@@ -90,12 +90,12 @@ pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(
 /// Checks that a script has left its databases in order: what is wrong without a crash would be taken for what a crash does.
 /// They are opened once more, because a connection keeps the schema that it has read.
 pub(crate) fn check_sound(
-    sandbox: &mut Sandbox,
+    harness: &mut Harness,
     databases: &[String],
     script: &Path,
 ) -> Result<(), CrashError> {
     for database in databases {
-        let reason = match sandbox.examine(database)? {
+        let reason = match harness.examine(database)? {
             Ok(_) => continue,
             Err(Problem::Unopenable(reason) | Problem::Corrupt(reason)) => reason,
             Err(Problem::Ended(how)) => how,

@@ -1,7 +1,7 @@
 //! What SQLite's documentation promises, as data: every measured cell is compared with it.
 
 use crate::model::Model;
-use crate::occasion::Occasion;
+use crate::rare::RareEvent;
 use crate::settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
 use lab::tier::{Documented, ModelSafety, Promise};
 
@@ -88,14 +88,14 @@ pub fn documented(settings: &CrashSettings, model: Model) -> Option<Documented> 
 }
 
 /// Why more is lost on an occasion than is documented, where that is known from SQLite's source.
-pub fn cause_of_breach(settings: &CrashSettings, occasion: Occasion) -> Option<&'static str> {
-    match (settings.journal_mode, settings.synchronous, occasion) {
-        (JournalMode::Delete, Synchronous::Full, Occasion::Shrinking) => Some(
+pub fn cause_of_breach(settings: &CrashSettings, event: RareEvent) -> Option<&'static str> {
+    match (settings.journal_mode, settings.synchronous, event) {
+        (JournalMode::Delete, Synchronous::Full, RareEvent::Shrinking) => Some(
             "a commit that shrinks the database truncates the file after deleting the journal \
              (pager_end_transaction); the truncation can persist while the deletion does not, and the \
              journal is then rolled back over a file that has lost pages which the journal does not hold",
         ),
-        (JournalMode::Wal, Synchronous::Normal, Occasion::ModeChange) => Some(
+        (JournalMode::Wal, Synchronous::Normal, RareEvent::ModeChange) => Some(
             "entering and leaving WAL mode writes the first page under a rollback journal, for which NORMAL syncs no \
              more than it does in DELETE mode; set the journal mode while synchronous is FULL",
         ),

@@ -3,9 +3,9 @@
 
 use crate::documented::documented;
 use crate::error::CrashError;
+use crate::harness::{Harness, quoted};
 use crate::model::Model;
-use crate::sandbox::{Sandbox, quoted};
-use crate::script::Act;
+use crate::script::Action;
 use crate::settings::{CrashSettings, Synchronous};
 use crate::trace::{Step, Trace, is_of};
 use engine::{Connection, Value};
@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// Settings that were in force for a database when a script committed to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InForce {
+pub struct SettingsInForce {
     /// The file of the database.
     pub database: String,
     /// The settings.
@@ -25,10 +25,10 @@ pub struct InForce {
     pub since: String,
 }
 
-impl InForce {
+impl SettingsInForce {
     /// In words, where they are others than those of the variant.
     pub fn unlike(&self, variant: &CrashSettings) -> Option<String> {
-        let InForce { database, settings, since } = self;
+        let SettingsInForce { database, settings, since } = self;
         let words = format!("{settings} instead of {variant} for {database} from {since} on");
         (settings != variant).then_some(words)
     }
@@ -125,12 +125,12 @@ impl Promises {
 
 /// Returns the journal modes of the databases that have content, by file.
 pub(crate) fn journal_modes(
-    sandbox: &Sandbox,
+    harness: &Harness,
     connection: &Connection,
 ) -> Result<BTreeMap<String, String>, CrashError> {
     let mut modes = BTreeMap::new();
     for (schema, file) in databases(connection)? {
-        if sandbox.size(&file) > 0 {
+        if harness.size(&file) > 0 {
             let pragma = format!("PRAGMA {}.journal_mode", quoted(&schema));
             let mode = connection.query_text(&pragma)?;
             modes.insert(file, mode);
@@ -185,7 +185,7 @@ fn read(
 
 /// Notes settings at commits.
 #[derive(Debug, Default)]
-pub(crate) struct Watch(Vec<InForce>);
+pub(crate) struct Watch(Vec<SettingsInForce>);
 
 impl Watch {
     /// Notes those of a database to which an act has committed.
@@ -194,17 +194,21 @@ impl Watch {
         connection: &Connection,
         (schema, file): (&str, &str),
         variant: &CrashSettings,
-        act: &Act,
+        action: &Action,
     ) -> Result<(), CrashError> {
         let settings = read(connection, schema, variant)?;
         let mut known = self.0.iter();
         if !known.any(|it| it.database == file && it.settings == settings) {
-            self.0.push(InForce { database: file.to_owned(), settings, since: act.location() });
+            self.0.push(SettingsInForce {
+                database: file.to_owned(),
+                settings,
+                since: action.location(),
+            });
         }
         Ok(())
     }
 
-    pub(crate) fn seen(self) -> Vec<InForce> {
+    pub(crate) fn seen(self) -> Vec<SettingsInForce> {
         self.0
     }
 }

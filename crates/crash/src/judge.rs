@@ -6,8 +6,8 @@
 
 use crate::content::Content;
 use crate::error::CrashError;
+use crate::harness::{Harness, Problem, Recovered};
 use crate::record::Recording;
-use crate::sandbox::{Problem, Recovered, Sandbox};
 use crate::trace::{File, Trace, is_of};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ pub enum Judgement {
 
 /// Recovers and judges; remembers what it has seen.
 pub struct Judge<'b> {
-    sandbox: &'b mut Sandbox,
+    harness: &'b mut Harness,
     /// What files were recovered to, by their hash: one entry for each database of the group.
     groups: HashMap<u128, Vec<Recovered>>,
     /// What recovered bytes hold.
@@ -89,13 +89,13 @@ pub struct Judge<'b> {
 
 impl<'b> Judge<'b> {
     /// Returns a judge that has seen nothing.
-    pub fn new(sandbox: &'b mut Sandbox) -> Judge<'b> {
-        Judge { sandbox, groups: HashMap::new(), examined: HashMap::new(), recoveries: 0 }
+    pub fn new(harness: &'b mut Harness) -> Judge<'b> {
+        Judge { harness, groups: HashMap::new(), examined: HashMap::new(), recoveries: 0 }
     }
 
     /// Returns whether the image was met in whose recovery the engine ended an earlier process.
     pub fn engine_ended(&self) -> bool {
-        self.sandbox.has_ended()
+        self.harness.has_ended()
     }
 
     /// Recovers an image, of which `key` is the hash, and returns the committed state that it holds.
@@ -122,7 +122,7 @@ impl<'b> Judge<'b> {
         files: &[File],
     ) -> Result<Trace, CrashError> {
         let names: Vec<&str> = recording.databases.iter().map(String::as_str).collect();
-        let calls = self.sandbox.record_recovery(files.to_vec(), &names)?;
+        let calls = self.harness.record_recovery(files.to_vec(), &names)?;
         self.recoveries += 1;
         Ok(Trace::new(files, &calls))
     }
@@ -165,12 +165,12 @@ impl<'b> Judge<'b> {
             return Ok(known.clone());
         }
         self.recoveries += 1;
-        let problems = self.sandbox.recover(files, databases)?;
+        let problems = self.harness.recover(files, databases)?;
         let mut recovered = Vec::with_capacity(databases.len());
         for (database, problem) in databases.iter().zip(problems) {
             recovered.push(match problem {
                 Some(problem) => Err(problem),
-                None if by_pages => Ok(self.sandbox.recovered_pages(database)?),
+                None if by_pages => Ok(self.harness.recovered_pages(database)?),
                 None => self.examine(database)?,
             });
         }
@@ -179,11 +179,11 @@ impl<'b> Judge<'b> {
     }
 
     fn examine(&mut self, database: &str) -> Result<Recovered, CrashError> {
-        let key = self.sandbox.fingerprint(database);
+        let key = self.harness.fingerprint(database);
         if let Some(known) = self.examined.get(&key) {
             return Ok(known.clone());
         }
-        let recovered = self.sandbox.examine(database)?;
+        let recovered = self.harness.examine(database)?;
         self.examined.insert(key, recovered.clone());
         Ok(recovered)
     }

@@ -3,20 +3,20 @@
 //! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
 //! the tables are the same whatever thread does which task in which order.
 
+use crate::counts::{ImageCounts, Witness, Witnesses};
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
-use crate::in_force::{InForce, Promises, judged_by};
+use crate::harness::{Harness, Isolation};
+use crate::in_force::{Promises, SettingsInForce, judged_by};
 use crate::initial::InitialDatabases;
 use crate::judge::Judge;
 use crate::model::Model;
-use crate::occasion::Occasion;
+use crate::rare::RareEvent;
 use crate::record::{NotMeasured, Performed, Recording};
-use crate::sandbox::{Isolation, Sandbox};
 use crate::script::Script;
 use crate::settings::CrashSettings;
 use crate::states::{Visited, visit};
 use crate::survey::{Findings, Survey};
-use crate::tally::{Tally, Witness, Witnesses};
 use engine::Source;
 use lab::seed::Seed;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Promise, UnderSettings};
@@ -106,7 +106,8 @@ pub struct Cell {
     #[serde(flatten)]
     pub safety: ModelSafety,
     /// The counts behind it; absent where nothing was measured.
-    pub tally: Option<Tally>,
+    #[serde(rename = "tally")]
+    pub counts: Option<ImageCounts>,
     /// Images that show a violation, or else a loss: of ordinary commits and on each occasion.
     #[serde(skip)]
     pub witnesses: Witnesses,
@@ -114,11 +115,11 @@ pub struct Cell {
 
 /// What became of a script.
 #[derive(Debug, Clone)]
-pub struct OwnScript {
+pub struct ScriptSummary {
     /// How much of it was crashed.
     pub performed: Performed,
     /// The settings that were in force at its commits.
-    pub in_force: Vec<InForce>,
+    pub in_force: Vec<SettingsInForce>,
     /// Where the transaction began that it never ended, if there is one.
     pub left_open: Option<String>,
 }
@@ -138,7 +139,7 @@ pub struct Matrix {
     pub largest_database: usize,
     /// What became of the script under the first settings under which it was recorded.
     #[serde(skip)]
-    pub own: Option<OwnScript>,
+    pub own: Option<ScriptSummary>,
     /// How long it took.
     #[serde(skip)]
     pub took: Duration,
@@ -164,13 +165,13 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
     let tasks = tasks(plan);
     let next = AtomicUsize::new(0);
     let worker = || -> Result<Vec<Done>, CrashError> {
-        let mut sandbox = Sandbox::new(&plan.engine)?.isolated(plan.isolation.clone());
+        let mut harness = Harness::new(&plan.engine)?.isolated(plan.isolation.clone());
         let mut done = Vec::new();
         while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             if progress.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let result = run(plan, task, &mut sandbox, progress);
+            let result = run(plan, task, &mut harness, progress);
             // A worker that fails ends the others too.
             done.push(result.inspect_err(|_| progress.stop.store(true, Ordering::Relaxed))?);
         }
@@ -203,7 +204,7 @@ impl Matrix {
     pub fn refused(&self) -> Option<Vec<(CrashSettings, &str)>> {
         let mut refused: Vec<(CrashSettings, &str)> = Vec::new();
         for cell in &self.cells {
-            if cell.tally.is_some() {
+            if cell.counts.is_some() {
                 return None;
             }
             let why = cell.safety.ordinary.why_not()?;
@@ -235,43 +236,43 @@ impl Cell {
                 documented: documented(&judged_as, model),
                 ..ModelSafety::not_measured(name, model.accident(), assumed, why)
             },
-            tally: None,
+            counts: None,
             witnesses: Witnesses::new(),
         }
     }
 
-    fn measured(mut self, tally: Tally, witnesses: Witnesses) -> Cell {
+    fn measured(mut self, counts: ImageCounts, witnesses: Witnesses) -> Cell {
         let described = |place| witnesses.get(&place).map(Witness::describe);
-        let on_occasion = |(occasion, counts): (Occasion, Counts)| OnOccasion {
-            occasion: occasion.to_string(),
+        let on_occasion = |(event, counts): (RareEvent, Counts)| OnOccasion {
+            occasion: event.to_string(),
             counts,
-            witness: described(Some(occasion)).filter(|_| counts.loss() > Loss::Nothing),
+            witness: described(Some(event)).filter(|_| counts.loss() > Loss::Nothing),
             again: None,
             cause: match self.safety.breaks_a_promise(Some(counts.loss())) {
-                true => cause_of_breach(&self.judged_as, occasion).map(str::to_owned),
+                true => cause_of_breach(&self.judged_as, event).map(str::to_owned),
                 false => None,
             },
         };
-        self.safety.occasions = tally.on_occasions().into_iter().map(on_occasion).collect();
-        self.safety.ordinary = tally.losses();
-        self.safety.in_force = self.under_settings(&tally, &witnesses);
-        self.safety.all_states = tally.all_states;
+        self.safety.occasions = counts.on_events().into_iter().map(on_occasion).collect();
+        self.safety.ordinary = counts.losses();
+        self.safety.in_force = self.under_settings(&counts, &witnesses);
+        self.safety.all_states = counts.all_states;
         self.safety.witness = described(None);
         let cause = cause_of_more_safety(&self.judged_as, self.model, &self.safety);
         self.safety.cause = cause.map(str::to_owned);
-        self.tally = Some(tally);
+        self.counts = Some(counts);
         self.witnesses = witnesses;
         // What another occasion explains needs no second copy of the same witness.
-        let damages = |occasion: &Occasion| {
+        let damages = |event: &RareEvent| {
             let mut damaging = self.safety.occasions.iter();
-            damaging.any(|on| on.witness.is_some() && on.occasion == occasion.to_string())
+            damaging.any(|on| on.witness.is_some() && on.occasion == event.to_string())
         };
         self.witnesses.retain(|place, _| place.as_ref().is_none_or(damages));
         self
     }
 
     /// What was found by the settings in force, where not the same is promised of all of them.
-    fn under_settings(&self, tally: &Tally, witnesses: &Witnesses) -> Vec<UnderSettings> {
+    fn under_settings(&self, counts: &ImageCounts, witnesses: &Witnesses) -> Vec<UnderSettings> {
         let known = |it: &CrashSettings| Some((*it, documented(it, self.model)?));
         let all: Vec<_> = self.in_force.iter().filter_map(known).collect();
         let under = |(promise, counts): (&Promise, &Counts)| {
@@ -285,9 +286,9 @@ impl Cell {
                 counts: *counts,
             })
         };
-        match tally.by_promise.len() {
+        match counts.by_promise.len() {
             0 | 1 => Vec::new(),
-            _ => tally.by_promise.iter().filter_map(under).collect(),
+            _ => counts.by_promise.iter().filter_map(under).collect(),
         }
     }
 
@@ -299,7 +300,7 @@ impl Cell {
     }
 
     fn images(&self) -> u64 {
-        self.tally.as_ref().map_or(0, |tally| tally.images)
+        self.counts.as_ref().map_or(0, |counts| counts.images)
     }
 }
 
@@ -330,13 +331,13 @@ struct Done {
     cells: Vec<Cell>,
     recoveries: u64,
     largest: usize,
-    own: Option<OwnScript>,
+    own: Option<ScriptSummary>,
 }
 
 fn run(
     plan: &Plan,
     task: &Task,
-    sandbox: &mut Sandbox,
+    harness: &mut Harness,
     progress: &Progress,
 ) -> Result<Done, CrashError> {
     let settings = &task.variant;
@@ -346,8 +347,8 @@ fn run(
         None => Cow::Owned(Script::built_in(settings)),
     };
     let initial = plan.initial.as_ref();
-    let recording = Recording::make(sandbox, settings, &script, initial, seed)?;
-    let mut judge = Judge::new(sandbox);
+    let recording = Recording::make(harness, settings, &script, initial, seed)?;
+    let mut judge = Judge::new(harness);
     let mut cells = Vec::new();
     for model in &task.models {
         let cell = match &recording {
@@ -371,7 +372,7 @@ fn run(
         task: task.number,
         cells,
         recoveries: judge.recoveries,
-        own: recording.as_ref().ok().map(|it| OwnScript {
+        own: recording.as_ref().ok().map(|it| ScriptSummary {
             performed: it.performed,
             in_force: it.in_force.clone(),
             left_open: it.left_open.clone(),
@@ -428,16 +429,16 @@ fn measure_cell(
         });
     match visited {
         Ok(visited) => {
-            let (tally, witnesses) = survey.finish(visited);
-            Ok(Some(cell.measured(tally, witnesses)))
+            let (counts, witnesses) = survey.finish(visited);
+            Ok(Some(cell.measured(counts, witnesses)))
         }
         Err(Ended::Engine) => {
-            let (tally, witnesses) = survey.finish(Visited::default());
-            match tally.violations() {
+            let (counts, witnesses) = survey.finish(Visited::default());
+            match counts.violations() {
                 0 => Err(CrashError::Defect(
                     "the engine ended its process in a recovery that it had done before".to_owned(),
                 )),
-                _ => Ok(Some(cell.measured(tally, witnesses))),
+                _ => Ok(Some(cell.measured(counts, witnesses))),
             }
         }
         Err(Ended::Stopped) => Ok(None),

@@ -7,13 +7,13 @@ use crate::checks::{
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
-use crate::in_force::{InForce, Now, Span, Watch, databases, journal_modes, read_all};
+use crate::harness::Harness;
+use crate::in_force::{Now, SettingsInForce, Span, Watch, databases, journal_modes, read_all};
 use crate::initial::{InitialDatabases, MAIN, MOST_WRITTEN};
 use crate::model::Model;
-use crate::occasion::{MarkedAct, Occasion, shrinking};
 use crate::pages;
-use crate::sandbox::Sandbox;
-use crate::script::{Act, Script};
+use crate::rare::{MarkedAction, RareEvent, shrinking};
+use crate::script::{Action, Script};
 use crate::settings::CrashSettings;
 use crate::trace::Trace;
 use engine::{BlobAt, Connection, pragma};
@@ -40,7 +40,7 @@ pub struct Recording {
     /// The names of the databases.
     pub databases: Vec<String>,
     /// The acts at which something happened that many applications never do.
-    pub marked: Vec<MarkedAct>,
+    pub marked: Vec<MarkedAction>,
     /// The largest that the databases were together, in bytes.
     pub largest: usize,
     /// Whether contents are told by pages.
@@ -48,7 +48,7 @@ pub struct Recording {
     /// How much of the script it is.
     pub performed: Performed,
     /// The settings that were in force at the commits of a script of the user's.
-    pub in_force: Vec<InForce>,
+    pub in_force: Vec<SettingsInForce>,
     /// Those in force while it was done, act by act; none of the built-in workload, which keeps those of the variant.
     pub spans: Vec<Span>,
     /// Where the transaction began that the script never ended, if there is one.
@@ -79,48 +79,48 @@ impl Recording {
     /// A statement of the user's script fails, or changes nothing at all; the engine's. Settings that
     /// the engine refuses are no error but the inner one.
     pub fn make(
-        sandbox: &mut Sandbox,
+        harness: &mut Harness,
         settings: &CrashSettings,
         script: &Script,
         initial: Option<&InitialDatabases>,
         seed: Seed,
     ) -> Result<Result<Recording, NotMeasured>, CrashError> {
-        sandbox.reset(seed.0)?;
-        sandbox.load(initial.map(InitialDatabases::files).unwrap_or_default());
-        sandbox.set_powersafe_overwrite(settings.powersafe_overwrite);
-        let mut connection = match open(sandbox, settings)? {
+        harness.reset(seed.0)?;
+        harness.load(initial.map(InitialDatabases::files).unwrap_or_default());
+        harness.set_powersafe_overwrite(settings.powersafe_overwrite);
+        let mut connection = match open(harness, settings)? {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
         let mut recorder = Recorder { initial, ..Recorder::default() };
-        recorder.note(sandbox, &connection, None)?;
-        recorder.read_settings(sandbox, &connection, script, (None, settings))?;
-        recorder.begin_act(sandbox, &connection)?;
-        for act in &script.acts {
-            if recorder.is_enough(sandbox, script, connection.in_transaction())? {
+        recorder.note(harness, &connection, None)?;
+        recorder.read_settings(harness, &connection, script, (None, settings))?;
+        recorder.begin_action(harness, &connection)?;
+        for action in &script.actions {
+            if recorder.is_enough(harness, script, connection.in_transaction())? {
                 break;
             }
-            match act {
-                Act::Reopen => {
+            match action {
+                Action::Reopen => {
                     connection.close()?;
-                    connection = match open(sandbox, settings)? {
+                    connection = match open(harness, settings)? {
                         Ok(connection) => connection,
                         Err(reason) => return Ok(Err(reason)),
                     };
                 }
-                act => recorder.differing += usize::from(!perform(act, &connection, script)?),
+                action => recorder.differing += usize::from(!perform(action, &connection, script)?),
             }
-            recorder.end_act(sandbox, &connection)?;
-            recorder.read_settings(sandbox, &connection, script, (Some(act), settings))?;
+            recorder.end_action(harness, &connection)?;
+            recorder.read_settings(harness, &connection, script, (Some(action), settings))?;
             match connection.in_transaction() {
-                true => drop(recorder.open_since.get_or_insert_with(|| act.location())),
+                true => drop(recorder.open_since.get_or_insert_with(|| action.location())),
                 false => {
                     recorder.open_since = None;
-                    let is_new = recorder.note(sandbox, &connection, Some((act, settings)))?;
-                    check_kept(act, is_new)?;
+                    let is_new = recorder.note(harness, &connection, Some((action, settings)))?;
+                    check_kept(action, is_new)?;
                 }
             }
-            recorder.begin_act(sandbox, &connection)?;
+            recorder.begin_action(harness, &connection)?;
         }
         match &script.path {
             None => check_undamaged(&connection, &databases(&connection)?)?,
@@ -129,9 +129,9 @@ impl Recording {
             Some(_) => {}
         }
         connection.close()?;
-        let recording = recorder.finish(sandbox, script)?;
+        let recording = recorder.finish(harness, script)?;
         if let (Some(path), None) = (&script.path, initial) {
-            check_sound(sandbox, &recording.databases, path)?;
+            check_sound(harness, &recording.databases, path)?;
         }
         Ok(Ok(recording))
     }
@@ -161,21 +161,21 @@ pub(crate) fn is_plain(name: &str) -> bool {
 }
 
 /// Executes what an act says; whether it did what it did when it was recorded, if it was.
-fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, CrashError> {
-    match act {
-        Act::Reopen => Ok(true),
-        Act::Sql { sql, line } => {
+fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<bool, CrashError> {
+    match action {
+        Action::Reopen => Ok(true),
+        Action::Sql { sql, line } => {
             let executed = connection.execute(sql);
             executed.map_err(|error| failed(script, *line, sql, error))?;
             Ok(true)
         }
-        Act::Blob { table, column, row, offset, bytes } => {
+        Action::Blob { table, column, row, offset, bytes } => {
             let at = BlobAt { table, column, row: *row };
             let written = connection.write_blob(at, *offset, bytes);
-            written.map_err(|error| failed(script, 0, &act.location(), error))?;
+            written.map_err(|error| failed(script, 0, &action.location(), error))?;
             Ok(true)
         }
-        Act::Execution(execution) => match execution.carry_out(connection) {
+        Action::Execution(execution) => match execution.carry_out(connection) {
             Err(error) if !execution.fails => Err(unlike_recorded(script, execution, &error)),
             Err(_) => Ok(true),
             Ok(same) => Ok(same && !execution.fails),
@@ -185,11 +185,11 @@ fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, 
 
 /// Opens a database under these settings, or says which of them the engine does not take.
 fn open(
-    sandbox: &Sandbox,
+    harness: &Harness,
     settings: &CrashSettings,
 ) -> Result<Result<Connection, NotMeasured>, CrashError> {
-    let is_new = sandbox.size(MAIN) == 0;
-    let connection = sandbox.open(MAIN)?;
+    let is_new = harness.size(MAIN) == 0;
+    let connection = harness.open(MAIN)?;
     // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
     let wanted = [
         ("page_size", settings.page_size.to_string()),
@@ -227,7 +227,7 @@ struct Recorder<'b> {
     /// The calls recorded so far, and the contents, at every commit.
     commits: Vec<(usize, HashMap<String, Content>)>,
     /// The acts, and the closing of the connection after them.
-    acts: Vec<ActRecord>,
+    actions: Vec<ActionRecord>,
     /// The settings in force now.
     now: Now,
     /// The files that were attached so far.
@@ -236,7 +236,7 @@ struct Recorder<'b> {
 
 /// An act, in calls recorded, and the journal modes around it.
 #[derive(Default)]
-struct ActRecord {
+struct ActionRecord {
     begin: usize,
     end: usize,
     /// The journal modes of databases that had content, by file.
@@ -251,15 +251,15 @@ impl Recorder<'_> {
     /// Returns whether as much is recorded as is wanted, or as can be kept in memory.
     fn is_enough(
         &mut self,
-        sandbox: &Sandbox,
+        harness: &Harness,
         script: &Script,
         in_transaction: bool,
     ) -> Result<bool, CrashError> {
         let (Some(initial), Some(path)) = (self.initial, &script.path) else {
             return Ok(false);
         };
-        self.written += sandbox.written_since(self.counted);
-        self.counted = sandbox.position();
+        self.written += harness.written_since(self.counted);
+        self.counted = harness.position();
         let too_much = self.written > MOST_WRITTEN;
         match (too_much, self.commits.len() - 1) {
             (true, 0) => {
@@ -275,27 +275,27 @@ impl Recorder<'_> {
     /// `done` is what was done, under which settings; nothing at the beginning. Whether it is new.
     fn note(
         &mut self,
-        sandbox: &Sandbox,
+        harness: &Harness,
         connection: &Connection,
-        done: Option<(&Act, &CrashSettings)>,
+        done: Option<(&Action, &CrashSettings)>,
     ) -> Result<bool, CrashError> {
-        let position = sandbox.position();
+        let position = harness.position();
         for (schema, file) in databases(connection)? {
             let content = match self.initial {
                 Some(_) => pages::content(&pages::with_log(
-                    &sandbox.file(&file),
-                    &sandbox.file(&format!("{file}-wal")),
+                    &harness.file(&file),
+                    &harness.file(&format!("{file}-wal")),
                 )),
                 None => read_content(connection, &schema)?,
             };
             let before = self.contents.insert(file.clone(), content);
             // The built-in workload is known to keep its settings.
-            let own = done.filter(|(act, _)| !act.is_built_in());
-            if let (Some((act, settings)), true) =
+            let own = done.filter(|(action, _)| !action.is_built_in());
+            if let (Some((action, settings)), true) =
                 (own, before.unwrap_or(Content::empty()) != content)
             {
                 let database = (schema.as_str(), file.as_str());
-                self.watch.see(connection, database, settings, act)?;
+                self.watch.see(connection, database, settings, action)?;
             }
         }
         let changed = self.commits.last().is_none_or(|(_, before)| !same(before, &self.contents));
@@ -305,25 +305,29 @@ impl Recorder<'_> {
         Ok(changed)
     }
 
-    fn begin_act(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
-        self.acts.push(ActRecord {
-            modes_before: journal_modes(sandbox, connection)?,
-            begin: sandbox.position(),
+    fn begin_action(
+        &mut self,
+        harness: &Harness,
+        connection: &Connection,
+    ) -> Result<(), CrashError> {
+        self.actions.push(ActionRecord {
+            modes_before: journal_modes(harness, connection)?,
+            begin: harness.position(),
             before: self.now.clone(),
             after: self.now.clone(),
-            ..ActRecord::default()
+            ..ActionRecord::default()
         });
         Ok(())
     }
 
-    fn end_act(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
-        let end = sandbox.position();
-        let now = journal_modes(sandbox, connection)?;
-        if let Some(act) = self.acts.last_mut() {
-            act.end = end;
+    fn end_action(&mut self, harness: &Harness, connection: &Connection) -> Result<(), CrashError> {
+        let end = harness.position();
+        let now = journal_modes(harness, connection)?;
+        if let Some(action) = self.actions.last_mut() {
+            action.end = end;
             let changed =
                 |(file, mode): (&String, &String)| now.get(file).is_some_and(|other| other != mode);
-            act.changes_mode = act.modes_before.iter().any(changed);
+            action.changes_mode = action.modes_before.iter().any(changed);
         }
         Ok(())
     }
@@ -331,24 +335,24 @@ impl Recorder<'_> {
     /// Reads the settings in force after the last act, if there is one. The built-in workload is known to keep its own.
     fn read_settings(
         &mut self,
-        sandbox: &Sandbox,
+        harness: &Harness,
         connection: &Connection,
         script: &Script,
-        (last, variant): (Option<&Act>, &CrashSettings),
+        (last, variant): (Option<&Action>, &CrashSettings),
     ) -> Result<(), CrashError> {
         if let Some(path) = &script.path {
             let mut with_content = databases(connection)?;
-            if let (Some(database), Some(act)) = (self.unsynced(sandbox, &with_content), last) {
+            if let (Some(database), Some(action)) = (self.unsynced(harness, &with_content), last) {
                 return Err(CrashError::Unsynced {
                     path: path.clone(),
-                    location: act.location(),
+                    location: action.location(),
                     database,
                 });
             }
-            with_content.retain(|(_, file)| sandbox.size(file) > 0);
+            with_content.retain(|(_, file)| harness.size(file) > 0);
             self.now = read_all(connection, &with_content, variant)?;
-            if let Some(act) = self.acts.last_mut() {
-                act.after = self.now.clone();
+            if let Some(action) = self.actions.last_mut() {
+                action.after = self.now.clone();
             }
         }
         Ok(())
@@ -356,7 +360,7 @@ impl Recorder<'_> {
 
     /// Returns a database that is attached for the first time and has content: the script has made it by
     /// VACUUM INTO.
-    fn unsynced(&mut self, sandbox: &Sandbox, databases: &[(String, String)]) -> Option<String> {
+    fn unsynced(&mut self, harness: &Harness, databases: &[(String, String)]) -> Option<String> {
         let of_beginning = |file: &str| {
             let mut bases = self.initial.into_iter().flat_map(InitialDatabases::bases);
             bases.any(|(name, _)| name == file)
@@ -364,37 +368,38 @@ impl Recorder<'_> {
         let attached = &mut self.attached;
         let mut new = databases.iter().map(|(_, file)| file);
         let made = |file: &&String| {
-            attached.insert((*file).clone()) && sandbox.size(file) > 0 && !of_beginning(file)
+            attached.insert((*file).clone()) && harness.size(file) > 0 && !of_beginning(file)
         };
         new.find(made).cloned()
     }
 
     fn spans(&self, trace: &Trace) -> Vec<Span> {
-        let span = |act: &ActRecord| {
-            let steps = trace.cut_after(act.begin)..trace.cut_after(act.end);
-            Span::of(trace, steps, &act.before, &act.after)
+        let span = |action: &ActionRecord| {
+            let steps = trace.cut_after(action.begin)..trace.cut_after(action.end);
+            Span::of(trace, steps, &action.before, &action.after)
         };
-        self.acts.iter().filter_map(span).collect()
+        self.actions.iter().filter_map(span).collect()
     }
 
     /// Returns the steps of the acts at which there was an occasion.
-    fn marked(&self, trace: &Trace) -> Vec<MarkedAct> {
-        let steps = |act: &ActRecord| trace.cut_after(act.begin)..trace.cut_after(act.end);
-        let changing = self.acts.iter().filter(|act| act.changes_mode);
-        let changing =
-            changing.map(|act| MarkedAct { steps: steps(act), occasion: Occasion::ModeChange });
-        let spans: Vec<_> = self.acts.iter().map(steps).collect();
+    fn marked(&self, trace: &Trace) -> Vec<MarkedAction> {
+        let steps =
+            |action: &ActionRecord| trace.cut_after(action.begin)..trace.cut_after(action.end);
+        let changing = self.actions.iter().filter(|action| action.changes_mode);
+        let changing = changing
+            .map(|action| MarkedAction { steps: steps(action), event: RareEvent::ModeChange });
+        let spans: Vec<_> = self.actions.iter().map(steps).collect();
         let shrinking = shrinking(trace, &spans)
             .into_iter()
-            .map(|steps| MarkedAct { steps, occasion: Occasion::Shrinking });
+            .map(|steps| MarkedAction { steps, event: RareEvent::Shrinking });
         changing.chain(shrinking).collect()
     }
 
-    fn finish(mut self, sandbox: &Sandbox, script: &Script) -> Result<Recording, CrashError> {
-        if let Some(closing) = self.acts.last_mut() {
-            closing.end = sandbox.position();
+    fn finish(mut self, harness: &Harness, script: &Script) -> Result<Recording, CrashError> {
+        if let Some(closing) = self.actions.last_mut() {
+            closing.end = harness.position();
         }
-        let calls = sandbox.take_calls();
+        let calls = harness.take_calls();
         let files = self.initial.map(InitialDatabases::files).unwrap_or_default();
         let trace = Trace::new(&files, &calls);
         if let Some(name) = trace.names.iter().find(|name| !is_plain(name)) {
@@ -424,8 +429,8 @@ impl Recorder<'_> {
         let performed = Performed {
             transactions: commits.len() - 1,
             // The last act is the closing of the connections.
-            statements: self.acts.len() - 1,
-            of: script.acts.len(),
+            statements: self.actions.len() - 1,
+            of: script.actions.len(),
             differing: self.differing,
         };
         Ok(Recording {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// One act of a workload.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Act {
+pub enum Action {
     /// Runs statements, which are whole transactions or parts of one.
     Sql {
         /// The statements.
@@ -34,19 +34,19 @@ pub enum Act {
     },
 }
 
-impl Act {
+impl Action {
     /// Returns whether it is one of the built-in workload.
     pub(crate) fn is_built_in(&self) -> bool {
-        matches!(self, Act::Sql { line: 0, .. } | Act::Reopen | Act::Blob { .. })
+        matches!(self, Action::Sql { line: 0, .. } | Action::Reopen | Action::Blob { .. })
     }
 
     /// Where it is in its script or trace.
     pub(crate) fn location(&self) -> String {
         match self {
-            Act::Sql { line, .. } => format!("line {line}"),
-            Act::Execution(execution) => execution.location.clone(),
-            Act::Reopen => "reopening".to_owned(),
-            Act::Blob { table, row, .. } => format!("row {row} of {table}"),
+            Action::Sql { line, .. } => format!("line {line}"),
+            Action::Execution(execution) => execution.location.clone(),
+            Action::Reopen => "reopening".to_owned(),
+            Action::Blob { table, row, .. } => format!("row {row} of {table}"),
         }
     }
 }
@@ -85,7 +85,7 @@ pub struct Script {
     /// The file, for messages; `None` for the built-in workload.
     pub path: Option<PathBuf>,
     /// What is done, in order.
-    pub acts: Vec<Act>,
+    pub actions: Vec<Action>,
 }
 
 impl Script {
@@ -94,12 +94,12 @@ impl Script {
     /// # Errors
     /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
     pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script, CrashError> {
-        let mut acts = Vec::new();
+        let mut actions = Vec::new();
         let (mut begin, mut from, mut line) = (0, 0, 1);
         while let Some(semicolon) = text[from..].find(';') {
             let end = from + semicolon + 1;
             if library.is_complete(&text[begin..end])? {
-                acts.push(act(&text[begin..end], line));
+                actions.push(action(&text[begin..end], line));
                 line += line_ends(&text[begin..end]);
                 begin = end;
             }
@@ -115,9 +115,9 @@ impl Script {
                     line: first_line(rest, line),
                 });
             }
-            acts.push(act(rest, line));
+            actions.push(action(rest, line));
         }
-        Ok(Script { path: Some(path.to_owned()), acts })
+        Ok(Script { path: Some(path.to_owned()), actions })
     }
 
     /// Returns the built-in workload: creation, first commits, reopening, a transaction larger than the
@@ -125,24 +125,24 @@ impl Script {
     /// transactions over attached databases, and a value of many pages. Every transaction leaves a content
     /// that none before it had.
     pub fn built_in(settings: &CrashSettings) -> Script {
-        let mut script = Script { path: None, acts: Vec::new() };
+        let mut script = Script { path: None, actions: Vec::new() };
         script.create();
         script.ordinary();
-        script.acts.push(Act::Reopen);
+        script.actions.push(Action::Reopen);
         script.rollback(settings);
         script.larger_than_the_cache(settings);
         script.large_value();
         script.checkpoints(settings);
         script.vacuum();
         script.switch_modes(settings);
-        script.acts.push(Act::Reopen);
+        script.actions.push(Action::Reopen);
         script.attached(settings);
         script.transaction("DELETE FROM item WHERE id > 20");
         script
     }
 
     fn sql(&mut self, sql: impl Into<String>) {
-        self.acts.push(Act::Sql { sql: sql.into(), line: 0 });
+        self.actions.push(Action::Sql { sql: sql.into(), line: 0 });
     }
 
     /// One transaction of its own, which counts on.
@@ -268,8 +268,8 @@ fn insert(first: usize, last: usize, length: usize) -> String {
 }
 
 /// Returns a statement with the white space around it, which begins on that line.
-fn act(text: &str, line: usize) -> Act {
-    Act::Sql { sql: text.trim().to_owned(), line: first_line(text, line) }
+fn action(text: &str, line: usize) -> Action {
+    Action::Sql { sql: text.trim().to_owned(), line: first_line(text, line) }
 }
 
 /// Returns the line of the first word of a text that begins on that line.

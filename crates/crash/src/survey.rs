@@ -1,14 +1,14 @@
 //! The survey of the crash images of one variant under one model: counts, and the best witness.
 
+use crate::counts::{Crash, ImageCounts, KnownImage, Witness, Witnesses};
 use crate::disk::State;
 use crate::error::CrashError;
 use crate::in_force::Promises;
 use crate::judge::{Judge, Judgement, Violation, hash};
 use crate::model::Model;
-use crate::occasion::{Occasion, Occasions, touched};
+use crate::rare::{RareEvent, RareEvents, touched};
 use crate::record::Recording;
 use crate::states::{Candidate, Source, Visited, draw_one, minimise, prefix_files};
-use crate::tally::{Crash, KnownImage, Tally, Witness, Witnesses};
 use crate::trace::File;
 use lab::seed::SplitMix64;
 use lab::tier::Promise;
@@ -44,9 +44,9 @@ pub(crate) struct Survey<'a, 'b> {
 #[derive(Default)]
 pub(crate) struct Findings {
     seen: HashMap<u128, KnownImage>,
-    tally: Tally,
+    counts: ImageCounts,
     /// The best evidence of ordinary commits, and on each occasion.
-    evidence: BTreeMap<Option<Occasion>, Evidence>,
+    evidence: BTreeMap<Option<RareEvent>, Evidence>,
 }
 
 /// Witnesses of the same kind of moment.
@@ -72,7 +72,7 @@ impl Evidence {
 
 impl Findings {
     /// Returns the evidence to which a crash with these occasions belongs.
-    fn evidence(&mut self, touched: Occasions) -> Vec<&mut Evidence> {
+    fn evidence(&mut self, touched: RareEvents) -> Vec<&mut Evidence> {
         let places = touched.places();
         for place in &places {
             self.evidence.entry(*place).or_default();
@@ -84,7 +84,7 @@ impl Findings {
 
     /// Keeps a violation where it makes a better witness than the known one.
     fn keep(&mut self, witness: &Witness) {
-        for evidence in self.evidence(witness.occasions) {
+        for evidence in self.evidence(witness.events) {
             if evidence.lacks(witness.promise, witness.second_crash, witness.faults) {
                 evidence.violation = Some(witness.clone());
             }
@@ -92,7 +92,7 @@ impl Findings {
     }
 
     /// Returns whether some of these moments have no violation as evidence.
-    fn lacks_any(&mut self, touched: Occasions) -> bool {
+    fn lacks_any(&mut self, touched: RareEvents) -> bool {
         let evidence = self.evidence(touched);
         let mut known = evidence.iter().map(|it| it.violation.as_ref().or(it.known.as_ref()));
         known.any(|known| known.is_none())
@@ -100,7 +100,7 @@ impl Findings {
 
     /// Keeps a violation for moments that have none so far.
     fn keep_known(&mut self, witness: &Witness) {
-        for evidence in self.evidence(witness.occasions) {
+        for evidence in self.evidence(witness.events) {
             evidence.known.get_or_insert_with(|| witness.clone());
         }
     }
@@ -163,17 +163,17 @@ impl Survey<'_, '_> {
             Judgement::Apart(latest) => Ok(held_apart(&latest)),
             // Each database by itself is in order, and nothing was promised of them together.
             Judgement::Violated(Violation::Split { latest, .. }) if !self.splits_count => {
-                self.findings.tally.split_unpromised += u64::from(is_new);
+                self.findings.counts.split_unpromised += u64::from(is_new);
                 Ok(held_apart(&latest))
             }
             Judgement::Violated(violation) => Err(violation),
         };
         let committed = judged.as_ref().ok().copied();
         if is_new {
-            self.findings.tally.images += 1;
+            self.findings.counts.images += 1;
             self.images.fetch_add(1, Ordering::Relaxed);
             if let Err(violation) = &judged {
-                self.findings.tally.count(violation);
+                self.findings.counts.count(violation);
             }
         }
         let first = || KnownImage::new(crash, committed);
@@ -266,7 +266,7 @@ impl Survey<'_, '_> {
     }
 
     /// Returns whether another violation with these occasions may be minimised; counts it.
-    fn may_minimise(&mut self, touched: Occasions) -> bool {
+    fn may_minimise(&mut self, touched: RareEvents) -> bool {
         let mut evidence = self.findings.evidence(touched);
         let may = evidence.iter().any(|it| it.minimised < MINIMISED);
         evidence.iter_mut().for_each(|it| it.minimised += 1);
@@ -320,7 +320,7 @@ impl Survey<'_, '_> {
             if self.findings.seen.contains_key(&key) {
                 continue;
             }
-            self.findings.tally.second_crashes += 1;
+            self.findings.counts.second_crashes += 1;
             let kept = files.clone();
             match self.judged(key, files, crash)? {
                 Ok(_) => self.crash_again(crash, &kept, interruptions - 1)?,
@@ -337,19 +337,19 @@ impl Survey<'_, '_> {
 
     /// Returns the counts, and the best witness of ordinary commits and on each occasion: of a violation, or
     /// else of a loss.
-    pub(crate) fn finish(self, visited: Visited) -> (Tally, Witnesses) {
-        let Findings { seen, mut tally, evidence } = self.findings;
-        tally.visited = visited.states as u64;
-        tally.all_states = visited.all;
+    pub(crate) fn finish(self, visited: Visited) -> (ImageCounts, Witnesses) {
+        let Findings { seen, mut counts, evidence } = self.findings;
+        counts.visited = visited.states as u64;
+        counts.all_states = visited.all;
         for seen in seen.values() {
-            seen.add_to(&mut tally);
+            seen.add_to(&mut counts);
         }
         let best = evidence.into_iter().filter_map(|(place, evidence)| {
             let mut witness = evidence.violation.or(evidence.known).or(evidence.loss)?;
             witness.committed = neighbours(self.recording, witness.acknowledged);
             Some((place, witness))
         });
-        (tally, best.collect())
+        (counts, best.collect())
     }
 }
 

@@ -1,13 +1,13 @@
 //! Describing and writing witnesses: the files that a crash left, and a script that shows with a stock
 //! `sqlite3` shell what is wrong with them.
 
+use crate::counts::Witness;
 use crate::error::CrashError;
 use crate::initial::InitialDatabases;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
-use crate::occasion::Occasion;
+use crate::rare::RareEvent;
 use crate::record::is_plain;
-use crate::tally::Witness;
 use crate::trace::File;
 use engine::vfs::{BLOCK, Bytes};
 use std::fs;
@@ -45,11 +45,11 @@ pub fn write_witnesses<'m>(
 const BASES: &str = "beginning";
 
 /// Returns the folder of a witness: settings, model, and the occasion where there is one.
-fn slug(cell: &Cell, place: Option<Occasion>) -> String {
+fn slug(cell: &Cell, place: Option<RareEvent>) -> String {
     let settings = cell.variant.to_string().replace('/', "-");
     match place {
         None => format!("{settings}-{}", cell.model),
-        Some(occasion) => format!("{settings}-{}-{}", cell.model, occasion.name()),
+        Some(event) => format!("{settings}-{}-{}", cell.model, event.name()),
     }
 }
 

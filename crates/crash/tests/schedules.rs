@@ -3,7 +3,7 @@
 
 use engine::{Library, Source};
 use pragmark_crash::schedule::{
-    Extent, RARE, SCENARIOS, Schedule, Stage, all, explore, explore_all, scenario,
+    Extent, RARE, SCENARIOS, Schedule, ScheduleRunner, all, explore, explore_all, scenario,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -41,24 +41,24 @@ fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
 /// A scenario is played in full where it is small, and otherwise as often as is wanted, whatever the seed.
 #[test]
 fn small_scenarios_are_played_in_full_and_large_ones_by_number() {
-    let mut stage = Stage::new(&engine(), &folder()).unwrap();
-    let mut play = |all_up_to, seed| {
+    let mut runner = ScheduleRunner::new(&engine(), &folder()).unwrap();
+    let mut run = |all_up_to, seed| {
         let extent = Extent { all_up_to, sample: 30, seed, threads: 1 };
         let race = scenario("checkpoint-under-reader").unwrap();
-        explore(&mut stage, race, "wal", extent, &AtomicBool::new(false)).unwrap()
+        explore(&mut runner, race, "wal", extent, &AtomicBool::new(false)).unwrap()
     };
-    let whole = play(10_000, 1);
+    let whole = run(10_000, 1);
     assert!(whole.exhaustive && whole.played > 1_000, "{whole:?}");
-    let sampled = play(100, 1);
+    let sampled = run(100, 1);
     assert!(!sampled.exhaustive && sampled.played == 30, "{sampled:?}");
 }
 
 #[test]
 fn a_schedule_played_twice_makes_the_same_calls() {
-    let mut stage = Stage::new(&engine(), &folder()).unwrap();
+    let mut runner = ScheduleRunner::new(&engine(), &folder()).unwrap();
     let schedule: Schedule = "log-writer-and-checkpoint/wal@12,30".parse().unwrap();
-    let first = stage.play(&schedule, true).unwrap();
-    let second = stage.play(&schedule, true).unwrap();
+    let first = runner.run(&schedule, true).unwrap();
+    let second = runner.run(&schedule, true).unwrap();
     assert_eq!(first.trace, second.trace);
     assert_eq!(first.wrong, Vec::<String>::new());
     let place = |text: &str| {
@@ -75,10 +75,10 @@ fn a_schedule_played_twice_makes_the_same_calls() {
 #[test]
 fn a_stage_leaves_nothing_behind() {
     let parent = tempfile::tempdir().unwrap();
-    let mut stage = Stage::new(&engine(), parent.path()).unwrap();
+    let mut runner = ScheduleRunner::new(&engine(), parent.path()).unwrap();
     let schedule: Schedule = "recovery-of-a-journal/persist@0,0".parse().unwrap();
-    stage.play(&schedule, false).unwrap();
-    drop(stage);
+    runner.run(&schedule, false).unwrap();
+    drop(runner);
     assert_eq!(parent.path().read_dir().unwrap().count(), 0);
 }
 

@@ -5,8 +5,8 @@ use engine::Source;
 use lab::seed::Seed;
 use lab::tier::{Counts, Loss};
 use pragmark_crash::{
-    Cell, CrashError, CrashSettings, JournalMode, Matrix, Model, Occasion, Plan, Progress,
-    Recording, Sandbox, Script, Synchronous, Violation, measure, write_witnesses,
+    Cell, CrashError, CrashSettings, Harness, JournalMode, Matrix, Model, Plan, Progress,
+    RareEvent, Recording, Script, Synchronous, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn settings_that_are_documented_as_safe_show_no_violation() {
             cell.model,
         );
         assert_eq!(whole.loss(), Some(Loss::Nothing), "{} {}: {whole}", cell.variant, cell.model);
-        assert!(cell.tally.as_ref().is_some_and(|tally| tally.second_crashes > 0));
+        assert!(cell.counts.as_ref().is_some_and(|counts| counts.second_crashes > 0));
     }
     assert!(matrix.largest_database < 200_000);
 }
@@ -174,9 +174,9 @@ fn what_is_worse_than_documented_is_attributed_to_its_occasion() {
         6_000,
     ));
     let cells = &matrix.cells;
-    for (cell, occasion, ordinary) in [
-        (&cells[0], Occasion::Shrinking, Loss::LastTransaction),
-        (&cells[1], Occasion::ModeChange, Loss::RecentTransactions),
+    for (cell, event, ordinary) in [
+        (&cells[0], RareEvent::Shrinking, Loss::LastTransaction),
+        (&cells[1], RareEvent::ModeChange, Loss::RecentTransactions),
     ] {
         let counts = cell.safety.ordinary.counts().expect("measured");
         assert_eq!(counts.loss(), ordinary);
@@ -184,11 +184,11 @@ fn what_is_worse_than_documented_is_attributed_to_its_occasion() {
         let [on] = &cell.safety.worse_occasions().collect::<Vec<_>>()[..] else {
             panic!("{:?}", cell.safety.occasions);
         };
-        assert_eq!(on.occasion, occasion.to_string());
+        assert_eq!(on.occasion, event.to_string());
         assert!(on.counts.images < counts.images / 2, "{:?}", on.counts);
         assert!(on.cause.is_some() && on.witness.is_some());
-        let witness = &cell.witnesses[&Some(occasion)];
-        assert!(witness.violation.is_some() && witness.occasions.contains(occasion));
+        let witness = &cell.witnesses[&Some(event)];
+        assert!(witness.violation.is_some() && witness.events.contains(event));
         // Ordinary commits have a witness of their own: of a loss.
         let ordinary = &cell.witnesses[&None];
         assert!(ordinary.violation.is_none() && ordinary.lost > 0);
@@ -196,7 +196,7 @@ fn what_is_worse_than_documented_is_attributed_to_its_occasion() {
     let without_syncs = &cells[2].safety;
     assert_eq!(without_syncs.ordinary.loss(), Some(Loss::Corruption));
     assert_eq!(without_syncs.worse_occasions().count(), 0);
-    assert!(cells[2].witness().expect("a witness").occasions.is_empty());
+    assert!(cells[2].witness().expect("a witness").events.is_empty());
 }
 
 /// How many commits are lost decides a tier, so those of a rare occasion must not count for ordinary
@@ -210,32 +210,32 @@ fn counts_of_ordinary_commits_and_of_occasions_make_up_the_whole() {
     ];
     let matrix = measured(&plan(variants, &[Model::Reorder, Model::Torn], 800));
     for cell in &matrix.cells {
-        let tally = cell.tally.as_ref().expect("measured");
-        let occasions = tally.occasions.values().copied();
-        let all = occasions.fold(tally.ordinary, Counts::plus);
-        assert_eq!(all.most, tally.most_lost, "{} {}", cell.variant, cell.model);
-        assert!(all.images >= tally.images && all.corrupt >= tally.violations());
-        assert!(tally.ordinary.images > 0 && tally.ordinary.corrupt <= tally.violations());
+        let counts = cell.counts.as_ref().expect("measured");
+        let events = counts.events.values().copied();
+        let all = events.fold(counts.ordinary, Counts::plus);
+        assert_eq!(all.most, counts.most_lost, "{} {}", cell.variant, cell.model);
+        assert!(all.images >= counts.images && all.corrupt >= counts.violations());
+        assert!(counts.ordinary.images > 0 && counts.ordinary.corrupt <= counts.violations());
     }
 }
 
 #[test]
 fn the_acts_that_shrink_a_file_or_change_its_mode_are_marked() {
-    let occasions = |text: &str| -> Vec<Occasion> {
+    let events = |text: &str| -> Vec<RareEvent> {
         let recording = recorded(text).expect("records");
-        recording.marked.iter().map(|marked| marked.occasion).collect()
+        recording.marked.iter().map(|marked| marked.event).collect()
     };
     let rows = "CREATE TABLE t(x); INSERT INTO t VALUES (randomblob(9000)); DELETE FROM t;";
-    assert_eq!(occasions(rows), []);
+    assert_eq!(events(rows), []);
     let whole = format!("{rows} PRAGMA wal_checkpoint;");
     let vacuum = format!("{whole} VACUUM; PRAGMA wal_checkpoint; INSERT INTO t VALUES (1);");
-    assert_eq!(occasions(&vacuum), [Occasion::Shrinking]);
+    assert_eq!(events(&vacuum), [RareEvent::Shrinking]);
     let changes = format!("{rows} PRAGMA journal_mode = delete; INSERT INTO t VALUES (1);");
-    assert_eq!(occasions(&changes), [Occasion::ModeChange]);
+    assert_eq!(events(&changes), [RareEvent::ModeChange]);
 }
 
 fn recorded(text: &str) -> Result<Recording, CrashError> {
-    let mut bench = Sandbox::new(&Source::Embedded).expect("loads");
+    let mut bench = Harness::new(&Source::Embedded).expect("loads");
     let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;
     let variant = variant(JournalMode::Wal, Synchronous::Full);
     Recording::make(&mut bench, &variant, &script, None, Seed(1))
@@ -290,7 +290,7 @@ fn mistakes_in_a_script_are_named_with_file_and_line() {
 
 #[test]
 fn every_commit_of_the_workload_leaves_another_content() {
-    let mut bench = Sandbox::new(&Source::Embedded).expect("loads");
+    let mut bench = Harness::new(&Source::Embedded).expect("loads");
     for journal_mode in JournalMode::ALL {
         let variant = variant(*journal_mode, Synchronous::Full);
         let script = Script::built_in(&variant);
@@ -319,8 +319,8 @@ fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
         100,
     ));
     let splits = |number: usize| {
-        let tally = matrix.cells[number].tally.as_ref().expect("measured");
-        (tally.split_unpromised, tally.split)
+        let counts = matrix.cells[number].counts.as_ref().expect("measured");
+        (counts.split_unpromised, counts.split)
     };
     assert!(splits(0).0 > 0);
     assert_eq!(splits(0).1, 0);

@@ -2,7 +2,7 @@
 
 use crate::patch::Mutation;
 use crash::AccidentError;
-use crash::schedule::{Explored, Extent, Stage, all, explore};
+use crash::schedule::{Extent, ScenarioResult, ScheduleRunner, all, explore};
 use engine::Library;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ pub fn noticed_by(
     folder: &Path,
     extent: Extent,
     stop: &AtomicBool,
-) -> Result<Option<Explored>, AccidentError> {
-    let mut stage = Stage::new(library, folder)?;
+) -> Result<Option<ScenarioResult>, AccidentError> {
+    let mut runner = ScheduleRunner::new(library, folder)?;
     for (scenario, journal_mode) in all() {
         if !mutation.settings.iter().any(|setting| setting == journal_mode) {
             continue;
         }
-        let explored = explore(&mut stage, scenario, journal_mode, extent, stop)?;
+        let explored = explore(&mut runner, scenario, journal_mode, extent, stop)?;
         if explored.wrong > 0 {
             return Ok(Some(explored));
         }

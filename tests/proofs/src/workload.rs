@@ -1,6 +1,6 @@
 //! What mutants and the sound engine are crashed with, besides the built-in workload.
 
-use crash::{Act, Script};
+use crash::{Action, Script};
 
 /// What is crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,18 +43,18 @@ impl Workload {
     }
 }
 
-fn act(sql: impl Into<String>) -> Act {
+fn action(sql: impl Into<String>) -> Action {
     let sql = sql.into();
-    Act::Sql { sql, line: 0 }
+    Action::Sql { sql, line: 0 }
 }
 
 /// Rows of a table with an index, in so many pages that a cache of two of them spills.
-fn filled(rows: usize) -> [Act; 2] {
+fn filled(rows: usize) -> [Action; 2] {
     [
-        act(
+        action(
             "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT",
         ),
-        act(format!(
+        action(format!(
             "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
              INSERT INTO t SELECT i, printf('%0250d', i) FROM n"
         )),
@@ -64,122 +64,122 @@ fn filled(rows: usize) -> [Act; 2] {
 /// A workload of savepoints within savepoints, each of which changes the same pages again before the outer one is rolled
 /// back, in a database that gives back its free pages at once where its journal mode allows to ask for that.
 fn nested() -> Script {
-    let mut acts = vec![act("PRAGMA auto_vacuum = FULL")];
-    acts.extend(filled(80));
-    acts.push(act("PRAGMA cache_size = 2"));
+    let mut actions = vec![action("PRAGMA auto_vacuum = FULL")];
+    actions.extend(filled(80));
+    actions.push(action("PRAGMA cache_size = 2"));
     for turn in 1..4 {
-        acts.push(act(format!(
+        actions.push(action(format!(
             "BEGIN; UPDATE t SET v = v || 'a{turn}' WHERE id % 3 = 0; SAVEPOINT outside; UPDATE t SET v = v || 'b'; \
              SAVEPOINT inside; UPDATE t SET v = 'c' || v; INSERT INTO t SELECT id + 500, v FROM t; RELEASE inside; \
              DELETE FROM t WHERE id % 2 = 0; ROLLBACK TO outside; UPDATE t SET v = v || 'd{turn}' WHERE id % 5 = 0; COMMIT"
         )));
-        acts.push(act(format!(
+        actions.push(action(format!(
             "INSERT INTO t VALUES (2000 + {turn}, hex(zeroblob(5000 + {turn})))"
         )));
-        acts.push(act(format!(
+        actions.push(action(format!(
             "BEGIN; DELETE FROM t WHERE id BETWEEN {0} AND {0} + 8; UPDATE t SET v = v || 'e' WHERE id = {turn}; COMMIT",
             12 * turn
         )));
     }
-    acts.push(Act::Reopen);
-    acts.push(act(
+    actions.push(Action::Reopen);
+    actions.push(action(
         "BEGIN; DELETE FROM t WHERE id > 1000; UPDATE t SET v = v || 'end' WHERE id < 30; COMMIT",
     ));
-    Script { path: None, acts }
+    Script { path: None, actions }
 }
 
 /// A workload of transactions that free pages and use them again for something else, and are committed or rolled back.
 fn reuse() -> Script {
-    let mut acts = Vec::from(filled(100));
-    acts.push(act("PRAGMA cache_size = 2"));
+    let mut actions = Vec::from(filled(100));
+    actions.push(action("PRAGMA cache_size = 2"));
     for turn in 1..5 {
         let first = 20 * turn;
-        acts.push(act(format!(
+        actions.push(action(format!(
             "BEGIN; DELETE FROM t WHERE id BETWEEN {first} AND {first} + 12; CREATE TABLE u{turn}(v TEXT); \
              INSERT INTO u{turn} SELECT printf('%0900d', id) FROM t WHERE id < 20; COMMIT"
         )));
-        acts.push(act(format!(
+        actions.push(action(format!(
             "BEGIN; DROP TABLE u{turn}; INSERT INTO t SELECT id + 500000, v FROM t WHERE id < 40; ROLLBACK"
         )));
-        acts.push(act(format!(
+        actions.push(action(format!(
             "BEGIN; DROP TABLE u{turn}; INSERT INTO t SELECT id + {turn} * 1000, 'again' || v FROM t WHERE id < 18; COMMIT"
         )));
     }
-    acts.push(Act::Reopen);
-    acts.push(act("BEGIN; DELETE FROM t WHERE id > 2000; COMMIT"));
-    Script { path: None, acts }
+    actions.push(Action::Reopen);
+    actions.push(action("BEGIN; DELETE FROM t WHERE id > 2000; COMMIT"));
+    Script { path: None, actions }
 }
 
 /// Overwrites bytes of a long value through a handle.
-fn blob(row: i64, offset: usize, byte: u8) -> Act {
-    Act::Blob { table: "b", column: "v", row, offset, bytes: vec![byte; 300] }
+fn blob(row: i64, offset: usize, byte: u8) -> Action {
+    Action::Blob { table: "b", column: "v", row, offset, bytes: vec![byte; 300] }
 }
 
 /// A workload of a file that grows, is rebuilt and shrinks over the same pages, of copies by VACUUM INTO between its transactions, and of
 /// values that handles write: alone, in a transaction, and in one that is rolled back.
 fn sizes() -> Script {
-    let mut acts = vec![act("PRAGMA auto_vacuum = FULL")];
-    acts.extend(filled(30));
-    acts.push(act("CREATE TABLE b(id INTEGER PRIMARY KEY, v BLOB)"));
+    let mut actions = vec![action("PRAGMA auto_vacuum = FULL")];
+    actions.extend(filled(30));
+    actions.push(action("CREATE TABLE b(id INTEGER PRIMARY KEY, v BLOB)"));
     for turn in 1..4_u8 {
         let row = i64::from(turn);
-        acts.push(act(format!(
+        actions.push(action(format!(
             "BEGIN; INSERT INTO t SELECT id + 100, v FROM t; INSERT INTO t SELECT id + 200, v FROM t; \
              INSERT INTO b VALUES ({turn}, zeroblob(9000)); COMMIT"
         )));
-        acts.push(act("VACUUM"));
-        acts.push(act(format!("VACUUM INTO 'copy-{turn}.db'")));
-        acts.push(blob(row, 100, turn));
-        acts.push(act("BEGIN"));
-        acts.push(blob(row, 3_900, turn));
-        acts.push(blob(row, 8_700, turn));
-        acts.push(act("COMMIT"));
-        acts.push(act("BEGIN"));
-        acts.push(blob(row, 4_000, 99));
-        acts.push(act("ROLLBACK"));
-        acts.push(act(format!(
+        actions.push(action("VACUUM"));
+        actions.push(action(format!("VACUUM INTO 'copy-{turn}.db'")));
+        actions.push(blob(row, 100, turn));
+        actions.push(action("BEGIN"));
+        actions.push(blob(row, 3_900, turn));
+        actions.push(blob(row, 8_700, turn));
+        actions.push(action("COMMIT"));
+        actions.push(action("BEGIN"));
+        actions.push(blob(row, 4_000, 99));
+        actions.push(action("ROLLBACK"));
+        actions.push(action(format!(
             "BEGIN; DELETE FROM t WHERE id > 30 - 9 * {turn}; DELETE FROM b; COMMIT"
         )));
     }
-    acts.push(Act::Reopen);
-    acts.push(act("UPDATE t SET v = v || 'end'"));
-    Script { path: None, acts }
+    actions.push(Action::Reopen);
+    actions.push(action("UPDATE t SET v = v || 'end'"));
+    Script { path: None, actions }
 }
 
 /// A workload for safeguards of which the built-in one has no need: transactions that change the same
 /// pages several times with a cache of far fewer, so that what was spilled into the log is overwritten
 /// there; and a log that starts over on top of shorter transactions.
 fn passes() -> Script {
-    let sql = |sql: &str| Act::Sql { sql: sql.to_owned(), line: 0 };
-    let mut acts = vec![
+    let sql = |sql: &str| Action::Sql { sql: sql.to_owned(), line: 0 };
+    let mut actions = vec![
         sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"),
         sql("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120)
              INSERT INTO t SELECT i, printf('%0300d', i) FROM n"),
         sql("PRAGMA cache_size = 2"),
     ];
     for pass in 1..4 {
-        acts.push(sql(&format!(
+        actions.push(sql(&format!(
             "BEGIN; UPDATE t SET v = v || 'a'; UPDATE t SET v = v || 'b{pass}'; \
              UPDATE t SET v = v || 'c' WHERE id % 3 = 0; COMMIT"
         )));
-        acts.push(sql(&format!("UPDATE t SET v = 'alone' WHERE id = {pass}")));
+        actions.push(sql(&format!("UPDATE t SET v = 'alone' WHERE id = {pass}")));
     }
     // A log of short transactions, and one of a long transaction that starts over on top of it.
-    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+    actions.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
     for (number, id) in [5, 60, 5, 110].iter().enumerate() {
-        acts.push(sql(&format!("UPDATE t SET v = 'short {number}' WHERE id = {id}")));
+        actions.push(sql(&format!("UPDATE t SET v = 'short {number}' WHERE id = {id}")));
     }
-    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
-    acts.push(sql("PRAGMA cache_size = 100"));
-    acts.push(sql("UPDATE t SET v = v || 'long'"));
-    Script { path: None, acts }
+    actions.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+    actions.push(sql("PRAGMA cache_size = 100"));
+    actions.push(sql("UPDATE t SET v = v || 'long'"));
+    Script { path: None, actions }
 }
 
 /// A workload of transactions that spill, are rolled back and then overwritten by shorter ones, of savepoints that spill,
 /// and of pages that are freed and used again, with a cache of two pages.
 fn turns() -> Script {
-    let mut acts = Vec::new();
-    let mut sql = |sql: String| acts.push(Act::Sql { sql, line: 0 });
+    let mut actions = Vec::new();
+    let mut sql = |sql: String| actions.push(Action::Sql { sql, line: 0 });
     sql("BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT"
         .to_owned());
     sql("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)
@@ -196,9 +196,9 @@ fn turns() -> Script {
         sql(format!("DELETE FROM t WHERE id BETWEEN {0} AND {0} + 9", 10 * turn + 30));
         sql(format!("INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000 + {turn})))"));
     }
-    acts.push(Act::Reopen);
-    acts.push(Act::Sql { sql: "UPDATE t SET v = v || 'end'".to_owned(), line: 0 });
-    Script { path: None, acts }
+    actions.push(Action::Reopen);
+    actions.push(Action::Sql { sql: "UPDATE t SET v = v || 'end'".to_owned(), line: 0 });
+    Script { path: None, actions }
 }
 
 #[cfg(test)]

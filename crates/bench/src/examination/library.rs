@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crash::schedule::{Extent, Stage, explore, scenario};
+use crash::schedule::{Extent, ScheduleRunner, explore, scenario};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use serde::Serialize;
 
@@ -117,9 +117,9 @@ fn settings(library: &Arc<Library>, copy: &Path) -> Result<BTreeMap<String, Stri
 /// Plays every schedule of the scenario, in a folder.
 fn wal_reset(library: &Arc<Library>, folder: &Path) -> WalReset {
     let extent = Extent { all_up_to: u64::MAX, sample: u64::MAX, seed: 0, threads: 1 };
-    let played = Stage::new(library, folder).map(|mut stage| {
+    let played = ScheduleRunner::new(library, folder).map(|mut runner| {
         let scenario = scenario(WAL_RESET)?;
-        Some(explore(&mut stage, scenario, "wal", extent, &AtomicBool::new(false)))
+        Some(explore(&mut runner, scenario, "wal", extent, &AtomicBool::new(false)))
     });
     let explored = match played {
         Ok(Some(Ok(explored))) => explored,

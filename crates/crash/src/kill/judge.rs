@@ -85,22 +85,22 @@ pub(super) fn check_last(acknowledged: Option<u64>, found: Option<u64>) -> Resul
 
 /// Why nothing is there as it should be: the database is damaged, or the engine could not look at it.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum CheckError {
     Damage(Damage),
     Engine(EngineError),
 }
 
-impl From<Damage> for Trouble {
-    fn from(damage: Damage) -> Trouble {
-        Trouble::Damage(damage)
+impl From<Damage> for CheckError {
+    fn from(damage: Damage) -> CheckError {
+        CheckError::Damage(damage)
     }
 }
 
-impl From<EngineError> for Trouble {
-    fn from(error: EngineError) -> Trouble {
+impl From<EngineError> for CheckError {
+    fn from(error: EngineError) -> CheckError {
         match is_of_harness(&error) {
-            true => Trouble::Engine(error),
-            false => Trouble::Damage(Damage::Unreadable(error.to_string())),
+            true => CheckError::Engine(error),
+            false => CheckError::Damage(Damage::Unreadable(error.to_string())),
         }
     }
 }
@@ -115,8 +115,10 @@ pub(super) fn judge(
 ) -> Result<Result<Option<u64>, Damage>, AccidentError> {
     match look(library, database, acknowledged, expected) {
         Ok(found) => Ok(Ok(found)),
-        Err(Trouble::Damage(damage)) => Ok(Err(damage)),
-        Err(Trouble::Engine(error)) => Err(AccidentError::engine("reading what was left")(error)),
+        Err(CheckError::Damage(damage)) => Ok(Err(damage)),
+        Err(CheckError::Engine(error)) => {
+            Err(AccidentError::engine("reading what was left")(error))
+        }
     }
 }
 
@@ -125,7 +127,7 @@ fn look(
     database: &Path,
     acknowledged: Option<u64>,
     expected: &mut Expected,
-) -> Result<Option<u64>, Trouble> {
+) -> Result<Option<u64>, CheckError> {
     let connection = Connection::open(library, database, OpenFlags::default(), None)?;
     let verdict = connection.query_text("PRAGMA integrity_check")?;
     if verdict != "ok" {
@@ -155,7 +157,7 @@ pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<(), 
     judged.map(drop).map_err(|damage| AccidentError::Control(damage.to_string()))
 }
 
-fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), Trouble> {
+fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), CheckError> {
     let different =
         |difference: String| Damage::Content { transaction: expected.last(), difference };
     let mut wanted = expected.rows();
@@ -297,7 +299,7 @@ mod tests {
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         check_engine(&library, folder.path()).unwrap();
         let mut expected = Expected::new(Seed(SEED));
-        let trouble = |error: EngineError| matches!(Trouble::from(error), Trouble::Engine(_));
+        let trouble = |error: EngineError| matches!(CheckError::from(error), CheckError::Engine(_));
         let full = Connection::open(&library, Path::new(":memory:"), OpenFlags::default(), None)
             .and_then(|connection| {
                 connection

@@ -36,10 +36,10 @@ use std::time::Duration;
 /// The longest time from `ready` to the kill. A commit takes from tens of microseconds to some
 /// milliseconds, so that a kill falls into the opening, the recovery or one of the first hundreds of
 /// transactions.
-const LONGEST_LIFE: Duration = Duration::from_millis(25);
+const MAX_LIFE: Duration = Duration::from_millis(25);
 
 /// Time in which a child must say `ready`: it only has to load its engine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// After how many kills, one time in so many, the next child begins with an empty folder, so that the
 /// creation of the database is killed too.
@@ -128,13 +128,13 @@ pub fn run(
     let library = Library::load(&plan.engine)
         .map_err(AccidentError::engine("loading the engine that judges"))?;
     let library = Arc::new(library);
-    let mut victims = plan
+    let mut tests = plan
         .settings
         .iter()
         .enumerate()
-        .map(|(number, setting)| Victim::new(plan, number, setting))
-        .collect::<Result<Vec<Victim<'_>>, AccidentError>>()?;
-    if victims.is_empty() {
+        .map(|(number, setting)| KillTest::new(plan, number, setting))
+        .collect::<Result<Vec<KillTest<'_>>, AccidentError>>()?;
+    if tests.is_empty() {
         return Ok(Vec::new());
     }
     check_engine(&library, &plan.folder)?;
@@ -142,15 +142,15 @@ pub fn run(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let count = victims.len() as u64;
-        victims[(kill % count) as usize].kill_once(&library)?;
+        let count = tests.len() as u64;
+        tests[(kill % count) as usize].kill_once(&library)?;
         progress(kill + 1);
     }
-    victims.into_iter().map(|victim| victim.finish(&library)).collect()
+    tests.into_iter().map(|test| test.finish(&library)).collect()
 }
 
 /// The database of one setting, over its kills.
-struct Victim<'a> {
+struct KillTest<'a> {
     plan: &'a Plan,
     seed: Seed,
     generator: SplitMix64,
@@ -163,12 +163,16 @@ struct Victim<'a> {
     outcome: Outcome,
 }
 
-impl<'a> Victim<'a> {
-    fn new(plan: &'a Plan, number: usize, setting: &Setting) -> Result<Victim<'a>, AccidentError> {
+impl<'a> KillTest<'a> {
+    fn new(
+        plan: &'a Plan,
+        number: usize,
+        setting: &Setting,
+    ) -> Result<KillTest<'a>, AccidentError> {
         let seed = Seed(plan.seed).child("kill").nth(number as u64);
         let folder = plan.folder.join(format!("kill-{number}"));
         std::fs::create_dir_all(&folder).map_err(AccidentError::file("create", &folder))?;
-        Ok(Victim {
+        Ok(KillTest {
             plan,
             seed,
             generator: seed.child("moments").generator(),
@@ -185,53 +189,57 @@ impl<'a> Victim<'a> {
     }
 
     fn kill_once(&mut self, library: &Arc<Library>) -> Result<(), AccidentError> {
-        let life = LONGEST_LIFE.mul_f64(self.generator.below(1_000_000) as f64 / 1e6);
-        let last_words = self.let_write_and_kill(life)?;
+        let life = MAX_LIFE.mul_f64(self.generator.below(1_000_000) as f64 / 1e6);
+        let output = self.let_write_and_kill(life)?;
         self.outcome.kills += 1;
         self.outcome.unfinished += u64::from(left_unfinished(&self.database()));
         self.unseen = true;
-        if let Err(damage) = self.hear(&last_words.lines)? {
+        if let Err(damage) = self.note_output(&output.lines)? {
             return self.record(damage);
         }
-        if !last_words.complaint.is_empty() {
-            return self.explain(library, last_words.complaint);
+        if !output.error_output.is_empty() {
+            return self.explain(library, output.error_output);
         }
         if self.generator.below(2) == 0 {
             self.look(library)?;
         }
         if self.generator.below(FRESH_ONE_IN) == 0 {
             self.look(library)?;
-            self.begin_anew()?;
+            self.reset()?;
         }
         Ok(())
     }
 
     /// A writer that met an error of its own: either the database is damaged, or the writer cannot work
     /// with these settings.
-    fn explain(&mut self, library: &Arc<Library>, complaint: String) -> Result<(), AccidentError> {
+    fn explain(
+        &mut self,
+        library: &Arc<Library>,
+        error_output: String,
+    ) -> Result<(), AccidentError> {
         let before = self.outcome.findings.len();
         self.look(library)?;
         if self.outcome.findings.len() > before {
             Ok(())
         } else {
-            Err(self.writer_failed(complaint))
+            Err(self.writer_failed(error_output))
         }
     }
 
     /// Starts a writer and kills it after a time.
-    fn let_write_and_kill(&self, life: Duration) -> Result<LastWords, AccidentError> {
+    fn let_write_and_kill(&self, life: Duration) -> Result<WriterOutput, AccidentError> {
         let mut writer = Writer::start(self.plan, &self.spec())?;
-        match writer.lines.recv_timeout(PATIENCE) {
+        match writer.lines.recv_timeout(READY_TIMEOUT) {
             Ok(line) if line == "ready\n" => thread::sleep(life),
             Ok(line) => {
                 return Err(self
                     .writer_failed(format!("it wrote `{}` instead of `ready`", line.trim_end())));
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(self.writer_failed(writer.kill().complaint));
+                return Err(self.writer_failed(writer.kill().error_output));
             }
             Err(RecvTimeoutError::Timeout) => {
-                return Err(self.writer_failed(format!("it was not ready after {PATIENCE:?}")));
+                return Err(self.writer_failed(format!("it was not ready after {READY_TIMEOUT:?}")));
             }
         }
         Ok(writer.kill())
@@ -251,7 +259,7 @@ impl<'a> Victim<'a> {
     }
 
     /// Takes note of what a writer said; the inner error is damage that the writer itself met.
-    fn hear(&mut self, said: &[String]) -> Result<Result<(), Damage>, AccidentError> {
+    fn note_output(&mut self, said: &[String]) -> Result<Result<(), Damage>, AccidentError> {
         for line in said {
             let (at, number) = match line.strip_prefix("at ") {
                 Some(number) => (true, number),
@@ -293,7 +301,7 @@ impl<'a> Victim<'a> {
     fn record(&mut self, damage: Damage) -> Result<(), AccidentError> {
         let kept = self.keep()?;
         self.outcome.findings.push(Finding { kill: self.outcome.kills, damage, kept });
-        self.begin_anew()
+        self.reset()
     }
 
     /// Copies the files of a damaged database to where they are to be kept.
@@ -314,7 +322,7 @@ impl<'a> Victim<'a> {
         Ok(Some(kept))
     }
 
-    fn begin_anew(&mut self) -> Result<(), AccidentError> {
+    fn reset(&mut self) -> Result<(), AccidentError> {
         for file in files(&self.folder)? {
             std::fs::remove_file(&file).map_err(AccidentError::file("remove", &file))?;
         }
@@ -326,7 +334,7 @@ impl<'a> Victim<'a> {
 
     fn finish(mut self, library: &Arc<Library>) -> Result<Outcome, AccidentError> {
         self.look(library)?;
-        self.begin_anew()?;
+        self.reset()?;
         Ok(self.outcome)
     }
 }
@@ -355,11 +363,11 @@ fn left_unfinished(database: &Path) -> bool {
 }
 
 /// What a child left.
-struct LastWords {
+struct WriterOutput {
     /// Lines that it wrote after `ready`.
     lines: Vec<String>,
     /// The end of its error output, where it met an error before it was killed.
-    complaint: String,
+    error_output: String,
 }
 
 /// A running child, killed when dropped.
@@ -383,12 +391,12 @@ impl Writer {
     }
 
     /// Kills the child; the kill may have cut its last line.
-    fn kill(&mut self) -> LastWords {
+    fn kill(&mut self) -> WriterOutput {
         self.process.kill();
         let whole = |line: String| line.strip_suffix('\n').map(str::to_owned);
-        LastWords {
+        WriterOutput {
             lines: self.lines.iter().filter_map(whole).collect(),
-            complaint: self.process.errors(),
+            error_output: self.process.errors(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One of the two clients: how it acts, and what it notices.
 
-use super::scenario::Act;
+use super::scenario::Action;
 use crate::error::{is_not_understood, is_of_harness};
 use engine::{Connection, EngineError, Library, OpenFlags};
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ pub(super) struct Transaction {
 /// The transactions of a play. Both connections write in it, one inside a call of the other, so it is
 /// never locked while SQLite runs.
 #[derive(Default)]
-pub(super) struct Ledger(Mutex<Entries>);
+pub(super) struct TransactionLog(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
@@ -65,7 +65,7 @@ struct Entries {
     acknowledged: BTreeSet<Transaction>,
 }
 
-impl Ledger {
+impl TransactionLog {
     fn entries(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,11 +159,13 @@ pub(super) enum Outcome {
 
 impl Outcome {
     /// That of what nothing but damage, or the harness, prevents.
-    pub(super) fn failed(trouble: Trouble) -> Outcome {
+    pub(super) fn failed(trouble: CheckError) -> Outcome {
         match trouble {
-            Trouble::Sqlite(error) if is_of_harness(&error) => Outcome::Unable(error.to_string()),
-            Trouble::Sqlite(error) => Outcome::Wrong(error.to_string()),
-            Trouble::Seen(what) => Outcome::Wrong(what),
+            CheckError::Sqlite(error) if is_of_harness(&error) => {
+                Outcome::Unable(error.to_string())
+            }
+            CheckError::Sqlite(error) => Outcome::Wrong(error.to_string()),
+            CheckError::Seen(what) => Outcome::Wrong(what),
         }
     }
 
@@ -220,26 +222,28 @@ impl Client {
 
     /// Acts. An act that another connection's lock prevents is given up as an application would: its
     /// transaction is rolled back, but for a commit, which stays to be tried again.
-    pub(super) fn act(&mut self, act: Act, ledger: &Ledger) -> Outcome {
-        let outcome = match act {
-            Act::Open => self.open(),
-            Act::Write => self.write(ledger),
-            Act::Touch => self.touch(),
-            Act::Read => self.read(ledger),
-            Act::BeginRead => self.begin_read(ledger),
-            Act::WriteAfterRead => self.write_after_read(ledger),
-            Act::EndRead => self.end_read(),
-            Act::BeginWrite => self.begin_write(ledger),
-            Act::Commit => self.commit(ledger),
-            Act::Rollback => self.rollback(ledger),
-            Act::Rebuild => self.rebuild(),
-            Act::Backup => self.backup(ledger),
-            Act::Checkpoint(mode) => self.run(|connection| connection.checkpoint(mode).map(drop)),
+    pub(super) fn action(&mut self, action: Action, log: &TransactionLog) -> Outcome {
+        let outcome = match action {
+            Action::Open => self.open(),
+            Action::Write => self.write(log),
+            Action::Touch => self.touch(),
+            Action::Read => self.read(log),
+            Action::BeginRead => self.begin_read(log),
+            Action::WriteAfterRead => self.write_after_read(log),
+            Action::EndRead => self.end_read(),
+            Action::BeginWrite => self.begin_write(log),
+            Action::Commit => self.commit(log),
+            Action::Rollback => self.rollback(log),
+            Action::Rebuild => self.rebuild(),
+            Action::Backup => self.backup(log),
+            Action::Checkpoint(mode) => {
+                self.run(|connection| connection.checkpoint(mode).map(drop))
+            }
         };
         match outcome {
             Ok(()) => Outcome::Done,
-            Err(Trouble::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
-            Err(Trouble::Sqlite(error)) if is_not_understood(&error) => {
+            Err(CheckError::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
+            Err(CheckError::Sqlite(error)) if is_not_understood(&error) => {
                 Outcome::NotUnderstood(error.to_string())
             }
             Err(trouble) => Outcome::failed(trouble),
@@ -247,11 +251,11 @@ impl Client {
     }
 
     /// Ends whatever is open, as far as locks allow.
-    pub(super) fn end(&mut self, ledger: &Ledger) -> Outcome {
+    pub(super) fn end(&mut self, log: &TransactionLog) -> Outcome {
         match self.open {
             Open::Nothing => Outcome::Done,
-            Open::Reading(_) => self.act(Act::EndRead, ledger),
-            Open::Writing(_) => self.act(Act::Commit, ledger),
+            Open::Reading(_) => self.action(Action::EndRead, log),
+            Open::Writing(_) => self.action(Action::Commit, log),
         }
     }
 
@@ -266,14 +270,14 @@ impl Client {
     fn run<R>(
         &self,
         work: impl FnOnce(&Connection) -> Result<R, EngineError>,
-    ) -> Result<R, Trouble> {
+    ) -> Result<R, CheckError> {
         match &self.connection {
-            Some(connection) => work(connection).map_err(Trouble::Sqlite),
-            None => Err(Trouble::Seen("the connection is not open".to_owned())),
+            Some(connection) => work(connection).map_err(CheckError::Sqlite),
+            None => Err(CheckError::Seen("the connection is not open".to_owned())),
         }
     }
 
-    fn open(&mut self) -> Result<(), Trouble> {
+    fn open(&mut self) -> Result<(), CheckError> {
         let connection =
             Connection::open(&self.library, &self.database, OpenFlags::default(), Some(&self.vfs))?;
         let connection = self.connection.insert(connection);
@@ -285,18 +289,18 @@ impl Client {
         Ok(())
     }
 
-    fn write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
-        self.begin_write(ledger)?;
-        self.commit(ledger).inspect_err(|_| self.abandon(ledger))
+    fn write(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
+        self.begin_write(log)?;
+        self.commit(log).inspect_err(|_| self.abandon(log))
     }
 
     /// The version lies on the first page, of which the data are no part.
-    fn touch(&self) -> Result<(), Trouble> {
+    fn touch(&self) -> Result<(), CheckError> {
         self.run(|connection| connection.execute("PRAGMA user_version = 1"))
     }
 
     /// The log of transactions moves to another tree.
-    fn rebuild(&self) -> Result<(), Trouble> {
+    fn rebuild(&self) -> Result<(), CheckError> {
         let rebuilt = self.run(|connection| connection.execute(REBUILD));
         rebuilt.inspect_err(|_| {
             let _ = self.run(|connection| match connection.in_transaction() {
@@ -306,44 +310,44 @@ impl Client {
         })
     }
 
-    fn begin_write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn begin_write(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         self.run(|connection| connection.execute("BEGIN IMMEDIATE"))?;
-        self.change(ledger)
+        self.change(log)
     }
 
     /// Writes in the transaction that is open.
-    fn change(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn change(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         let transaction = Transaction { who: self.who, number: self.next };
         self.next += 1;
-        ledger.begin(transaction);
+        log.begin(transaction);
         self.open = Open::Writing(transaction);
         self.run(|connection| connection.execute(&changes(self.who, transaction.number)))
-            .inspect_err(|_| self.abandon(ledger))
+            .inspect_err(|_| self.abandon(log))
     }
 
-    fn commit(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn commit(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         let Open::Writing(transaction) = self.open else {
             // Its transaction was given up before.
             return Ok(());
         };
         self.run(|connection| connection.execute("COMMIT"))?;
-        ledger.acknowledge(transaction);
+        log.acknowledge(transaction);
         self.open = Open::Nothing;
         Ok(())
     }
 
-    fn rollback(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn rollback(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         let Open::Writing(transaction) = self.open else {
             return Ok(());
         };
         self.run(|connection| connection.execute("ROLLBACK"))?;
-        ledger.withdraw(transaction);
+        log.withdraw(transaction);
         self.open = Open::Nothing;
         Ok(())
     }
 
     /// Gives up the transaction that is open. SQLite may have rolled it back itself.
-    fn abandon(&mut self, ledger: &Ledger) {
+    fn abandon(&mut self, log: &TransactionLog) {
         if let Some(connection) = &self.connection
             && connection.in_transaction()
         {
@@ -351,15 +355,15 @@ impl Client {
             let _ = connection.execute("ROLLBACK");
         }
         if let Open::Writing(transaction) = self.open {
-            ledger.withdraw(transaction);
+            log.withdraw(transaction);
         }
         self.open = Open::Nothing;
     }
 
-    fn read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
-        let count = self.count(ledger)?;
+    fn read(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
+        let count = self.count(log)?;
         match self.open {
-            Open::Reading(before) if before != count => Err(Trouble::Seen(format!(
+            Open::Reading(before) if before != count => Err(CheckError::Seen(format!(
                 "a transaction that saw {before} transactions now sees {count}"
             ))),
             _ => Ok(()),
@@ -367,50 +371,50 @@ impl Client {
     }
 
     /// Returns the number of transactions that the data show.
-    fn count(&mut self, ledger: &Ledger) -> Result<i64, Trouble> {
-        let least = ledger.acknowledged();
+    fn count(&mut self, log: &TransactionLog) -> Result<i64, CheckError> {
+        let least = log.acknowledged();
         let seen = self.run(Seen::read)?;
-        self.checked(least, seen, ledger)
+        self.checked(least, seen, log)
     }
 
     /// What a copy holds that was made page by page: one state, at least as new as when the copy was begun.
-    fn backup(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
-        let least = ledger.acknowledged();
+    fn backup(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
+        let least = log.acknowledged();
         let seen = self.run(|connection| {
             let in_memory = Path::new(":memory:");
             let copy = Connection::open(&self.library, in_memory, OpenFlags::default(), None)?;
             connection.copy_by_pages(&copy)?;
             Seen::read(&copy)
         })?;
-        self.checked(least, seen, ledger).map(drop)
+        self.checked(least, seen, log).map(drop)
     }
 
     /// Returns the number of transactions that was seen, after so many had been acknowledged.
-    fn checked(&self, least: i64, seen: Seen, ledger: &Ledger) -> Result<i64, Trouble> {
-        let count = seen.transactions().map_err(Trouble::Seen)?;
-        let most = ledger.begun();
+    fn checked(&self, least: i64, seen: Seen, log: &TransactionLog) -> Result<i64, CheckError> {
+        let count = seen.transactions().map_err(CheckError::Seen)?;
+        let most = log.begun();
         let in_snapshot = matches!(self.open, Open::Reading(_));
         if !in_snapshot && count < least {
-            return Err(Trouble::Seen(format!(
+            return Err(CheckError::Seen(format!(
                 "{least} transactions were acknowledged, but only {count} are seen"
             )));
         }
         if count > most {
-            return Err(Trouble::Seen(format!(
+            return Err(CheckError::Seen(format!(
                 "{count} transactions are seen, but only {most} were begun"
             )));
         }
         Ok(count)
     }
 
-    fn begin_read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn begin_read(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         self.run(|connection| connection.execute("BEGIN"))?;
-        let count = self.count(ledger).inspect_err(|_| self.abandon(ledger))?;
+        let count = self.count(log).inspect_err(|_| self.abandon(log))?;
         self.open = Open::Reading(count);
         Ok(())
     }
 
-    fn end_read(&mut self) -> Result<(), Trouble> {
+    fn end_read(&mut self) -> Result<(), CheckError> {
         if let Open::Reading(_) = self.open {
             self.open = Open::Nothing;
             self.run(|connection| connection.execute("COMMIT"))?;
@@ -418,25 +422,25 @@ impl Client {
         Ok(())
     }
 
-    fn write_after_read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn write_after_read(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         if !matches!(self.open, Open::Reading(_)) {
             return Ok(());
         }
-        self.change(ledger)?;
-        self.commit(ledger).inspect_err(|_| self.abandon(ledger))
+        self.change(log)?;
+        self.commit(log).inspect_err(|_| self.abandon(log))
     }
 }
 
 /// Why an act failed.
-pub(super) enum Trouble {
+pub(super) enum CheckError {
     Sqlite(EngineError),
     /// What was seen is wrong.
     Seen(String),
 }
 
-impl From<EngineError> for Trouble {
-    fn from(error: EngineError) -> Trouble {
-        Trouble::Sqlite(error)
+impl From<EngineError> for CheckError {
+    fn from(error: EngineError) -> CheckError {
+        CheckError::Sqlite(error)
     }
 }
 

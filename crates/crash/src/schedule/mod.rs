@@ -12,17 +12,17 @@
 
 mod client;
 mod plan;
+mod runner;
 mod scenario;
-mod stage;
 
 pub use plan::{Schedule, all};
-pub use scenario::{Act, Files, RARE, SCENARIOS, Scenario, Who, scenario};
-pub use stage::{Played, Stage};
+pub use runner::{ScheduleResult, ScheduleRunner};
+pub use scenario::{Action, Files, RARE, SCENARIOS, Scenario, Who, scenario};
 
 use crate::error::AccidentError;
 use engine::Library;
 use lab::seed::Seed;
-use plan::Drawn;
+use plan::SampledPlaces;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const KEPT: usize = 3;
 
 /// The result of the schedules of one scenario in one journal mode.
 #[derive(Debug, Clone, Serialize)]
-pub struct Explored {
+pub struct ScenarioResult {
     /// The scenario.
     pub scenario: &'static str,
     /// What it is about.
@@ -61,7 +61,7 @@ pub struct Finding {
     pub what: Vec<String>,
 }
 
-impl Explored {
+impl ScenarioResult {
     /// Returns the verdict in words.
     pub fn verdict(&self) -> String {
         match (self.findings.first(), self.exhaustive) {
@@ -99,20 +99,20 @@ pub fn explore_all(
     extent: Extent,
     wanted: impl Fn(&Scenario, &str) -> bool,
     stop: &AtomicBool,
-    progress: impl Fn(&Explored) + Sync,
-) -> Result<Vec<Explored>, AccidentError> {
+    progress: impl Fn(&ScenarioResult) + Sync,
+) -> Result<Vec<ScenarioResult>, AccidentError> {
     let work: Vec<_> =
         all().filter(|(scenario, journal_mode)| wanted(scenario, journal_mode)).collect();
     let next = AtomicUsize::new(0);
-    let explorer = || -> Result<Vec<(usize, Explored)>, AccidentError> {
-        let mut stage = Stage::new(library, folder)?;
+    let explorer = || -> Result<Vec<(usize, ScenarioResult)>, AccidentError> {
+        let mut runner = ScheduleRunner::new(library, folder)?;
         let mut done = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((scenario, journal_mode)) = work.get(number) else {
                 break;
             };
-            let explored = explore(&mut stage, scenario, journal_mode, extent, stop)?;
+            let explored = explore(&mut runner, scenario, journal_mode, extent, stop)?;
             progress(&explored);
             done.push((number, explored));
         }
@@ -134,29 +134,29 @@ pub fn explore_all(
 /// # Errors
 /// The stage cannot be set, or the engine fails without being disturbed.
 pub fn explore(
-    stage: &mut Stage,
+    runner: &mut ScheduleRunner,
     scenario: &'static Scenario,
     journal_mode: &'static str,
     extent: Extent,
     stop: &AtomicBool,
-) -> Result<Explored, AccidentError> {
-    let acts = scenario.second.len();
+) -> Result<ScenarioResult, AccidentError> {
+    let actions = scenario.second.len();
     let mut schedule = Schedule::undisturbed(scenario, journal_mode);
-    let calls = stage.play_undisturbed(&schedule)?;
-    let mut explored = Explored {
+    let calls = runner.run_undisturbed(&schedule)?;
+    let mut explored = ScenarioResult {
         scenario: scenario.id,
         what: scenario.what,
         journal_mode,
         calls,
         played: 0,
-        exhaustive: plan::count(calls, acts) <= extent.all_up_to,
+        exhaustive: plan::count(calls, actions) <= extent.all_up_to,
         wrong: 0,
         findings: Vec::new(),
     };
     if explored.exhaustive {
         schedule.places.fill(0);
         while !stop.load(Ordering::Relaxed) {
-            let calls = explored.play(stage, &schedule)?;
+            let calls = explored.run(runner, &schedule)?;
             if !plan::advance(&mut schedule.places, calls) {
                 return Ok(explored);
             }
@@ -165,19 +165,23 @@ pub fn explore(
         return Ok(explored);
     }
     let seed = Seed(extent.seed).child(scenario.id).child(journal_mode);
-    let mut drawn = Drawn::new(calls, seed);
+    let mut drawn = SampledPlaces::new(calls, seed);
     while explored.played < extent.sample
         && !stop.load(Ordering::Relaxed)
         && drawn.next(&mut schedule.places)
     {
-        explored.play(stage, &schedule)?;
+        explored.run(runner, &schedule)?;
     }
     Ok(explored)
 }
 
-impl Explored {
-    fn play(&mut self, stage: &mut Stage, schedule: &Schedule) -> Result<usize, AccidentError> {
-        let played = stage.play(schedule, false)?;
+impl ScenarioResult {
+    fn run(
+        &mut self,
+        runner: &mut ScheduleRunner,
+        schedule: &Schedule,
+    ) -> Result<usize, AccidentError> {
+        let played = runner.run(schedule, false)?;
         self.played += 1;
         if !played.wrong.is_empty() {
             self.wrong += 1;

@@ -100,23 +100,23 @@ fn draw(places: &mut [usize], calls: usize, generator: &mut SplitMix64) {
 }
 
 /// Schedules of a scenario that are drawn, no two alike.
-pub(super) struct Drawn {
+pub(super) struct SampledPlaces {
     calls: usize,
     generator: SplitMix64,
     known: HashSet<Vec<usize>>,
 }
 
-impl Drawn {
+impl SampledPlaces {
     /// How often a schedule is drawn that was drawn before until the scenario counts as exhausted.
     const DRAWS: u32 = 50;
 
-    pub(super) fn new(calls: usize, seed: Seed) -> Drawn {
-        Drawn { calls, generator: seed.generator(), known: HashSet::new() }
+    pub(super) fn new(calls: usize, seed: Seed) -> SampledPlaces {
+        SampledPlaces { calls, generator: seed.generator(), known: HashSet::new() }
     }
 
     /// Draws places that were not drawn before; false where there seem to be none.
     pub(super) fn next(&mut self, places: &mut [usize]) -> bool {
-        (0..Drawn::DRAWS).any(|_| {
+        (0..SampledPlaces::DRAWS).any(|_| {
             draw(places, self.calls, &mut self.generator);
             self.known.insert(places.to_vec())
         })
@@ -125,10 +125,10 @@ impl Drawn {
 
 /// How many schedules there are if every run makes the same number of calls, at most `u64::MAX`: the
 /// ways to choose places from `calls + 2` with repetition.
-pub(super) fn count(calls: usize, acts: usize) -> u64 {
+pub(super) fn count(calls: usize, actions: usize) -> u64 {
     let choices = calls as u128 + 2;
-    let ways =
-        (0..acts as u128).fold(1_u128, |ways, act| ways.saturating_mul(choices + act) / (act + 1));
+    let ways = (0..actions as u128)
+        .fold(1_u128, |ways, action| ways.saturating_mul(choices + action) / (action + 1));
     u64::try_from(ways).unwrap_or(u64::MAX)
 }
 
@@ -137,8 +137,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn enumerate(calls: usize, acts: usize) -> Vec<Vec<usize>> {
-        let mut places = vec![0; acts];
+    fn enumerate(calls: usize, actions: usize) -> Vec<Vec<usize>> {
+        let mut places = vec![0; actions];
         let mut all = vec![places.clone()];
         while advance(&mut places, calls) {
             all.push(places.clone());
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_drawn_is_never_drawn_again_and_is_all_in_the_end() {
-        let mut drawn = Drawn::new(3, Seed(1));
+        let mut drawn = SampledPlaces::new(3, Seed(1));
         let mut places = [0; 2];
         let mut seen = std::collections::BTreeSet::new();
         while drawn.next(&mut places) {
@@ -177,11 +177,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_are_enumerated_once_each_in_order_and_completely(calls in 0_usize..9, acts in 1_usize..4) {
-            let all = enumerate(calls, acts);
+        fn places_are_enumerated_once_each_in_order_and_completely(calls in 0_usize..9, actions in 1_usize..4) {
+            let all = enumerate(calls, actions);
             prop_assert!(all.is_sorted_by(|a, b| a < b));
             prop_assert!(all.iter().all(|places| places.is_sorted()));
-            prop_assert_eq!(all.len() as u64, count(calls, acts));
+            prop_assert_eq!(all.len() as u64, count(calls, actions));
         }
 
         #[test]

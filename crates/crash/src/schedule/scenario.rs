@@ -4,7 +4,7 @@ use engine::CheckpointMode;
 
 /// One thing that a connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// Opens the database.
     Open,
     /// A whole transaction that changes every page of the data.
@@ -65,11 +65,11 @@ pub struct Scenario {
     /// What lies on the disk.
     pub files: Files,
     /// What both have done before the first call that counts.
-    pub before: &'static [(Who, Act)],
+    pub before: &'static [(Who, Action)],
     /// What the first connection does.
-    pub first: &'static [Act],
+    pub first: &'static [Action],
     /// What the second does, each at its place.
-    pub second: &'static [Act],
+    pub second: &'static [Action],
 }
 
 impl Scenario {
@@ -83,7 +83,7 @@ const ROLLBACK: &[&str] = &["delete", "truncate", "persist"];
 const WAL: &[&str] = &["wal"];
 const ALL: &[&str] = &["delete", "truncate", "persist", "wal"];
 
-use Act::{
+use Action::{
     Backup, BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rebuild, Rollback,
     Touch, Write, WriteAfterRead,
 };
@@ -94,7 +94,7 @@ use Who::{First, Second};
 /// call that counts, those of the first connection and those of the second.
 macro_rules! scenarios {
     ($($id:literal, $modes:ident, $files:ident: $what:literal;
-        before: $($who:ident $act:expr),*;
+        before: $($who:ident $action:expr),*;
         first: $($first:expr),*;
         second: $($second:expr),*;)*) => {
         &[$(Scenario {
@@ -102,7 +102,7 @@ macro_rules! scenarios {
             what: $what,
             journal_modes: $modes,
             files: Files::$files,
-            before: &[$(($who, $act)),*],
+            before: &[$(($who, $action)),*],
             first: &[$($first),*],
             second: &[$($second),*],
         }),*]

@@ -7,8 +7,8 @@ use lab::tier::{Loss, Promise};
 use pragmark_crash::{CrashSettings, JournalMode, Model, Synchronous, Witness};
 
 fn recorded(text: &str, variant: &CrashSettings) -> pragmark_crash::Recording {
-    let mut sandbox = pragmark_crash::Sandbox::new(&Source::Embedded).unwrap();
-    let made = pragmark_crash::Recording::make(&mut sandbox, variant, &script(text), None, Seed(1));
+    let mut harness = pragmark_crash::Harness::new(&Source::Embedded).unwrap();
+    let made = pragmark_crash::Recording::make(&mut harness, variant, &script(text), None, Seed(1));
     made.unwrap().unwrap()
 }
 

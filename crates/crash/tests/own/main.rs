@@ -6,8 +6,8 @@ mod scripts;
 use engine::{Connection, Library, OpenFlags, Source, Value};
 use lab::tier::Loss;
 use pragmark_crash::{
-    Act, Cell, CrashError, CrashSettings, Execution, FEWEST, InitialDatabases, JournalMode, Matrix,
-    Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
+    Action, Cell, CrashError, CrashSettings, Execution, FEWEST, InitialDatabases, JournalMode,
+    Matrix, Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,8 +176,8 @@ fn judged_by_pages_the_built_in_workload_comes_to_the_verdicts_by_rows() {
             let by_pages = measured(&plan(None, Some(nothing), variant)).unwrap();
             for (rows, pages) in by_rows.cells.iter().zip(&by_pages.cells) {
                 let of = |cell: &Cell| {
-                    let tally = cell.tally.as_ref().unwrap();
-                    (tally.images, tally.losing, tally.most_lost, tally.violations())
+                    let counts = cell.counts.as_ref().unwrap();
+                    (counts.images, counts.losing, counts.most_lost, counts.violations())
                 };
                 let (rows_counts, pages_counts) = (of(rows), of(pages));
                 assert_eq!(
@@ -215,8 +215,8 @@ fn the_steps_of_large_transactions_are_sampled() {
         )
     };
     let matrix = measured(&plan).unwrap();
-    let tally = matrix.cells[0].tally.as_ref().unwrap();
-    assert_eq!((tally.visited, tally.all_states), (100, false));
+    let counts = matrix.cells[0].counts.as_ref().unwrap();
+    assert_eq!((counts.visited, counts.all_states), (100, false));
     assert_eq!(worst(&matrix), [Some(Loss::Nothing)]);
 }
 
@@ -261,8 +261,8 @@ fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_dama
     }
 }
 
-fn execution(sql: &str, values: Vec<Value>, fails: bool) -> Act {
-    Act::Execution(Execution {
+fn execution(sql: &str, values: Vec<Value>, fails: bool) -> Action {
+    Action::Execution(Execution {
         sql: sql.to_owned(),
         values,
         location: "event 7".to_owned(),
@@ -277,18 +277,18 @@ fn recorded_statements_are_executed_with_their_values() {
     let path = database(folder.path(), 1_500, JournalMode::Wal);
     let insert = "INSERT INTO item(id, v) VALUES (?, ?)";
     let values = |id| vec![Value::Integer(id), Value::Text("x".to_owned())];
-    let mut acts: Vec<Act> =
+    let mut actions: Vec<Action> =
         (5_000..5_020).map(|id| execution(insert, values(id), false)).collect();
-    acts.push(execution(insert, values(5_000), true));
-    acts.push(execution("ATTACH 'attached-1.db' AS log", Vec::new(), false));
-    acts.push(execution("CREATE TABLE log.entry(x)", Vec::new(), false));
+    actions.push(execution(insert, values(5_000), true));
+    actions.push(execution("ATTACH 'attached-1.db' AS log", Vec::new(), false));
+    actions.push(execution("CREATE TABLE log.entry(x)", Vec::new(), false));
     let entry = "INSERT INTO log.entry VALUES (?)";
-    acts.push(execution(entry, vec![Value::Integer(1)], false));
-    let of_trace = |acts| Script { path: Some("app.trace".into()), acts };
+    actions.push(execution(entry, vec![Value::Integer(1)], false));
+    let of_trace = |actions| Script { path: Some("app.trace".into()), actions };
     let new = folder.path().join("new.db");
     let initial = InitialDatabases::of(&[&path, &new], 100).unwrap();
     let variant = settings(JournalMode::Wal, Synchronous::Full);
-    let matrix = measured(&plan(Some(of_trace(acts)), Some(initial.clone()), variant)).unwrap();
+    let matrix = measured(&plan(Some(of_trace(actions)), Some(initial.clone()), variant)).unwrap();
     let performed = matrix.own.as_ref().unwrap().performed;
     assert_eq!((performed.transactions, performed.differing), (22, 0));
     assert_eq!(worst(&matrix)[0], Some(Loss::Nothing));

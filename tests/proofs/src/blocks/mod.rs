@@ -14,7 +14,7 @@ use self::device::{Device, Operation};
 pub use self::mounted::{FILE_SYSTEMS, FileSystem};
 use self::mounted::{Mounted, sync};
 use crash::{
-    Act, Content, CrashError, CrashSettings, JournalMode, Model, Plan, Progress, Script, measure,
+    Action, Content, CrashError, CrashSettings, JournalMode, Model, Plan, Progress, Script, measure,
 };
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::seed::Seed;
@@ -63,10 +63,10 @@ struct Recorded {
 /// What is done under some settings, on the device and in the models.
 pub fn workload(settings: &CrashSettings) -> Script {
     let is_wal = settings.journal_mode == JournalMode::Wal;
-    let mut acts = Vec::new();
+    let mut actions = Vec::new();
     let mut sql = |text: &str| {
         let sql = text.to_owned();
-        acts.push(Act::Sql { sql, line: 0 });
+        actions.push(Action::Sql { sql, line: 0 });
     };
     let rows = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 90)";
     sql("BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT");
@@ -91,13 +91,13 @@ pub fn workload(settings: &CrashSettings) -> Script {
             sql(&format!("UPDATE t SET v = 'again {turn}' WHERE id = {id}"));
         }
     }
-    acts.push(Act::Reopen);
-    let mut sql = |text: String| acts.push(Act::Sql { sql: text, line: 0 });
+    actions.push(Action::Reopen);
+    let mut sql = |text: String| actions.push(Action::Sql { sql: text, line: 0 });
     sql("DELETE FROM t WHERE id BETWEEN 2000 AND 3000".to_owned());
     for id in 40..46 {
         sql(format!("UPDATE t SET v = 'late' WHERE id = {id}"));
     }
-    Script { path: None, acts }
+    Script { path: None, actions }
 }
 
 /// Records SQLite on a file system, cuts the power so many times, and judges what is left.
@@ -152,9 +152,9 @@ fn record(
     let mounted = Mounted::first(system, &disk, mount)?;
     let mut connection = open(library, mount, settings)?;
     let mut commits = vec![Commit { position: 0, content: Content::empty() }];
-    for (number, act) in workload(settings).acts.iter().enumerate() {
-        match act {
-            Act::Sql { sql, .. } => connection.execute(sql)?,
+    for (number, action) in workload(settings).actions.iter().enumerate() {
+        match action {
+            Action::Sql { sql, .. } => connection.execute(sql)?,
             _ => {
                 connection.close()?;
                 connection = open(library, mount, settings)?;

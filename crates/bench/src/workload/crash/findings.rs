@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crash::{Cell, CrashError, Matrix, OwnScript, Plan, Progress};
+use crash::{Cell, CrashError, Matrix, Plan, Progress, ScriptSummary};
 use lab::tier::{Counts, ModelSafety};
 use lab::trial::Artifact;
 
@@ -17,7 +17,7 @@ pub(super) struct Findings {
     /// The images judged in all.
     pub(super) judged: u64,
     /// What became of a script.
-    pub(super) own: Option<OwnScript>,
+    pub(super) own: Option<ScriptSummary>,
     /// The witnesses.
     pub(super) artifacts: Vec<Artifact>,
 }
@@ -46,7 +46,7 @@ fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
         let mut safety = cell.safety.clone();
         let corrupts = |counts: Counts| counts.corrupt > 0;
         safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);
-        for on in &mut safety.occasions {
+        for on in &mut safety.events {
             on.again = corrupts(on.counts).then(command);
         }
         safety

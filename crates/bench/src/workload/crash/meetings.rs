@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crash::schedule::{Explored, Extent, explore_all};
+use crash::schedule::{Extent, ScenarioResult, explore_all};
 use engine::Library;
 use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};
@@ -62,18 +62,18 @@ impl Declared for Meetings {
     }
 }
 
-fn record(explored: &[Explored], library: &Library, measured: &mut Measured) {
+fn record(explored: &[ScenarioResult], library: &Library, measured: &mut Measured) {
     let played = explored.iter().map(|scenario| scenario.played).sum();
     let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
     let first = explored.iter().find_map(|scenario| scenario.findings.first());
     let first = first.map(|finding| wrong_schedule(finding, library));
-    let schedules = Schedules::Played { played, wrong, first };
+    let schedules = Schedules::ScheduleResult { played, wrong, first };
     super::set_schedules(measured, &schedules);
     set(measured, "scenarios", explored.len() as f64);
     measured.schedules = Some(schedules);
 }
 
-fn table(explored: &[Explored]) -> DataTable {
+fn table(explored: &[ScenarioResult]) -> DataTable {
     let rows = explored.iter().map(|scenario| {
         vec![
             format!("{}/{}", scenario.scenario, scenario.journal_mode),

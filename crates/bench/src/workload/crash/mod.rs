@@ -61,8 +61,7 @@ impl Declared for Crash {
         };
         (trial.phase)("play schedules of two connections");
         let each = parameters.schedules;
-        let schedules =
-            schedules::play(&trial.library, &variant, trial.directory, each, trial.seed);
+        let schedules = schedules::run(&trial.library, &variant, trial.directory, each, trial.seed);
         (trial.phase)("crash and recover");
         let watch = Stopwatch::start()?;
         let found = findings::measure(&plan, own.as_ref(), trial.artifacts)?;
@@ -111,7 +110,7 @@ fn figures(mut measured: Measured, found: &[ModelSafety]) -> Measured {
 
 /// Schedules count as figures only where they were played.
 fn set_schedules(measured: &mut Measured, schedules: &Schedules) {
-    if let Schedules::Played { played, wrong, .. } = schedules {
+    if let Schedules::ScheduleResult { played, wrong, .. } = schedules {
         set(measured, "schedules", *played as f64);
         set(measured, "wrong_schedules", *wrong as f64);
     }
@@ -125,7 +124,7 @@ fn check_result(measured: &Measured) -> Result<(), TrialError> {
     for model in &measured.safety {
         let corrupts = model.ordinary.loss() == Some(Loss::Corruption) && model.witness.is_none();
         let rarely = |on: &OnOccasion| on.counts.corrupt > 0 && on.witness.is_none();
-        if corrupts || model.occasions.iter().any(rarely) {
+        if corrupts || model.events.iter().any(rarely) {
             let what = format!("the witness of corruption under {}", model.model);
             return Err(TrialError::wrong(what, "none", "an image"));
         }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crash::{
-    Act, CrashSettings, Execution, FEWEST, InForce, InitialDatabases, OwnScript, Performed, Script,
+    Action, CrashSettings, Execution, FEWEST, InitialDatabases, Performed, Script, ScriptSummary,
+    SettingsInForce,
 };
 use engine::{Connection, Library, OpenFlags};
 use lab::tier::CRASHED;
@@ -70,7 +71,7 @@ impl Own {
     /// crashed as a whole under the settings of the variant.
     pub(super) fn about(
         &self,
-        done: Option<&OwnScript>,
+        done: Option<&ScriptSummary>,
         variant: &CrashSettings,
     ) -> Option<DataTable> {
         let done = done?;
@@ -81,7 +82,7 @@ impl Own {
         let named = done
             .in_force
             .iter()
-            .map(|it| InForce { database: self.name_of(&it.database), ..it.clone() });
+            .map(|it| SettingsInForce { database: self.name_of(&it.database), ..it.clone() });
         let others = named.filter_map(|it| it.unlike(variant));
         rows.extend(others.map(|words| ("settings in force", words)));
         let open = done.left_open.as_ref();
@@ -158,8 +159,8 @@ pub fn crash_script(
         ["select", "values", "explain"].contains(&first.as_str())
     };
     let kept = executed.into_iter().filter(|it| !only_reads(&it.sql));
-    let acts = kept.map(|it| {
-        Act::Execution(Execution {
+    let actions = kept.map(|it| {
+        Action::Execution(Execution {
             sql: it.sql,
             values: it.values,
             location: it.location,
@@ -167,7 +168,7 @@ pub fn crash_script(
             changes: it.changes,
         })
     });
-    Ok(Script { path: Some(path.to_owned()), acts: acts.collect() })
+    Ok(Script { path: Some(path.to_owned()), actions: actions.collect() })
 }
 
 fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {

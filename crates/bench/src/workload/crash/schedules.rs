@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crash::schedule::{Explored, Extent, Finding, Scenario, explore_all};
+use crash::schedule::{Extent, Finding, Scenario, ScenarioResult, explore_all};
 use crash::{CrashSettings, LockingMode};
 use engine::Library;
 use lab::seed::Seed;
@@ -16,7 +16,7 @@ use super::known_schedules::Known;
 
 /// Plays the scenarios of the variant in a folder of the trial: those with few schedules in full, `each` of the others.
 /// Nothing that goes wrong here spoils what was found of crashes: the reason stands in the place of the answer.
-pub(super) fn play(
+pub(super) fn run(
     library: &Arc<Library>,
     variant: &CrashSettings,
     folder: &Path,
@@ -79,7 +79,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    fn of(explored: &[Explored]) -> Summary {
+    fn of(explored: &[ScenarioResult]) -> Summary {
         let mut findings = explored.iter().flat_map(|scenario| &scenario.findings);
         Summary {
             played: explored.iter().map(|scenario| scenario.played).sum(),
@@ -90,7 +90,7 @@ impl Summary {
 
     fn schedules(self, library: &Library) -> Schedules {
         let first = self.first.as_ref();
-        Schedules::Played {
+        Schedules::ScheduleResult {
             played: self.played,
             wrong: self.wrong,
             first: first.map(|first| wrong_schedule(first, library)),

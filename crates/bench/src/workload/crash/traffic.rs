@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crash::{Act, Execution, InitialDatabases, Script};
+use crash::{Action, Execution, InitialDatabases, Script};
 use lab::level::Settings;
 use script::effect;
 use trace::{Bound, Call, Trace, Values};
@@ -84,13 +84,13 @@ pub(super) fn read(
     let most = most.saturating_add(FURTHER);
     let groups = first(ordered(own), most);
     let calls = calls(&trace, &mut recording, &groups)?;
-    let acts = acts(&recording, &calls, groups);
+    let actions = actions(&recording, &calls, groups);
     let path = Some(path.to_owned());
     let names = recording.databases.into_iter().map(|it| it.recorded);
     Ok(Traffic {
         transactions,
         is_whole: transactions <= most,
-        script: Script { path, acts },
+        script: Script { path, actions },
         files,
         names: names.collect(),
     })
@@ -229,9 +229,9 @@ fn ordered(groups: Vec<Group>) -> Vec<Group> {
 }
 
 /// The statements that are executed.
-fn acts(recording: &Recording, calls: &HashMap<i64, Call>, groups: Vec<Group>) -> Vec<Act> {
+fn actions(recording: &Recording, calls: &HashMap<i64, Call>, groups: Vec<Group>) -> Vec<Action> {
     let mut attached = HashSet::new();
-    let mut acts = Vec::new();
+    let mut actions = Vec::new();
     for group in groups {
         for event in &group.events {
             let call = calls.get(event);
@@ -249,11 +249,11 @@ fn acts(recording: &Recording, calls: &HashMap<i64, Call>, groups: Vec<Group>) -
                 (_, ticket) => ticket.is_some(),
             };
             if kept {
-                acts.push(Act::Execution(execution));
+                actions.push(Action::Execution(execution));
             }
         }
     }
-    acts
+    actions
 }
 
 /// A call as it is executed; none where it is left out or cannot be executed.

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crash::{EndedAt, Isolation, Model, Recoveries};
+use crash::{EndedAt, Isolation, Model, RecoveryObserver};
 use lab::tier::{TRAIL, Trail};
 
 use crate::error::TrialError;
 
 /// How long no recovery may begin until the engine counts as hanging: each takes milliseconds, and seconds on large
 /// databases.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The trail while recoveries are under way; the file is removed with it.
 pub(super) struct Trailed {
@@ -35,7 +35,7 @@ struct TrailFile {
     begun: AtomicU64,
 }
 
-impl Recoveries for TrailFile {
+impl RecoveryObserver for TrailFile {
     fn begins(&self, number: u64) {
         self.begun.fetch_add(1, Ordering::Relaxed);
         // Without a trail an engine that ends the process is a trial without an outcome, and nothing else is lost.
@@ -90,7 +90,7 @@ fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: Trail) ->
     let (sender, ended) = channel::<()>();
     std::thread::spawn(move || {
         let mut before = None;
-        while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        while ended.recv_timeout(READY_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
             let now = file.begun.load(Ordering::Relaxed);
             if now > 0 && before == Some(now) {
                 hangs(&path, trail);
@@ -105,7 +105,7 @@ fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: Trail) ->
 fn hangs(path: &Path, trail: Trail) -> ! {
     let so_far = std::fs::read_to_string(path).unwrap_or_default();
     let so_far: Trail = so_far.parse().unwrap_or(trail);
-    let how = format!("it did not end within {} s", PATIENCE.as_secs());
+    let how = format!("it did not end within {} s", READY_TIMEOUT.as_secs());
     let ended = Trail { ended: Some(how), ..so_far };
     let _ = write(path, &ended);
     std::process::abort()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::crash::{
-    CrashError, CrashSettings, InitialDatabases, JournalMode, Recording, Sandbox, Script,
+    CrashError, CrashSettings, Harness, InitialDatabases, JournalMode, Recording, Script,
     Synchronous,
 };
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
@@ -58,11 +58,11 @@ pub(super) fn check(
     let copy = |database: &PathBuf| copied(&library, database, folder.path(), args);
     let initial = args.db.as_ref().map(copy).transpose()?;
     let failure = |error| failure(error, args);
-    let mut sandbox = Sandbox::new(&source).map_err(failure)?;
+    let mut harness = Harness::new(&source).map_err(failure)?;
     for (journal_mode, synchronous) in CHECKED {
         let settings = CrashSettings::new(journal_mode, synchronous);
         let initial = initial.as_ref();
-        let recorded = Recording::make(&mut sandbox, &settings, &script, initial, plan.seed);
+        let recorded = Recording::make(&mut harness, &settings, &script, initial, plan.seed);
         if let Ok(recording) = recorded.map_err(failure)? {
             note(path, &recording, &settings);
             break;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::engine::Library;
 use crash::AccidentError;
-use crash::schedule::{Schedule, Stage};
+use crash::schedule::{Schedule, ScheduleRunner};
 
 use super::plan::memory;
 use crate::cli::CrashArgs;
@@ -21,7 +21,7 @@ pub(super) fn execute(schedule: &Schedule, args: &CrashArgs) -> Result<Exit, Fai
     let library = Library::load(&engine::source(engine)?).map_err(Failure::unusable)?;
     let folder = memory(args.accidents.dir.as_deref());
     let work = work_folder(&folder)?;
-    let played = Stage::new(&Arc::new(library), work.path())?.play(schedule, true)?;
+    let played = ScheduleRunner::new(&Arc::new(library), work.path())?.run(schedule, true)?;
     let outcome = match played.wrong.len() {
         0 => "nothing went wrong".to_owned(),
         wrong => format!("{wrong} things went wrong"),

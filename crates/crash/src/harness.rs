@@ -18,7 +18,7 @@ use twox_hash::XxHash3_128;
 pub(crate) const STEPS: u32 = 5_000_000;
 
 /// Hears of each recovery before it begins, so that it is known outside of the process which one ended it.
-pub trait Recoveries: Debug + Send + Sync {
+pub trait RecoveryObserver: Debug + Send + Sync {
     /// The recovery of this number, counted from 1 on each thread, begins.
     fn begins(&self, number: u64);
 }
@@ -36,7 +36,7 @@ pub struct EndedAt {
 #[derive(Debug, Clone, Default)]
 pub struct Isolation {
     /// Hears of recoveries.
-    pub watch: Option<Arc<dyn Recoveries>>,
+    pub watch: Option<Arc<dyn RecoveryObserver>>,
     /// A recovery that is not tried again: its image is a violation, and the last of its cell.
     pub ended: Option<EndedAt>,
 }
@@ -56,7 +56,7 @@ pub enum Problem {
 pub type Recovered = Result<Content, Problem>;
 
 /// An engine with its file system in memory.
-pub struct Sandbox {
+pub struct Harness {
     library: Arc<Library>,
     memory: MemoryVfs,
     recording: RecordingVfs,
@@ -69,17 +69,17 @@ pub struct Sandbox {
     has_ended: bool,
 }
 
-impl Sandbox {
+impl Harness {
     /// Loads an engine of its own.
     ///
     /// # Errors
     /// The engine cannot be loaded.
-    pub fn new(source: &Source) -> Result<Sandbox, CrashError> {
+    pub fn new(source: &Source) -> Result<Harness, CrashError> {
         let library = Arc::new(Library::load(source)?);
         let options = MemoryOptions { default: true, ..MemoryOptions::default() };
         let memory = MemoryVfs::register(&library, options)?;
         let recording = RecordingVfs::register_over(&library, Some(memory.name()))?;
-        Ok(Sandbox {
+        Ok(Harness {
             library,
             memory,
             recording,
@@ -92,8 +92,8 @@ impl Sandbox {
 
     /// Returns the same, connected with the world outside of the process.
     #[must_use]
-    pub fn isolated(self, isolation: Isolation) -> Sandbox {
-        Sandbox { isolation, ..self }
+    pub fn isolated(self, isolation: Isolation) -> Harness {
+        Harness { isolation, ..self }
     }
 
     /// Returns whether the image was met in whose recovery the engine ended an earlier process.

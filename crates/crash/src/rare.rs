@@ -1,4 +1,4 @@
-//! Occasions: what a workload does that many applications never do.
+//! RareEvents: what a workload does that many applications never do.
 //!
 //! A verdict on the whole workload would blame settings for a moment that an application may never
 //! see. So the acts of a workload that change the journal mode, or leave a database file smaller, are
@@ -14,22 +14,22 @@ use std::ops::Range;
 /// Something that few applications do, at least not in their daily work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Occasion {
+pub enum RareEvent {
     /// The journal mode of a database that has content is changed.
     ModeChange,
     /// A database file ends smaller than it was: after VACUUM, for instance.
     Shrinking,
 }
 
-impl Occasion {
+impl RareEvent {
     /// All of them.
-    pub const ALL: [Occasion; 2] = [Occasion::ModeChange, Occasion::Shrinking];
+    pub const ALL: [RareEvent; 2] = [RareEvent::ModeChange, RareEvent::Shrinking];
 
     /// Returns the name in paths.
     pub fn name(self) -> &'static str {
         match self {
-            Occasion::ModeChange => "mode-change",
-            Occasion::Shrinking => "shrinking",
+            RareEvent::ModeChange => "mode-change",
+            RareEvent::Shrinking => "shrinking",
         }
     }
 
@@ -39,23 +39,23 @@ impl Occasion {
 }
 
 /// In words that follow "on".
-impl fmt::Display for Occasion {
+impl fmt::Display for RareEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Occasion::ModeChange => "a change of the journal mode",
-            Occasion::Shrinking => "shrinking the database file (VACUUM)",
+            RareEvent::ModeChange => "a change of the journal mode",
+            RareEvent::Shrinking => "shrinking the database file (VACUUM)",
         })
     }
 }
 
 /// A set of occasions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Occasions(u8);
+pub struct RareEvents(u8);
 
-impl Occasions {
+impl RareEvents {
     /// Adds one.
-    pub fn add(&mut self, occasion: Occasion) {
-        self.0 |= occasion.bit();
+    pub fn add(&mut self, event: RareEvent) {
+        self.0 |= event.bit();
     }
 
     /// Returns whether it holds none.
@@ -64,13 +64,13 @@ impl Occasions {
     }
 
     /// Returns whether it holds this one.
-    pub fn contains(self, occasion: Occasion) -> bool {
-        self.0 & occasion.bit() != 0
+    pub fn contains(self, event: RareEvent) -> bool {
+        self.0 & event.bit() != 0
     }
 
     /// Returns the occasions that it holds, or `None` alone if it holds none: where what is found belongs.
-    pub(crate) fn places(self) -> Vec<Option<Occasion>> {
-        let held = Occasion::ALL.into_iter().filter(|it| self.contains(*it));
+    pub(crate) fn places(self) -> Vec<Option<RareEvent>> {
+        let held = RareEvent::ALL.into_iter().filter(|it| self.contains(*it));
         match self.is_empty() {
             true => vec![None],
             false => held.map(Some).collect(),
@@ -79,49 +79,49 @@ impl Occasions {
 
     /// Returns the occasions of what has come about in two ways, each with the occasions that it took: those
     /// that both took, and where there is none although each took some, those of the first.
-    pub fn of_either(self, other: Occasions) -> Occasions {
+    pub fn of_either(self, other: RareEvents) -> RareEvents {
         match self.0 & other.0 {
             0 if !other.is_empty() => self,
-            both => Occasions(both),
+            both => RareEvents(both),
         }
     }
 }
 
 /// The steps of an act at which there was an occasion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MarkedAct {
+pub struct MarkedAction {
     /// The steps.
     pub steps: Range<usize>,
     /// The occasion.
-    pub occasion: Occasion,
+    pub event: RareEvent,
 }
 
 /// Returns the occasions that a crash touches: those of acts between the first step that it took away, or
 /// else itself, and the last step begun before it.
 ///
 /// What lies wholly before is as it is in any other database to which that has once been done.
-pub fn touched(marked: &[MarkedAct], first_missing: Option<usize>, cut: usize) -> Occasions {
+pub fn touched(marked: &[MarkedAction], first_missing: Option<usize>, cut: usize) -> RareEvents {
     let from = first_missing.map_or(cut, |step| step.min(cut));
-    let mut touched = Occasions::default();
-    for MarkedAct { steps, occasion } in marked {
+    let mut touched = RareEvents::default();
+    for MarkedAction { steps, event } in marked {
         if from < steps.end && steps.start < cut {
-            touched.add(*occasion);
+            touched.add(*event);
         }
     }
     touched
 }
 
 /// Returns the acts, given by their steps, that leave a database smaller than it was.
-pub(crate) fn shrinking(trace: &Trace, acts: &[Range<usize>]) -> Vec<Range<usize>> {
+pub(crate) fn shrinking(trace: &Trace, actions: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut walk = Sizes::new(trace);
-    let mut shrinks = |act: &&Range<usize>| {
-        walk.take(act.start);
+    let mut shrinks = |action: &&Range<usize>| {
+        walk.take(action.start);
         let before = walk.sizes.clone();
-        walk.take(act.end);
+        walk.take(action.end);
         let now = |inode| walk.sizes.get(inode).copied();
         before.iter().any(|(inode, size)| now(inode) < Some(*size))
     };
-    acts.iter().filter(|act| shrinks(act)).cloned().collect()
+    actions.iter().filter(|action| shrinks(action)).cloned().collect()
 }
 
 /// The sizes of databases while a trace is walked.
@@ -167,14 +167,14 @@ impl<'t> Sizes<'t> {
 mod tests {
     use super::*;
 
-    fn marked(steps: Range<usize>) -> [MarkedAct; 1] {
-        [MarkedAct { steps, occasion: Occasion::Shrinking }]
+    fn marked(steps: Range<usize>) -> [MarkedAction; 1] {
+        [MarkedAction { steps, event: RareEvent::Shrinking }]
     }
 
     #[test]
     fn a_crash_touches_what_lies_between_its_first_loss_and_itself() {
         let marked = marked(10..20);
-        let touches = |missing, cut| touched(&marked, missing, cut).contains(Occasion::Shrinking);
+        let touches = |missing, cut| touched(&marked, missing, cut).contains(RareEvent::Shrinking);
         assert!(!touches(None, 10), "before the act");
         assert!(touches(None, 11), "within it");
         assert!(!touches(None, 20), "after it, nothing missing");
@@ -210,21 +210,21 @@ mod tests {
             ..Trace::default()
         };
         let found = shrinking(&trace, &[0..2, 2..4, 4..6, 6..9]);
-        let starts: Vec<usize> = found.iter().map(|act| act.start).collect();
+        let starts: Vec<usize> = found.iter().map(|action| action.start).collect();
         assert_eq!(starts, [4]);
     }
 
     #[test]
     fn a_set_holds_what_was_added() {
-        let mut set = Occasions::default();
+        let mut set = RareEvents::default();
         assert!(set.is_empty());
-        set.add(Occasion::ModeChange);
-        assert!(set.contains(Occasion::ModeChange) && !set.contains(Occasion::Shrinking));
-        let (mut both, mut other) = (set, Occasions::default());
-        both.add(Occasion::Shrinking);
-        other.add(Occasion::Shrinking);
+        set.add(RareEvent::ModeChange);
+        assert!(set.contains(RareEvent::ModeChange) && !set.contains(RareEvent::Shrinking));
+        let (mut both, mut other) = (set, RareEvents::default());
+        both.add(RareEvent::Shrinking);
+        other.add(RareEvent::Shrinking);
         assert_eq!(both.of_either(set), set);
         assert_eq!(set.of_either(other), set, "it takes one of them in any case");
-        assert!(set.of_either(Occasions::default()).is_empty());
+        assert!(set.of_either(RareEvents::default()).is_empty());
     }
 }

@@ -1,9 +1,9 @@
 //! The stage on which schedules are played: a folder, an engine, and a shim through which the first
 //! client works and inside whose calls the second acts.
 
-use super::client::{Client, Ledger, Outcome, Seen, Trouble, changes, schema};
+use super::client::{CheckError, Client, Outcome, Seen, TransactionLog, changes, schema};
 use super::plan::Schedule;
-use super::scenario::{Act, Files, Scenario, Who, scenario};
+use super::scenario::{Action, Files, Scenario, Who, scenario};
 use crate::error::AccidentError;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
 use engine::{Connection, Library, OpenFlags};
@@ -16,7 +16,7 @@ const DATABASE: &str = "staged.db";
 
 /// The result of one schedule.
 #[derive(Debug, Clone, Default)]
-pub struct Played {
+pub struct ScheduleResult {
     /// How many calls the first connection made, without those that happened in the end.
     pub calls: usize,
     /// The violations, in words; empty if there were none.
@@ -28,11 +28,11 @@ pub struct Played {
 }
 
 /// Plays schedules, one at a time.
-pub struct Stage {
+pub struct ScheduleRunner {
     library: Arc<Library>,
     folder: TempDir,
-    first_vfs: ObservedVfs<Director>,
-    second_vfs: ObservedVfs<Impatient>,
+    first_vfs: ObservedVfs<Interleaver>,
+    second_vfs: ObservedVfs<NoSleep>,
     files: Option<Prepared>,
 }
 
@@ -45,9 +45,9 @@ struct Prepared {
 
 /// Passes calls on but refuses to sleep: a lock that is held by the connection whose call is under
 /// way does not come free by waiting. Nor does it sync, because no power is lost here.
-struct Impatient;
+struct NoSleep;
 
-impl Observer for Impatient {
+impl Observer for NoSleep {
     fn observe(&self, _: &Event<'_>) {}
 
     fn sleeps(&self) -> bool {
@@ -61,40 +61,40 @@ impl Observer for Impatient {
 
 /// Counts the calls of the first client and lets the second act at the scheduled ones.
 #[derive(Default)]
-struct Director(Mutex<Option<Direction>>);
+struct Interleaver(Mutex<Option<RunState>>);
 
-struct Direction {
+struct RunState {
     at_calls: Vec<usize>,
-    acts: &'static [Act],
+    actions: &'static [Action],
     /// How many of the acts have been done.
     done: usize,
     second: Client,
-    ledger: Arc<Ledger>,
-    played: Played,
+    log: Arc<TransactionLog>,
+    played: ScheduleResult,
     /// The first act that SQLite refused for a reason that says nothing of the database.
     unable: Option<String>,
     traced: bool,
 }
 
-impl Director {
-    fn direction(&self) -> MutexGuard<'_, Option<Direction>> {
+impl Interleaver {
+    fn state(&self) -> MutexGuard<'_, Option<RunState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Director {
+impl Observer for Interleaver {
     fn observe(&self, event: &Event<'_>) {
         if matches!(event.operation, Operation::FileControl { .. }) {
             return; // Hints and queries: what the other connection does is the same before and after.
         }
-        if let Some(direction) = self.direction().as_mut() {
-            direction.called(|| words(event));
+        if let Some(state) = self.state().as_mut() {
+            state.called(|| words(event));
         }
     }
 
     fn about_to_lock(&self) {
-        if let Some(direction) = self.direction().as_mut() {
-            direction.called(|| "is about to take a lock".to_owned());
+        if let Some(state) = self.state().as_mut() {
+            state.called(|| "is about to take a lock".to_owned());
         }
     }
 
@@ -107,7 +107,7 @@ impl Observer for Director {
     }
 }
 
-impl Direction {
+impl RunState {
     fn called(&mut self, what: impl FnOnce() -> String) {
         self.played.calls += 1;
         if self.traced {
@@ -119,11 +119,11 @@ impl Direction {
 
     /// Lets the second connection do what is placed up to a call.
     fn act_up_to(&mut self, call: usize) {
-        while self.done < self.acts.len() && self.at_calls[self.done] <= call {
-            let act = self.acts[self.done];
+        while self.done < self.actions.len() && self.at_calls[self.done] <= call {
+            let action = self.actions[self.done];
             self.done += 1;
-            let outcome = self.second.act(act, &self.ledger);
-            self.note(self.second.who(), &format!("{act:?}"), outcome);
+            let outcome = self.second.action(action, &self.log);
+            self.note(self.second.who(), &format!("{action:?}"), outcome);
         }
     }
 
@@ -154,29 +154,24 @@ impl Direction {
     }
 }
 
-impl Stage {
+impl ScheduleRunner {
     /// Returns a stage for an engine, in a new folder below `parent`, which is removed with the stage.
     ///
     /// # Errors
     /// The folder cannot be made; the engine refuses a shim.
-    pub fn new(library: &Arc<Library>, parent: &Path) -> Result<Stage, AccidentError> {
+    pub fn new(library: &Arc<Library>, parent: &Path) -> Result<ScheduleRunner, AccidentError> {
         let folder = tempfile::Builder::new()
             .prefix("pragmark-schedule-")
             .tempdir_in(parent)
             .map_err(AccidentError::file("create a folder in", parent))?;
         let during = || AccidentError::engine("registering a VFS");
-        let director = Arc::new(Director::default());
-        Ok(Stage {
+        let interleaver = Arc::new(Interleaver::default());
+        Ok(ScheduleRunner {
             library: Arc::clone(library),
-            first_vfs: ObservedVfs::register(library, None, "pragmark-first", director)
+            first_vfs: ObservedVfs::register(library, None, "pragmark-first", interleaver)
                 .map_err(during())?,
-            second_vfs: ObservedVfs::register(
-                library,
-                None,
-                "pragmark-second",
-                Arc::new(Impatient),
-            )
-            .map_err(during())?,
+            second_vfs: ObservedVfs::register(library, None, "pragmark-second", Arc::new(NoSleep))
+                .map_err(during())?,
             folder,
             files: None,
         })
@@ -187,8 +182,8 @@ impl Stage {
     ///
     /// # Errors
     /// As [`play`](Self::play); SQLite does not understand an act, which is the fault of no schedule.
-    pub(super) fn play_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
-        let played = self.play(schedule, false)?;
+    pub(super) fn run_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
+        let played = self.run(schedule, false)?;
         match played.wrong.first().filter(|_| played.not_understood) {
             Some(wrong) => Err(AccidentError::Control(format!(
                 "{}/{}: {wrong}",
@@ -203,36 +198,40 @@ impl Stage {
     /// # Errors
     /// The stage itself cannot be set, or SQLite refuses an act for a reason that says nothing of the database; damage
     /// to the database is no error.
-    pub fn play(&mut self, schedule: &Schedule, traced: bool) -> Result<Played, AccidentError> {
+    pub fn run(
+        &mut self,
+        schedule: &Schedule,
+        traced: bool,
+    ) -> Result<ScheduleResult, AccidentError> {
         let scenario = scenario(schedule.scenario)
             .ok_or_else(|| AccidentError::Scenario(schedule.scenario.to_owned()))?;
         self.set(scenario, schedule.journal_mode)?;
-        let ledger = Arc::new(Ledger::default());
+        let log = Arc::new(TransactionLog::default());
         let client = |who, vfs: &str| {
             Client::new(who, &self.library, vfs, self.database(), schedule.journal_mode)
         };
         let mut first = client("first", self.first_vfs.name());
-        let mut direction = Direction {
+        let mut state = RunState {
             at_calls: schedule.places.clone(),
-            acts: scenario.second,
+            actions: scenario.second,
             done: 0,
             second: client("second", self.second_vfs.name()),
-            ledger: Arc::clone(&ledger),
-            played: Played::default(),
+            log: Arc::clone(&log),
+            played: ScheduleResult::default(),
             unable: None,
             traced,
         };
-        direction.act_before(&mut first, scenario);
-        *self.director().direction() = Some(direction);
-        self.run_first(scenario, &mut first, &ledger);
-        let direction = self.director().direction().take();
-        match direction {
-            Some(direction) => self.finish(first, direction),
-            None => Ok(Played::default()),
+        state.act_before(&mut first, scenario);
+        *self.interleaver().state() = Some(state);
+        self.run_first(scenario, &mut first, &log);
+        let state = self.interleaver().state().take();
+        match state {
+            Some(state) => self.finish(first, state),
+            None => Ok(ScheduleResult::default()),
         }
     }
 
-    fn director(&self) -> &Director {
+    fn interleaver(&self) -> &Interleaver {
         self.first_vfs.observer()
     }
 
@@ -241,71 +240,75 @@ impl Stage {
     }
 
     /// Lets the first connection act; the director is locked only while the second acts inside.
-    fn run_first(&self, scenario: &Scenario, first: &mut Client, ledger: &Ledger) {
-        if let Some(direction) = self.director().direction().as_mut() {
-            direction.act_up_to(0);
+    fn run_first(&self, scenario: &Scenario, first: &mut Client, log: &TransactionLog) {
+        if let Some(state) = self.interleaver().state().as_mut() {
+            state.act_up_to(0);
         }
-        for act in scenario.first {
-            let outcome = first.act(*act, ledger);
-            if let Some(direction) = self.director().direction().as_mut() {
-                direction.note(first.who(), &format!("{act:?}"), outcome);
+        for action in scenario.first {
+            let outcome = first.action(*action, log);
+            if let Some(state) = self.interleaver().state().as_mut() {
+                state.note(first.who(), &format!("{action:?}"), outcome);
             }
         }
     }
 
     /// Lets both end what they began, verifies that neither blocks the other for ever, and checks the
     /// final state.
-    fn finish(&self, mut first: Client, mut direction: Direction) -> Result<Played, AccidentError> {
-        let ledger = Arc::clone(&direction.ledger);
-        direction.act_up_to(usize::MAX);
+    fn finish(
+        &self,
+        mut first: Client,
+        mut state: RunState,
+    ) -> Result<ScheduleResult, AccidentError> {
+        let log = Arc::clone(&state.log);
+        state.act_up_to(usize::MAX);
         // Whoever is in the way goes first; two rounds are enough for two.
         for _ in 0..2 {
-            let ended = [first.end(&ledger), direction.second.end(&ledger)];
+            let ended = [first.end(&log), state.second.end(&log)];
             for outcome in ended.into_iter().filter(Outcome::is_unable) {
-                direction.note("in the end", "end", outcome);
+                state.note("in the end", "end", outcome);
             }
         }
-        for act in [Act::Write, Act::Read] {
-            let what = format!("{act:?} in the end");
-            let outcome = first.act(act, &ledger);
-            direction.note_alone(first.who(), &what, outcome);
-            let outcome = direction.second.act(act, &ledger);
-            direction.note_alone(direction.second.who(), &what, outcome);
+        for action in [Action::Write, Action::Read] {
+            let what = format!("{action:?} in the end");
+            let outcome = first.action(action, &log);
+            state.note_alone(first.who(), &what, outcome);
+            let outcome = state.second.action(action, &log);
+            state.note_alone(state.second.who(), &what, outcome);
         }
         let closed = first.close();
-        direction.note(first.who(), "close", closed);
-        let closed = direction.second.close();
-        direction.note(direction.second.who(), "close", closed);
-        let checked = self.check(&ledger).map_or_else(Outcome::failed, |()| Outcome::Done);
-        direction.note("in the end", "check", checked);
-        match direction.unable {
+        state.note(first.who(), "close", closed);
+        let closed = state.second.close();
+        state.note(state.second.who(), "close", closed);
+        let checked = self.check(&log).map_or_else(Outcome::failed, |()| Outcome::Done);
+        state.note("in the end", "check", checked);
+        match state.unable {
             Some(unable) => Err(AccidentError::Unable(unable)),
-            None => Ok(direction.played),
+            None => Ok(state.played),
         }
     }
 
     /// Checks the database with a connection of its own, without any shim.
-    fn check(&self, ledger: &Ledger) -> Result<(), Trouble> {
+    fn check(&self, log: &TransactionLog) -> Result<(), CheckError> {
         let connection =
             Connection::open(&self.library, &self.database(), OpenFlags::default(), None)?;
         let verdict = connection.query_text("PRAGMA integrity_check")?;
         if verdict != "ok" {
-            return Err(Trouble::Seen(format!("integrity_check: {verdict}")));
+            return Err(CheckError::Seen(format!("integrity_check: {verdict}")));
         }
         let seen = Seen::read(&connection)?;
-        seen.transactions().map_err(Trouble::Seen)?;
+        seen.transactions().map_err(CheckError::Seen)?;
         let mut logged = Vec::new();
         connection.for_each_row("SELECT who, n FROM log ORDER BY who, n", |row| {
             logged.push((row.column_text(0)?.to_owned(), row.column_i64(1)));
             Ok(())
         })?;
-        let wanted: Vec<(String, i64)> = ledger
+        let wanted: Vec<(String, i64)> = log
             .all_acknowledged()
             .into_iter()
             .map(|transaction| (transaction.who.to_owned(), transaction.number.into()))
             .collect();
         if logged != wanted {
-            return Err(Trouble::Seen(format!(
+            return Err(CheckError::Seen(format!(
                 "{} transactions were acknowledged, but these {} are logged: {logged:?}",
                 wanted.len(),
                 logged.len()
@@ -393,18 +396,18 @@ impl Stage {
     }
 }
 
-impl Direction {
+impl RunState {
     /// Lets both do what comes before the schedule.
     fn act_before(&mut self, first: &mut Client, scenario: &Scenario) {
-        for (who, act) in scenario.before {
+        for (who, action) in scenario.before {
             let client = match who {
                 Who::First => &mut *first,
                 Who::Second => &mut self.second,
             };
-            let outcome = client.act(*act, &self.ledger);
+            let outcome = client.action(*action, &self.log);
             let who = client.who();
             if outcome != Outcome::Done {
-                self.note_alone(who, &format!("{act:?} beforehand"), outcome);
+                self.note_alone(who, &format!("{action:?} beforehand"), outcome);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Counting what crash images showed, and what may be said of them.
 
 use crate::judge::Violation;
-use crate::occasion::{Occasion, Occasions};
+use crate::rare::{RareEvent, RareEvents};
 use crate::record::Recording;
 use crate::states::{Source, prefix_files};
 use crate::trace::{File, Trace};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// The counts of one cell. Images are distinct ones: equal files count once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct ImageCounts {
     /// States visited, equal ones included.
     pub visited: u64,
     /// Whether these are all states that the model has, not a sample. Crashes during recovery are
@@ -36,19 +36,21 @@ pub struct Tally {
     pub losing: u64,
     /// The most commits that one of them lacks.
     pub most_lost: u64,
-    /// The images that some crash leaves which touches no [`Occasion`], with what such crashes lose:
+    /// The images that some crash leaves which touches no [`RareEvent`], with what such crashes lose:
     /// what an application has to expect that never does those things.
     pub ordinary: Counts,
     /// The images that touch an occasion, with what they lose on it; those that touch two count for both.
-    pub occasions: BTreeMap<Occasion, Counts>,
+    #[serde(rename = "occasions")]
+    pub events: BTreeMap<RareEvent, Counts>,
     /// Images that lack more commits after a crash that touches an occasion than after any other.
-    pub losing_on_occasions: u64,
+    #[serde(rename = "losing_on_occasions")]
+    pub losing_on_events: u64,
     /// All images, by the most that is promised of a crash that leaves them; those of which crashes that less is promised
     /// of lose more count for these as well.
     pub by_promise: BTreeMap<Promise, Counts>,
 }
 
-impl Tally {
+impl ImageCounts {
     pub(crate) fn count(&mut self, violation: &Violation) {
         match violation {
             Violation::Unopenable { .. } | Violation::Ended { .. } => self.unopenable += 1,
@@ -64,7 +66,7 @@ impl Tally {
     }
 }
 
-impl Tally {
+impl ImageCounts {
     /// What ordinary commits lose. Counts are properties of the sample, not probabilities in the field.
     pub fn losses(&self) -> Losses {
         match (self.ordinary.images, self.images) {
@@ -75,36 +77,36 @@ impl Tally {
 
     /// Returns the counts on each occasion that was met. What one occasion explains by itself is not counted
     /// for the others.
-    pub fn on_occasions(&self) -> Vec<(Occasion, Counts)> {
+    pub fn on_events(&self) -> Vec<(RareEvent, Counts)> {
         let corrupt = self.violations().saturating_sub(self.ordinary.corrupt);
         let corrupting = self.explaining(corrupt, |counts| counts.corrupt);
-        let losing = self.explaining(self.losing_on_occasions, |counts| counts.losing);
-        let own = |(occasion, counts): (&Occasion, &Counts)| {
+        let losing = self.explaining(self.losing_on_events, |counts| counts.losing);
+        let own = |(event, counts): (&RareEvent, &Counts)| {
             let mut own = *counts;
-            if corrupting.is_some_and(|it| it != *occasion) {
+            if corrupting.is_some_and(|it| it != *event) {
                 own.images -= own.corrupt;
                 own.corrupt = 0;
             }
-            if losing.is_some_and(|it| it != *occasion) {
+            if losing.is_some_and(|it| it != *event) {
                 own.images -= own.losing;
                 (own.losing, own.most) = (0, 0);
             }
-            (*occasion, own)
+            (*event, own)
         };
-        let all = self.occasions.iter().map(own);
+        let all = self.events.iter().map(own);
         all.filter(|(_, counts)| counts.images > 0).collect()
     }
 
     /// Returns the occasion that all of these images touch; `None` where it takes several to explain them.
-    fn explaining(&self, all: u64, of: impl Fn(&Counts) -> u64) -> Option<Occasion> {
-        let mut occasions = self.occasions.iter();
-        let explains = |(_, counts): &(&Occasion, &Counts)| all > 0 && of(counts) == all;
-        occasions.find(explains).map(|(occasion, _)| *occasion)
+    fn explaining(&self, all: u64, of: impl Fn(&Counts) -> u64) -> Option<RareEvent> {
+        let mut events = self.events.iter();
+        let explains = |(_, counts): &(&RareEvent, &Counts)| all > 0 && of(counts) == all;
+        events.find(explains).map(|(event, _)| *event)
     }
 }
 
 /// The best witness of ordinary commits (`None`) and on each occasion.
-pub type Witnesses = BTreeMap<Option<Occasion>, Witness>;
+pub type Witnesses = BTreeMap<Option<RareEvent>, Witness>;
 
 /// A crash image that proves something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +126,7 @@ pub struct Witness {
     /// Whether it took a second crash, during recovery from the first.
     pub second_crash: bool,
     /// The occasions that its crash touches.
-    pub occasions: Occasions,
+    pub events: RareEvents,
     /// What is documented of the settings in force.
     pub promise: Promise,
     /// What a crash at that moment may leave: the files right after the last acknowledged commit and
@@ -161,7 +163,7 @@ pub(crate) struct Crash<'a> {
     pub(crate) cut: usize,
     pub(crate) acknowledged: usize,
     pub(crate) faults: usize,
-    pub(crate) touched: Occasions,
+    pub(crate) touched: RareEvents,
     pub(crate) promise: Promise,
     /// Where the image was drawn from; `None` for prefixes.
     pub(crate) source: Option<Source<'a>>,
@@ -186,7 +188,7 @@ impl Crash<'_> {
             files,
             violation: None,
             second_crash: false,
-            occasions: self.touched,
+            events: self.touched,
             promise: self.promise,
             committed: Vec::new(),
         }
@@ -200,9 +202,9 @@ pub(crate) struct KnownImage {
     /// A commit that left what it holds; `None` for a violation.
     pub(crate) committed: Option<usize>,
     /// The occasions that it takes: none if one of these crashes touches none.
-    touched: Occasions,
+    touched: RareEvents,
     /// The most acknowledged commits that are missing, by the occasions that the crash touches.
-    lost: BTreeMap<Occasions, u64>,
+    lost: BTreeMap<RareEvents, u64>,
     /// The same by what is promised of the crash; 0 where nothing is missing.
     lost_by_promise: BTreeMap<Promise, u64>,
 }
@@ -234,27 +236,27 @@ impl KnownImage {
     }
 
     /// Counts an image, and attributes it to ordinary commits or to the occasions that it takes.
-    pub(crate) fn add_to(&self, tally: &mut Tally) {
+    pub(crate) fn add_to(&self, counts: &mut ImageCounts) {
         let violates = u64::from(self.committed.is_none());
         let (lost, in_ordinary, losing_more) =
             (self.most_lost(), self.lost_in_ordinary(), self.losing_more());
-        tally.losing += u64::from(lost > 0);
-        tally.most_lost = tally.most_lost.max(lost);
+        counts.losing += u64::from(lost > 0);
+        counts.most_lost = counts.most_lost.max(lost);
         if self.touched.is_empty() {
             let losing = u64::from(in_ordinary > 0);
-            tally.ordinary = tally.ordinary.plus(Counts::of(1, violates, losing, in_ordinary));
+            counts.ordinary = counts.ordinary.plus(Counts::of(1, violates, losing, in_ordinary));
         }
-        tally.losing_on_occasions += u64::from(!losing_more.is_empty());
-        for occasion in Occasion::ALL {
-            let loses = losing_more.contains(occasion);
-            let violates = violates * u64::from(self.touched.contains(occasion));
-            if loses || self.touched.contains(occasion) {
+        counts.losing_on_events += u64::from(!losing_more.is_empty());
+        for event in RareEvent::ALL {
+            let loses = losing_more.contains(event);
+            let violates = violates * u64::from(self.touched.contains(event));
+            if loses || self.touched.contains(event) {
                 let most = lost * u64::from(loses);
-                let counts = tally.occasions.entry(occasion).or_default();
+                let counts = counts.events.entry(event).or_default();
                 *counts = counts.plus(Counts::of(1, violates, u64::from(loses), most));
             }
         }
-        self.count_by_promise(&mut tally.by_promise);
+        self.count_by_promise(&mut counts.by_promise);
     }
 
     /// Counts the image by what was promised of it.
@@ -274,7 +276,7 @@ impl KnownImage {
 
     /// Returns the most commits that are missing after a crash that touches no occasion.
     fn lost_in_ordinary(&self) -> u64 {
-        let nothing = Occasions::default();
+        let nothing = RareEvents::default();
         self.lost.get(&nothing).copied().unwrap_or_default()
     }
 
@@ -284,11 +286,11 @@ impl KnownImage {
     }
 
     /// Returns the occasions that it takes to lose more than ordinary crashes do.
-    fn losing_more(&self) -> Occasions {
+    fn losing_more(&self) -> RareEvents {
         let ordinary = self.lost_in_ordinary();
         let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);
         let more = more.map(|(touched, _)| *touched);
-        more.reduce(Occasions::of_either).unwrap_or_default()
+        more.reduce(RareEvents::of_either).unwrap_or_default()
     }
 }
 
@@ -302,47 +304,48 @@ mod tests {
 
     #[test]
     fn what_ordinary_commits_lose_is_what_was_counted_and_no_more() {
-        let mut tally = Tally { images: 100, ordinary: counts(90, 0, 0, 0), ..Tally::default() };
-        let said = |tally: &Tally| tally.losses().to_string();
-        assert_eq!(said(&tally), "loses no acknowledged transaction in 90 images");
-        tally.split_unpromised = 4;
-        tally.count(&Violation::Split { databases: Vec::new(), latest: Vec::new() });
-        assert_eq!(said(&tally), "loses no acknowledged transaction in 90 images");
-        tally.ordinary = counts(90, 1, 7, 2);
-        assert_eq!(said(&tally), "can corrupt (1 of 90 images)");
+        let mut counts =
+            ImageCounts { images: 100, ordinary: counts(90, 0, 0, 0), ..ImageCounts::default() };
+        let said = |counts: &ImageCounts| counts.losses().to_string();
+        assert_eq!(said(&counts), "loses no acknowledged transaction in 90 images");
+        counts.split_unpromised = 4;
+        counts.count(&Violation::Split { databases: Vec::new(), latest: Vec::new() });
+        assert_eq!(said(&counts), "loses no acknowledged transaction in 90 images");
+        counts.ordinary = counts(90, 1, 7, 2);
+        assert_eq!(said(&counts), "can corrupt (1 of 90 images)");
     }
 
     #[test]
     fn what_one_occasion_explains_is_not_counted_for_the_others() {
-        let mut tally = Tally {
+        let mut counts = ImageCounts {
             images: 100,
             corrupt: 3,
             losing: 7,
             most_lost: 2,
             ordinary: counts(80, 0, 7, 1),
-            occasions: [
-                (Occasion::ModeChange, counts(12, 1, 0, 0)),
-                (Occasion::Shrinking, counts(10, 3, 0, 0)),
+            events: [
+                (RareEvent::ModeChange, counts(12, 1, 0, 0)),
+                (RareEvent::Shrinking, counts(10, 3, 0, 0)),
             ]
             .into(),
-            ..Tally::default()
+            ..ImageCounts::default()
         };
         let all = [
-            (Occasion::ModeChange, counts(11, 0, 0, 0)),
-            (Occasion::Shrinking, counts(10, 3, 0, 0)),
+            (RareEvent::ModeChange, counts(11, 0, 0, 0)),
+            (RareEvent::Shrinking, counts(10, 3, 0, 0)),
         ];
-        assert_eq!(tally.on_occasions(), all);
+        assert_eq!(counts.on_events(), all);
         // Where it takes both to explain them, both are counted.
         let (mode_change, shrinking) = (counts(12, 2, 0, 0), counts(10, 2, 0, 0));
-        tally.occasions =
-            [(Occasion::ModeChange, mode_change), (Occasion::Shrinking, shrinking)].into();
-        let all = [(Occasion::ModeChange, mode_change), (Occasion::Shrinking, shrinking)];
-        assert_eq!(tally.on_occasions(), all);
+        counts.events =
+            [(RareEvent::ModeChange, mode_change), (RareEvent::Shrinking, shrinking)].into();
+        let all = [(RareEvent::ModeChange, mode_change), (RareEvent::Shrinking, shrinking)];
+        assert_eq!(counts.on_events(), all);
     }
 
     #[test]
     fn nothing_is_said_of_ordinary_commits_that_were_not_sampled() {
-        let tally = Tally { images: 3, corrupt: 3, ..Tally::default() };
-        assert_eq!(tally.losses().loss(), None);
+        let counts = ImageCounts { images: 3, corrupt: 3, ..ImageCounts::default() };
+        assert_eq!(counts.losses().loss(), None);
     }
 }
