@@ -298,20 +298,20 @@ impl KnownImage {
 mod tests {
     use super::*;
 
-    fn counts(images: u64, corrupt: u64, losing: u64, most: u64) -> Counts {
+    fn of(images: u64, corrupt: u64, losing: u64, most: u64) -> Counts {
         Counts::of(images, corrupt, losing, most)
     }
 
     #[test]
     fn what_ordinary_commits_lose_is_what_was_counted_and_no_more() {
         let mut counts =
-            ImageCounts { images: 100, ordinary: counts(90, 0, 0, 0), ..ImageCounts::default() };
+            ImageCounts { images: 100, ordinary: of(90, 0, 0, 0), ..ImageCounts::default() };
         let said = |counts: &ImageCounts| counts.losses().to_string();
         assert_eq!(said(&counts), "loses no acknowledged transaction in 90 images");
         counts.split_unpromised = 4;
         counts.count(&Violation::Split { databases: Vec::new(), latest: Vec::new() });
         assert_eq!(said(&counts), "loses no acknowledged transaction in 90 images");
-        counts.ordinary = counts(90, 1, 7, 2);
+        counts.ordinary = of(90, 1, 7, 2);
         assert_eq!(said(&counts), "can corrupt (1 of 90 images)");
     }
 
@@ -322,21 +322,19 @@ mod tests {
             corrupt: 3,
             losing: 7,
             most_lost: 2,
-            ordinary: counts(80, 0, 7, 1),
+            ordinary: of(80, 0, 7, 1),
             events: [
-                (RareEvent::ModeChange, counts(12, 1, 0, 0)),
-                (RareEvent::Shrinking, counts(10, 3, 0, 0)),
+                (RareEvent::ModeChange, of(12, 1, 0, 0)),
+                (RareEvent::Shrinking, of(10, 3, 0, 0)),
             ]
             .into(),
             ..ImageCounts::default()
         };
-        let all = [
-            (RareEvent::ModeChange, counts(11, 0, 0, 0)),
-            (RareEvent::Shrinking, counts(10, 3, 0, 0)),
-        ];
+        let all =
+            [(RareEvent::ModeChange, of(11, 0, 0, 0)), (RareEvent::Shrinking, of(10, 3, 0, 0))];
         assert_eq!(counts.on_events(), all);
         // Where it takes both to explain them, both are counted.
-        let (mode_change, shrinking) = (counts(12, 2, 0, 0), counts(10, 2, 0, 0));
+        let (mode_change, shrinking) = (of(12, 2, 0, 0), of(10, 2, 0, 0));
         counts.events =
             [(RareEvent::ModeChange, mode_change), (RareEvent::Shrinking, shrinking)].into();
         let all = [(RareEvent::ModeChange, mode_change), (RareEvent::Shrinking, shrinking)];

@@ -29,7 +29,7 @@ pub trait Columns {
     fn value(&self, row: usize, column: usize) -> ValueRef<'_>;
 }
 
-/// What a parameter is bound to: a thin pointer, as C needs it, to the fat one of the rows.
+/// The value bound to a parameter: a thin pointer, as C needs it, to the fat pointer of the rows.
 pub(crate) struct BoundColumns(*const dyn Columns);
 
 impl BoundColumns {
@@ -56,7 +56,7 @@ impl BoundColumns {
     }
 }
 
-/// What the module knows, owned by SQLite from registration to the end of the connection.
+/// Data of the module, owned by SQLite from registration until the connection closes.
 struct Module {
     methods: ffi::sqlite3_module,
     /// A copy of the functions used, so that callbacks find them with their data.
@@ -219,8 +219,8 @@ unsafe extern "C" fn disconnect(table: *mut ffi::sqlite3_vtab) -> c_int {
     ffi::SQLITE_OK
 }
 
-/// Asks for the parameter. A plan in which its value is not known yet is refused; without a parameter
-/// there are no rows.
+/// Requests the parameter. Refuses a plan in which its value is not known yet; without a parameter there are
+/// no rows.
 unsafe extern "C" fn best_index(
     table: *mut ffi::sqlite3_vtab,
     info: *mut ffi::sqlite3_index_info,

@@ -32,7 +32,7 @@ pub(crate) fn is_on() -> bool {
     directory().is_some()
 }
 
-/// What SQLite calls for each action of a statement.
+/// Decides whether SQLite may perform an action; called for each action of a statement.
 pub(crate) unsafe extern "C" fn authorize(
     _: *mut c_void,
     action: c_int,

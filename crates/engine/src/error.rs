@@ -1,7 +1,6 @@
-//! What can go wrong with a library, a connection or a statement.
+//! Errors of libraries, connections and statements.
 //!
-//! Errors name what failed and on which path, SQL or setting; what to do about it is for the command
-//! line to say.
+//! Each names what failed and on which path, SQL or setting. The command line adds what to do about it.
 
 use crate::ffi;
 use std::fmt;
@@ -17,7 +16,7 @@ pub enum EngineError {
     Unreadable {
         /// The library requested.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file exists but the dynamic loader refuses it.
@@ -25,7 +24,7 @@ pub enum EngineError {
     NotALibrary {
         /// The library requested.
         path: PathBuf,
-        /// What the dynamic loader said.
+        /// Message of the dynamic loader.
         reason: String,
     },
     /// A shared library, but not SQLite: it has no `sqlite3_libversion` (the library requested).
@@ -54,7 +53,7 @@ pub enum EngineError {
     NoSystemLibrary {
         /// The names that were tried.
         names: Vec<&'static str>,
-        /// What the dynamic loader said of the last one.
+        /// Message of the dynamic loader about the last name.
         reason: String,
     },
     /// The private copy from which a library is loaded could not be made.
@@ -62,7 +61,7 @@ pub enum EngineError {
     Copy {
         /// The library requested.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A library that pragmark keeps is not the one recorded.
@@ -70,7 +69,7 @@ pub enum EngineError {
     Damaged {
         /// The library.
         path: PathBuf,
-        /// What shows it.
+        /// The evidence.
         why: String,
     },
     /// The library could not be initialised.
@@ -100,7 +99,7 @@ pub enum EngineError {
     /// No VFS of that name is registered in the loaded engine (the name, or `(default)`).
     #[error("this engine has no VFS called {0}")]
     NoSuchVfs(String),
-    /// A path, name or SQL text contains a NUL byte, which C strings cannot (what was given).
+    /// A path, name or SQL text contains a NUL byte, which C strings cannot hold (the kind of text).
     #[error("the {0} contains a NUL byte")]
     NulByte(&'static str),
     /// An array has more elements than carray can count (2³¹−1) (the number of elements given).
@@ -166,7 +165,7 @@ pub(crate) const fn unsupported(what: &'static str, function: &'static str) -> E
     EngineError::Unsupported { what, function }
 }
 
-/// An error reported by SQLite, with its message and what was being done.
+/// An error reported by SQLite, with its message and the operation that failed.
 #[derive(Debug)]
 pub struct SqliteError(Box<Details>);
 
@@ -177,7 +176,7 @@ struct Details {
     during: During,
 }
 
-/// What SQLite was doing when it failed.
+/// The operation during which SQLite failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum During {
     /// Opening this database.
@@ -208,7 +207,7 @@ impl SqliteError {
         &self.0.message
     }
 
-    /// What was being done.
+    /// Returns the operation that failed.
     pub fn during(&self) -> &During {
         &self.0.during
     }
@@ -260,7 +259,7 @@ pub enum PragmaError {
     NotSettable {
         /// The PRAGMA.
         pragma: &'static str,
-        /// What it does instead.
+        /// The verb for what it does instead.
         does: &'static str,
     },
     /// The PRAGMA can be set but not read (the PRAGMA).
@@ -303,7 +302,7 @@ pub enum PragmaError {
         wanted: String,
         /// The value read back, normalised.
         got: String,
-        /// Why, as far as known.
+        /// The reason, as far as known.
         why: String,
     },
 }

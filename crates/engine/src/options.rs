@@ -12,7 +12,7 @@ pub struct CompileOption {
     pub name: &'static str,
     /// The value after `=`, where the option takes one.
     pub value: Option<&'static str>,
-    /// What it brings, in one line.
+    /// The effect, in one line.
     pub meaning: &'static str,
 }
 
@@ -31,8 +31,8 @@ pub(crate) const fn on(name: &'static str, meaning: &'static str) -> CompileOpti
     CompileOption { name, value: None, meaning }
 }
 
-/// The optimisation level of the default engine, whatever the profile pragmark itself is built with:
-/// what is measured must not depend on how the laboratory was built.
+/// The optimisation level of the default engine, whatever the profile pragmark itself is built with: the
+/// measured library must not depend on how the laboratory was built.
 pub const OPTIMISATION: &str = "-O2";
 
 /// The flags of every engine in addition to its optimisation level: position-independent code, as
@@ -46,11 +46,11 @@ pub const COMMON_FLAGS: &[&str] = &["-fPIC", "-ffunction-sections", "-fdata-sect
 /// was 1.05.
 pub const WHERE_SUPPORTED: &[&str] = &["-fno-plt", "-fno-semantic-interposition"];
 
-/// What makes a shared library of compiled SQLite, on the operating system of this name
+/// Returns the linker arguments that make a shared library of compiled SQLite on this operating system
 /// (`std::env::consts::OS`).
 ///
-/// `-Bsymbolic` keeps SQLite's internal calls inside the library even where another SQLite is already
-/// in the process; macOS binds that way by itself (two-level namespaces).
+/// `-Bsymbolic` keeps SQLite's internal calls inside the library even if another SQLite is already in the
+/// process; macOS binds that way by itself (two-level namespaces).
 pub fn link_arguments(system: &str) -> &'static [&'static str] {
     match system {
         "macos" => &["-dynamiclib", "-Wl,-x"],

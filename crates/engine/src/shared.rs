@@ -1,4 +1,5 @@
-//! Numbers that several processes share. This is no part of SQLite; it is here because mapped memory needs unsafe code.
+//! Numbers that several processes share. They have nothing to do with SQLite; they are here because mapped
+//! memory needs unsafe code.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +25,7 @@ pub struct SharedNumbers {
     path: PathBuf,
 }
 
-/// Returns a file in memory, and where other processes find it as long as it is open.
+/// Returns a file in memory, and the path by which other processes find it while it is open.
 #[cfg(target_os = "linux")]
 fn file() -> io::Result<(File, PathBuf)> {
     use std::os::fd::AsRawFd;

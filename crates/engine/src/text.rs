@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use std::ffi::{CStr, CString, c_char};
 
-/// What texts are called in errors.
+/// Names of texts in errors.
 pub(crate) const SQL: &str = "SQL";
 pub(crate) const VFS_NAME: &str = "name of the VFS";
 

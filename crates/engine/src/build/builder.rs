@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Exercises the library at a path, whose profile is written when the process that loaded it ends;
-/// the error says what was wrong.
+/// Exercises the library at a path, whose profile is written when the process that loaded it ends. The error
+/// is the reason for a failure.
 pub type Train<'a> = &'a (dyn Fn(&Path) -> Result<(), String> + Sync);
 
 /// The time now, as RFC 3339 in UTC.
 pub type Now = fn() -> String;
 
-/// Seconds that one build takes before any was timed: what SQLite takes on a common machine at `-O2`.
+/// Seconds that a build takes before any was timed: SQLite on a common machine at `-O2`.
 const USUAL_S: f64 = 25.0;
 
 /// How often the source is compiled for a profile-guided build, training included, roughly.
@@ -34,8 +34,7 @@ const PROFILE_GUIDED_TIMES: f64 = 2.5;
 /// library with another profile is another library.
 const TRAINING: &str = "training 1";
 
-/// What happens while engines are built, for displays. The number is the index of the build among
-/// those requested.
+/// An event during a build, for displays. The number is the index of the build among those requested.
 #[derive(Debug)]
 pub enum BuildEvent<'a> {
     /// A build begins, or waits for another process that does the same one.
@@ -91,7 +90,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Returns a builder that keeps what it builds in `cache`, and stops when `cancelled` becomes true.
+    /// Returns a builder that keeps its builds in `cache`, and stops when `cancelled` becomes true.
     pub fn new(
         cache: &'a Cache,
         tools: Tools,
@@ -121,7 +120,7 @@ impl<'a> Builder<'a> {
     ) -> Vec<Result<Built, BuildError>> {
         let queue: Mutex<VecDeque<usize>> = Mutex::new((0..names.len()).collect());
         let done: Mutex<Vec<(usize, Result<Built, BuildError>)>> = Mutex::new(Vec::new());
-        // A function of its own: in the head of the loop the lock would be held as long as its body runs.
+        // A closure of its own: in the head of the loop the lock would be held while the body runs.
         let next = || locked(&queue).pop_front();
         let work = || {
             while let Some(index) = next() {
@@ -145,8 +144,8 @@ impl<'a> Builder<'a> {
         done.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Seconds that a build will probably take: as long as those with the same sets took, or else what
-    /// is usual.
+    /// Returns the expected seconds of a build: the median of builds with the same sets, or else the usual
+    /// time.
     pub fn expected_s(&self, name: &BuildName) -> f64 {
         let mut times: Vec<f64> = self
             .cache
@@ -160,7 +159,7 @@ impl<'a> Builder<'a> {
         match times.len() {
             0 if name.sets().iter().any(|set| set.profile_guided) => USUAL_S * PROFILE_GUIDED_TIMES,
             0 => USUAL_S,
-            // The middle one: a build on a busy machine takes many times as long.
+            // The median, because a build on a busy machine takes many times longer.
             builds => times[builds / 2],
         }
     }
@@ -335,15 +334,15 @@ fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String;
     ]
 }
 
-/// What the processor of this machine can do, which decides what `-march=native` means; empty where
-/// the system does not say.
+/// Returns the features of this machine's processor, which decide what `-march=native` means; empty if the
+/// system does not list them.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     line.unwrap_or_default().to_owned()
 }
 
-/// Version and source id of what was compiled, loaded as trials load it.
+/// Returns version and source id of the compiled library, loaded as trials load it.
 fn identity(library: &Path, release: &'static Release) -> Result<(String, String), BuildError> {
     let loaded = Library::load(&Source::Path(library.to_owned()))?;
     let identity = loaded.identity();

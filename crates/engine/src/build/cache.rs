@@ -50,7 +50,7 @@ pub struct Kept {
 }
 
 impl Cache {
-    /// Returns the user's: `PRAGMARK_CACHE`, or else `pragmark` below `XDG_CACHE_HOME`, or else below
+    /// Returns the user's cache: `PRAGMARK_CACHE`, or else `pragmark` below `XDG_CACHE_HOME`, or else below
     /// `HOME/.cache` (<https://specifications.freedesktop.org/basedir-spec/latest/>).
     ///
     /// # Errors
@@ -253,15 +253,15 @@ impl Cache {
     }
 }
 
-/// A lock on a file, given back when dropped.
+/// A lock on a file, released when dropped.
 ///
-/// Closing the file would not do: a process that is being started by another thread holds copies of
-/// this one's handles until its own program begins, and a lock lasts as long as any copy is open.
+/// Closing the file is not enough: a process that another thread is starting holds copies of this process's
+/// handles until its own program begins, and a lock lasts while any copy is open.
 #[derive(Debug)]
 struct Lock(File);
 
 impl Lock {
-    /// Takes it; none where another has it.
+    /// Takes the lock, or returns `None` if another process has it.
     fn try_on(file: File) -> std::io::Result<Option<Lock>> {
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock(file))),
@@ -278,7 +278,7 @@ impl Drop for Lock {
     }
 }
 
-/// The right to build one engine, and a directory to do it in; what is not finished is removed.
+/// The right to build one engine, and a directory to do it in. Unfinished work is removed.
 #[derive(Debug)]
 pub(super) struct Workspace {
     work: TempDir,
@@ -355,18 +355,18 @@ fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, 
         fs::create_dir_all(parent).context("create", parent)?;
     }
     fs::rename(work.path(), target).context("move an engine to", target)?;
-    // What was moved away must not be removed.
+    // The directory was moved away, so it must not be removed.
     let _ = work.keep();
     Ok(Kept { library: target.join(LIBRARY_FILE), provenance })
 }
 
-/// Returns the engine in a directory; none where there is none.
+/// Returns the engine in a directory, if there is one.
 fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
     let library = directory.join(LIBRARY_FILE);
     Ok(Provenance::read(&library)?.map(|provenance| Kept { library, provenance }))
 }
 
-/// Returns the directories in a directory, by name; none where it is not there.
+/// Returns the directories in a directory, by name; empty if it does not exist.
 fn directories(path: &Path) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = fs::read_dir(path)
         .into_iter()
@@ -386,8 +386,8 @@ fn remove_directory(path: &Path) -> Result<(), BuildError> {
     }
 }
 
-/// Returns the library that a name means, by a path that does not depend on the current directory; none where
-/// it is a build, which a [`Builder`](super::Builder) finds or makes.
+/// Returns the library that a name means, by a path that does not depend on the current directory. Returns
+/// `None` for a build, which a [`Builder`](super::Builder) finds or makes.
 ///
 /// # Errors
 /// No engine was added under the name, and there is no such file.

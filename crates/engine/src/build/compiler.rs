@@ -1,4 +1,4 @@
-//! The C compiler: which one it is, what it says of itself, and which flags it knows.
+//! The C compiler: its version, its target and the flags it knows.
 
 use super::error::{self, BuildError};
 use crate::options::WHERE_SUPPORTED;
@@ -17,11 +17,11 @@ pub(super) struct Compiler {
     program: OsString,
     /// Words of the command that come before all arguments, such as the compiler after `ccache`.
     leading: Vec<OsString>,
-    /// The first line of what it says about its version.
+    /// The first line of its version message.
     pub(super) version: String,
     /// The machine it compiles for, such as `x86_64-linux-gnu`.
     pub(super) target: String,
-    /// Those of [`WHERE_SUPPORTED`] that it knows.
+    /// The flags of [`WHERE_SUPPORTED`] that it knows.
     pub(super) supported: Vec<&'static str>,
 }
 
@@ -80,7 +80,7 @@ impl Compiler {
         self.version.contains("clang")
     }
 
-    /// Runs it with these arguments and says how long it took.
+    /// Runs the compiler with these arguments and returns how long it took.
     ///
     /// # Errors
     /// It is not there, fails, or was stopped.

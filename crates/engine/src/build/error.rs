@@ -19,7 +19,7 @@ pub enum BuildError {
     /// No release of the crate carries this version (the version requested).
     #[error("SQLite {0} cannot be built; available versions: {versions}", versions = versions())]
     UnknownVersion(String),
-    /// There is no option set of this name (the set requested).
+    /// No option set has this name (the set requested).
     #[error("there is no option set `{0}`; available sets: {sets}", sets = set_names())]
     UnknownSet(String),
     /// Option sets were requested of a library that is already compiled.
@@ -41,23 +41,23 @@ pub enum BuildError {
     /// An engine of this name was added before (the name requested).
     #[error("an engine named `{0}` has already been added")]
     NameTaken(String),
-    /// The user has no cache (what is missing).
+    /// The user has no cache (the missing part).
     #[error("there is no cache directory for engines: {0}")]
     NoCache(String),
     /// A file or directory could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A program that building needs could not be run.
     #[error("{what} cannot be used: {source}")]
     Program {
-        /// What it is: `the C compiler` or `cargo`.
+        /// The program: `the C compiler` or `cargo`.
         what: &'static str,
         /// Why it could not be run.
         source: ProcessError,
@@ -69,17 +69,17 @@ pub enum BuildError {
         version: &'static str,
         /// The release of the crate.
         release: &'static str,
-        /// What cargo said.
+        /// Cargo's message.
         said: String,
     },
-    /// What was fetched is not what the table of releases says.
+    /// The fetched source has another version than the table of releases states.
     #[error("{CRATE} {release} carries SQLite {found}, not {version}")]
     OtherVersion {
         /// The version that was expected.
         version: &'static str,
         /// The release of the crate.
         release: &'static str,
-        /// What was found.
+        /// The version found.
         found: String,
     },
     /// The compiler refused.
@@ -89,24 +89,24 @@ pub enum BuildError {
         end: End,
         /// The whole command.
         command: String,
-        /// What it said, its end where that is long.
+        /// Its message; only the end if it is long.
         said: String,
     },
     /// A profile-guided build with a compiler that keeps profiles another way (the compiler found).
     #[error("the option set `pgo` requires gcc; {0} stores its profiles differently")]
     ProfileNeedsGcc(String),
-    /// The training run of a profile-guided build failed (what was wrong).
+    /// The training run of a profile-guided build failed (the reason).
     #[error("the training run failed: {0}")]
     Training(String),
-    /// What is kept of an engine in the cache cannot be read.
+    /// The provenance of an engine in the cache cannot be read.
     #[error("{} cannot be parsed: {why}", path.display())]
     BadProvenance {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// What was compiled cannot be loaded, or is something else.
+    /// The compiled library cannot be loaded, or is something else.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Building was stopped.
@@ -141,7 +141,7 @@ pub(super) fn run(
     }
 }
 
-/// Says what was tried on which path.
+/// Adds the operation and its path to an error of the system.
 pub(super) trait Context<T> {
     fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T, BuildError>;
 }

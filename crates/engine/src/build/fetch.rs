@@ -77,7 +77,7 @@ impl Cargo {
     }
 }
 
-/// What of cargo's answer is used (<https://doc.rust-lang.org/cargo/commands/cargo-metadata.html>).
+/// The part of cargo's answer that is used (<https://doc.rust-lang.org/cargo/commands/cargo-metadata.html>).
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,

@@ -1,13 +1,13 @@
 //! Building SQLite libraries at run time, naming them and keeping them.
 //!
-//! A name such as `3.46.0+recommended` says which version is compiled with which option sets
-//! ([`BuildName`]); what that means for the compiler is a [`Recipe`], which is pure. A [`Builder`]
-//! fetches the source through cargo, compiles it, and keeps the library in a [`Cache`] with its
-//! [`Provenance`]. Libraries in the cache are complete: a build is made elsewhere and moved, and the
-//! loader compares the library's hash with the one recorded.
+//! A name such as `3.46.0+recommended` says which version is compiled with which option sets ([`BuildName`]).
+//! A [`Recipe`], which is pure, translates it into compiler arguments. A [`Builder`] fetches the source
+//! through cargo, compiles it, and keeps the library in a [`Cache`] with its [`Provenance`]. Libraries in the
+//! cache are complete: a build is made elsewhere and moved, and the loader compares the library's hash with
+//! the recorded one.
 //!
-//! It stands apart from loading because trials load libraries and never build any: building is done
-//! ahead of a run.
+//! It stands apart from loading because trials load libraries and never build any: building is done ahead of
+//! a run.
 
 mod builder;
 mod cache;

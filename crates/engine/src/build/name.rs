@@ -63,7 +63,7 @@ impl fmt::Display for EngineName {
     }
 }
 
-/// Returns whether the text is made of numbers and full stops, so that it means a version.
+/// Returns whether the text consists of digits and full stops, so that it means a version.
 fn is_version(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c == '.')
@@ -123,7 +123,7 @@ impl BuildName {
         self.binding
     }
 
-    /// Returns the sets as the name writes them: `recommended+pgo`, or `default` where there are none.
+    /// Returns the sets as the name writes them: `recommended+pgo`, or `default` if there are none.
     pub fn sets_text(&self) -> String {
         let binding = self.binding.then_some(BINDING);
         let words: Vec<&str> = self.sets.iter().map(|set| set.name).chain(binding).collect();

@@ -26,7 +26,7 @@ pub struct Provenance {
     pub source_id: String,
     /// Where it came from: a release of the crate, or the file that was added.
     pub source: String,
-    /// How it was compiled; none for an engine that was added.
+    /// How it was compiled; absent for an engine that was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled>,
     /// SHA-256 of the library.
@@ -44,7 +44,7 @@ pub struct Compiled {
     pub source_sha256: String,
     /// The command of the compiler.
     pub compiler: String,
-    /// The first line of what it says about its version.
+    /// The first line of the compiler's version message.
     pub compiler_version: String,
     /// Flags and options as the compiler got them.
     pub arguments: Vec<String>,
@@ -70,7 +70,7 @@ fn file_of(library: &Path) -> PathBuf {
 }
 
 impl Provenance {
-    /// Returns the provenance of a library; none where there is no file of it.
+    /// Returns the provenance of a library, if it has one.
     ///
     /// # Errors
     /// The file cannot be read or understood.

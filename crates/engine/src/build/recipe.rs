@@ -1,5 +1,5 @@
-//! From the name of a build to the commands that make it: pure, so that what is compiled how can be
-//! looked at without compiling.
+//! From the name of a build to the commands that make it. Pure, so that tests can check the commands without
+//! compiling.
 
 use super::name::BuildName;
 use super::sets;
@@ -28,10 +28,10 @@ pub struct Recipe {
 pub(super) enum Stage {
     /// None.
     Plain,
-    /// What is compiled writes a profile.
+    /// The compiled library writes a profile.
     Generate,
-    /// What is compiled is optimised by a profile, which must be there: without the error, a build
-    /// without a profile would pass for one with it. The flag `-w` would silence that error, too.
+    /// The library is optimised by a profile. A missing profile is an error, because a build without one
+    /// would pass for a build with it. The flag `-w` would silence that error, too.
     Use,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn linking() -> Vec<String> {
     let system = std::env::consts::OS;
     let mut all: Vec<String> = link_arguments(system).iter().map(|&word| word.to_owned()).collect();
     if system != "macos" {
-        // So that the dynamic loader takes a preloaded library for the one that programs request.
+        // The dynamic loader then takes a preloaded library for the one that programs request.
         all.push(format!("-Wl,-soname,{LIBRARY_FILE}"));
     }
     all

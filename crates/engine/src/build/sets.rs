@@ -11,7 +11,7 @@ use crate::options::{COMPILE_OPTIONS, CompileOption};
 pub struct OptionSet {
     /// Its name, as in `3.54.1+recommended`.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// The set in one line.
     pub meaning: &'static str,
     /// Where it comes from, where it has a source.
     pub source: Option<&'static str>,
@@ -21,7 +21,7 @@ pub struct OptionSet {
     pub without: &'static [&'static str],
     /// Flags for the compiler, after those of the default engine.
     pub flags: &'static [&'static str],
-    /// Whether it is compiled a second time with what a training run showed.
+    /// Whether it is compiled a second time with the profile of a training run.
     pub profile_guided: bool,
 }
 
@@ -34,11 +34,11 @@ pub const DEFAULT: &str = "default";
 /// So nothing is omitted from such an engine, and it has column metadata.
 pub const BINDING: &str = "binding";
 
-/// What [`BINDING`] means, in one line.
+/// Meaning of [`BINDING`], in one line.
 pub const BINDING_MEANING: &str = "omits nothing that bindings of other languages import; \
 for a shared library that Python or Ruby load instead of their own";
 
-/// Defines options: a constant for each, its name, its value where it takes one, and what it brings.
+/// Defines options: a constant for each, its name, its value if it takes one, and its effect.
 macro_rules! options {
     (@value) => { None };
     (@value $value:literal) => { Some($value) };

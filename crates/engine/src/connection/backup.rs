@@ -7,8 +7,8 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 impl Connection {
-    /// Copies the whole main database of this connection over that of `target`, as one read transaction sees it.
-    /// A lock in the way is waited for as the busy timeouts of both connections say.
+    /// Copies the whole main database of this connection over the one of `target`, as one read transaction
+    /// sees it. Waits for locks as the busy timeouts of both connections say.
     ///
     /// # Errors
     /// SQLite's; busy, if a lock stayed in the way; an engine without backups; connections of two libraries.
@@ -26,7 +26,7 @@ impl Connection {
         self.copy(target, 1)
     }
 
-    /// Copies so many pages at a time.
+    /// Copies this number of pages at a time.
     fn copy(&self, target: &Connection, pages: c_int) -> Result<(), EngineError> {
         let api = self.handle.api();
         let missing = |what| unsupported(what, "sqlite3_backup_init");

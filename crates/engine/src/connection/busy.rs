@@ -1,7 +1,6 @@
 //! Waiting for the locks of other connections: SQLite's own way, and a handler of the application.
 //!
-//! It stands apart because the handler is called by SQLite through a raw pointer, whose life is
-//! argued for here.
+//! It stands apart because SQLite calls the handler through a raw pointer, whose lifetime is argued for here.
 
 use super::Connection;
 use crate::error::EngineError;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
 impl Source {
-    /// Returns the bytes of the shared library, for programs that load it in their own way; none for the
+    /// Returns the bytes of the shared library, for programs that load it in their own way; `None` for the
     /// system's own, which they find by themselves.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ fn path_of(origin: &Origin) -> &Path {
     }
 }
 
-/// Maps a library; the error is what the dynamic loader says.
+/// Maps a library; the error is the dynamic loader's message.
 fn open(path: &Path) -> Result<Mapped, String> {
     // SAFETY: loading runs the library's initialisers. SQLite has none; a file that the user names is
     // trusted as any program the user starts.

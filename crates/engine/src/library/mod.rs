@@ -38,7 +38,7 @@ pub struct Library {
     single_threaded: bool,
     /// Whether a single-threaded library is in use.
     in_use: AtomicBool,
-    /// What SQLite holds pointers into until the library is gone: the VFS shims.
+    /// Values that SQLite points into until the library is gone: the VFS shims.
     retained: Mutex<Vec<Box<dyn Any + Send>>>,
     /// Last, because fields are dropped in order: everything above may point into it.
     _image: Image,
@@ -47,12 +47,12 @@ pub struct Library {
 impl Library {
     /// Loads the library that `source` names.
     ///
-    /// On Linux the file's bytes are first copied into anonymous memory, so that every load has its
-    /// own placement and nothing is left on the disk: byte-identical copies differ in speed by up to
-    /// 8 %, which must be noise between trials instead of a bias.
+    /// On Linux the file's bytes are first copied into anonymous memory, so that every load has its own
+    /// placement and nothing is left on the disk: byte-identical copies differ in speed by up to 8 %, which
+    /// must be noise between trials instead of a bias.
     ///
     /// # Errors
-    /// The file is missing or unreadable, is not the one that was kept, is no shared library, is not
+    /// The file is missing or unreadable, differs from the recorded one, is not a shared library, is not
     /// SQLite, is older than 3.8.8, lacks a function that every build has, or cannot be initialised.
     pub fn load(source: &Source) -> Result<Library, EngineError> {
         let image = Image::load(source)?;
@@ -79,7 +79,7 @@ impl Library {
         })
     }
 
-    /// What was loaded: version, source id, compile options and where it came from.
+    /// Returns version, source id, compile options and origin of the library.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -98,7 +98,7 @@ impl Library {
         api.create_module_v2.is_some() && api.declare_vtab.is_some() && api.value_pointer.is_some()
     }
 
-    /// Returns whether a text ends in a whole statement, so that the semicolon at its end is none within a
+    /// Returns whether a text ends in a whole statement, so that the semicolon at its end is not within a
     /// string, a comment or a trigger (<https://sqlite.org/c3ref/complete.html>).
     ///
     /// # Errors

@@ -4,8 +4,8 @@
 //! so (`DT_SONAME`, elf(5)). A copy that kept its name would thus be found instead of the
 //! system's library. It stands apart because it alone reads ELF files; it is free of unsafe code.
 
-/// The tag of an entry that the loader has no use for: within the range that is reserved for
-/// systems, and none of those that glibc or musl know.
+/// The tag of an entry that the loader ignores: within the range reserved for systems, and unknown to glibc
+/// and musl.
 const UNUSED: u64 = 0x6000_0f0f;
 
 const PT_DYNAMIC: u64 = 2;
@@ -15,8 +15,8 @@ const DT_SONAME: u64 = 14;
 /// The size of an entry of the dynamic section.
 const ENTRY: usize = 16;
 
-/// Returns the offset of the tag of the name, in a 64-bit little-endian file; `None` where there is none, and
-/// in files of other kinds.
+/// Returns the offset of the tag of the name in a 64-bit little-endian file; `None` if the file has no name,
+/// and for files of other kinds.
 pub(super) fn offset(file: &[u8]) -> Option<usize> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use Values::{Boolean, BooleanOrInteger, Names, Numbered, PowerOfTwo};
 
-/// What the catalogue knows of one PRAGMA.
+/// An entry of the catalogue: one PRAGMA.
 #[derive(Debug, Clone, Copy)]
 pub struct Pragma {
     /// The name, in lower case.
@@ -20,14 +20,13 @@ pub struct Pragma {
     /// The value of a fresh database file in a stock build, normalised; `None` for PRAGMAs that are not
     /// settings.
     pub default: Option<&'static str>,
-    /// Values worth comparing, normalised; the default is among them. Empty where there is nothing to
-    /// compare.
+    /// Values worth comparing, normalised, with the default among them. Empty if there is nothing to compare.
     pub levels: &'static [&'static str],
-    /// What the setting belongs to.
+    /// The owner of the setting.
     pub scope: Scope,
     /// When it can be set and from when on it holds.
     pub timing: Timing,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub meaning: &'static str,
 }
 
@@ -89,7 +88,7 @@ pub enum Values {
     None,
 }
 
-/// What a setting belongs to.
+/// The owner of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The connection; gone when it closes.
@@ -134,7 +133,7 @@ const fn integer(min: i64, max: i64, unit: &'static str) -> Values {
 }
 
 /// Builds the catalogue from a table: access, scope, timing, name and values of each PRAGMA, then its
-/// default, its levels and what it means.
+/// default, its levels and its meaning.
 macro_rules! catalogue {
     ($($access:ident $scope:ident $timing:ident $name:literal:
         $values:expr, $(default $default:literal,)? levels [$($level:literal),*], $meaning:literal;)*) => {

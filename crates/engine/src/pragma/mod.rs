@@ -90,7 +90,7 @@ fn read_header(connection: &Connection) -> Result<(), EngineError> {
     connection.execute("PRAGMA schema_version")
 }
 
-/// What is in force after setting: read, or for the write-only setting observed.
+/// Returns the value in force after setting: read, or observed for the write-only setting.
 fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String, EngineError> {
     if pragma.name == "case_sensitive_like" {
         let ignores_case = connection.query_i64("SELECT 'a' LIKE 'A'")? == 1;
@@ -142,7 +142,7 @@ fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineEr
     }
 }
 
-/// What decides whether settings can take effect.
+/// State of a connection that decides whether settings can take effect.
 struct Situation {
     journal_mode: String,
     page_count: i64,
@@ -162,8 +162,8 @@ impl Situation {
     }
 }
 
-/// Why a setting did not take effect, as far as the connection knows. The rules are in <https://sqlite.org/pragma.html>, and in
-/// SQLite's `pragma.c` where the page is silent.
+/// Returns why a setting did not take effect, as far as the connection knows. The rules are in
+/// <https://sqlite.org/pragma.html>, and in SQLite's `pragma.c` where the page is silent.
 fn why_not(
     connection: &Connection,
     pragma: &Pragma,

@@ -17,7 +17,7 @@ impl Statement<'_, '_> {
         unsafe { (self.api.column_count)(self.as_ptr()) }
     }
 
-    /// Returns the name of a column; `None` where there is no column of that number.
+    /// Returns the name of a column; `None` if no column has that number.
     pub fn column_name(&self, column: i32) -> Option<String> {
         // SAFETY: the statement is alive, and the name, null or a C string, is copied at once.
         unsafe { copied((self.api.column_name)(self.as_ptr(), column)) }
@@ -33,7 +33,7 @@ impl Statement<'_, '_> {
     }
 
     /// Returns the column as an integer, by SQLite's conversions
-    /// (<https://sqlite.org/c3ref/column_blob.html>); 0 where there is no row or no such column.
+    /// (<https://sqlite.org/c3ref/column_blob.html>); 0 without a row or such a column.
     #[inline]
     pub fn column_i64(&self, column: i32) -> i64 {
         // SAFETY: as in `column_type`. The conversion does not change the stored value.
@@ -47,7 +47,7 @@ impl Statement<'_, '_> {
         unsafe { (self.api.column_double)(self.as_ptr(), column) }
     }
 
-    /// Returns whether the column is NULL; true also where there is no row or no such column.
+    /// Returns whether the column is NULL; true also without a row or such a column.
     #[inline]
     pub fn column_is_null(&self, column: i32) -> bool {
         self.column_type(column) == ffi::SQLITE_NULL

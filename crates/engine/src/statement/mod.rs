@@ -90,8 +90,8 @@ impl<'c, 'd> Statement<'c, 'd> {
         Statement { raw, api: database.api(), database, failed: false, borrowed: PhantomData }
     }
 
-    /// Prepares the first statement of `sql`; `None` where there is only white space or comment.
-    /// The second value is what follows the statement.
+    /// Prepares the first statement of `sql`; `None` if `sql` holds only white space or comments. The second
+    /// value is the text after the statement.
     pub(crate) fn first_of<'s>(
         database: &'c DatabaseHandle,
         sql: &'s CStr,
@@ -261,7 +261,8 @@ impl<'c, 'd> Statement<'c, 'd> {
         unsafe { (self.api.stmt_readonly)(self.as_ptr()) != 0 }
     }
 
-    /// Returns the value of a counter since the statement was prepared; an engine too old to know it says 0.
+    /// Returns the value of a counter since the statement was prepared; 0 if the engine is too old to know
+    /// it.
     #[inline]
     pub fn counter(&self, counter: StatementCounter) -> i64 {
         // SAFETY: the statement is alive; unknown counters are 0.

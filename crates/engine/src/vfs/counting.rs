@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Declares a record of counts, the atomics behind it, and how to read and subtract them: once, so that
-/// no count can be forgotten in one of the three.
+/// Declares a record of counts, the atomics behind it, and how to read and subtract them. One declaration
+/// keeps a count from being forgotten in one of the three.
 macro_rules! counts {
     ($(#[$doc:meta])* $name:ident, $counters:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
         $(#[$doc])*
@@ -19,7 +19,7 @@ macro_rules! counts {
         }
 
         impl $name {
-            /// What was counted after `earlier`.
+            /// Returns the counts after `earlier`.
             pub fn since(&self, earlier: &$name) -> $name {
                 $name { $($field: self.$field - earlier.$field,)* }
             }
@@ -39,7 +39,7 @@ macro_rules! counts {
 }
 
 counts! {
-    /// What was done to the files of one kind. Only calls that succeeded count.
+    /// Counts of calls on the files of one kind. Only calls that succeeded count.
     FileCounts, FileCounters {
         /// Files opened.
         opens,
@@ -55,9 +55,9 @@ counts! {
         bytes_written,
         /// Syncs of any sort.
         syncs,
-        /// Those of the syncs with `SQLITE_SYNC_FULL`.
+        /// The syncs with `SQLITE_SYNC_FULL`.
         full_syncs,
-        /// Those of the syncs with `SQLITE_SYNC_DATAONLY`.
+        /// The syncs with `SQLITE_SYNC_DATAONLY`.
         data_only_syncs,
         /// Syncs of the directory: requested with a deletion, or made by SQLite's Unix VFS with the
         /// first sync of a journal or log that it opened for creating.
@@ -70,7 +70,7 @@ counts! {
 }
 
 counts! {
-    /// What was done to the shared memory of write-ahead logs.
+    /// Counts of calls on the shared memory of write-ahead logs.
     SharedMemoryCounts, SharedMemoryCounters {
         /// Calls that map a region.
         maps,
@@ -93,7 +93,7 @@ macro_rules! totals {
         }
 
         impl IoCounts {
-            /// What was counted after `earlier`, an older reading of the same VFS.
+            /// Returns the counts after `earlier`, an older reading of the same VFS.
             pub fn since(&self, earlier: &IoCounts) -> IoCounts {
                 IoCounts { $($field: self.$field.since(&earlier.$field),)* }
             }
@@ -129,7 +129,7 @@ totals! {
 }
 
 impl IoCounts {
-    /// Syncs of files of every kind, without those of directories.
+    /// Returns the syncs of files of every kind, without those of directories.
     pub fn syncs(&self) -> u64 {
         self.files().map(|counts| counts.syncs).sum()
     }
@@ -176,7 +176,7 @@ impl CountingVfs {
         self.0.name()
     }
 
-    /// What was counted since registration. Read while other threads use the VFS, the counts may be of
+    /// Returns the counts since registration. If other threads use the VFS meanwhile, the counts may be of
     /// slightly different moments.
     pub fn counts(&self) -> IoCounts {
         self.0.observer().read()

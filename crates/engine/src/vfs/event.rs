@@ -1,4 +1,4 @@
-//! What a shim reports: the kinds of files and the operations on them.
+//! The events that a shim reports: the kinds of files and the operations on them.
 
 use crate::ffi;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ pub trait Observer: Send + Sync + 'static {
     /// One call succeeded.
     fn observe(&self, event: &Event<'_>);
 
-    /// A call that takes a lock is about to be made. What another connection does here falls between
-    /// what SQLite read and the lock that it takes because of it.
+    /// A call that takes a lock is about to be made. Acts of another connection here fall between SQLite's
+    /// read and the lock that it takes because of it.
     fn about_to_lock(&self) {}
 
     /// Returns whether SQLite sleeps when it wants to. It does while it waits for a lock, which is futile if
@@ -132,11 +132,11 @@ pub struct Event<'a> {
     pub file: FileId,
     /// The kind of the file.
     pub kind: FileKind,
-    /// What was done.
+    /// The operation.
     pub operation: Operation<'a>,
 }
 
-/// What a call did. Offsets, lengths and sizes are in bytes.
+/// An operation of a call. Offsets, lengths and sizes are in bytes.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Operation<'a> {
@@ -146,7 +146,7 @@ pub enum Operation<'a> {
         name: Option<&'a CStr>,
         /// The flags given to `xOpen`.
         flags: i32,
-        /// What the device promises, as `SQLITE_IOCAP_*` bits: they decide which syncs SQLite makes
+        /// The promises of the device, as `SQLITE_IOCAP_*` bits: they decide which syncs SQLite makes
         /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>).
         characteristics: i32,
         /// The device's sector size in bytes, as reported by the VFS.
@@ -165,7 +165,7 @@ pub enum Operation<'a> {
     Write {
         /// Where.
         offset: i64,
-        /// What was written.
+        /// The bytes written.
         bytes: &'a [u8],
     },
     /// A file was cut or extended, possibly because of a hint about its coming size.

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the methods of a shim find through `pAppData`.
+/// State of a shim, which its methods find through `pAppData`.
 pub(super) struct Shim<O> {
     /// The record that SQLite knows, with a pointer back to this. SQLite links its list through it
     /// while methods may be reading the rest, hence the cell.
@@ -26,7 +26,7 @@ pub(super) struct Shim<O> {
 // SQLite keeps its list through `vfs.pNext` under its own mutex.
 unsafe impl<O: Observer> Send for Shim<O> {}
 
-/// What comes before the real file, in the memory that SQLite allots.
+/// The header before the real file, in the memory that SQLite allots.
 #[repr(C, align(8))]
 struct Header<O> {
     /// First, because SQLite knows this memory as a `sqlite3_file`.
@@ -51,8 +51,8 @@ unsafe fn real(file: *mut sqlite3_file) -> *mut sqlite3_file {
     unsafe { file.byte_add(HEADER_SIZE) }
 }
 
-/// Calls a method of the real file; for methods of versions 2 and 3, `else` says what a file without the
-/// method answers.
+/// Calls a method of the real file; `else` gives the answer of a file without the method, for methods of
+/// versions 2 and 3.
 macro_rules! call_real {
     ($file:expr, $method:ident($($argument:expr),*)) => {{
         let real = real($file);
@@ -193,7 +193,7 @@ unsafe fn about_to_lock<O: Observer>(file: *mut sqlite3_file) {
     unsafe { (*(*file.cast::<Header<O>>()).observer).about_to_lock() };
 }
 
-/// Defines methods that pass the call on and report what it did.
+/// Defines methods that pass the call on and report it.
 macro_rules! reported {
     ($(fn $function:ident = $method:ident($($argument:ident: $type:ty),*) $(, else $missing:expr)? => $operation:expr;)*) => {$(
         unsafe extern "C" fn $function<O: Observer>(file: *mut sqlite3_file, $($argument: $type),*) -> c_int {
@@ -236,7 +236,7 @@ macro_rules! methods {
 methods! {
     fn read(file, buffer: *mut c_void, length: c_int, offset: i64) {
         let code = call_real!(file, xRead(buffer, length, offset));
-        // A file that ends before the requested bytes is no failure.
+        // A file that ends before the requested bytes is not a failure.
         let seen = match code {
             ffi::SQLITE_IOERR_SHORT_READ => ffi::SQLITE_OK,
             code => code,

@@ -1,12 +1,12 @@
-//! VFS shims: layers between SQLite and the real file system that watch what is read, written and
-//! synced (<https://sqlite.org/vfs.html>).
+//! VFS shims: layers between SQLite and the real file system that watch what is read, written and synced
+//! (<https://sqlite.org/vfs.html>).
 //!
-//! [`Observer`] is the seam: the shim passes every call on unchanged and reports it to an observer, of
-//! which [`CountingVfs`] and [`RecordingVfs`] are two. Shims stand apart from connections because nothing that is timed
+//! The shim passes every call on unchanged and reports it to an [`Observer`], such as the ones of
+//! [`CountingVfs`] and [`RecordingVfs`]. Shims stand apart from connections because nothing that is timed
 //! goes through them: counting is a pass of its own.
 //!
-//! [`MemoryVfs`] is no shim but a file system of its own, in memory: what a crash left is recovered in
-//! it thousands of times a second, and a shim can lie over it as over any other.
+//! [`MemoryVfs`] is not a shim but a file system in memory. Crash images are recovered in it thousands of
+//! times a second, and a shim can lie over it as over any other.
 
 mod counting;
 mod event;

@@ -12,8 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A successful call that matters after a crash. The meanings are those of
-/// [`Operation`](super::Operation).
+/// A successful call that matters after a crash, with the meanings of [`Operation`](super::Operation).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Call {

@@ -154,13 +154,14 @@ fn shim_over<O: Observer>(
 /// Returns the shim behind the record that SQLite gives to a method.
 ///
 /// # Safety
-/// `vfs` must be the record of a registered `Shim<O>`, whose life then is that of the library.
+/// `vfs` must be the record of a registered `Shim<O>`, which then lives as long as the library.
 unsafe fn shim<'a, O>(vfs: *mut sqlite3_vfs) -> &'a Shim<O> {
     // SAFETY: registration made pAppData point to the shim that holds the record.
     unsafe { &*(*vfs).pAppData.cast() }
 }
 
-/// Defines methods that pass the call on to the real VFS, with what a VFS without the method answers.
+/// Defines methods that pass the call on to the real VFS; `else` gives the answer of a VFS without the
+/// method.
 macro_rules! pass_on {
     ($(fn $function:ident = $field:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, else $missing:expr;)*) => {$(
         unsafe extern "C" fn $function<O: Observer>(

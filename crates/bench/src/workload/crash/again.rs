@@ -48,9 +48,9 @@ fn rows(found: &ModelSafety) -> Vec<Vec<String>> {
         Some(vec![found.model.clone(), shown, witness.clone()?, again.clone()?])
     };
     let ordinary = row(found.ordinary.to_string(), &found.witness, &found.again);
-    let rare = found.events.iter().filter_map(|on| {
+    let rare = found.occasions.iter().filter_map(|on| {
         let shown = on.counts.words(|count| count.to_string());
-        row(format!("on {}: {shown}", on.event), &on.witness, &on.again)
+        row(format!("on {}: {shown}", on.occasion), &on.witness, &on.again)
     });
     ordinary.into_iter().chain(rare).collect()
 }

@@ -46,7 +46,7 @@ fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
         let mut safety = cell.safety.clone();
         let corrupts = |counts: Counts| counts.corrupt > 0;
         safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);
-        for on in &mut safety.events {
+        for on in &mut safety.occasions {
             on.again = corrupts(on.counts).then(command);
         }
         safety

@@ -67,7 +67,7 @@ fn record(explored: &[ScenarioResult], library: &Library, measured: &mut Measure
     let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
     let first = explored.iter().find_map(|scenario| scenario.findings.first());
     let first = first.map(|finding| wrong_schedule(finding, library));
-    let schedules = Schedules::ScheduleResult { played, wrong, first };
+    let schedules = Schedules::Played { played, wrong, first };
     super::set_schedules(measured, &schedules);
     set(measured, "scenarios", explored.len() as f64);
     measured.schedules = Some(schedules);

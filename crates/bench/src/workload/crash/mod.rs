@@ -110,7 +110,7 @@ fn figures(mut measured: Measured, found: &[ModelSafety]) -> Measured {
 
 /// Schedules count as figures only where they were played.
 fn set_schedules(measured: &mut Measured, schedules: &Schedules) {
-    if let Schedules::ScheduleResult { played, wrong, .. } = schedules {
+    if let Schedules::Played { played, wrong, .. } = schedules {
         set(measured, "schedules", *played as f64);
         set(measured, "wrong_schedules", *wrong as f64);
     }
@@ -124,7 +124,7 @@ fn check_result(measured: &Measured) -> Result<(), TrialError> {
     for model in &measured.safety {
         let corrupts = model.ordinary.loss() == Some(Loss::Corruption) && model.witness.is_none();
         let rarely = |on: &OnOccasion| on.counts.corrupt > 0 && on.witness.is_none();
-        if corrupts || model.events.iter().any(rarely) {
+        if corrupts || model.occasions.iter().any(rarely) {
             let what = format!("the witness of corruption under {}", model.model);
             return Err(TrialError::wrong(what, "none", "an image"));
         }

@@ -90,7 +90,7 @@ impl Summary {
 
     fn schedules(self, library: &Library) -> Schedules {
         let first = self.first.as_ref();
-        Schedules::ScheduleResult {
+        Schedules::Played {
             played: self.played,
             wrong: self.wrong,
             first: first.map(|first| wrong_schedule(first, library)),

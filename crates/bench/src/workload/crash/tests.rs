@@ -41,8 +41,7 @@ fn what_the_variant_leaves_open_is_what_the_engine_has() {
 #[test]
 fn schedules_are_played_where_two_connections_can_meet() {
     let played = |over: &[(&str, Level)]| tried(over).schedules.unwrap();
-    let Schedules::ScheduleResult { played: count, wrong, .. } =
-        played(&[("journal_mode", "wal".into())])
+    let Schedules::Played { played: count, wrong, .. } = played(&[("journal_mode", "wal".into())])
     else {
         panic!("not played");
     };

@@ -34,7 +34,7 @@ struct SharedMemory {
     users: Vec<Owner>,
 }
 
-/// Memory that SQLite writes through pointers, hence never borrowed here.
+/// Memory that SQLite writes through pointers, so it is never borrowed here.
 struct Region(NonNull<[u64; REGION / 8]>);
 
 // SAFETY: the pointer is the only one this side has, and is followed by SQLite only, which orders its
@@ -89,8 +89,8 @@ impl Files {
         self.files[number].as_mut().expect("an open file is in the list")
     }
 
-    /// Opens the file of that name, made if `create`; without a name, always a new one. `None` where
-    /// there is none.
+    /// Opens the file of that name, and creates it if `create`; without a name, always a new one. `None` if
+    /// there is no such file.
     pub(super) fn open(&mut self, name: Option<&str>, create: bool) -> Option<(FileNumber, Owner)> {
         let number = match name {
             None => self.add(File::default()),

@@ -1,4 +1,4 @@
-//! Who holds which lock: the rules of `os_unix.c`, for file locks and for those of shared memory.
+//! The locks of files and of shared memory, by the rules of `os_unix.c`.
 
 use crate::ffi;
 use std::ffi::c_int;

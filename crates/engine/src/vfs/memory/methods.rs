@@ -24,8 +24,8 @@ struct MemoryFile {
 /// The longest name, in bytes.
 const LONGEST_NAME: c_int = 512;
 
-/// The moment that every clock of this file system shows, so that what is written does not depend on
-/// when: the beginning of 2026 in milliseconds of the Julian day.
+/// The moment that every clock of this file system shows, so that written bytes do not depend on the time:
+/// the beginning of 2026 in milliseconds of the Julian day.
 const NOW_MS: i64 = 2_461_041 * 86_400_000 + 43_200_000;
 
 /// Returns the record of a VFS; its name and application data are for the caller to complete.
@@ -142,11 +142,11 @@ unsafe extern "C" fn open(
     }
 }
 
-/// What the device promises for a file: the URI of a database may take powersafe overwrite away, as it
-/// may in SQLite's Unix VFS.
+/// Returns the promises of the device for a file: the URI of a database may take powersafe overwrite away, as
+/// it may in SQLite's Unix VFS.
 ///
 /// # Safety
-/// `name` must be null or what SQLite gave to `xOpen`.
+/// `name` must be null or a name that SQLite gave to `xOpen`.
 unsafe fn characteristics(
     inner: &Inner,
     files: &Files,
@@ -253,7 +253,7 @@ unsafe fn with<R>(file: *mut sqlite3_file, work: impl FnOnce(&MemoryFile, &mut F
     }
 }
 
-/// Defines methods of files by what they do to the open file and to all files.
+/// Defines methods of files by their effect on the open file and on all files.
 macro_rules! methods {
     ($(fn $function:ident($($argument:ident: $type:ty),*) = |$file:ident, $files:ident| $work:expr;)*) => {$(
         unsafe extern "C" fn $function(file: *mut sqlite3_file, $($argument: $type),*) -> c_int {
@@ -312,7 +312,7 @@ methods! {
         if there == buffer.len() {
             return ffi::SQLITE_OK;
         }
-        // What is not there reads as zeros, which SQLite relies on.
+        // Missing bytes read as zeros, which SQLite relies on.
         buffer[there..].fill(0);
         ffi::SQLITE_IOERR_SHORT_READ
     };

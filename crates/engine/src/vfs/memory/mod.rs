@@ -1,11 +1,11 @@
-//! A file system in memory that starts from given files, for recovering what a crash left.
+//! A file system in memory that starts from given files, for recovering crash images.
 //!
-//! It behaves as SQLite's Unix VFS does (`os_unix.c`) in everything a database can observe: an open file outlives
-//! its name, an empty file does not "exist" for `xAccess`, locks and the shared memory of write-ahead
-//! logs work between connections, and sectors have 4096 bytes. Syncs do nothing. It stands apart from
-//! the shims because it stores instead of passing on; a shim may lie over it.
+//! It behaves as SQLite's Unix VFS does (`os_unix.c`) in everything a database can observe: an open file
+//! outlives its name, an empty file does not "exist" for `xAccess`, locks and the shared memory of
+//! write-ahead logs work between connections, and sectors have 4096 bytes. Syncs do nothing. It stands apart
+//! from the shims because it stores instead of passing on; a shim may lie over it.
 //!
-//! What decides is in `bytes`, `files` and `locks`, which are free of unsafe code and of SQLite; `methods`
+//! The decisions are in `bytes`, `files` and `locks`, which are free of unsafe code and of SQLite; `methods`
 //! translates.
 
 mod bytes;
@@ -25,15 +25,15 @@ use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a memory VFS says of its device, and what it feeds SQLite's random numbers with.
+/// The device of a memory VFS and the seed of SQLite's random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryOptions {
-    /// `SQLITE_IOCAP_*` bits. The default is what SQLite's Unix VFS says; anything else is a device
-    /// that promises more or less. The URI parameter `psow=0` takes powersafe overwrite away.
+    /// `SQLITE_IOCAP_*` bits. The default is that of SQLite's Unix VFS. The URI parameter `psow=0` takes
+    /// powersafe overwrite away.
     pub characteristics: i32,
     /// The sector size in bytes.
     pub sector_size: i32,
-    /// What `xRandomness` gives is a function of this.
+    /// Seed of the bytes that `xRandomness` returns.
     pub seed: u64,
     /// Whether to become the library's default VFS, which is the one SQLite's random numbers are seeded
     /// from: journals, logs and the names of super-journals are then the same at every run.
@@ -51,13 +51,13 @@ impl Default for MemoryOptions {
     }
 }
 
-/// What the methods find through `pAppData`.
+/// State that the methods find through `pAppData`.
 struct Inner {
     /// The record that SQLite knows. SQLite links its list through it, hence the cell.
     vfs: UnsafeCell<ffi::sqlite3_vfs>,
     io_methods: ffi::sqlite3_io_methods,
     options: MemoryOptions,
-    /// What the device promises for files that are opened from now on.
+    /// The promises of the device for files that are opened from now on.
     characteristics: AtomicI32,
     random: AtomicU64,
     files: Mutex<Files>,
@@ -138,14 +138,14 @@ impl MemoryVfs {
         self.inner.files().copies()
     }
 
-    /// Gives `look` the bytes of a file; `None` where there is none. It must not call SQLite.
+    /// Gives `look` the bytes of a file; `None` if there is no such file. `look` must not call SQLite.
     pub fn with_file<R>(&self, name: &str, look: impl FnOnce(&Bytes) -> R) -> Option<R> {
         self.inner.files().bytes(name).map(look)
     }
 
-    /// Whether files that are opened from now on are said to be overwritten powersafely: that a write
-    /// changes no byte outside of it, whatever happens (<https://sqlite.org/psow.html>). It is what
-    /// `SQLITE_POWERSAFE_OVERWRITE=0` is to SQLite's Unix VFS.
+    /// Sets whether files that are opened from now on are overwritten powersafely, so that a write changes no
+    /// byte outside of it (<https://sqlite.org/psow.html>). `SQLITE_POWERSAFE_OVERWRITE=0` does the same in
+    /// SQLite's Unix VFS.
     pub fn set_powersafe_overwrite(&self, powersafe: bool) {
         let all = self.inner.options.characteristics & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
         let bit = i32::from(powersafe) * ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
