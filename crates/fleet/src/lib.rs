@@ -32,7 +32,6 @@ pub use runs::{
     RunCard, SAY, Unreadable, find, finish, has_coordinator, list, progress_of, publish,
     publish_progress, purge, withdraw_progress,
 };
-pub use server::Server;
-pub use server::{ConnectionEvent, ConnectionObserver};
+pub use server::{ConnectionEvent, ConnectionObserver, Server};
 pub use wire::{MachineReport, RunPart};
 pub use work::{Queue, queue, register_group};

@@ -303,14 +303,6 @@ impl Process {
         self.kill()
     }
 
-    /// Asks it to end (`SIGTERM`).
-    pub fn terminate(&self) {
-        if self.status.is_none() {
-            // It has not been waited for, so its number is still its own.
-            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        }
-    }
-
     /// Sends it a signal by its number, unless it has ended.
     pub fn signal(&self, number: i32) {
         if let (None, Some(signal)) = (self.status, Signal::from_named_raw(number)) {

@@ -174,7 +174,7 @@ fn a_process_can_be_asked_to_end() {
     let mut process = Process::start(sleep.arg("600"), Group::Shared).unwrap();
     let now = AtomicBool::new(true);
     assert_eq!(process.wait_within(&Limits::cancelled(&now)).unwrap(), None);
-    process.terminate();
+    process.signal(Signal::TERM.as_raw());
     assert_eq!(described(process.wait().unwrap()), "signal 15");
 }
 

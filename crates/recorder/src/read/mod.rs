@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use crate::layout::{self, at, lost};
 
-pub use records::{Ended, Record, Records, Text, Transaction, Where};
-pub use records::{Hashed, Value, Values};
+pub use records::{
+    ConnectionRecord, Ended, Hashed, LibraryRecord, ProcessRecord, Record, Records, Text,
+    Transaction, Value, Values, Where,
+};
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -62,54 +62,66 @@ pub struct Ended {
     pub automatic_index_rows: u64,
 }
 
+/// A process.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessRecord<'a> {
+    /// Its id in the system.
+    pub pid: u64,
+    /// The id of its parent.
+    pub parent: u64,
+    /// Its program.
+    pub program: &'a [u8],
+    /// Its arguments, each ended by NUL.
+    pub arguments: &'a [u8],
+}
+
+/// A library that a process uses.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryRecord<'a> {
+    /// Its number in the process.
+    pub number: u64,
+    /// How the recorder got into it.
+    pub door: Door,
+    /// Whether bound values are exact: otherwise the expanded text stands for them.
+    pub exact: bool,
+    /// Whether the results of statements are known.
+    pub results: bool,
+    /// Whether callbacks that the program sets later are chained.
+    pub chains: bool,
+    /// Its version.
+    pub version: &'a [u8],
+    /// Its source id.
+    pub source: &'a [u8],
+    /// The module that contains it.
+    pub path: &'a [u8],
+}
+
+/// A connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionRecord<'a> {
+    /// Its library's number.
+    pub library: u64,
+    /// Whether it cannot write.
+    pub readonly: bool,
+    /// Whether it came with a fork.
+    pub inherited: bool,
+    /// The database; empty for one in memory.
+    pub file: &'a [u8],
+    /// The VFS.
+    pub vfs: &'a [u8],
+    /// The connection that opened the database in memory that it shares.
+    pub shares: Option<u32>,
+}
+
 /// One record.
 #[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
     /// A process.
-    Process {
-        /// Its id in the system.
-        pid: u64,
-        /// The id of its parent.
-        parent: u64,
-        /// Its program.
-        program: &'a [u8],
-        /// Its arguments, each ended by NUL.
-        arguments: &'a [u8],
-    },
+    Process(ProcessRecord<'a>),
     /// A library that the process uses.
-    Library {
-        /// Its number in the process.
-        number: u64,
-        /// How the recorder got into it.
-        door: Door,
-        /// Whether bound values are exact: otherwise the expanded text stands for them.
-        exact: bool,
-        /// Whether the results of statements are known.
-        results: bool,
-        /// Whether callbacks that the program sets later are chained.
-        chains: bool,
-        /// Its version.
-        version: &'a [u8],
-        /// Its source id.
-        source: &'a [u8],
-        /// The module that contains it.
-        path: &'a [u8],
-    },
+    Library(LibraryRecord<'a>),
     /// A connection was opened; the records after it are its.
-    Connection {
-        /// Its library's number.
-        library: u64,
-        /// Whether it cannot write.
-        readonly: bool,
-        /// Whether it came with a fork.
-        inherited: bool,
-        /// The database; empty for one in memory.
-        file: &'a [u8],
-        /// The VFS.
-        vfs: &'a [u8],
-        /// The connection that opened the database in memory that it shares.
-        shares: Option<u32>,
-    },
+    Connection(ConnectionRecord<'a>),
     /// A text, before a statement of the process refers to it.
     Text {
         /// Its number.
@@ -199,12 +211,12 @@ impl<'a> Records<'a> {
         let first = input.byte()?;
         let place = || usize::from(first >> 4);
         Some(match first & 15 {
-            kind::PROCESS => Record::Process {
+            kind::PROCESS => Record::Process(ProcessRecord {
                 pid: input.number()?,
                 parent: input.number()?,
                 program: input.bytes()?,
                 arguments: input.bytes()?,
-            },
+            }),
             kind::LIBRARY => library(input)?,
             kind::CONNECTION => self.connection(input)?,
             kind::TEXT => text(input)?,
@@ -259,14 +271,14 @@ impl<'a> Records<'a> {
             0 => None,
             _ => Some(u32::try_from(input.number()?).ok()?),
         };
-        Some(Record::Connection {
+        Some(Record::Connection(ConnectionRecord {
             library,
             readonly: flags & flag::CONNECTION_READONLY != 0,
             inherited: flags & flag::CONNECTION_INHERITED != 0,
             file,
             vfs,
             shares,
-        })
+        }))
     }
 }
 
@@ -285,7 +297,7 @@ fn library<'a>(input: &mut Input<'a>) -> Option<Record<'a>> {
     let number = input.number()?;
     let door = Door::of_code(input.number()?);
     let flags = input.number()?;
-    Some(Record::Library {
+    Some(Record::Library(LibraryRecord {
         number,
         door,
         exact: flags & flag::LIBRARY_EXACT != 0,
@@ -294,7 +306,7 @@ fn library<'a>(input: &mut Input<'a>) -> Option<Record<'a>> {
         version: input.bytes()?,
         source: input.bytes()?,
         path: input.bytes()?,
-    })
+    }))
 }
 
 fn text<'a>(input: &mut Input<'a>) -> Option<Record<'a>> {

@@ -82,9 +82,9 @@ impl Recorded {
                     self.tickets.push(ticket);
                     self.committed.push(at.connection);
                 }
-                Record::Connection { file, shares, .. } => {
-                    self.files.push(text(file));
-                    self.shares.extend(shares.map(|by| (at.connection, by)));
+                Record::Connection(connection) => {
+                    self.files.push(text(connection.file));
+                    self.shares.extend(connection.shares.map(|by| (at.connection, by)));
                 }
                 Record::Snapshot { state, number, file, .. } => {
                     self.snapshots.push((state, number));
@@ -92,10 +92,10 @@ impl Recorded {
                 }
                 Record::Setting { name, value } => self.settings.push((text(name), text(value))),
                 Record::Note { code, .. } => self.notes.push(code),
-                Record::Process { .. } => self.processes += 1,
+                Record::Process(_) => self.processes += 1,
                 Record::Exit => self.exits += 1,
-                Record::Library { exact, results, chains, .. } => {
-                    self.libraries.push((exact, results, chains))
+                Record::Library(library) => {
+                    self.libraries.push((library.exact, library.results, library.chains));
                 }
                 Record::Text { .. } | Record::Close => {}
             }

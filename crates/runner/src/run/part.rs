@@ -10,8 +10,7 @@ use lab::trial::Outcome;
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::Appender;
-use crate::run::{Event, Observer};
-use crate::run::{Slot, task};
+use crate::run::{Event, Observer, Slot, task};
 use crate::stamp::now;
 
 /// How far the observer has seen an experiment.

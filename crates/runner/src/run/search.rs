@@ -7,8 +7,7 @@ use super::part::record;
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::{Appender, RunFolder};
-use crate::run::{Event, Observer};
-use crate::run::{Slot, task};
+use crate::run::{Event, Observer, Slot, task};
 
 /// Returns the recorded state of a search; `None` if the run tunes nothing.
 pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>, RunError> {

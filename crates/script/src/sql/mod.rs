@@ -7,5 +7,4 @@ mod token;
 pub use hint::{Hint, hints};
 pub(crate) use hint::{hint, is_volatile};
 pub use token::is_complete;
-pub(crate) use token::{End, statement};
-pub(crate) use token::{Kind, tokens};
+pub(crate) use token::{End, Kind, statement, tokens};

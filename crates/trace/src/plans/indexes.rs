@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::{Analysis, StatementUse, scans_much};
-use crate::plans::SchemaCopy;
-use crate::plans::{MissingIndex, UnusedIndex};
+use crate::plans::{MissingIndex, SchemaCopy, UnusedIndex};
 use crate::{Trace, TraceError};
 
 /// How the indexes are named that are tried out.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use recorder::Door;
-use recorder::read::{Chunk, Ended, Record, Transaction, Where};
+use recorder::read::{Chunk, ConnectionRecord, Ended, Record, Transaction, Where};
 
 use super::Sealed;
 use super::memory::file_of;
@@ -83,8 +83,31 @@ impl Events {
             }
             Record::End { place, ended } => self.end(at, place, &ended, writer),
             Record::Commit { ticket } => self.commit(at, ticket, writer),
+            Record::Connection(record) => {
+                self.sealed.connections += 1;
+                let opened = self.microseconds(at.time);
+                self.shared.extend(record.shares.map(|by| (at.connection, by)));
+                let file = file_of(record.file, record.vfs);
+                writer.connection(at, &ConnectionRecord { file, ..record }, opened)
+            }
+            Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
+            Record::Setting { name, value } => writer.setting(at.connection, name, value),
+            Record::Snapshot { state, number, file, reason } => {
+                writer.snapshot(state, number, file, reason)
+            }
+            Record::Process(record) => {
+                if self.processes.insert(at.process) {
+                    self.sealed.processes += 1;
+                }
+                writer.process(at.process, &record)
+            }
+            Record::Exit => writer.exit(at.process),
+            Record::Library(record) => writer.library(at.process, &record, door_name(record.door)),
+            Record::Note { code, words } => {
+                self.remember(code, words);
+                writer.note(at.process, code, words)
+            }
             Record::Text { .. } => Ok(()),
-            other => self.of_connection(at, other, writer),
         }
     }
 
@@ -130,55 +153,6 @@ impl Events {
             }
             (None, Some(event)) => writer.ticket(event, ticket),
             (None, None) => writer.further_commit(ticket as i64, None),
-        }
-    }
-
-    fn of_connection(
-        &mut self,
-        at: Where,
-        record: Record<'_>,
-        writer: &Writer<'_>,
-    ) -> Result<(), TraceError> {
-        match record {
-            Record::Connection { library, readonly, inherited, file, vfs, shares } => {
-                self.sealed.connections += 1;
-                let opened = self.microseconds(at.time);
-                self.shared.extend(shares.map(|by| (at.connection, by)));
-                let file = file_of(file, vfs);
-                writer.connection(at, library, (readonly, inherited), (file, vfs), opened)
-            }
-            Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
-            Record::Setting { name, value } => writer.setting(at.connection, name, value),
-            Record::Snapshot { state, number, file, reason } => {
-                writer.snapshot(state, number, file, reason)
-            }
-            other => self.of_process(at.process, other, writer),
-        }
-    }
-
-    fn of_process(
-        &mut self,
-        process: u32,
-        record: Record<'_>,
-        writer: &Writer<'_>,
-    ) -> Result<(), TraceError> {
-        match record {
-            Record::Process { pid, parent, program, arguments } => {
-                if self.processes.insert(process) {
-                    self.sealed.processes += 1;
-                }
-                writer.process(process, (pid, parent), program, arguments)
-            }
-            Record::Exit => writer.exit(process),
-            Record::Library { number, door, exact, results, version, source, path, .. } => {
-                let door = door_name(door);
-                writer.library((process, number), [version, source, path], door, (exact, results))
-            }
-            Record::Note { code, words } => {
-                self.remember(code, words);
-                writer.note(process, code, words)
-            }
-            _ => Ok(()),
         }
     }
 

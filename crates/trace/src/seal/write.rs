@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Value};
 use recorder::Folder;
-use recorder::read::{Ended, Recording, Values, Where};
+use recorder::read::{
+    ConnectionRecord, Ended, LibraryRecord, ProcessRecord, Recording, Values, Where,
+};
 use twox_hash::XxHash3_128;
 
 use super::Sealed;
@@ -258,19 +260,17 @@ impl<'c> Writer<'c> {
     pub fn connection(
         &self,
         at: Where,
-        library: u64,
-        (readonly, inherited): (bool, bool),
-        (file, vfs): (&[u8], &[u8]),
+        record: &ConnectionRecord<'_>,
         opened_us: i64,
     ) -> Result<(), TraceError> {
         let values = [
             i64::from(at.connection).integer(),
             i64::from(at.process).integer(),
-            (library as i64).integer(),
-            text(file),
-            text(vfs),
-            i64::from(readonly).integer(),
-            i64::from(inherited).integer(),
+            (record.library as i64).integer(),
+            text(record.file),
+            text(record.vfs),
+            i64::from(record.readonly).integer(),
+            i64::from(record.inherited).integer(),
             opened_us.integer(),
         ];
         self.run("INSERT OR REPLACE INTO connection VALUES (?,?,?,?,?,?,?,?,NULL)", &values)
@@ -281,24 +281,18 @@ impl<'c> Writer<'c> {
         self.run("UPDATE connection SET closed_us = ? WHERE id = ?", &values)
     }
 
-    pub fn process(
-        &self,
-        process: u32,
-        (pid, parent): (u64, u64),
-        program: &[u8],
-        arguments: &[u8],
-    ) -> Result<(), TraceError> {
+    pub fn process(&self, process: u32, record: &ProcessRecord<'_>) -> Result<(), TraceError> {
         let arguments: Vec<_> =
-            arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+            record.arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let arguments = match arguments.split_last() {
             Some((last, others)) if last.is_empty() => serde_json::json!(others),
             _ => serde_json::json!(arguments),
         };
         let values = [
             i64::from(process).integer(),
-            (pid as i64).integer(),
-            (parent as i64).integer(),
-            text(program),
+            (record.pid as i64).integer(),
+            (record.parent as i64).integer(),
+            text(record.program),
             Value::Text(arguments.to_string()),
         ];
         self.run("INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,0)", &values)
@@ -306,20 +300,19 @@ impl<'c> Writer<'c> {
 
     pub fn library(
         &self,
-        (process, number): (u32, u64),
-        [version, source, path]: [&[u8]; 3],
+        process: u32,
+        record: &LibraryRecord<'_>,
         door: &str,
-        (exact, results): (bool, bool),
     ) -> Result<(), TraceError> {
         let values = [
             i64::from(process).integer(),
-            (number as i64).integer(),
-            text(version),
-            text(source),
-            text(path),
+            (record.number as i64).integer(),
+            text(record.version),
+            text(record.source),
+            text(record.path),
             Value::Text(door.to_owned()),
-            i64::from(exact).integer(),
-            i64::from(results).integer(),
+            i64::from(record.exact).integer(),
+            i64::from(record.results).integer(),
         ];
         self.run("INSERT OR REPLACE INTO library VALUES (?,?,?,?,?,?,?,?)", &values)
     }
