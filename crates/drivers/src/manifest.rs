@@ -160,7 +160,7 @@ impl Manifest {
         DriverInfo { name: self.name.clone(), workloads: self.workloads.clone() }
     }
 
-    /// The folder of the manifest; none for a driver that comes with pragmark.
+    /// Returns the folder of the manifest; `None` for a driver that comes with pragmark.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match &self.source {
             Source::Folder(folder) => Some(folder),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Why something could not be done with the fleet.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// The address of the server is none.
+    /// The address of the server is not valid.
     #[error("{0} is not the address of a NATS server, such as nats://host:4222")]
     Address(String),
     /// The address holds a password, which other users of the machine could read in the list of processes.
@@ -72,7 +72,7 @@ pub enum FleetError {
     /// An object has another hash than it is named by.
     #[error("the object {0} has another content than its hash says")]
     WrongHash(String),
-    /// A key that signs, or that is trusted, is none.
+    /// A key that signs, or that is trusted, is not valid.
     #[error("{0}")]
     NoKey(String),
     /// The objects of a run do not fit into the cache of the agent.

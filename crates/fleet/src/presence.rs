@@ -50,7 +50,7 @@ pub struct Card {
 pub struct Activity {
     /// Seconds since 1970 at which the agent began, by its own clock.
     pub began_s: i64,
-    /// The block that it carries out, and its run; none while it waits.
+    /// The block that it executes, and its run; `None` while it waits.
     pub block: Option<(String, String)>,
     /// Seconds since 1970 at which it began this block, by its own clock.
     pub since_s: i64,

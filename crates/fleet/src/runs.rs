@@ -30,7 +30,7 @@ pub struct RunCard {
     pub plan: RunPlan,
     /// For what each full answer is.
     pub per: Per,
-    /// Which agents were chosen; none for all.
+    /// Which agents were chosen; `None` for all.
     pub on: Option<String>,
     /// The agents that were chosen, with their labels.
     pub agents: Vec<Candidate>,
@@ -271,7 +271,7 @@ fn hashes(stored: &Stored) -> Result<Vec<String>, &Stored> {
     Ok(objects.map(|object| object.sha256).collect())
 }
 
-/// Those among the hashes that none of the runs needs.
+/// Returns the hashes that no run needs.
 fn of_no_run(own: impl Iterator<Item = String>, needed: &[String]) -> Vec<String> {
     let needed: HashSet<&String> = needed.iter().collect();
     let unneeded: BTreeSet<String> = own.filter(|hash| !needed.contains(hash)).collect();

@@ -1,5 +1,5 @@
-//! The names on the server. An agent publishes below subjects that end with its own name, so that a server can be told
-//! to let it publish nothing else.
+//! The names on the server. An agent publishes below subjects that end with its own name, so that a server can be
+//! configured to let it publish nothing else.
 
 /// The stream of the blocks that wait for an agent.
 pub(crate) const WORK: &str = "PRAGMARK_WORK";

@@ -44,7 +44,7 @@ pub fn register_group(
     })
 }
 
-/// Ends what [`register_group`] began for all groups of a run; what has ended already is none the worse.
+/// Ends what [`register_group`] began for all groups of a run. Ending it twice does no harm.
 pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError> {
     let below = run_work(run);
     let below = below.trim_end_matches('>');

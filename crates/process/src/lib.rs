@@ -141,7 +141,7 @@ impl fmt::Display for End {
     }
 }
 
-/// A status in words: `exit code 3`, `signal 11`.
+/// Describes a status: `exit code 3`, `signal 11`.
 pub fn described(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),

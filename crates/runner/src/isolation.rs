@@ -30,7 +30,8 @@ pub(crate) fn left_in(directory: &Path) -> Option<Trail> {
 }
 
 impl Isolation<'_> {
-    /// Tries the models of a trail one by one; none when it was cancelled. `why` is how the process of all of them ended.
+    /// Tries the models of a trail one by one; `None` if it was cancelled. `why` tells how the process of all models
+    /// ended.
     pub(crate) fn run(
         &mut self,
         spec: &TrialSpec,

@@ -34,7 +34,7 @@ pub struct Local<'a> {
 }
 
 impl<'a> Local<'a> {
-    /// An executor for trials of the run with this id, with the engines as they were looked at ahead of it.
+    /// Returns an executor for trials of the run with this id, with the engines as examined before the run.
     /// PostgreSQL servers are private ones; no artifacts are kept.
     pub fn new(
         driver: &Driver,
@@ -63,7 +63,7 @@ impl<'a> Local<'a> {
         Local { folder: Some(folder.to_owned()), ..self }
     }
 
-    /// Runs one trial; none when it was cancelled.
+    /// Runs one trial; `None` if it was cancelled.
     fn outcome(
         &mut self,
         task: &Task,

@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task};
 use crate::run::{Slot, task};
 
-/// Runs every variant and upper bound of the experiment once; none when it was cancelled.
+/// Runs every variant and upper bound of the experiment once; `None` if it was cancelled.
 ///
 /// # Errors
 /// When the measured directory cannot be used or the driver cannot be started.
@@ -47,8 +47,8 @@ pub fn task_of(
     Task { probe_fsync: false, ..task(plan, planned, Purpose::Rounds, slot) }
 }
 
-/// Counts what every variant of the experiment does, with the same seed each time; the executions by variant, or none
-/// when it was cancelled.
+/// Counts the work of every variant of the experiment, with the same seed each time. Returns the executions by variant;
+/// `None` if it was cancelled.
 ///
 /// # Errors
 /// When the measured directory cannot be used or the driver cannot be started.

@@ -113,7 +113,7 @@ fn confinement(spec: &TrialSpec) -> Vec<(OsString, OsString)> {
     }
 }
 
-/// Gives the specification to a driver and hears it out; none when the trial was cancelled.
+/// Sends the specification to a driver and reads its messages; `None` if the trial was cancelled.
 fn converse(
     mut process: Process,
     spec: &TrialSpec,

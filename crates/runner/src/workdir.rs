@@ -55,7 +55,7 @@ impl WorkDir {
         fs::set_permissions(&self.path, passable).context("change the mode of", &self.path)
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -75,7 +75,7 @@ pub struct TrialDir {
 }
 
 impl TrialDir {
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -21,7 +21,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The slot of a name, which it gets where it has none.
+    /// Returns the slot of a name, a new one if it has none yet.
     pub fn slot(&mut self, name: &str) -> Slot {
         let known = self.0.iter().position(|known| known == name);
         Slot(known.unwrap_or_else(|| {

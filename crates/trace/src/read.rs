@@ -173,7 +173,7 @@ impl Trace {
         Ok(rows.iter().map(|values| row(values)).collect())
     }
 
-    /// Facts about the whole trace.
+    /// Returns facts about the whole trace.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -193,7 +193,7 @@ impl Trace {
         })
     }
 
-    /// The processes that used SQLite.
+    /// Returns the processes that used SQLite.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -212,7 +212,7 @@ impl Trace {
         })
     }
 
-    /// The connections.
+    /// Returns the connections.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -228,7 +228,7 @@ impl Trace {
         })
     }
 
-    /// The settings of connections when they were closed, by how many had them.
+    /// Returns the settings of connections when they were closed, by how many had them.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -272,7 +272,7 @@ impl Trace {
         })
     }
 
-    /// The states of databases when they were first opened.
+    /// Returns the states of databases when they were first opened.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -311,7 +311,7 @@ impl Trace {
         }
     }
 
-    /// The text of a statement as the application wrote it; empty if the trace lacks it.
+    /// Returns the text of a statement as the application wrote it; empty if the trace lacks it.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -319,7 +319,7 @@ impl Trace {
         self.text_of("SELECT sql FROM statement WHERE id = ?", id)
     }
 
-    /// The values of an event as a JSON array; empty if it has none.
+    /// Returns the values of an event as a JSON array; empty if it has none.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -327,7 +327,7 @@ impl Trace {
         self.text_of("SELECT \"values\" FROM event WHERE id = ?", event)
     }
 
-    /// A long value, to which the values of events refer by its number; NULL if the trace lacks it.
+    /// Returns a long value, to which the values of events refer by its number; NULL if the trace lacks it.
     ///
     /// # Errors
     /// When the trace cannot be read.

@@ -113,7 +113,7 @@ pub struct Call {
     pub statement: i64,
     /// When it started, in microseconds since recording began.
     pub start_us: i64,
-    /// How long it took, in nanoseconds; none if its end was not recorded.
+    /// How long it took, in nanoseconds; `None` if its end was not recorded.
     pub duration_ns: Option<i64>,
     /// Rows that the application stepped to.
     pub rows: u64,

@@ -198,7 +198,7 @@ impl Agent<'_> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
-        // A server with other storage counts from 1 again. Runs that are seen twice are none the worse.
+        // A server with other storage counts from 1 again. Seeing a run twice does no harm.
         let last = self.server.latest(RUNS, ALL)?;
         if last.is_none_or(|stored| stored.sequence < self.seen) {
             self.seen = 0;
@@ -336,13 +336,13 @@ pub trait Machine {
     /// Prepares itself for a run: engines, drivers, a look at the disk.
     ///
     /// # Errors
-    /// Why it cannot take part, in words.
+    /// Why it cannot take part.
     fn prepare(&mut self, run: &RunCard) -> Result<EnvironmentFile, String>;
 
     /// Executes a block; `None` if it was stopped.
     ///
     /// # Errors
-    /// Why it cannot be executed here at the moment, in words. A failure within a trial is an outcome.
+    /// Why it cannot be executed here at the moment. A failure within a trial is an outcome.
     fn execute(&mut self, run: &str, tasks: &[Task]) -> Result<Option<Vec<Execution>>, String>;
 
     /// Forgets a run that has ended.

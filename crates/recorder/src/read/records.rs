@@ -82,7 +82,7 @@ pub struct LibraryRecord<'a> {
     pub number: u64,
     /// How the recorder got into it.
     pub door: Door,
-    /// Whether bound values are exact: otherwise the expanded text stands for them.
+    /// Whether bound values are exact; otherwise the expanded text replaces them.
     pub exact: bool,
     /// Whether the results of statements are known.
     pub results: bool,
@@ -487,7 +487,7 @@ impl<'a> Values<'a> {
         std::iter::from_fn(move || take(&mut input))
     }
 
-    /// Whether there is none.
+    /// Returns whether it has no values.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -105,7 +105,7 @@ fn read_load(root: &Path) -> Load {
     }
 }
 
-/// The processes, but for this one, that are `pragmark run`.
+/// Returns the other processes that are `pragmark run`.
 fn read_other_runs(root: &Path) -> Vec<u32> {
     let Ok(processes) = fs::read_dir(root.join("proc")) else {
         return Vec::new();

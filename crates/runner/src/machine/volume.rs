@@ -12,7 +12,7 @@ use crate::machine::mountinfo::{Mount, mount_of, parse_mountinfo};
 /// Describes the storage under a directory; the fsync probe is left out.
 ///
 /// # Errors
-/// When the directory is missing, is none, or cannot be looked at.
+/// When the directory is missing, is not a directory, or cannot be examined.
 pub fn describe_volume(dir: &Path) -> Result<Volume, MachineError> {
     let real = real_directory(dir)?;
     let root = Path::new("/");

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time in which a server must end before it is killed.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// How often a program is looked at.
+/// How often a program is checked.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Starts the server given by the arguments after the first, and ends it at once, without writing

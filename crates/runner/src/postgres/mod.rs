@@ -126,7 +126,7 @@ impl Servers {
         Ok(())
     }
 
-    /// As [`Servers::uri`], unless it is known that there can be none.
+    /// As [`Servers::uri`], unless an earlier attempt showed that no server can be started.
     fn address(
         &mut self,
         directory: &Path,

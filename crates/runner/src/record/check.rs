@@ -34,7 +34,7 @@ impl RecordCheck {
     /// Takes the next trial.
     ///
     /// # Errors
-    /// Why it is none of this run.
+    /// Why it does not belong to this run.
     pub(super) fn take(&mut self, trial: &TrialRecord) -> Result<(), String> {
         let key = &trial.experiment;
         let (index, planned) =

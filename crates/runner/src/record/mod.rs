@@ -77,7 +77,7 @@ impl RunFolder {
         Ok(RunFolder { path: path.to_owned() })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -95,7 +95,7 @@ impl RunFolder {
         Ok(plan)
     }
 
-    /// The machine and the engines.
+    /// Returns the machine and the engines.
     ///
     /// # Errors
     /// As for [`RunFolder::plan`].
@@ -353,14 +353,14 @@ impl RunFolder {
     }
 }
 
-/// The file that lists them.
+/// The list of runs that this user has made or trusts.
 #[derive(Clone, Debug)]
 pub struct TrustedRuns {
     path: PathBuf,
 }
 
 impl TrustedRuns {
-    /// Those listed below this directory, which need not exist yet.
+    /// Returns the list below this directory, which need not exist yet.
     pub fn below(directory: &Path) -> TrustedRuns {
         TrustedRuns { path: directory.join("own-runs") }
     }

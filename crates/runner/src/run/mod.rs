@@ -192,7 +192,7 @@ pub trait Observer {
     fn event(&mut self, event: Event<'_>);
 }
 
-/// Which trial, and where it stands in its block.
+/// A trial and its place in the block.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) place: (u32, u32, u32),

@@ -28,7 +28,7 @@ pub(super) struct PartRunner<'a> {
     /// The plan of this part.
     pub(super) part: &'a RunPlan,
     pub(super) purpose: Purpose,
-    /// The time that the parts before have left, in seconds; none for no limit.
+    /// The time that the parts before have left, in seconds; `None` without a limit.
     pub(super) left_s: Option<f64>,
     pub(super) histories: Vec<History>,
     pub(super) observer: &'a mut dyn Observer,
@@ -86,7 +86,7 @@ impl PartRunner<'_> {
         self.histories.iter().map(History::elapsed_s).sum()
     }
 
-    /// The next block and its experiment, after showing which experiments have ended; none at the end.
+    /// Returns the next block and its experiment, after showing which experiments have ended; `None` at the end.
     fn look_ahead(&mut self) -> Option<(usize, Vec<Slot>)> {
         let so_far: Vec<&History> = self.histories.iter().collect();
         let courses = self.part.courses(&so_far);

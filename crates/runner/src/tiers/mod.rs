@@ -2,7 +2,7 @@
 //! measured others.
 //!
 //! A tier is a property of the engine, of the settings and of the method ([`TierKey`]), so no run measures
-//! one again. Which tiers a run has taken stands in its plan.
+//! one again. The plan of a run lists the tiers that it has taken.
 
 use std::fs;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use crate::record::RunFolder;
 /// The tiers of the built-in engine, as [`write`] writes them: `pragmark crash --write-known` makes this file.
 const BUILT_IN: &[u8] = include_bytes!("built_in.json.gz");
 
-/// The tiers that come with the program.
+/// Returns the tiers that come with the program.
 ///
 /// # Panics
 /// When the embedded file is not a table of tiers; a test reads it.
@@ -131,7 +131,7 @@ struct Entry {
 }
 
 impl TierCache {
-    /// The one in this directory of the user's, which need not exist yet.
+    /// Returns the cache in this directory of the user's, which need not exist yet.
     pub fn at(root: &Path) -> TierCache {
         TierCache { folder: root.join("tiers") }
     }

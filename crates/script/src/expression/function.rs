@@ -44,7 +44,7 @@ pub(super) enum Function {
     Sqrt,
 }
 
-/// Most arguments that a function takes, but for those that take any number.
+/// The most arguments of a function that does not take any number of them.
 const MOST: usize = 4;
 
 /// The named functions with the fewest and the most arguments they take. A seed that is left out is the variable

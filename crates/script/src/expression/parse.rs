@@ -408,7 +408,7 @@ fn number(rest: &str) -> Result<(Token<'_>, usize), Mistake> {
     Ok((token, length))
 }
 
-/// The length of an exponent, 0 where there is none.
+/// Returns the length of an exponent, 0 without one.
 fn exponent(bytes: &[u8]) -> usize {
     if !matches!(bytes.first(), Some(b'e' | b'E')) {
         return 0;

@@ -195,13 +195,13 @@ fn digits(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// The length up to the end of `mark`, or of all where there is none.
+/// Returns the length up to the end of `mark`, or of everything without one.
 fn until(bytes: &[u8], mark: &[u8]) -> usize {
     let found = bytes.windows(mark.len()).position(|window| window == mark);
     found.map_or(bytes.len(), |position| position + mark.len())
 }
 
-/// A quoted text: a doubled quote stands for one; brackets have no such form.
+/// A quoted text: a doubled quote means one; brackets cannot be doubled.
 fn quoted(bytes: &[u8], close: u8) -> (Kind, usize) {
     let mut position = 1;
     while position < bytes.len() {

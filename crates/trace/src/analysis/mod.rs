@@ -217,7 +217,7 @@ pub struct TransactionUse {
     pub start_us: i64,
     /// How long it took, in microseconds.
     pub duration_us: i64,
-    /// How much of that none of its statements ran, in microseconds.
+    /// How long none of its statements ran, in microseconds.
     pub idle_us: i64,
     /// Statements in it, `BEGIN` and `COMMIT` included.
     pub statements: u64,
@@ -252,7 +252,7 @@ pub struct Analysis {
     pub short_connections: u64,
     /// Transactions between `BEGIN` and their end.
     pub transactions: u64,
-    /// Those that read before they wrote; nothing where the library could not say.
+    /// Transactions that read before they wrote; `None` if the library could not tell.
     pub read_before_write: Option<u64>,
     /// How long transactions were idle, in microseconds.
     pub idle_us: i64,

@@ -191,7 +191,7 @@ fn is_literal(piece: &str) -> bool {
     }
 }
 
-/// Whether a literal is a blob, and what it stands for.
+/// Returns whether a literal is a blob, and its value.
 fn content_of(piece: &str) -> (bool, Vec<u8>) {
     let Some(quote) = piece.chars().next().filter(|c| "'\"".contains(*c)) else {
         return (true, bytes_of(piece[1..].trim_matches('\'')));

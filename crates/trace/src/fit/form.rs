@@ -99,7 +99,7 @@ fn is_word(it: char) -> bool {
     it.is_alphanumeric() || it == '_'
 }
 
-/// Where the value of a token comes from; nothing where it is none.
+/// Returns where the value of a token comes from; `None` if it is not a value.
 fn slot(token: &str, names: &mut Vec<String>) -> Option<Origin> {
     let first = token.chars().next()?;
     match first {

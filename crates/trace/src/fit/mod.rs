@@ -1,5 +1,5 @@
-//! A script in pgbench's language that does what a recorded application did: its transactions by their frequency,
-//! with values by the distributions that the recorded ones have.
+//! A script in pgbench's language for the work of a recorded application: its transactions by their frequency, with
+//! values drawn from the recorded distributions.
 
 mod distribution;
 mod form;
@@ -26,10 +26,10 @@ pub use shapes::Amount;
 
 /// The most shapes of transactions that a script has.
 const SHAPES: usize = 30;
-/// About how many executions of a statement are looked at.
+/// About how many executions of a statement are sampled.
 const SAMPLES: u64 = 20_000;
 
-/// A script, and how much of the recorded work it stands for.
+/// A script, and how much of the recorded work it represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fitted {
     /// The script.

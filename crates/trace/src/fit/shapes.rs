@@ -44,7 +44,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Takes a statement: its form, or nothing where its text is not known.
+    /// Takes a statement by its form; `None` if its text is not known.
     pub fn take(&mut self, event: &Event, form: Option<usize>) {
         let open = self.open.entry(event.connection).or_default();
         open.statements += 1;

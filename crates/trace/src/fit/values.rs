@@ -201,7 +201,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Fit {
-    /// The meta command that gives the variable its value; nothing where there is none.
+    /// Returns the meta command that gives the variable its value, if it needs one.
     pub fn command(&self, name: &str) -> Option<String> {
         let set = |expression: String| Some(format!("\\set {name} {expression}"));
         match self {

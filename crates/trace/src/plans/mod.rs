@@ -187,7 +187,7 @@ impl SchemaCopy {
     /// The schema of a database as it was when recording began.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Why it is missing.
     pub fn of(trace: &Trace, database: &str) -> Result<SchemaCopy, String> {
         let words = |error: EngineError| error.to_string();
         let memory = Path::new(":memory:");
@@ -257,7 +257,7 @@ impl SchemaCopy {
     /// The plan of a statement.
     ///
     /// # Errors
-    /// Why SQLite cannot prepare it, in words.
+    /// Why SQLite cannot prepare it.
     pub fn plan(&self, sql: &str) -> Result<Vec<String>, String> {
         let plan = self.connection.query_plan(sql.trim_end_matches([';', ' ', '\n']));
         plan.map_err(|error| reason(&error))

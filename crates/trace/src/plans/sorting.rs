@@ -112,7 +112,7 @@ fn from(sql: &str) -> Option<(String, Option<String>)> {
     Some((table, alias.and_then(bare)))
 }
 
-/// The last part of a name with dots, without quotes; none for anything else.
+/// Returns the last part of a name with dots, without quotes; `None` for anything else.
 fn bare(name: &str) -> Option<String> {
     let last = name.rsplit('.').next()?;
     let last = last.trim_matches(['"', '`', '[', ']']);

@@ -47,7 +47,7 @@ pub struct Sealed {
     pub without_snapshot: Vec<(String, i64)>,
 }
 
-/// Copies a database of the user's without changing it; why that failed, in words.
+/// Copies a database of the user's without changing it, or returns why that failed.
 pub type Copier<'a> = &'a dyn Fn(&Path, &Path) -> Result<(), String>;
 
 /// Seals the recording in a folder into a trace. The trace has its name only when it is whole. What is in the

@@ -144,7 +144,7 @@ impl<'c> Writer<'c> {
         })
     }
 
-    /// The values of an execution as the elements of a JSON array; nothing where there are none.
+    /// Returns the values of an execution as the elements of a JSON array; `None` without values.
     pub fn values(
         &self,
         values: Values<'_>,

@@ -60,7 +60,7 @@ struct Draft {
 /// An open `\if`.
 struct Branch {
     line: usize,
-    /// The jump to the next `\elif` or `\else`; none once there was an `\else`.
+    /// The jump to the next `\elif` or `\else`; `None` after an `\else`.
     next: Option<usize>,
     /// The jumps to `\endif`.
     ends: Vec<usize>,
