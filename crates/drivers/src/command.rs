@@ -22,7 +22,7 @@ pub(crate) struct Filled {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// The command for a driver in this home, whose manifest is in this folder.
+/// Returns the command for a driver in this home, whose manifest is in this folder.
 ///
 /// # Errors
 /// The name of the program where it is neither on the path nor in the home.

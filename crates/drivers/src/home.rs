@@ -51,7 +51,7 @@ impl Home {
         }
     }
 
-    /// The directory of a driver, whether or not it is there.
+    /// Returns the directory of a driver, whether or not it is there.
     ///
     /// # Errors
     /// When its sources cannot be read.

@@ -32,8 +32,8 @@ pub use manifest::{Library, Manifest, ManifestError, ManifestTool};
 pub use registry::{Description, Registry, State};
 pub use template::{Language, experiment_of, write_new};
 
-/// Everything that experiment files may name, with the drivers and their workloads that come with pragmark, those in the
-/// user's own directory, and those in the directory given.
+/// Returns everything that experiment files may name, with the drivers and their workloads that come with pragmark,
+/// those in the user's own directory, and those in the directory given.
 ///
 /// # Errors
 /// When a manifest cannot be read.

@@ -168,7 +168,7 @@ impl Manifest {
         }
     }
 
-    /// The folder of a driver that runs where it is: nothing is installed, and its command names no home.
+    /// Returns the folder of a driver that runs where it is: nothing is installed, and its command names no home.
     pub fn runs_in(&self) -> Option<&Path> {
         let names = |what: &str| self.run.iter().any(|word| word.contains(what));
         let in_place = self.install.is_empty() && names(FOLDER) && !names(HOME);
@@ -220,7 +220,7 @@ impl Default for Source {
 }
 
 impl Source {
-    /// The files with their path in the folder.
+    /// Returns the files with their path in the folder.
     pub(crate) fn files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, ManifestError> {
         let mut files = match self {
             Source::Embedded(name) => EMBEDDED
@@ -333,7 +333,7 @@ impl Discovered {
     }
 }
 
-/// Every driver, by name, and the workloads that manifests declare: those that come with pragmark, those in the
+/// Returns every driver, by name, and the workloads that manifests declare: those that come with pragmark, those in the
 /// user's own directory, and those in the directory given. One of the same name takes the place of those before it.
 ///
 /// # Errors
@@ -358,8 +358,8 @@ pub(crate) fn discover(
     Ok(all)
 }
 
-/// The user's own directory of drivers, where there is one: `PRAGMARK_DRIVERS`, or else
-/// `pragmark/drivers` below `XDG_DATA_HOME`, or else below `HOME/.local/share`.
+/// Returns the user's own directory of drivers, where there is one: `PRAGMARK_DRIVERS`, or else `pragmark/drivers`
+/// below `XDG_DATA_HOME`, or else below `HOME/.local/share`.
 fn own_directory() -> Option<PathBuf> {
     if let Some(own) = std::env::var_os(OWN).filter(|path| !path.is_empty()) {
         return Some(PathBuf::from(own));
@@ -368,7 +368,7 @@ fn own_directory() -> Option<PathBuf> {
     Some(data.join("pragmark/drivers")).filter(|own| own.is_dir())
 }
 
-/// The drivers that come with pragmark.
+/// Returns the drivers that come with pragmark.
 ///
 /// # Errors
 /// When a manifest is malformed, which the tests rule out.
@@ -386,7 +386,7 @@ fn embedded(built_in: &Catalogue) -> Result<Discovered, ManifestError> {
     Ok(all)
 }
 
-/// The drivers in a folder with a manifest, or in the folders of a directory.
+/// Returns the drivers in a folder with a manifest, or in the folders of a directory.
 ///
 /// # Errors
 /// When the directory or a manifest cannot be read, a manifest is malformed, or a name is there twice.
@@ -408,7 +408,7 @@ fn in_directory(directory: &Path, built_in: &Catalogue) -> Result<Discovered, Ma
     Ok(all)
 }
 
-/// The folder itself where it has a manifest, the folders in it otherwise.
+/// Returns the folder itself where it has a manifest, the folders in it otherwise.
 fn folders_of(directory: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     let unreadable = |error| ManifestError::unreadable(directory, error);
     if directory.join(FILE).is_file() {

@@ -23,8 +23,8 @@ pub(crate) struct Preloaded {
     pub(crate) directory: TempDir,
 }
 
-/// A copy of this engine for a program to load; none for the system's own library, which programs load
-/// by themselves.
+/// Returns a copy of this engine for a program to load; `None` for the system's own library, which programs load by
+/// themselves.
 ///
 /// # Errors
 /// When the engine cannot be read, is not the one that was kept, or cannot be copied, or this system has
@@ -56,8 +56,8 @@ fn environment(directory: &Path, library: &Path) -> Vec<(OsString, OsString)> {
     vec![with("LD_LIBRARY_PATH", directory), with("LD_PRELOAD", library)]
 }
 
-/// The path before those that pragmark itself was started with. They stay, because the native driver has
-/// them too: an allocator that is preloaded for some bindings only would make the comparison unfair.
+/// Returns the path before those that pragmark itself was started with. They stay, because the native driver has them
+/// too: an allocator that is preloaded for some bindings only would make the comparison unfair.
 fn before(path: &Path, inherited: Option<OsString>) -> OsString {
     let mut all = path.as_os_str().to_owned();
     if let Some(inherited) = inherited.filter(|paths| !paths.is_empty()) {

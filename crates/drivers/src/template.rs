@@ -72,7 +72,7 @@ impl FromStr for Language {
     }
 }
 
-/// The files of a new driver of this name, by their paths below the directory of both folder and experiment.
+/// Returns the files of a new driver of this name, by their paths below the directory of both folder and experiment.
 fn files(name: &str, language: Language) -> Vec<(PathBuf, String)> {
     let folder = TEMPLATES.get_dir(language.name());
     let files = folder.into_iter().flat_map(Dir::files).map(|file| {
@@ -87,8 +87,8 @@ fn files(name: &str, language: Language) -> Vec<(PathBuf, String)> {
     all.map(|(path, text)| (path, text.replace(NAME, name))).collect()
 }
 
-/// The name of the file with the experiment of a new driver. It is not in the driver's folder, so that a changed
-/// experiment leaves the driver installed.
+/// Returns the name of the file with the experiment of a new driver. It is not in the driver's folder, so that a
+/// changed experiment leaves the driver installed.
 pub fn experiment_of(name: &str) -> String {
     format!("{name}.toml")
 }

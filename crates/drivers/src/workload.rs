@@ -75,13 +75,13 @@ impl<'a> Document<'a> {
         format!("line {}: {what}", self.line(path))
     }
 
-    /// The line on which something stands, from one.
+    /// Returns the line on which something stands, from one.
     pub(crate) fn line(&self, path: &[Step]) -> usize {
         line_of(self.text, offset_of(&self.tree, path))
     }
 }
 
-/// The workloads of a manifest.
+/// Returns the workloads of a manifest.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.

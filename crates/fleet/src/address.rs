@@ -66,7 +66,7 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
-    /// The options of a connection.
+    /// Returns the options of a connection.
     ///
     /// # Errors
     /// When a file cannot be read.

@@ -99,7 +99,7 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// A message that does not hold what it should.
+    /// Returns a message that does not hold what it should.
     pub(crate) fn damaged(what: &str, why: impl std::fmt::Display) -> FleetError {
         FleetError::Damaged { what: what.to_owned(), why: why.to_string() }
     }

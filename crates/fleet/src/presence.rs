@@ -91,7 +91,7 @@ impl PresentAgent {
     }
 }
 
-/// The agents that are present, by name. One whose card cannot be read does not hide the others.
+/// Returns the agents that are present, by name. One whose card cannot be read does not hide the others.
 ///
 /// # Errors
 /// When the server refuses.
@@ -152,7 +152,7 @@ pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<(), Fleet
     Ok(())
 }
 
-/// The sequence number of the last card of this name that is of no `own` agent, if the last one is not.
+/// Returns the sequence number of the last card of this name that is of no `own` agent, if the last one is not.
 pub(crate) fn other(server: &Server, name: &str, own: &[&str]) -> Result<Option<u64>, FleetError> {
     let stored = server.entry(&agent(name))?;
     let other = stored.filter(|stored| !own.contains(&of(stored).card.instance.as_str()));

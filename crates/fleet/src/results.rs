@@ -16,7 +16,7 @@ pub(crate) struct StoredOutcomes {
     pub(crate) done: Done,
 }
 
-/// The outcomes of these trials: of the block as it is, or of a larger one that they are the rest of.
+/// Returns the outcomes of these trials: of the block as it is, or of a larger one that they are the rest of.
 pub(crate) fn outcomes_of(
     server: &Server,
     run: &str,
@@ -37,7 +37,7 @@ pub(crate) fn outcomes_of(
     }
 }
 
-/// The first outcomes below a subject that hold all of these trials.
+/// Returns the first outcomes below a subject that hold all of these trials.
 fn first_of(
     server: &Server,
     run: &str,
@@ -60,7 +60,7 @@ fn first_of(
     Ok(None)
 }
 
-/// The outcome of a trial in a block.
+/// Returns the outcome of a trial in a block.
 pub(crate) fn of_task<'a>(done: &'a Done, task: &Task) -> Option<&'a Finished> {
     let hash = hash_of_task(task);
     let mut trials = done.trials.iter();
@@ -116,7 +116,7 @@ pub fn machine_reports(
     Ok(latest(stored.iter().map(read)))
 }
 
-/// The last report of each agent.
+/// Returns the last report of each agent.
 fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
     let mut latest: Vec<MachineReport> = Vec::new();
     for report in reports {

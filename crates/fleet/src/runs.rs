@@ -121,7 +121,7 @@ impl RunCard {
         objects.try_for_each(|object| object.check().map_err(|error| error.to_string()))
     }
 
-    /// The group of an agent.
+    /// Returns the group of an agent.
     pub fn group_of(&self, agent: &str) -> Option<&Group> {
         self.groups.iter().find(|group| group.agents.contains(agent))
     }
@@ -144,7 +144,7 @@ fn of_another_version(stored: &Stored, what: &str) -> Option<FleetError> {
     Some(FleetError::damaged(what, why))
 }
 
-/// The runs on the server, the oldest first. One that cannot be read does not hide the others.
+/// Returns the runs on the server, the oldest first. One that cannot be read does not hide the others.
 ///
 /// # Errors
 /// When the server refuses.
@@ -157,7 +157,7 @@ pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetEr
     Ok(stored.iter().map(read).collect())
 }
 
-/// A run by its name.
+/// Returns a run by its name.
 ///
 /// # Errors
 /// When the server refuses, has no such run, or it is damaged.
@@ -176,8 +176,8 @@ pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result
     server.put(&progress(name), encode(&all)?)
 }
 
-/// Whether somebody records what agents measure for a run. A process that was killed is noticed by its silence, which takes
-/// some seconds.
+/// Returns whether somebody records what agents measure for a run. A process that was killed is noticed by its silence,
+/// which takes some seconds.
 ///
 /// # Errors
 /// When the server refuses, or it was cancelled.
@@ -264,7 +264,7 @@ pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> 
     Ok(unreadable)
 }
 
-/// The hashes of the files that a run needs, whatever version planned it.
+/// Returns the hashes of the files that a run needs, whatever version planned it.
 fn hashes(stored: &Stored) -> Result<Vec<String>, &Stored> {
     let header: Header = decode(&stored.payload, "a run").map_err(|_| stored)?;
     let objects = header.objects.into_iter();

@@ -35,7 +35,7 @@ pub(crate) fn block_results(run: &str, group: &str, block: &str) -> String {
     format!("pragmark.results.{run}.{group}.block.{block}.>")
 }
 
-/// The outcomes of a block with these trials, by one agent; `*` for any.
+/// Returns the outcomes of a block with these trials, by one agent; `*` for any.
 pub(crate) fn result(run: &str, group: &str, block: &str, hash: &str, agent: &str) -> String {
     let [run, group, block] = [run, group, block].map(token);
     format!("pragmark.results.{run}.{group}.block.{block}.{hash}.{agent}")
@@ -70,12 +70,12 @@ pub(crate) fn work(run: &str, group: &str, block: &str, hash: &str) -> String {
     format!("pragmark.work.{run}.{group}.{block}.{hash}")
 }
 
-/// The consumer from which the agents of a group take their work.
+/// Returns the consumer from which the agents of a group take their work.
 pub(crate) fn consumer(run: &str, group: &str) -> String {
     format!("{}-{}", token(run), token(group))
 }
 
-/// A run.
+/// Returns a run.
 pub(crate) fn run(run: &str) -> String {
     format!("pragmark.runs.{}", token(run))
 }
@@ -93,7 +93,7 @@ pub(crate) fn progress(run: &str) -> String {
     format!("progress.{}", token(run))
 }
 
-/// Where an agent is asked to end after its block.
+/// Returns where an agent is asked to end after its block.
 pub(crate) fn drain(agent: &str) -> String {
     format!("pragmark.drain.{}", token(agent))
 }

@@ -87,17 +87,17 @@ impl Work {
     }
 }
 
-/// The hash of the trials of a block.
+/// Returns the hash of the trials of a block.
 pub(crate) fn hash_of_block(tasks: &[Task]) -> String {
     hash(&tasks)
 }
 
-/// The hash of a trial.
+/// Returns the hash of a trial.
 pub(crate) fn hash_of_task(task: &Task) -> String {
     hash(task)
 }
 
-/// The first half of the SHA-256, as hexadecimal digits.
+/// Returns the first half of the SHA-256, as hexadecimal digits.
 fn hash(value: &impl Serialize) -> String {
     let text = serde_json::to_vec(value).expect("a task is JSON");
     let digest = Sha256::digest(&text);

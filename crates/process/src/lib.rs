@@ -66,7 +66,7 @@ pub enum ProcessError {
 }
 
 impl ProcessError {
-    /// Whether the program does not exist.
+    /// Returns whether the program does not exist.
     pub fn is_missing_program(&self) -> bool {
         matches!(self, ProcessError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
@@ -101,7 +101,7 @@ impl<'a> Limits<'a> {
         Limits { time: None, cancelled: Some(cancelled) }
     }
 
-    /// Why a process that has run since `start` has to end now, if it has to.
+    /// Returns why a process that has run since `start` has to end now, if it has to.
     fn exceeded(&self, start: Instant) -> Option<End> {
         if self.cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
             return Some(End::Cancelled);
@@ -123,7 +123,7 @@ pub enum End {
 }
 
 impl End {
-    /// Whether it ended by itself and reported success.
+    /// Returns whether it ended by itself and reported success.
     pub fn is_success(&self) -> bool {
         matches!(self, End::Exited(status) if status.success())
     }
@@ -150,7 +150,7 @@ pub fn described(status: ExitStatus) -> String {
     }
 }
 
-/// A command as a person would type it.
+/// Returns a command as a person would type it.
 pub fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(quoted).collect::<Vec<_>>().join(" ")
@@ -203,7 +203,7 @@ impl Process {
         })
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -213,13 +213,12 @@ impl Process {
         self.child.id()
     }
 
-    /// The writing end of its standard input, once, where that is a pipe; its input ends when this is
-    /// dropped.
+    /// Returns the writing end of its standard input, once, where that is a pipe; its input ends when this is dropped.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// The reading end of its standard output, once, where that is a pipe.
+    /// Returns the reading end of its standard output, once, where that is a pipe.
     pub fn take_output(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
@@ -251,8 +250,8 @@ impl Process {
         lines
     }
 
-    /// The end of its error output, complete once it has ended. A process that left the group and keeps
-    /// the pipe open delays the answer only briefly.
+    /// Returns the end of its error output, complete once it has ended. A process that left the group and keeps the
+    /// pipe open delays the answer only briefly.
     pub fn errors(&self) -> String {
         self.errors.as_ref().map(Tail::text).unwrap_or_default()
     }
@@ -390,8 +389,8 @@ impl Finished {
         String::from_utf8_lossy(&self.output).into_owned()
     }
 
-    /// The ends of its standard output and of its error output: some programs complain on the one, some
-    /// on the other.
+    /// Returns the ends of its standard output and of its error output: some programs complain on the one, some on the
+    /// other.
     pub fn messages(&self) -> String {
         let output = end_of(io::Cursor::new(&self.output)).unwrap_or_default();
         format!("{output}\n{}", self.errors).trim().to_owned()
@@ -424,7 +423,7 @@ pub fn run(
     })
 }
 
-/// A file without a name, to be read here and written by another process.
+/// Returns a file without a name, to be read here and written by another process.
 fn file() -> io::Result<(File, File)> {
     let file = tempfile::tempfile()?;
     let other = file.try_clone()?;
@@ -487,7 +486,7 @@ fn keep_last(mut pipe: impl Read, kept: &Mutex<VecDeque<u8>>) {
     }
 }
 
-/// The end of a file, such as a log.
+/// Returns the end of a file, such as a log.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -45,7 +45,7 @@ impl Door {
         }
     }
 
-    /// The door with this number.
+    /// Returns the door with this number.
     pub(crate) fn of_code(code: u64) -> Door {
         match code {
             1 => Door::Table,
@@ -124,7 +124,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// A folder that an earlier process has made.
+    /// Returns a folder that an earlier process has made.
     pub fn existing(path: &Path) -> Folder {
         Folder { path: path.to_owned() }
     }
@@ -139,27 +139,27 @@ impl Folder {
         raw.write_all(&header(options)?)
     }
 
-    /// The folder itself.
+    /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The recorder, to be preloaded or loaded as an extension.
+    /// Returns the recorder, to be preloaded or loaded as an extension.
     pub fn object(&self) -> PathBuf {
         self.path.join("recorder.so")
     }
 
-    /// The recording.
+    /// Returns the recording.
     pub fn raw(&self) -> PathBuf {
         self.path.join("raw")
     }
 
-    /// A snapshot by its number.
+    /// Returns a snapshot by its number.
     pub fn snapshot(&self, number: u64) -> PathBuf {
         self.path.join(format!("snapshot-{number}"))
     }
 
-    /// The value of `LD_PRELOAD` for a program, after what the variable has now.
+    /// Returns the value of `LD_PRELOAD` for a program, after what the variable has now.
     pub fn preload(&self, present: Option<&OsStr>) -> OsString {
         let mut value = self.object().into_os_string();
         if let Some(present) = present.filter(|present| !present.is_empty()) {
@@ -187,7 +187,7 @@ impl Folder {
         Ok(Some(Held(file)))
     }
 
-    /// The process that uses the recording.
+    /// Returns the process that uses the recording.
     pub fn holder(&self) -> Option<u32> {
         let file = File::open(self.mark()).ok()?;
         // A process writes its number just after it has the lock.
@@ -233,7 +233,7 @@ fn monotonic() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The header of a new recording.
+/// Returns the header of a new recording.
 fn header(options: &Options) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; layout::CHUNK];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);

@@ -132,7 +132,7 @@ pub(crate) mod lost {
 
 #[cfg(test)]
 mod tests {
-    /// The value that `layout.h` gives to a name.
+    /// Returns the value that `layout.h` gives to a name.
     fn in_header(name: &str) -> i64 {
         let text = include_str!("../c/layout.h");
         let after = text

@@ -36,7 +36,7 @@ pub fn obstacle(program: &Path) -> Option<Obstacle> {
     (!has_loader(&bytes)).then_some(Obstacle::Static)
 }
 
-/// Whether a 64-bit ELF file names a dynamic loader (`PT_INTERP`).
+/// Returns whether a 64-bit ELF file names a dynamic loader (`PT_INTERP`).
 fn has_loader(elf: &[u8]) -> bool {
     const PT_INTERP: u64 = 3;
     let number = |at: usize, size: usize| -> Option<u64> {

@@ -63,7 +63,7 @@ impl RunError {
         RunError::Elsewhere(Box::new(error))
     }
 
-    /// A file that does not hold what it should.
+    /// Returns a file that does not hold what it should.
     pub(crate) fn damaged(path: &Path, what: impl std::fmt::Display) -> RunError {
         RunError::Damaged { path: path.to_owned(), what: what.to_string() }
     }

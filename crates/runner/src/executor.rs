@@ -60,8 +60,8 @@ pub trait Executor {
     /// When a measured directory cannot be used at all, a driver cannot be started, or `watch` has an error.
     fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError>;
 
-    /// How many blocks it can use to know in advance, besides the one that it carries out: those that other machines
-    /// may begin meanwhile.
+    /// Returns how many blocks it can use to know in advance, besides the one that it carries out: those that other
+    /// machines may begin meanwhile.
     fn depth(&self) -> usize {
         0
     }

@@ -75,7 +75,7 @@ impl Isolation<'_> {
         }
     }
 
-    /// A trial in its directory, in which there is only the trail.
+    /// Returns a trial in its directory, in which there is only the trail.
     fn trial(
         &mut self,
         spec: &TrialSpec,
@@ -92,13 +92,13 @@ impl Isolation<'_> {
     }
 }
 
-/// Whether something else ended the process: the system for want of memory, or somebody. No engine sends itself SIGKILL,
-/// and one that hangs is ended by an abort.
+/// Returns whether something else ended the process: the system for want of memory, or somebody. No engine sends itself
+/// SIGKILL, and one that hangs is ended by an abort.
 fn is_killed(why: &str) -> bool {
     why.ends_with("(signal 9)")
 }
 
-/// The measurements of single models as one.
+/// Returns the measurements of single models as one.
 fn joined(all: Vec<Measured>, trail: &Trail, why: &str) -> Option<Measured> {
     let mut all = all.into_iter();
     let mut joined = all.next()?;

@@ -53,12 +53,12 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// The same with these PostgreSQL servers.
+    /// Returns the same with these PostgreSQL servers.
     pub fn with_servers(self, servers: Servers) -> Local<'a> {
         Local { servers, ..self }
     }
 
-    /// The same with artifacts kept in the folder of a run.
+    /// Returns the same with artifacts kept in the folder of a run.
     pub fn keeping_artifacts_in(self, folder: &Path) -> Local<'a> {
         Local { folder: Some(folder.to_owned()), ..self }
     }
@@ -111,7 +111,7 @@ impl<'a> Local<'a> {
         }))
     }
 
-    /// The run's directory in a measured one.
+    /// Returns the run's directory in a measured one.
     fn work_in(&mut self, measured: &Path) -> Result<&mut WorkDir, RunError> {
         Ok(match self.work.entry(measured.to_owned()) {
             Entry::Occupied(made) => made.into_mut(),
@@ -119,8 +119,8 @@ impl<'a> Local<'a> {
         })
     }
 
-    /// The median fsync just now in nanoseconds, where the task wants it. A disk that cannot be written
-    /// gives none: it fails the trial itself, with the reason.
+    /// Returns the median fsync just now in nanoseconds, where the task wants it. A disk that cannot be written gives
+    /// none: it fails the trial itself, with the reason.
     fn fsync_median(&mut self, task: &Task) -> Result<Option<u64>, RunError> {
         if !task.probe_fsync {
             return Ok(None);
@@ -129,7 +129,7 @@ impl<'a> Local<'a> {
         Ok(fsync_median(work.path()).ok())
     }
 
-    /// Where the trial keeps its artifacts; what a killed one has left there is removed.
+    /// Returns where the trial keeps its artifacts; what a killed one has left there is removed.
     fn place_of_artifacts(&self, spec: &TrialSpec) -> Result<Option<PathBuf>, RunError> {
         let Some((folder, place)) = self.folder.as_ref().zip(spec.artifacts.as_ref()) else {
             return Ok(None);

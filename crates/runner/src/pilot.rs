@@ -35,7 +35,7 @@ pub fn run_pilots(
     Ok((end == End::Finished).then(|| pilots.collect()))
 }
 
-/// The task of one trial at a place (round, block, position) that the caller decides.
+/// Returns the task of one trial at a place (round, block, position) that the caller decides.
 pub fn task_of(
     plan: &RunPlan,
     planned: &PlannedExperiment,

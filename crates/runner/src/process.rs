@@ -44,8 +44,8 @@ pub struct Driver {
 ///
 /// The runner knows nothing of languages and PRAGMAs; who does, prepares and judges these trials.
 pub trait Bindings: fmt::Debug + Send + Sync {
-    /// Everything that is needed to start the driver that the specification names, or the outcome
-    /// where it cannot be.
+    /// Returns everything that is needed to start the driver that the specification names, or the outcome where it
+    /// cannot be.
     ///
     /// # Errors
     /// The outcome of the trial: as a rule skipped, with what to install.
@@ -104,7 +104,7 @@ pub fn run_trial(
     Ok(outcome.map(|outcome| bindings.judge(spec, outcome)))
 }
 
-/// The environment variable by which a trial is confined to its directory, if it is to be.
+/// Returns the environment variable by which a trial is confined to its directory, if it is to be.
 fn confinement(spec: &TrialSpec) -> Vec<(OsString, OsString)> {
     if spec.confined {
         vec![(CONFINED_TO.into(), spec.directory.clone().into())]

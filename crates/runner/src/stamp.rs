@@ -9,7 +9,8 @@ pub fn now() -> String {
     format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// A name for a run that begins now, such as `20261122-113000-4711`: sortable by time and unique on this machine.
+/// Returns a name for a run that begins now, such as `20261122-113000-4711`: sortable by time and unique on this
+/// machine.
 pub fn run_id() -> String {
     let now = format_rfc3339_seconds(SystemTime::now()).to_string();
     let now = now.replace(['-', ':', 'Z'], "").replace('T', "-");

@@ -9,7 +9,7 @@ use lab::tier;
 
 use crate::machine::{MachineError, capture, noise_probe};
 
-/// The machine, the disks of the measured directories, and the noise on the first of them, which is probed for
+/// Returns the machine, the disks of the measured directories, and the noise on the first of them, which is probed for
 /// `probe_s` seconds; `on_probe` is called before. No noise is probed in no time, and probes end early once
 /// `cancelled`.
 ///
@@ -35,7 +35,7 @@ pub fn survey(
     Ok(EnvironmentFile { format: FORMAT, machine, engines, noise: noise.transpose()? })
 }
 
-/// Whether the disk has a part in what is measured. What works in memory says nothing of a disk.
+/// Returns whether the disk has a part in what is measured. What works in memory says nothing of a disk.
 pub(crate) fn is_on_disk(planned: &PlannedExperiment) -> bool {
     let workload = planned.experiment.workload.as_str();
     ![tier::WORKLOAD, tier::SCHEDULES].contains(&workload)

@@ -111,14 +111,14 @@ pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
     Ok(removed)
 }
 
-/// Whether something is mounted on or below the directory, which mounts name by its true path.
+/// Returns whether something is mounted on or below the directory, which mounts name by its true path.
 fn holds_mount(directory: &Path, mounts: &[Mount]) -> bool {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     mounts.iter().any(|mount| mount.mount_point.starts_with(&directory))
 }
 
-/// Whether nobody holds the directory's lock. A directory without a lock file is left alone: its
-/// owner may be about to make one.
+/// Returns whether nobody holds the directory's lock. A directory without a lock file is left alone: its owner may be
+/// about to make one.
 fn owner_is_gone(path: &Path) -> bool {
     let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else {
         return false;

@@ -39,7 +39,7 @@ impl Mistake {
         Mistake { what: what.into(), nearest: None }
     }
 
-    /// An unknown name, with the candidate nearest to it.
+    /// Returns an unknown name, with the candidate nearest to it.
     pub(crate) fn unknown<'a>(
         what: impl Into<String>,
         name: &str,

@@ -17,7 +17,7 @@ const LEAST_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 
 impl Prng {
-    /// A generator that starts at a seed.
+    /// Returns a generator that starts at a seed.
     pub fn new(seed: u64) -> Prng {
         let mut splitmix = Seed(seed).generator();
         let state = [splitmix.next_u64(), splitmix.next_u64()];
@@ -28,7 +28,7 @@ impl Prng {
         }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let [first, second] = self.0;
@@ -37,13 +37,13 @@ impl Prng {
         first.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 to below 1.
     #[inline]
     fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number above 0, up to 1.
+    /// Returns a number above 0, up to 1.
     fn positive_unit(&mut self) -> f64 {
         1.0 - self.unit()
     }
@@ -114,7 +114,7 @@ impl Prng {
         }
     }
 
-    /// A number of the standard normal distribution, by the method of Box and Muller.
+    /// Returns a number of the standard normal distribution, by the method of Box and Muller.
     fn normal(&mut self) -> f64 {
         let (radius, angle) = (self.positive_unit(), self.positive_unit());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).sin()
@@ -130,7 +130,8 @@ impl Prng {
         Ok(min + self.zipfian_rank(numbers, parameter) - 1)
     }
 
-    /// A rank from 1 to `numbers`, by rejection (Devroye, "Non-Uniform Random Variate Generation", 1986, page 550).
+    /// Returns a rank from 1 to `numbers`, by rejection (Devroye, "Non-Uniform Random Variate Generation", 1986, page
+    /// 550).
     fn zipfian_rank(&mut self, numbers: i64, parameter: f64) -> i64 {
         if numbers <= 1 {
             return 1;
@@ -148,7 +149,7 @@ impl Prng {
     }
 }
 
-/// How many numbers there are from `min` to `max`.
+/// Returns how many numbers there are from `min` to `max`.
 fn numbers(min: i64, max: i64) -> Result<i64, EvaluationError> {
     if max < min {
         return Err(EvaluationError::EmptyRange { min, max });
@@ -157,7 +158,7 @@ fn numbers(min: i64, max: i64) -> Result<i64, EvaluationError> {
     numbers.ok_or(EvaluationError::LargeRange { min, max })
 }
 
-/// The number at a share (0 to below 1) of a range.
+/// Returns the number at a share (0 to below 1) of a range.
 fn at(min: i64, numbers: i64, share: f64) -> i64 {
     let offset = (numbers as f64 * share) as i64;
     min + offset.clamp(0, numbers - 1)

@@ -30,17 +30,17 @@ impl Names {
         }))
     }
 
-    /// The name of a slot of these names.
+    /// Returns the name of a slot of these names.
     pub fn name(&self, slot: Slot) -> &str {
         &self.0[slot.0]
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The name that is most like one without a value, which may be a misspelling of it.
+    /// Returns the name that is most like one without a value, which may be a misspelling of it.
     pub fn nearest(&self, unset: Slot) -> Option<&str> {
         let others = self.0.iter().filter(|name| **name != self.0[unset.0]);
         lab::experiment::nearest(self.name(unset), others.map(String::as_str))
@@ -162,13 +162,13 @@ impl Variables {
         memory.extend_from_slice(bytes);
     }
 
-    /// The bytes of a variable that holds a text or a blob.
+    /// Returns the bytes of a variable that holds a text or a blob.
     #[inline]
     pub fn bytes(&self, slot: Slot) -> &[u8] {
         &self.bytes[slot.0]
     }
 
-    /// The text of a variable that holds one.
+    /// Returns the text of a variable that holds one.
     pub fn text(&self, slot: Slot) -> Option<&str> {
         match self.get(slot) {
             Value::Text => std::str::from_utf8(self.bytes(slot)).ok(),
@@ -190,7 +190,7 @@ impl Variables {
     }
 }
 
-/// A text as a value, by pgbench's rules: abbreviations of truth values are accepted.
+/// Returns a text as a value, by pgbench's rules: abbreviations of truth values are accepted.
 fn read(text: &str) -> Option<Value> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     let begins = |word: &str| {

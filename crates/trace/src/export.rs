@@ -97,7 +97,7 @@ fn with_long_values(trace: &Trace, values: &str) -> Result<String, TraceError> {
     Ok(all.to_string())
 }
 
-/// A long value as JSON.
+/// Returns a long value as JSON.
 pub(crate) fn long_value(value: Value) -> Json {
     match value {
         Value::Text(text) => Json::String(text),
@@ -124,7 +124,7 @@ impl Trace {
     }
 }
 
-/// An error of a library as one of a file.
+/// Returns an error of a library as one of a file.
 fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::other(error)
 }
@@ -225,7 +225,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The type of a column of SQLite.
+    /// Returns the type of a column of SQLite.
     fn of_sqlite(self) -> &'static str {
         match self {
             Type::Integer | Type::Boolean => "INTEGER",

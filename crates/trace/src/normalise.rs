@@ -3,9 +3,9 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// The text with `?` for every literal and parameter, without comments, and with one space for white space.
-/// Lists of parameters in parentheses become one, so `IN (1, 2)` equals `IN (?, ?, ?)`, and so do the rows
-/// after `VALUES`.
+/// Returns the text with `?` for every literal and parameter, without comments, and with one space for white space.
+/// Lists of parameters in parentheses become one, so `IN (1, 2)` equals `IN (?, ?, ?)`, and so do the rows after
+/// `VALUES`.
 pub fn normalised(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());
     let mut tokens = Tokens { sql, chars: sql.char_indices().peekable() };
@@ -148,7 +148,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of the text in quotes, the comment or the character at the beginning.
+/// Returns the length of the text in quotes, the comment or the character at the beginning.
 pub fn piece(sql: &str, before: Option<char>) -> usize {
     let until = |from: usize, end: &str| {
         sql[from..].find(end).map_or(sql.len(), |at| from + at + end.len())
@@ -166,7 +166,7 @@ pub fn piece(sql: &str, before: Option<char>) -> usize {
     }
 }
 
-/// The length of the text in quotes, whose quotes are doubled within it.
+/// Returns the length of the text in quotes, whose quotes are doubled within it.
 fn quoted(sql: &str, quote: char) -> usize {
     let mut chars = sql.char_indices().skip(1).peekable();
     while let Some((at, next)) = chars.next() {

@@ -30,13 +30,13 @@ impl Classes {
         }
     }
 
-    /// The number of a class; 0 for one that was not noted.
+    /// Returns the number of a class; 0 for one that was not noted.
     pub(crate) fn of(&self, is_blob: bool, code: Code) -> u64 {
         self.numbers.get(&(is_blob, code)).copied().unwrap_or(0)
     }
 }
 
-/// The code of a text or a blob: two bytes for each of the first ones, 0 behind the end.
+/// Returns the code of a text or a blob: two bytes for each of the first ones, 0 behind the end.
 pub(crate) fn code(content: &[u8]) -> Code {
     let mut code = Code::default();
     for (two, byte) in code.chunks_exact_mut(2).zip(content) {
@@ -45,8 +45,8 @@ pub(crate) fn code(content: &[u8]) -> Code {
     code
 }
 
-/// A statement of a recording with a class for each hashed text in place of the code that the recorder has written:
-/// `'#HASH:LENGTH:tCODE'`, or with a `b` for a blob.
+/// Returns a statement of a recording with a class for each hashed text in place of the code that the recorder has
+/// written: `'#HASH:LENGTH:tCODE'`, or with a `b` for a blob.
 pub(crate) fn with_classes(sql: &str, mut class: impl FnMut(bool, Code) -> u64) -> String {
     let mut out = String::with_capacity(sql.len());
     let mut rest = sql;
@@ -71,7 +71,7 @@ fn with_class(text: &str, class: &mut impl FnMut(bool, Code) -> u64) -> Option<S
     Some(format!("{others}:{}", class(is_blob, code)))
 }
 
-/// A code that is written in hexadecimal digits.
+/// Returns a code that is written in hexadecimal digits.
 fn code_of(digits: &str) -> Option<Code> {
     let mut code = Code::default();
     if digits.len() != 2 * code.len() {

@@ -236,8 +236,8 @@ impl Trace {
         self.settings_of("true")
     }
 
-    /// The value of each setting that most connections to a database in a file had when they were closed; of values that
-    /// equally many had, the first by name. These are the current settings of an application.
+    /// Returns the value of each setting that most connections to a database in a file had when they were closed; of
+    /// values that equally many had, the first by name. These are the current settings of an application.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -355,12 +355,12 @@ impl Trace {
         &self.database
     }
 
-    /// The library that reads the trace.
+    /// Returns the library that reads the trace.
     pub fn library(&self) -> &Arc<Library> {
         self.database.library()
     }
 
-    /// The normalised texts with their numbers, and to which one each statement belongs.
+    /// Returns the normalised texts with their numbers, and to which one each statement belongs.
     ///
     /// # Errors
     /// When the trace cannot be read.

@@ -13,7 +13,7 @@ use crate::schema::state as bits;
 use crate::{EndOfDatabase, Text, Trace, TraceError};
 
 impl Trace {
-    /// The texts of all statements.
+    /// Returns the texts of all statements.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -26,7 +26,7 @@ impl Trace {
         })
     }
 
-    /// The tickets of commits that no event has as its own, because a statement made several.
+    /// Returns the tickets of commits that no event has as its own, because a statement made several.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -79,7 +79,7 @@ impl Trace {
     }
 }
 
-/// The value of a number; NULL if the trace lacks it.
+/// Returns the value of a number; NULL if the trace lacks it.
 fn stored_value(statement: &mut Statement<'_, '_>, id: i64) -> Result<Value, EngineError> {
     statement.bind_i64(1, id)?;
     let value = match statement.step()? {
@@ -156,7 +156,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> &Value {
         match self {
             Bound::Own(value) => value,
@@ -193,7 +193,7 @@ impl Blobs {
     }
 }
 
-/// The call in a row of [`COLUMNS`]; `read` reads a long value.
+/// Returns the call in a row of [`COLUMNS`]; `read` reads a long value.
 pub(crate) fn call(
     row: &Statement<'_, '_>,
     blobs: &mut Blobs,
@@ -282,7 +282,8 @@ fn one(json: &Json) -> Element<'_> {
     })
 }
 
-/// A value that JSON itself does not have. `length` comes before `text_hash` and `blob_hash` where keys are sorted.
+/// Returns a value that JSON itself does not have. `length` comes before `text_hash` and `blob_hash` where keys are
+/// sorted.
 fn special<'a>(kind: &str, json: &'a Json) -> Element<'a> {
     match (kind, json) {
         ("hex", Json::String(hex)) => match bytes_of(hex) {

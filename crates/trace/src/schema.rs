@@ -29,7 +29,7 @@ pub mod state {
 /// follows.
 const SHARED_MEMORY: &str = ":memory:";
 
-/// The name of the database in memory that a connection has opened and others share.
+/// Returns the name of the database in memory that a connection has opened and others share.
 pub(crate) fn shared_memory(opened_by: i64) -> String {
     format!("{SHARED_MEMORY}{opened_by}")
 }

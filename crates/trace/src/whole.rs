@@ -10,7 +10,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The bytes of the header of a database.
 const HEADER: usize = 100;
 
-/// Whether a database is whole, as far as its size can show it. Of an encrypted one it cannot.
+/// Returns whether a database is whole, as far as its size can show it. Of an encrypted one it cannot.
 pub fn is_whole(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -24,7 +24,8 @@ pub fn is_whole(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether a database of this length has the pages of its header. <https://sqlite.org/fileformat2.html#the_database_header>
+/// Returns whether a database of this length has the pages of its header.
+/// <https://sqlite.org/fileformat2.html#the_database_header>
 fn fits(header: &[u8; HEADER], length: u64) -> bool {
     let number = |at: usize| {
         let bytes = header[at..at + 4].iter();

@@ -71,7 +71,7 @@ pub enum State {
 }
 
 impl Registry {
-    /// The drivers that come with pragmark, those in the user's own directory, and those in the directory
+    /// Returns the drivers that come with pragmark, those in the user's own directory, and those in the directory
     /// given; `program` is pragmark itself.
     ///
     /// # Errors
@@ -93,12 +93,12 @@ impl Registry {
         })
     }
 
-    /// Every driver, by name.
+    /// Returns every driver, by name.
     pub fn manifests(&self) -> &[Manifest] {
         &self.manifests
     }
 
-    /// The programs that drivers need, each once.
+    /// Returns the programs that drivers need, each once.
     pub fn tools(&self) -> Vec<ToolQuery<'_>> {
         let tools = self.manifests.iter().flat_map(|manifest| {
             manifest.tools.iter().map(|tool| ToolQuery {
@@ -113,7 +113,7 @@ impl Registry {
         by_name.into_values().collect()
     }
 
-    /// The driver of this name.
+    /// Returns the driver of this name.
     ///
     /// # Errors
     /// [`DriverError::Unknown`] with the names that there are.
@@ -175,7 +175,7 @@ impl Registry {
         self.home.remove(manifest)
     }
 
-    /// Whether a driver can be used here.
+    /// Returns whether a driver can be used here.
     pub fn state(&self, manifest: &Manifest) -> State {
         match self.describe(manifest) {
             Ok(description) => State::Ready(description),
@@ -201,7 +201,7 @@ impl Registry {
         Err(DriverError::Mute { driver, what })
     }
 
-    /// The home of a driver and the command that starts it there.
+    /// Returns the home of a driver and the command that starts it there.
     fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Filled), DriverError> {
         let home = self.home_of(manifest)?;
         let folder = manifest.folder().unwrap_or(&home);
@@ -234,7 +234,7 @@ impl Registry {
     }
 }
 
-/// Whether a driver was found in this directory.
+/// Returns whether a driver was found in this directory.
 fn is_in(manifest: &Manifest, directory: &Path) -> bool {
     let directory = std::path::absolute(directory);
     let folder = manifest.folder();

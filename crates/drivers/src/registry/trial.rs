@@ -90,7 +90,7 @@ impl Registry {
         })
     }
 
-    /// The description of an engine, from a process of its own, because loading a library runs its code.
+    /// Returns the description of an engine, from a process of its own, because loading a library runs its code.
     fn engine(&self, engine: &str) -> Result<EngineRecord, String> {
         let mut known = self.engines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let ask = || describe_engine(&self.program, engine);
@@ -121,7 +121,7 @@ impl Registry {
     }
 }
 
-/// The arguments with which pragmark becomes the driver, having asked to end with its parent.
+/// Returns the arguments with which pragmark becomes the driver, having asked to end with its parent.
 fn ending_with_parent(command: Filled) -> Vec<OsString> {
     let mut arguments = vec!["become".into(), command.program.into_os_string()];
     arguments.extend(command.arguments);

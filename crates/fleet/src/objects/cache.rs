@@ -116,7 +116,7 @@ mod tests {
     use crate::objects::Content;
     use std::time::Duration;
 
-    /// An object of ten bytes.
+    /// Returns an object of ten bytes.
     fn object(directory: &Path, letter: &str) -> (Object, String) {
         let text = letter.repeat(10);
         let path = directory.join(letter);

@@ -65,7 +65,7 @@ pub enum Content {
 }
 
 impl Object {
-    /// A file on this machine, signed if there is a key.
+    /// Returns a file on this machine, signed if there is a key.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -88,7 +88,7 @@ impl Object {
         Ok(object)
     }
 
-    /// Whether it is executed or loaded.
+    /// Returns whether it is executed or loaded.
     pub fn is_code(&self) -> bool {
         self.content != Content::Data
     }
@@ -128,7 +128,7 @@ impl Object {
 /// Digits of a SHA-256.
 const HASH_DIGITS: usize = 64;
 
-/// Whether it is a digit of a hash as [`digits`] writes it.
+/// Returns whether it is a digit of a hash as [`digits`] writes it.
 fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || ('a'..='f').contains(&c)
 }

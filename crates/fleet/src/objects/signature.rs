@@ -36,7 +36,7 @@ impl std::fmt::Debug for Trusted {
 }
 
 impl Signer {
-    /// The key whose seed is in a file.
+    /// Returns the key whose seed is in a file.
     ///
     /// # Errors
     /// When the file cannot be read or holds no seed.
@@ -47,7 +47,7 @@ impl Signer {
         Ok(Signer(key.map_err(no_key)?))
     }
 
-    /// The signature of an object.
+    /// Returns the signature of an object.
     ///
     /// # Errors
     /// When the key cannot sign.
@@ -69,7 +69,7 @@ impl FromStr for Trusted {
 }
 
 impl Trusted {
-    /// Whether this key has signed an object, with what it is for.
+    /// Returns whether this key has signed an object, with what it is for.
     pub fn has_signed(&self, object: &Object) -> bool {
         let Some(signature) = &object.signature else {
             return false;

@@ -130,7 +130,7 @@ impl Server {
     }
 }
 
-/// Whether what was stored has the hash of the object.
+/// Returns whether what was stored has the hash of the object.
 fn has_content_of(info: &ObjectInfo, object: &Object) -> bool {
     let stored = info.digest.as_deref().and_then(|digest| digest.strip_prefix("SHA-256="));
     let stored = stored.and_then(|digest| URL_SAFE.decode(digest).ok());

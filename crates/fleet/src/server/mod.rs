@@ -126,12 +126,12 @@ impl Server {
         Ok(server)
     }
 
-    /// The address, without credentials.
+    /// Returns the address, without credentials.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Whether it was stopped.
+    /// Returns whether it was stopped.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }

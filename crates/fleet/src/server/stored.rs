@@ -15,7 +15,7 @@ use crate::server::{ANSWER, Server, Unanswered};
 use crate::subjects::AGENTS;
 
 impl Server {
-    /// The first message of a stream from a sequence number on under a subject, which may have wildcards.
+    /// Returns the first message of a stream from a sequence number on under a subject, which may have wildcards.
     ///
     /// # Errors
     /// As for [`Server::patiently`].
@@ -38,7 +38,7 @@ impl Server {
         })
     }
 
-    /// The latest message under a subject.
+    /// Returns the latest message under a subject.
     ///
     /// # Errors
     /// As for [`Server::patiently`].
@@ -128,7 +128,7 @@ impl Stored {
         }
     }
 
-    /// The last part of its subject.
+    /// Returns the last part of its subject.
     pub(crate) fn name(&self) -> &str {
         self.subject.rsplit('.').next().unwrap_or_default()
     }

@@ -117,12 +117,12 @@ impl Recording {
         self.u64(at::STARTED_MONOTONIC)
     }
 
-    /// Whether texts and blobs were hashed.
+    /// Returns whether texts and blobs were hashed.
     pub fn is_redacted(&self) -> bool {
         self.u32(at::REDACT) != 0
     }
 
-    /// How many tickets were given to commits.
+    /// Returns how many tickets were given to commits.
     pub fn tickets(&self) -> u64 {
         self.u64(at::NEXT_TICKET)
     }
@@ -132,7 +132,7 @@ impl Recording {
         self.u32(at::PRELOADED)
     }
 
-    /// Why processes stopped recording before they ended.
+    /// Returns why processes stopped recording before they ended.
     pub fn lost(&self) -> Lost {
         let bits = self.u32(at::LOST);
         Lost {
@@ -218,7 +218,7 @@ impl ChunkHeader {
         }
     }
 
-    /// How many bytes of records there are, if the chunk is one and fits into what the file has left.
+    /// Returns how many bytes of records there are, if the chunk is one and fits into what the file has left.
     fn records_within(&self, left: u64) -> Option<usize> {
         let length = self.length as usize;
         let fits = self.magic == layout::CHUNK_MAGIC

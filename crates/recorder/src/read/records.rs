@@ -481,7 +481,7 @@ impl<'a> Values<'a> {
         Some(Values { bytes })
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let mut input = Input::new(self.bytes);
         std::iter::from_fn(move || take(&mut input))

@@ -27,7 +27,7 @@ impl CpuTime {
         })
     }
 
-    /// The share of steal in the time passed since `earlier`, 0 to 1; `None` when no tick passed.
+    /// Returns the share of steal in the time passed since `earlier`, 0 to 1; `None` when no tick passed.
     pub(super) fn steal_fraction_since(self, earlier: Self) -> Option<f64> {
         let total = self.total.saturating_sub(earlier.total);
         let steal = self.steal.saturating_sub(earlier.steal);
@@ -48,7 +48,7 @@ pub(super) fn parse_some_avg10(pressure: &str) -> Option<f64> {
         .and_then(finite)
 }
 
-/// The three averages of `/proc/loadavg`.
+/// Returns the three averages of `/proc/loadavg`.
 pub(super) fn parse_load_average(loadavg: &str) -> Option<[f64; 3]> {
     let mut fields = loadavg.split_ascii_whitespace().map(finite);
     Some([fields.next()??, fields.next()??, fields.next()??])
@@ -58,15 +58,14 @@ fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A field of `/proc/meminfo`, in bytes.
+/// Returns a field of `/proc/meminfo`, in bytes.
 pub(super) fn parse_meminfo(meminfo: &str, field: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
-/// The model of the first processor in `/proc/cpuinfo`; the name of the field depends on the
-/// architecture.
+/// Returns the model of the first processor in `/proc/cpuinfo`; the name of the field depends on the architecture.
 pub(super) fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "cpu model", "cpu", "uarch", "Model", "Hardware"]
         .into_iter()
@@ -74,7 +73,7 @@ pub(super) fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether CPUID names a hypervisor; `None` on architectures without CPU flags of that kind.
+/// Returns whether CPUID names a hypervisor; `None` on architectures without CPU flags of that kind.
 pub(super) fn parse_hypervisor_flag(cpuinfo: &str) -> Option<bool> {
     let flags = cpuinfo_field(cpuinfo, "flags")?;
     Some(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
@@ -89,7 +88,7 @@ fn cpuinfo_field<'a>(cpuinfo: &'a str, field: &str) -> Option<&'a str> {
         .filter(|value| !value.is_empty())
 }
 
-/// The number of CPUs in a list such as `0-3,8`.
+/// Returns the number of CPUs in a list such as `0-3,8`.
 pub(super) fn parse_cpu_list(list: &str) -> Option<u32> {
     list.trim()
         .split(',')

@@ -13,7 +13,7 @@ use super::host::{read_text, read_trimmed};
 use super::mountinfo::parse_mountinfo;
 use crate::machine::host;
 
-/// Every limit that holds for a process working in `dir`.
+/// Returns every limit that holds for a process working in `dir`.
 ///
 /// # Errors
 /// When the free space of the directory cannot be had.
@@ -40,7 +40,7 @@ fn of_this_process() -> Vec<Limit> {
     files.into_iter().chain(threads).collect()
 }
 
-/// The limits in `/proc` and of control groups, in the file tree at `root`.
+/// Returns the limits in `/proc` and of control groups, in the file tree at `root`.
 fn of_the_kernel(root: &Path) -> Vec<Limit> {
     let number = |name: &str| read_trimmed(&root.join("proc/sys").join(name))?.parse::<u64>().ok();
     let whole = |name: &str, bound| Some(limit(bound, number(name)?, 0));

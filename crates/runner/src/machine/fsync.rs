@@ -37,7 +37,7 @@ const REPEATED_WRITES: u32 = 40;
 /// The same for the time: a tenth of a second, so that blocks of short trials do not take much longer.
 const REPEATED_LIMIT: Duration = Duration::from_millis(100);
 
-/// A short probe within a run, like [`fsync_probe`]: the median in nanoseconds.
+/// Returns a short probe within a run, like [`fsync_probe`]: the median in nanoseconds.
 ///
 /// # Errors
 /// When the directory is missing, not writable or full, or a write or sync fails.
@@ -46,7 +46,7 @@ pub fn fsync_median(dir: &Path) -> Result<u64, MachineError> {
     Ok(nearest_rank(&times, 50))
 }
 
-/// The same for a directory that has been described already. It ends early once `cancelled`.
+/// Returns the same for a directory that has been described already. It ends early once `cancelled`.
 pub(super) fn probe(
     dir: &Path,
     kind: VolumeKind,
@@ -98,12 +98,12 @@ fn time_repeatedly(
     Ok(times)
 }
 
-/// A duration in whole nanoseconds (u64 holds 584 years).
+/// Returns a duration in whole nanoseconds (u64 holds 584 years).
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The percentile of sorted values by nearest rank; 0 for an empty list, which no probe gives.
+/// Returns the percentile of sorted values by nearest rank; 0 for an empty list, which no probe gives.
 fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()
@@ -233,7 +233,7 @@ fn sync_burst(file: &mut ProbeFile) -> io::Result<()> {
     (0..SYNCS).try_for_each(|_| file.write_and_sync())
 }
 
-/// The number of steps, a power of two, that takes at least `target` now; this also warms the CPU.
+/// Returns the number of steps, a power of two, that takes at least `target` now; this also warms the CPU.
 fn choose_steps(target: Duration) -> u64 {
     let mut steps = 1 << 12;
     loop {

@@ -13,7 +13,7 @@ use crate::machine::accounts::{
 };
 use crate::machine::mountinfo::{Mount, parse_mountinfo};
 
-/// The machine, without any directory, as the file tree at `root` shows it.
+/// Returns the machine, without any directory, as the file tree at `root` shows it.
 pub(super) fn read(root: &Path) -> Environment {
     let mounts = parse_mountinfo(&read_text(&root.join("proc/self/mountinfo")).unwrap_or_default());
     let groups = read_text(&root.join("proc/self/cgroup")).unwrap_or_default();
@@ -69,7 +69,7 @@ fn read_cpu(root: &Path) -> Cpu {
     }
 }
 
-/// The governors of all CPUs, sorted and without repetition.
+/// Returns the governors of all CPUs, sorted and without repetition.
 fn read_governors(devices: &Path) -> Option<String> {
     let governors: BTreeSet<String> = fs::read_dir(devices)
         .ok()?
@@ -122,7 +122,7 @@ fn read_other_runs(root: &Path) -> Vec<u32> {
     runs
 }
 
-/// Whether a command line, whose words end in NUL (proc(5)), is `pragmark run`.
+/// Returns whether a command line, whose words end in NUL (proc(5)), is `pragmark run`.
 fn is_run(command: &str) -> bool {
     let mut words = command.split('\0');
     let program = words.next().map(Path::new).and_then(Path::file_name);
@@ -163,7 +163,7 @@ pub(super) fn read_tasks(root: &Path, mounts: &[Mount], groups: &str) -> Option<
     }
 }
 
-/// The room that one level leaves for tasks, first because it is compared; its limit and its use.
+/// Returns the room that one level leaves for tasks, first because it is compared; its limit and its use.
 fn read_room(group: &Path) -> Option<(u64, u64, u64)> {
     let number = |name: &str| read_trimmed(&group.join(name))?.parse::<u64>().ok();
     // "max" means "no limit" and does not parse.
@@ -171,7 +171,7 @@ fn read_room(group: &Path) -> Option<(u64, u64, u64)> {
     Some((at.saturating_sub(used), at, used))
 }
 
-/// The tightest limit of a controller from the process's own group up to the root of the mount.
+/// Returns the tightest limit of a controller from the process's own group up to the root of the mount.
 fn tightest<T: PartialOrd + Copy>(
     root: &Path,
     mounts: &[Mount],
@@ -191,8 +191,8 @@ fn tightest<T: PartialOrd + Copy>(
     }
 }
 
-/// The directories of the top and of the process's group of a controller: of the version 1
-/// hierarchy that has it, or else of version 2.
+/// Returns the directories of the top and of the process's group of a controller: of the version 1 hierarchy that has
+/// it, or else of version 2.
 fn locate(
     root: &Path,
     mounts: &[Mount],
@@ -212,7 +212,7 @@ fn locate(
     Some((top, group))
 }
 
-/// The path of the process's group: of a version 1 controller, or of version 2 (`None`).
+/// Returns the path of the process's group: of a version 1 controller, or of version 2 (`None`).
 fn group_path<'a>(groups: &'a str, controller: Option<&str>) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');

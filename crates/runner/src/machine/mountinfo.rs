@@ -121,8 +121,8 @@ fn ascii_from_octal(digits: &str) -> Option<char> {
     (all_octal && code.is_ascii()).then_some(char::from(code))
 }
 
-/// The mount that holds `path` (absolute, without symbolic links): the longest mount point that is a
-/// prefix of it and, of those mounted over one another, the last.
+/// Returns the mount that holds `path` (absolute, without symbolic links): the longest mount point that is a prefix of
+/// it and, of those mounted over one another, the last.
 pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     mounts
         .iter()

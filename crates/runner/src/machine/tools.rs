@@ -98,7 +98,7 @@ pub fn find_tools(others: &[ToolQuery<'_>]) -> Vec<Tool> {
     })
 }
 
-/// The path of the tool of this name, without asking it for its version.
+/// Returns the path of the tool of this name, without asking it for its version.
 ///
 /// # Errors
 /// Its purpose and how to install it.
@@ -130,8 +130,8 @@ impl ToolQuery<'_> {
     }
 }
 
-/// The first line that a program writes, to standard output or else to standard error; `None` if it
-/// cannot be run, fails, writes nothing, or is not done in time and is therefore killed.
+/// Returns the first line that a program writes, to standard output or else to standard error; `None` if it cannot be
+/// run, fails, writes nothing, or is not done in time and is therefore killed.
 fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments);
@@ -143,8 +143,8 @@ fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> Option<S
     lines.next().filter(|_| answer.end.is_success()).map(str::to_owned)
 }
 
-/// The first directory in which one of `commands` is executable, together with all `companions`;
-/// gives the path of the command. Names are tried in the order given, each in every directory.
+/// Returns the first directory in which one of `commands` is executable, together with all `companions`; gives the path
+/// of the command. Names are tried in the order given, each in every directory.
 pub(super) fn find_executable(
     directories: &[PathBuf],
     commands: &[&str],
@@ -161,7 +161,7 @@ pub(super) fn find_executable(
     })
 }
 
-/// The directories of `PATH`, then those that match `usual`.
+/// Returns the directories of `PATH`, then those that match `usual`.
 pub(super) fn directories(path: Option<&OsStr>, usual: &[&str]) -> Vec<PathBuf> {
     let on_path = path.into_iter().flat_map(std::env::split_paths);
     on_path
@@ -175,8 +175,8 @@ fn is_executable(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The directories that match a pattern with at most one `*`, which stands for part of one name: the
-/// highest version first.
+/// Returns the directories that match a pattern with at most one `*`, which stands for part of one name: the highest
+/// version first.
 fn expand(pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else {
         return vec![pattern.into()];
@@ -198,7 +198,7 @@ fn expand(pattern: &str) -> Vec<PathBuf> {
     matches.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The numbers in a version, so that 16 comes after 9.6.
+/// Returns the numbers in a version, so that 16 comes after 9.6.
 fn numbers(version: &str) -> Vec<u32> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

@@ -27,7 +27,7 @@ pub fn describe_volume(dir: &Path) -> Result<Volume, MachineError> {
     Ok(volume)
 }
 
-/// The directory as the mount table knows it: absolute, without symbolic links.
+/// Returns the directory as the mount table knows it: absolute, without symbolic links.
 fn real_directory(dir: &Path) -> Result<PathBuf, MachineError> {
     let look = |source| MachineError::in_directory(dir, "look around", source);
     let real = fs::canonicalize(dir).map_err(look)?;
@@ -75,7 +75,7 @@ pub(super) struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// The device under a mount, if it has one, in the file tree at `root`.
+    /// Returns the device under a mount, if it has one, in the file tree at `root`.
     pub(super) fn of_mount(root: &Path, mount: &Mount) -> Option<Self> {
         let directory = directory_by_number(root, mount.device)
             .or_else(|| directory_by_source(root, &mount.source))?;
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(linked.mount_point, direct.mount_point);
     }
 
-    /// A file tree with a disk `nvme0n1`, its partition `nvme0n1p2` and a mapped device `dm-0`.
+    /// Returns a file tree with a disk `nvme0n1`, its partition `nvme0n1p2` and a mapped device `dm-0`.
     fn tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {

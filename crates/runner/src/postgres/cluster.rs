@@ -100,18 +100,18 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Where it listens, for libpq and drivers of every language.
+    /// Returns where it listens, for libpq and drivers of every language.
     pub(super) fn uri(&self) -> String {
         let host = percent_encoded(&self.sockets.path().to_string_lossy());
         format!("postgresql:///{DATABASE}?host={host}&user={ROLE}")
     }
 
-    /// Whether it accepts connections.
+    /// Returns whether it accepts connections.
     pub(super) fn is_alive(&self) -> bool {
         UnixStream::connect(self.sockets.path().join(SOCKET)).is_ok()
     }
 
-    /// The end of its log.
+    /// Returns the end of its log.
     pub(super) fn last_words(&self) -> String {
         end_of(&log(self.work.path()))
     }
@@ -170,7 +170,7 @@ fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
     }
 }
 
-/// The empty directory that becomes the cluster.
+/// Returns the empty directory that becomes the cluster.
 fn home(work: &Path, account: Option<&Account>) -> Result<PathBuf, ServerError> {
     let home = work.join(HOME);
     fs::create_dir(&home).context("create", &home)?;
@@ -178,7 +178,7 @@ fn home(work: &Path, account: Option<&Account>) -> Result<PathBuf, ServerError> 
     Ok(home)
 }
 
-/// A socket's path may have some hundred bytes only, so sockets do not lie with the data.
+/// Returns a socket's path may have some hundred bytes only, so sockets do not lie with the data.
 fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
     let parent = Path::new("/tmp");
     let sockets = tempfile::Builder::new()
@@ -196,8 +196,8 @@ fn give(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// A program of PostgreSQL's, as the right user and without what the user's own environment may say
-/// to it, with its output in `log`.
+/// Returns a program of PostgreSQL's, as the right user and without what the user's own environment may say to it, with
+/// its output in `log`.
 fn command(program: &Path, log: &Path, account: Option<&Account>) -> Result<Command, ServerError> {
     let open = File::options().create(true).append(true).open(log);
     let output = open.context("write", log)?;
@@ -275,7 +275,7 @@ fn end_of(log: &Path) -> String {
     end.unwrap_or_default()
 }
 
-/// The text with everything but plain letters, digits and `-._~` as `%` and two digits.
+/// Returns the text with everything but plain letters, digits and `-._~` as `%` and two digits.
 fn percent_encoded(text: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
@@ -308,7 +308,7 @@ impl Account {
         found.map(Some).ok_or(ServerError::NoAccount)
     }
 
-    /// The first directory on the way to `path`, or `path` itself, that this user may not enter.
+    /// Returns the first directory on the way to `path`, or `path` itself, that this user may not enter.
     pub(super) fn blocked(&self, path: &Path) -> Option<PathBuf> {
         let mut way: Vec<&Path> = path.ancestors().collect();
         way.reverse();
@@ -327,7 +327,7 @@ impl Account {
     }
 }
 
-/// The user of this name in a file of passwd(5).
+/// Returns the user of this name in a file of passwd(5).
 fn find(passwd: &str, name: &str) -> Option<Account> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');

@@ -100,7 +100,7 @@ impl Servers {
         Servers::from(Source::Installed)
     }
 
-    /// The server at this connection URI, which is neither started nor stopped.
+    /// Returns the server at this connection URI, which is neither started nor stopped.
     pub fn given(uri: String) -> Servers {
         Servers::from(Source::Given(uri))
     }
@@ -139,7 +139,7 @@ impl Servers {
         self.uri(directory, run, cancelled).map_err(|error| self.refused(directory, &error))
     }
 
-    /// The outcome for this reason, which is remembered where a program will fail again.
+    /// Returns the outcome for this reason, which is remembered where a program will fail again.
     fn refused(&mut self, directory: &Path, error: &ServerError) -> Option<Outcome> {
         let outcome = error.outcome()?;
         if matches!(error, ServerError::Program { .. }) {
@@ -149,8 +149,8 @@ impl Servers {
         Some(outcome)
     }
 
-    /// The connection URI of the server for trials in `directory`, which is started where it does not
-    /// run: before the first trial, and after it has died.
+    /// Returns the connection URI of the server for trials in `directory`, which is started where it does not run:
+    /// before the first trial, and after it has died.
     fn uri(
         &mut self,
         directory: &Path,
@@ -175,8 +175,7 @@ impl Servers {
         Ok(uri)
     }
 
-    /// The outcome of a trial in `directory` that failed, with what its server said last where that
-    /// is gone.
+    /// Returns the outcome of a trial in `directory` that failed, with what its server said last where that is gone.
     pub(crate) fn explained(&self, directory: &Path, outcome: Outcome) -> Outcome {
         match (outcome, self.clusters.get(directory)) {
             (Outcome::Failed { why }, Some(cluster)) if !cluster.is_alive() => Outcome::Failed {

@@ -11,7 +11,7 @@ use super::*;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A directory that the server's user may enter.
+/// Returns a directory that the server's user may enter.
 fn open_directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let open = std::fs::Permissions::from_mode(0o755);
@@ -19,7 +19,7 @@ fn open_directory() -> TempDir {
     directory
 }
 
-/// The address, or nothing where this machine has no server.
+/// Returns the address, or nothing where this machine has no server.
 fn started(servers: &mut Servers, directory: &Path) -> Option<String> {
     match servers.uri(directory, "test", &NEVER) {
         Ok(uri) => Some(uri),

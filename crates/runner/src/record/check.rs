@@ -62,8 +62,8 @@ impl RecordCheck {
     }
 }
 
-/// Whether the experiment has the variant of a trial. One that is tuned has every configuration of its space, and changes of
-/// the application.
+/// Returns whether the experiment has the variant of a trial. One that is tuned has every configuration of its space,
+/// and changes of the application.
 fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
     let tuned = planned.tuning.as_ref().is_some_and(|tuning| {
         let mut advice = tuning.advice.iter();

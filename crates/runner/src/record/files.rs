@@ -33,7 +33,7 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, RunError> {
     is_file.then_some(file).ok_or_else(not_a_file)
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
     let mut bytes = Vec::new();
     let mut file = open(path)?;
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
     Ok(bytes)
 }
 
-/// The value in a file of JSON with a format.
+/// Returns the value in a file of JSON with a format.
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
     let damaged = |error: serde_json::Error| RunError::damaged(path, error);
     let value: serde_json::Value = serde_json::from_slice(&read(path)?).map_err(damaged)?;

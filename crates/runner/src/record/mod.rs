@@ -198,7 +198,7 @@ impl Lines<'_> {
         Lines { reader: BufReader::with_capacity(1 << 20, file), path, number: 0, line: Vec::new() }
     }
 
-    /// The next line; none at the end. A line without an end was cut short by a kill: its trial was not
+    /// Returns the next line; `None` at the end. A line without an end was cut short by a kill: its trial was not
     /// recorded.
     fn next<T>(
         &mut self,
@@ -286,7 +286,7 @@ fn locked(file: &File) -> bool {
     })
 }
 
-/// The length of the file up to and with its last line end.
+/// Returns the length of the file up to and with its last line end.
 fn length_of_whole_lines(file: &mut File) -> std::io::Result<u64> {
     const STEP: u64 = 64 * 1024;
     let mut end = file.metadata()?.len();
@@ -382,7 +382,7 @@ impl TrustedRuns {
         self.append(&fingerprint_of(folder)?)
     }
 
-    /// Whether the run in a folder is one of them, with plan and environment as they were.
+    /// Returns whether the run in a folder is one of them, with plan and environment as they were.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -414,7 +414,7 @@ fn fingerprint_of(folder: &RunFolder) -> Result<String, RunError> {
     Ok(fingerprint(&plan?, &environment?))
 }
 
-/// The hash of both files, each by its own hash, so that no byte can move from one to the other.
+/// Returns the hash of both files, each by its own hash, so that no byte can move from one to the other.
 fn fingerprint(plan: &[u8], environment: &[u8]) -> String {
     let mut both = Sha256::new();
     both.update(Sha256::digest(plan));

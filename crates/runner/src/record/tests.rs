@@ -130,7 +130,7 @@ fn a_folder_in_use_a_missing_run_and_another_format_are_refused() {
     assert!(matches!(folder.plan(), Err(RunError::OtherFormat { found, .. }) if found < FORMAT));
 }
 
-/// A run with one trial, in a folder of its own.
+/// Returns a run with one trial, in a folder of its own.
 fn one_trial() -> (tempfile::TempDir, RunFolder) {
     let parent = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();

@@ -201,7 +201,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The place of a trial that comes next.
+    /// Returns the place of a trial that comes next.
     pub(super) fn of(next: Next) -> Option<Slot> {
         match next {
             Next::Trial { place, variant, role } => Some(Slot { place, variant, role }),
@@ -251,7 +251,8 @@ pub(crate) fn task(
     }
 }
 
-/// The name of a trial's block in the run. A trial that counts, or is compared with none, is a block of its own.
+/// Returns the name of a trial's block in the run. A trial that counts, or is compared with none, is a block of its
+/// own.
 fn block_name(planned: &PlannedExperiment, purpose: Purpose, slot: Slot) -> String {
     let (round, block, position) = slot.place;
     let purpose = match purpose {

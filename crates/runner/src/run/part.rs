@@ -81,7 +81,7 @@ impl PartRunner<'_> {
         executor.ahead(&tasks.collect::<Vec<_>>())
     }
 
-    /// The time that all trials of the part took, in seconds.
+    /// Returns the time that all trials of the part took, in seconds.
     pub(super) fn elapsed_s(&self) -> f64 {
         self.histories.iter().map(History::elapsed_s).sum()
     }

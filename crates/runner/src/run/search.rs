@@ -62,7 +62,7 @@ fn show_begin(planned: &PlannedExperiment, observer: &mut dyn Observer) {
     observer.event(Event::ExperimentBegins { planned, number: 1, of: 1, purpose: Purpose::Search });
 }
 
-/// Whether these are trials of the last block of the screen.
+/// Returns whether these are trials of the last block of the screen.
 fn ends_screen(slots: &[SearchSlot]) -> bool {
     let block = slots.first().map(|slot| slot.place.0 as usize);
     block == Some(SCREEN_BLOCKS - 1)
@@ -72,7 +72,7 @@ fn slot_of(slot: &SearchSlot) -> Slot {
     Slot { place: slot.place, variant: slot.variant, role: slot.role }
 }
 
-/// The task of a trial, which is stopped where it is hopeless.
+/// Returns the task of a trial, which is stopped where it is hopeless.
 fn task_of(plan: &RunPlan, planned: &PlannedExperiment, slot: &SearchSlot) -> Task {
     let task = task(plan, planned, Purpose::Search, slot_of(slot));
     let hopeless_s = slot.limit_s.unwrap_or(f64::INFINITY);

@@ -106,7 +106,7 @@ pub fn keep_measured(folder: &RunFolder, cache: &TierCache) -> Result<(), RunErr
     Ok(())
 }
 
-/// The set and the findings of a trial that has measured a tier.
+/// Returns the set and the findings of a trial that has measured a tier.
 fn measured_tier(record: TrialRecord, tiers: &TierPlan) -> Option<(TierSet, Findings)> {
     let (Purpose::Tier, Outcome::Measured(measured)) = (record.purpose, record.outcome) else {
         return None;

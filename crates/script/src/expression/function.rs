@@ -74,12 +74,12 @@ pub(super) const NAMED: [(&str, Function, usize, usize); 21] = [
 ];
 
 impl Function {
-    /// Whether a seed that is left out is a variable.
+    /// Returns whether a seed that is left out is a variable.
     pub(super) fn takes_seed(self) -> bool {
         matches!(self, Function::HashFnv1a | Function::HashMurmur2 | Function::Permute)
     }
 
-    /// Whether it makes a whole number of two whole numbers, and is so common that this has a way of its own.
+    /// Returns whether it makes a whole number of two whole numbers, and is so common that this has a way of its own.
     pub(super) fn is_integral(self) -> bool {
         matches!(
             self,
@@ -110,7 +110,7 @@ pub(super) fn of_integers(
     }
 }
 
-/// The value of a function of these arguments.
+/// Returns the value of a function of these arguments.
 pub(super) fn call(
     function: Function,
     arguments: &[Node],
@@ -154,7 +154,7 @@ pub(super) fn call(
     }
 }
 
-/// The least or the greatest; NULL where any is.
+/// Returns the least or the greatest; NULL where any is.
 fn extreme(
     greatest: bool,
     arguments: &[Node],
@@ -176,7 +176,7 @@ fn extreme(
     Ok(best.filter(|_| !any_null).unwrap_or(Value::Null))
 }
 
-/// The better of two numbers, as a number with a fraction where one of them is.
+/// Returns the better of two numbers, as a number with a fraction where one of them is.
 fn better(greatest: bool, left: Value, right: Value) -> Result<Value, EvaluationError> {
     Ok(match (left, right) {
         (Value::Int(left), Value::Int(right)) => {

@@ -30,7 +30,7 @@ enum Node {
 }
 
 impl Expression {
-    /// An expression that always has this value.
+    /// Returns an expression that always has this value.
     pub fn constant(value: Value) -> Expression {
         Expression::of(Node::Constant(value))
     }
@@ -39,12 +39,13 @@ impl Expression {
         Expression { integral: node.is_integral(), node }
     }
 
-    /// Whether evaluating it takes less time than reading a clock: sums, products and uniform draws of whole numbers.
+    /// Returns whether evaluating it takes less time than reading a clock: sums, products and uniform draws of whole
+    /// numbers.
     pub fn is_quick(&self) -> bool {
         self.integral
     }
 
-    /// The value now. Random functions draw from `prng`.
+    /// Returns the value now. Random functions draw from `prng`.
     ///
     /// # Errors
     /// An operation has no result, such as a division by zero.
@@ -64,7 +65,7 @@ impl Expression {
         self.node.value(variables, prng)
     }
 
-    /// Whether the value counts as true: NULL and zero do not.
+    /// Returns whether the value counts as true: NULL and zero do not.
     ///
     /// # Errors
     /// As [`Expression::evaluate`].
@@ -72,7 +73,7 @@ impl Expression {
         self.evaluate(variables, prng).map(is_true)
     }
 
-    /// The value as a whole number; a number with a fraction is rounded.
+    /// Returns the value as a whole number; a number with a fraction is rounded.
     ///
     /// # Errors
     /// As [`Expression::evaluate`], or it is not a number.
@@ -82,7 +83,7 @@ impl Expression {
 }
 
 impl Node {
-    /// Whether it consists of what [`Node::integer`] can compute.
+    /// Returns whether it consists of what [`Node::integer`] can compute.
     fn is_integral(&self) -> bool {
         match self {
             Node::Constant(value) => matches!(value, Value::Int(_)),
@@ -94,9 +95,9 @@ impl Node {
         }
     }
 
-    /// The value, where it is made of whole numbers alone: most expressions of scripts are, and the result fits into
-    /// registers, which a [`Value`] with its possible error does not. None leaves everything to [`Node::value`], which
-    /// knows what is wrong.
+    /// Returns the value, where it is made of whole numbers alone: most expressions of scripts are, and the result fits
+    /// into registers, which a [`Value`] with its possible error does not. None leaves everything to [`Node::value`],
+    /// which knows what is wrong.
     fn integer(&self, variables: &Variables, prng: &mut Prng) -> Option<i64> {
         match self {
             Node::Constant(Value::Int(value)) => Some(*value),

@@ -68,7 +68,7 @@ struct Parser<'t, 'a> {
 }
 
 impl<'a> Parser<'_, 'a> {
-    /// An expression of operators that bind at least this strongly.
+    /// Returns an expression of operators that bind at least this strongly.
     fn expression(&mut self, least: u8) -> Result<Node, Mistake> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -201,7 +201,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(Node::Case(cases.into(), Box::new(otherwise)))
     }
 
-    /// A number, a variable or the call of a function.
+    /// Returns a number, a variable or the call of a function.
     fn atom(&mut self) -> Result<Node, Mistake> {
         let token = self.tokens.first();
         let node = match token {
@@ -343,12 +343,12 @@ const SIGNS: [&str; 21] = [
     "(", ")", ",",
 ];
 
-/// Whether a byte may be in a name; all beyond ASCII may.
+/// Returns whether a byte may be in a name; all beyond ASCII may.
 pub(crate) fn is_in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// The parts of an expression, in their order.
+/// Returns the parts of an expression, in their order.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Mistake> {
     let mut rest = text.trim_start();
     let mut tokens = Vec::new();

@@ -110,7 +110,7 @@ pub fn weighted(text: &str) -> Result<(&str, u32), String> {
     Ok((name, weight.parse().map_err(wrong)?))
 }
 
-/// The number of a script, chosen by its weight; the first where all weights are zero.
+/// Returns the number of a script, chosen by its weight; the first where all weights are zero.
 #[inline]
 pub fn choose(weights: &[u32], prng: &mut Prng) -> usize {
     match weights {

@@ -33,13 +33,14 @@ fn significant(sql: &str) -> Vec<Token<'_>> {
     tokens(sql).filter(Token::counts).collect()
 }
 
-/// The first word of a statement, in lower case.
+/// Returns the first word of a statement, in lower case.
 pub fn first_word(sql: &str) -> String {
     let first = tokens(sql).find(Token::counts);
     first.map_or_else(String::new, |token| token.text.to_ascii_lowercase())
 }
 
-/// A short name for a statement: its first word, and the first table or other thing that it names, in lower case.
+/// Returns a short name for a statement: its first word, and the first table or other thing that it names, in lower
+/// case.
 pub fn label(sql: &str) -> String {
     let all = significant(sql);
     let first = first_word(sql);
@@ -66,7 +67,7 @@ pub fn label(sql: &str) -> String {
     name.chars().take(40).map(plain).collect()
 }
 
-/// The PRAGMA that a statement is.
+/// Returns the PRAGMA that a statement is.
 pub fn pragma(sql: &str) -> Option<Pragma> {
     let all = significant(sql);
     if !all.first()?.is("pragma") {
@@ -98,7 +99,7 @@ pub fn attached(sql: &str) -> Option<Attached> {
     })
 }
 
-/// Whether a statement writes a copy of the database to a file.
+/// Returns whether a statement writes a copy of the database to a file.
 pub fn vacuums_into(sql: &str) -> bool {
     let all = significant(sql);
     all.first().is_some_and(|token| token.is("vacuum")) && all.iter().any(|token| token.is("into"))
@@ -132,7 +133,7 @@ fn reaches_files(sql: &str) -> bool {
     }
 }
 
-/// The tables that a statement, or the body of a trigger, writes; in lower case.
+/// Returns the tables that a statement, or the body of a trigger, writes; in lower case.
 pub fn written(sql: &str) -> Vec<String> {
     let all = significant(sql);
     let mut written = Vec::new();
@@ -146,7 +147,7 @@ pub fn written(sql: &str) -> Vec<String> {
     written
 }
 
-/// The name of a table after `INSERT INTO`, `UPDATE OR IGNORE`, `CREATE TABLE IF NOT EXISTS` and so on.
+/// Returns the name of a table after `INSERT INTO`, `UPDATE OR IGNORE`, `CREATE TABLE IF NOT EXISTS` and so on.
 fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
     while rest.first().is_some_and(|token| token.is("or")) {
         rest = rest.get(2..)?;
@@ -166,13 +167,13 @@ fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
     Some(name.to_ascii_lowercase())
 }
 
-/// The names in a statement, keywords included, in lower case.
+/// Returns the names in a statement, keywords included, in lower case.
 pub fn names(sql: &str) -> Vec<String> {
     let names = tokens(sql).filter_map(|token| token.name());
     names.map(|name| name.to_ascii_lowercase()).collect()
 }
 
-/// Whether chance or the present time have a part in what a statement does.
+/// Returns whether chance or the present time have a part in what a statement does.
 pub fn depends_on_chance(sql: &str) -> bool {
     const WORDS: [&str; 5] =
         ["random", "randomblob", "current_time", "current_date", "current_timestamp"];

@@ -24,7 +24,7 @@ const VOLATILE: [&str; 6] = [
     "last_insert_rowid",
 ];
 
-/// Whether a statement names a function whose value is another each time, or the present time.
+/// Returns whether a statement names a function whose value is another each time, or the present time.
 pub(crate) fn is_volatile(sql: &str) -> bool {
     tokens(sql).any(|token| {
         VOLATILE.iter().any(|name| token.is(name)) || token.text.eq_ignore_ascii_case("'now'")
@@ -57,7 +57,7 @@ fn same(alias: Option<&str>, name: &str) -> bool {
     alias.is_some_and(|alias| alias.eq_ignore_ascii_case(name))
 }
 
-/// The tables of a statement with their aliases.
+/// Returns the tables of a statement with their aliases.
 fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
     const AHEAD: [&str; 4] = ["from", "join", "into", "update"];
     let mut tables = Vec::new();
@@ -114,7 +114,7 @@ fn is_keyword(token: &Token<'_>) -> bool {
     WORDS.iter().any(|word| token.is(word))
 }
 
-/// The column that the parameter is compared with: `column = ?`, `? < column`, `column BETWEEN ? AND ?`,
+/// Returns the column that the parameter is compared with: `column = ?`, `? < column`, `column BETWEEN ? AND ?`,
 /// `column IN (?, ?)`, `SET column = ?`.
 fn compared(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, String)> {
     let before = operands_before(all, parameter);
@@ -126,7 +126,7 @@ fn compared(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, Stri
     })
 }
 
-/// Where the left side of the comparison ends that has the parameter on its right side.
+/// Returns where the left side of the comparison ends that has the parameter on its right side.
 fn operands_before(all: &[Token<'_>], parameter: usize) -> Option<usize> {
     let mut end = parameter;
     // The second limit of BETWEEN, and further members of IN.
@@ -148,7 +148,7 @@ fn is_operator(token: &Token<'_>) -> bool {
     matches!(token.text, "=" | "<" | ">" | "!") || WORDS.iter().any(|word| token.is(word))
 }
 
-/// The column `[table.]column` that ends ahead of this position.
+/// Returns the column `[table.]column` that ends ahead of this position.
 fn column_ending(all: &[Token<'_>], end: usize) -> Option<(Option<String>, String)> {
     let column = all.get(end.checked_sub(1)?)?.name()?;
     let qualified = end >= 3 && all[end - 2].text == ".";
@@ -156,7 +156,7 @@ fn column_ending(all: &[Token<'_>], end: usize) -> Option<(Option<String>, Strin
     Some((table, column))
 }
 
-/// The column `[table.]column` at the beginning.
+/// Returns the column `[table.]column` at the beginning.
 fn column_beginning(tokens: &[Token<'_>]) -> Option<(Option<String>, String)> {
     let first = tokens.first()?.name()?;
     match tokens.get(1).map(|token| token.text) {
@@ -166,7 +166,7 @@ fn column_beginning(tokens: &[Token<'_>]) -> Option<(Option<String>, String)> {
     }
 }
 
-/// The column that the parameter is written to: `INSERT INTO t(a, b) VALUES (?, ?)`.
+/// Returns the column that the parameter is written to: `INSERT INTO t(a, b) VALUES (?, ?)`.
 fn written(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, String)> {
     let values = all[..parameter].iter().rposition(|token| token.is("values"))?;
     let open = all[..parameter].iter().rposition(|token| token.text == "(")?;
@@ -185,7 +185,7 @@ fn written(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, Strin
 mod tests {
     use super::*;
 
-    /// The hint of the last parameter, as `table.column`.
+    /// Returns the hint of the last parameter, as `table.column`.
     fn last(sql: &str) -> Option<String> {
         let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
         let parameter = all.iter().rposition(|it| it.kind == Kind::Parameter).unwrap();

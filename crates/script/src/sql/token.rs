@@ -61,7 +61,7 @@ fn ends_explain(token: &Token<'_>) -> bool {
     ["explain", "temp", "temporary", "trigger", "end"].iter().any(|word| token.is(word))
 }
 
-/// Where the statement at the beginning of a text ends.
+/// Returns where the statement at the beginning of a text ends.
 pub(crate) fn statement(text: &str) -> End {
     let mut state = State::Start;
     for token in tokens(text).filter(Token::counts) {
@@ -77,7 +77,7 @@ pub(crate) fn statement(text: &str) -> End {
     End::Text
 }
 
-/// Whether a text ends with a whole statement, as `sqlite3_complete` says.
+/// Returns whether a text ends with a whole statement, as `sqlite3_complete` says.
 pub fn is_complete(text: &str) -> bool {
     let mut state = None;
     for token in tokens(text) {
@@ -126,12 +126,12 @@ pub(crate) struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// Whether it is this keyword.
+    /// Returns whether it is this keyword.
     pub(crate) fn is(&self, keyword: &str) -> bool {
         self.kind == Kind::Word && self.text.eq_ignore_ascii_case(keyword)
     }
 
-    /// Whether it means anything to SQLite.
+    /// Returns whether it means anything to SQLite.
     pub(crate) fn counts(&self) -> bool {
         !matches!(self.kind, Kind::Space | Kind::Comment)
     }
@@ -150,7 +150,7 @@ impl Token<'_> {
     }
 }
 
-/// The tokens of a text.
+/// Returns the tokens of a text.
 pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -165,7 +165,7 @@ pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// The kind and the length of the first token.
+/// Returns the kind and the length of the first token.
 fn first(rest: &[u8]) -> (Kind, usize) {
     match rest[0] {
         b' ' | b'\t' | b'\n' | b'\r' | 0x0c => (Kind::Space, 1),
@@ -182,7 +182,7 @@ fn first(rest: &[u8]) -> (Kind, usize) {
     }
 }
 
-/// Whether a byte may be in a name or a number, by SQLite's rules.
+/// Returns whether a byte may be in a name or a number, by SQLite's rules.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
@@ -201,7 +201,7 @@ fn until(bytes: &[u8], mark: &[u8]) -> usize {
     found.map_or(bytes.len(), |position| position + mark.len())
 }
 
-/// A quoted text: a doubled quote means one; brackets cannot be doubled.
+/// Returns a quoted text: a doubled quote means one; brackets cannot be doubled.
 fn quoted(bytes: &[u8], close: u8) -> (Kind, usize) {
     let mut position = 1;
     while position < bytes.len() {

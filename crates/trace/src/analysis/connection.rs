@@ -52,7 +52,7 @@ pub struct Finished {
 }
 
 impl Connection {
-    /// How many statements it has executed.
+    /// Returns how many statements it has executed.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Whether a transaction of a single statement has ended that began right after another one.
+    /// Returns whether a transaction of a single statement has ended that began right after another one.
     fn follows_a_single(
         &mut self,
         event: &Event,

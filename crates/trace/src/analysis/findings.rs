@@ -64,7 +64,7 @@ pub enum Finding<'a> {
 }
 
 impl Finding<'_> {
-    /// The experiment that measures what the advice brings, where there is one.
+    /// Returns the experiment that measures what the advice brings, where there is one.
     pub fn experiment(&self) -> Option<&'static str> {
         match self {
             Finding::Runs(_) | Finding::Cycles(_) => Some("orm-activerecord"),
@@ -98,7 +98,7 @@ impl Analysis {
         all
     }
 
-    /// The share of the time of all statements that one took.
+    /// Returns the share of the time of all statements that one took.
     pub fn share_of_time(&self, statement: &StatementUse) -> f64 {
         statement.total_ns as f64 / self.total_ns.max(1) as f64
     }
@@ -144,13 +144,13 @@ impl Analysis {
     }
 }
 
-/// Whether a statement scans much for the rows that it returns or changes.
+/// Returns whether a statement scans much for the rows that it returns or changes.
 pub(crate) fn scans_much(it: &StatementUse) -> bool {
     let rows = it.rows.max(it.changes).max(1);
     it.scan_steps >= SCANS && it.scan_steps / rows >= SCANS_PER_ROW
 }
 
-/// Whether a statement is prepared again for most executions; `BEGIN` and `COMMIT` are prepared in no time.
+/// Returns whether a statement is prepared again for most executions; `BEGIN` and `COMMIT` are prepared in no time.
 fn is_prepared_again(it: &StatementUse) -> bool {
     it.kind != Kind::Transaction && it.prepared_again >= MANY && it.prepared_again * 2 > it.count
 }

@@ -116,7 +116,7 @@ impl Normalised {
         self.of_statements.insert(id, (text, kind));
     }
 
-    /// The number of a statement's text, and what the statement does.
+    /// Returns the number of a statement's text, and what the statement does.
     fn of(&self, statement: i64) -> (i64, Kind) {
         self.of_statements.get(&statement).copied().unwrap_or_default()
     }
@@ -285,7 +285,7 @@ pub struct Analyser {
 }
 
 impl Analyser {
-    /// An analysis of events within this time, in microseconds.
+    /// Returns an analysis of events within this time, in microseconds.
     pub fn new(duration_us: i64, texts: Normalised) -> Analyser {
         Analyser {
             texts,
@@ -375,7 +375,7 @@ impl Analyser {
         self.transactions.truncate(LONGEST);
     }
 
-    /// The analysis of all events that were taken.
+    /// Returns the analysis of all events that were taken.
     pub fn finish(mut self) -> Analysis {
         let connections: Vec<Connection> = self.connections.drain().map(|(_, it)| it).collect();
         for connection in connections {
@@ -457,7 +457,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a normalised text.
+    /// Returns the kind of a normalised text.
     pub fn of(text: &str, readonly: bool) -> Kind {
         let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
         let word = word.unwrap_or_default().to_ascii_uppercase();

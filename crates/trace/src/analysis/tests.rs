@@ -10,7 +10,7 @@ fn texts() -> Normalised {
     texts
 }
 
-/// A statement of one millisecond outside of a transaction.
+/// Returns a statement of one millisecond outside of a transaction.
 fn event(statement: i64, start_ms: i64) -> Event {
     Event {
         connection: 1,

@@ -66,12 +66,12 @@ impl Draft {
         self.named(run())
     }
 
-    /// The integer that a query returns.
+    /// Returns the integer that a query returns.
     pub fn number(&self, sql: &str) -> Result<i64, TraceError> {
         self.named(self.connection.query_i64(sql))
     }
 
-    /// The rows of a query.
+    /// Returns the rows of a query.
     pub fn rows(&self, sql: &str) -> Result<Vec<Vec<Value>>, TraceError> {
         self.named(self.connection.query_all(sql))
     }

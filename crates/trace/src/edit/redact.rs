@@ -158,7 +158,8 @@ impl Hash<'_> {
         }
     }
 
-    /// A statement with hash, length and class for each text and blob, and without comments, which may quote values.
+    /// Returns a statement with hash, length and class for each text and blob, and without comments, which may quote
+    /// values.
     fn sql(&mut self, sql: &str) -> String {
         let mut out = String::with_capacity(sql.len());
         let mut rest = sql;

@@ -24,23 +24,23 @@ impl<T: Eq + Hash> Counts<T> {
         self.total += 1;
     }
 
-    /// How many values there were.
+    /// Returns how many values there were.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many different ones.
+    /// Returns how many different ones.
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// The values with how often each came.
+    /// Returns the values with how often each came.
     pub fn iter(&self) -> impl Iterator<Item = (&T, u64)> {
         self.counts.iter().map(|(value, [a, b])| (value, a + b))
     }
 
-    /// The parameter of Zipf's law by which one of `domain` values is chosen, where that explains the values better
-    /// than that all are equally likely; between 1.001 and 4, as scripts can have it.
+    /// Returns the parameter of Zipf's law by which one of `domain` values is chosen, where that explains the values
+    /// better than that all are equally likely; between 1.001 and 4, as scripts can have it.
     pub fn zipf(&self, domain: u64) -> Option<f64> {
         let mut ranked: Vec<[u64; 2]> = self.counts.values().copied().collect();
         ranked.sort_unstable_by_key(|[a, _]| std::cmp::Reverse(*a));
@@ -67,8 +67,8 @@ const MARGIN: f64 = 3.0;
 /// Terms of a sum that are added one by one.
 const EXACT: u64 = 1_000;
 
-/// The logarithm of the likelihood of the second half under Zipf's law over the ranks of the first. Values that the
-/// first half lacks share what is left.
+/// Returns the logarithm of the likelihood of the second half under Zipf's law over the ranks of the first. Values that
+/// the first half lacks share what is left.
 fn likelihood(ranked: &[[u64; 2]], known: usize, domain: u64, parameter: f64) -> f64 {
     let all = harmonic(domain, parameter);
     let mut sum = 0.0;
@@ -84,7 +84,7 @@ fn likelihood(ranked: &[[u64; 2]], known: usize, domain: u64, parameter: f64) ->
     sum + others as f64 * ((tail / all).ln() - rest.ln())
 }
 
-/// The sum of r to the power of -s for r from 1 to n; an integral from the thousandth term on.
+/// Returns the sum of r to the power of -s for r from 1 to n; an integral from the thousandth term on.
 fn harmonic(n: u64, s: f64) -> f64 {
     let exact: f64 = (1..=n.min(EXACT)).map(|rank| (rank as f64).powf(-s)).sum();
     if n <= EXACT {

@@ -49,7 +49,7 @@ impl Form {
         form
     }
 
-    /// The text with this for each slot.
+    /// Returns the text with this for each slot.
     pub fn with(&self, slots: &[String]) -> String {
         let mut text = String::new();
         for (number, part) in self.parts.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Form {
     }
 }
 
-/// The length of the piece at the beginning: a number, a parameter, a word, or what [`piece`] says.
+/// Returns the length of the piece at the beginning: a number, a parameter, a word, or what [`piece`] says.
 fn token(sql: &str, before: Option<char>) -> usize {
     let in_word = before.is_some_and(is_word);
     let first = sql.chars().next().unwrap_or(' ');
@@ -82,7 +82,7 @@ fn token(sql: &str, before: Option<char>) -> usize {
     }
 }
 
-/// The length of a number, whose exponent may have a sign.
+/// Returns the length of a number, whose exponent may have a sign.
 fn number(sql: &str) -> usize {
     let mut before = '0';
     for (at, next) in sql.char_indices() {
@@ -140,7 +140,7 @@ fn index(token: &str, names: &mut Vec<String>) -> usize {
     })
 }
 
-/// A script that executes one of the shapes, by how often each came.
+/// Returns a script that executes one of the shapes, by how often each came.
 pub fn script(shapes: &[(Shape, u64)], forms: &[Form], fits: &BTreeMap<usize, Vec<Fit>>) -> String {
     let total: u64 = shapes.iter().map(|(_, count)| count).sum();
     let mut text = format!("-- recorded transactions: {total}\n");
@@ -166,7 +166,7 @@ pub fn script(shapes: &[(Shape, u64)], forms: &[Form], fits: &BTreeMap<usize, Ve
     text
 }
 
-/// The commands for the variables of a statement, and the statement.
+/// Returns the commands for the variables of a statement, and the statement.
 fn statement(form: &Form, fits: Option<&Vec<Fit>>, variables: &mut usize) -> String {
     let (mut commands, mut slots) = (String::new(), Vec::new());
     for fit in fits.into_iter().flatten() {

@@ -185,7 +185,7 @@ fn shapes_of(
     Ok((shapes, counts))
 }
 
-/// The values of each slot of the forms that were chosen.
+/// Returns the values of each slot of the forms that were chosen.
 fn values_of(
     trace: &Trace,
     forms: &Forms,
@@ -307,7 +307,7 @@ impl Trace {
         Ok(())
     }
 
-    /// A value with the long one instead of its number.
+    /// Returns a value with the long one instead of its number.
     fn in_place(&self, value: &Json) -> Result<Json, TraceError> {
         match value.get("blob").and_then(Json::as_i64) {
             Some(number) => Ok(crate::export::long_value(self.long_value(number)?)),

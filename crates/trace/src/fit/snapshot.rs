@@ -64,7 +64,7 @@ impl SnapshotCopy {
         result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
-    /// Whether a statement can be executed on the database by another program.
+    /// Returns whether a statement can be executed on the database by another program.
     pub fn can_execute(&self, sql: &str) -> bool {
         self.connection.query_plan(sql.trim_start()).is_ok()
     }

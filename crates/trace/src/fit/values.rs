@@ -232,7 +232,7 @@ impl Fit {
         }
     }
 
-    /// The SQL that takes the place of the value.
+    /// Returns the SQL that takes the place of the value.
     pub fn sql(&self, name: &str) -> String {
         match self {
             Fit::Constant(sql) => sql.clone(),

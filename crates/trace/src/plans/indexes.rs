@@ -9,7 +9,7 @@ use crate::{Trace, TraceError};
 /// How the indexes are named that are tried out.
 const CANDIDATE: &str = "pragmark_candidate_";
 
-/// The index that SQLite would use for a statement that scans much: all columns that the statement compares
+/// Returns the index that SQLite would use for a statement that scans much: all columns that the statement compares
 /// with a value get one, and the planner chooses.
 pub fn missing(
     copy: &SchemaCopy,
@@ -38,7 +38,7 @@ pub fn missing(
     number.into_iter().find_map(|number| candidates.get(number)).cloned()
 }
 
-/// The columns that a statement compares with a value.
+/// Returns the columns that a statement compares with a value.
 pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
     let mut all: Vec<MissingIndex> = Vec::new();
     for hint in script::hints(sql).into_iter().flatten() {
@@ -70,7 +70,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The words of these texts.
+    /// Returns the words of these texts.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Words {
         let mut words = Words { all: BTreeSet::new(), of_patterns: BTreeSet::new() };
         for text in texts {
@@ -85,7 +85,7 @@ impl Words {
         words
     }
 
-    /// Whether the plans of the texts say whether an index is used: statements name its table, and none of them
+    /// Returns whether the plans of the texts say whether an index is used: statements name its table, and none of them
     /// compares its column with a pattern, whose value decides.
     fn decide(&self, table: &str, column: &str) -> bool {
         let has = |words: &BTreeSet<String>, name: &str| {
@@ -127,7 +127,7 @@ pub fn unused(
         .collect()
 }
 
-/// The index that a node of a plan uses.
+/// Returns the index that a node of a plan uses.
 fn index_of(line: &str) -> Option<&str> {
     let (_, rest) =
         line.split_once(" USING INDEX ").or_else(|| line.split_once(" USING COVERING INDEX "))?;
@@ -163,7 +163,7 @@ fn may_search(usage: &StatementUse) -> bool {
     usage.scan_steps >= SCANS && (text.contains(" LIKE ") || text.contains(" GLOB "))
 }
 
-/// Whether the text or a bound value has a wildcard at the beginning.
+/// Returns whether the text or a bound value has a wildcard at the beginning.
 fn has_pattern(sql: &str, values: &str) -> bool {
     let text = sql.to_ascii_uppercase();
     let written = ["LIKE", "GLOB"].iter().any(|word| {

@@ -116,7 +116,7 @@ impl Plans {
         Ok(())
     }
 
-    /// Whether the statement can be planned.
+    /// Returns whether the statement can be planned.
     fn add_statement(
         &mut self,
         copy: &SchemaCopy,
@@ -148,7 +148,8 @@ impl Plans {
 /// A change of the schema, or with its use the latest execution of a statement.
 type Step<'a> = (Example, Option<&'a StatementUse>);
 
-/// Whether SQLite makes plans for statements with this normalised text. Of some PRAGMAs it explains nothing but an error.
+/// Returns whether SQLite makes plans for statements with this normalised text. Of some PRAGMAs it explains nothing but
+/// an error.
 fn is_planned(sql: &str) -> bool {
     let word = sql.split(|c: char| !c.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
@@ -184,7 +185,7 @@ pub struct SchemaCopy {
 }
 
 impl SchemaCopy {
-    /// The schema of a database as it was when recording began.
+    /// Returns the schema of a database as it was when recording began.
     ///
     /// # Errors
     /// Why it is missing.
@@ -254,7 +255,7 @@ impl SchemaCopy {
         self.connection.execute(sql)
     }
 
-    /// The plan of a statement.
+    /// Returns the plan of a statement.
     ///
     /// # Errors
     /// Why SQLite cannot prepare it.
@@ -263,7 +264,7 @@ impl SchemaCopy {
         plan.map_err(|error| reason(&error))
     }
 
-    /// The rows of a query, all of texts.
+    /// Returns the rows of a query, all of texts.
     pub fn texts(&self, sql: &str) -> Vec<Vec<String>> {
         let rows = self.connection.query_all(sql).unwrap_or_default();
         let text = |value: &Value| match value {
@@ -273,7 +274,7 @@ impl SchemaCopy {
         rows.iter().map(|row| row.iter().map(text).collect()).collect()
     }
 
-    /// The plan of a statement with a change of the schema, which is undone.
+    /// Returns the plan of a statement with a change of the schema, which is undone.
     pub fn plan_with(&self, change: &str, sql: &str) -> Option<Vec<String>> {
         self.execute("SAVEPOINT pragmark").ok()?;
         let plan = self.execute(change).ok().and_then(|()| self.plan(sql).ok());

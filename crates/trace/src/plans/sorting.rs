@@ -8,8 +8,8 @@ use crate::plans::SchemaCopy;
 /// The fewest sorts about which anything is said.
 const SORTS: u64 = 20;
 
-/// The index with which SQLite would not sort for the ORDER BY of a statement: over its columns, or over one that is
-/// compared and then these. The planner decides.
+/// Returns the index with which SQLite would not sort for the ORDER BY of a statement: over its columns, or over one
+/// that is compared and then these. The planner decides.
 pub fn of(
     copy: &SchemaCopy,
     usage: &StatementUse,
@@ -45,7 +45,7 @@ pub fn of(
     })
 }
 
-/// Whether SQLite sorts for an ORDER BY, or for the last terms of one.
+/// Returns whether SQLite sorts for an ORDER BY, or for the last terms of one.
 fn sorts(plan: &[String]) -> bool {
     plan.iter().any(|line| line.contains("USE TEMP B-TREE FOR") && line.ends_with("ORDER BY"))
 }
@@ -59,14 +59,14 @@ struct Term {
 }
 
 impl Term {
-    /// The column with its direction.
+    /// Returns the column with its direction.
     fn sql(&self) -> String {
         let direction = if self.descending { " DESC" } else { "" };
         format!("{}{direction}", quoted(&self.column))
     }
 }
 
-/// The terms of the last ORDER BY, where all of them are columns.
+/// Returns the terms of the last ORDER BY, where all of them are columns.
 fn order_by(sql: &str) -> Option<Vec<Term>> {
     let lower = sql.to_ascii_lowercase();
     let begin = lower.rfind("order by ")? + "order by ".len();
@@ -94,7 +94,7 @@ fn term(text: &str) -> Option<Term> {
     Some(Term { table, column: bare(name)?, descending })
 }
 
-/// The table that a statement reads first, and its alias.
+/// Returns the table that a statement reads first, and its alias.
 fn from(sql: &str) -> Option<(String, Option<String>)> {
     const WORDS: [&str; 12] = [
         "where", "join", "inner", "left", "right", "full", "cross", "natural", "order", "group",

@@ -35,7 +35,7 @@ pub fn write(
     Ok(())
 }
 
-/// Whether a process with this id is there; one that has ended and waits for its parent is not.
+/// Returns whether a process with this id is there; one that has ended and waits for its parent is not.
 fn is_running(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     status.is_ok_and(|status| {
@@ -78,14 +78,14 @@ impl Writer<'_> {
         self.run("UPDATE process SET ended = 1 WHERE id = ?", &[i64::from(process).integer()])
     }
 
-    /// The databases that have a beginning.
+    /// Returns the databases that have a beginning.
     fn databases(&self) -> Result<Vec<String>, TraceError> {
         let sql = "SELECT DISTINCT database FROM snapshot WHERE state IN ('taken', 'empty') ORDER BY database";
         let rows = self.named(self.connection.query_all(sql))?;
         Ok(rows.iter().flatten().map(ToString::to_string).collect())
     }
 
-    /// The ids in the system of processes whose end was not recorded.
+    /// Returns the ids in the system of processes whose end was not recorded.
     fn unended(&self) -> Result<Vec<String>, TraceError> {
         let rows =
             self.named(self.connection.query_all("SELECT pid FROM process WHERE ended = 0"))?;

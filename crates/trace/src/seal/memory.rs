@@ -8,7 +8,7 @@ use engine::Value;
 /// The VFS whose databases are in memory, under names.
 const MEMORY_VFS: &[u8] = b"memdb";
 
-/// The file of a database; empty for one in memory.
+/// Returns the file of a database; empty for one in memory.
 pub fn file_of<'a>(file: &'a [u8], vfs: &[u8]) -> &'a [u8] {
     if vfs == MEMORY_VFS { b"" } else { file }
 }

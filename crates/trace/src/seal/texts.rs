@@ -74,7 +74,7 @@ impl Texts {
         });
     }
 
-    /// The number of a text in the trace; 0 for one that the recording lacks.
+    /// Returns the number of a text in the trace; 0 for one that the recording lacks.
     pub fn of(&mut self, process: u32, text: Text<'_>) -> i64 {
         match text {
             Text::Known(id) => self.of_processes.get(&(process, id)).copied().unwrap_or(0),
@@ -92,7 +92,7 @@ impl Texts {
         number
     }
 
-    /// The texts that are new since the last time.
+    /// Returns the texts that are new since the last time.
     pub fn drain(&mut self) -> Vec<(i64, Statement)> {
         let mut new = std::mem::take(&mut self.new);
         for (_, statement) in new.iter_mut().filter(|_| self.is_redacted) {
@@ -102,7 +102,7 @@ impl Texts {
         new
     }
 
-    /// The number of the normalised form of a text, and the form if it is new.
+    /// Returns the number of the normalised form of a text, and the form if it is new.
     pub fn normalised(&mut self, sql: &str) -> (i64, Option<String>) {
         let form = normalised(sql);
         let next = self.normalised.len() as i64 + 1;

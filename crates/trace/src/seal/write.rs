@@ -163,7 +163,7 @@ impl<'c> Writer<'c> {
         self.named(self.insert_execution(event, counters))
     }
 
-    /// The row of what the execution did.
+    /// Returns the row of what the execution did.
     fn counters(&self, event: &Event) -> Result<i64, TraceError> {
         let mut known = self.counters.borrow_mut();
         let key = (event.ended, event.state);

@@ -116,7 +116,7 @@ fn each_set_is_tried_once_and_resuming_tries_the_rest() {
     assert_eq!(problems(&folder), ["skipped: off", "failed: full"]);
 }
 
-/// Why the recorded trials for safety tiers measured nothing.
+/// Returns why the recorded trials for safety tiers measured nothing.
 fn problems(folder: &RunFolder) -> Vec<String> {
     let mut outcomes = Vec::new();
     let take = |record: TrialRecord| {

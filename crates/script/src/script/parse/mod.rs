@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The script that is being read.
+    /// Returns the script that is being read.
     fn current(&mut self) -> Result<&mut Draft, ScriptError> {
         if self.scripts.is_empty() {
             self.begin(None)?;
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Ok(&mut self.scripts[last])
     }
 
-    /// The text of a command from its backslash to the end of the line; a backslash at the end continues it.
+    /// Returns the text of a command from its backslash to the end of the line; a backslash at the end continues it.
     fn command(&self) -> (String, usize) {
         let mut command = String::new();
         let mut end = self.position + 1;
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The `\gset` at a backslash within a statement: what it puts ahead of names, and where it ends.
+    /// Returns the `\gset` at a backslash within a statement: what it puts ahead of names, and where it ends.
     fn gset(&mut self, backslash: usize) -> Result<(String, usize), ScriptError> {
         let start = std::mem::replace(&mut self.position, backslash);
         let (command, end) = self.command();
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The variable of a parameter: the name behind its sign; a number is a variable of its query alone.
+    /// Returns the variable of a parameter: the name behind its sign; a number is a variable of its query alone.
     fn slot_of(&mut self, parameter: &str) -> Result<Slot, ScriptError> {
         if !parameter.starts_with('?') {
             return Ok(self.names.slot(&parameter[1..]));
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A script of each statement.
+/// Returns a script of each statement.
 fn split_up(script: Script) -> Vec<Script> {
     let several = script.statements.len() > 1;
     let of = |statement: Statement| {
@@ -424,7 +424,7 @@ impl Lines {
         Lines(ends.collect())
     }
 
-    /// The line of a position, from 1.
+    /// Returns the line of a position, from 1.
     pub(super) fn at(&self, position: usize) -> usize {
         1 + self.0.partition_point(|end| *end < position)
     }

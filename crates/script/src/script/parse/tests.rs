@@ -17,7 +17,7 @@ fn problem(text: &str) -> String {
     scripts.unwrap_err().to_string()
 }
 
-/// The statements that a script executes, by number, and the variables afterwards.
+/// Returns the statements that a script executes, by number, and the variables afterwards.
 fn executed(script: &Script, names: &Names) -> (Vec<usize>, Variables) {
     let (mut variables, mut prng) = (Variables::new(names), Prng::new(1));
     let (mut ran, mut at) = (Vec::new(), 0);
