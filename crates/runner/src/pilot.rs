@@ -18,12 +18,8 @@ pub fn run_pilots(
     executor: &mut dyn Executor,
 ) -> Result<Option<Vec<Pilot>>, RunError> {
     let all = 0..planned.variants.len() + planned.upper_bounds.len();
-    let tasks: Vec<_> = all
-        .map(|variant| {
-            let slot = Slot { place: (0, 0, 0), variant, role: Role::Variant };
-            Task { probe_fsync: false, ..task(plan, planned, Purpose::Rounds, slot) }
-        })
-        .collect();
+    let tasks = all.map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Variant));
+    let tasks: Vec<Task> = tasks.collect();
     let mut executions: Vec<Execution> = Vec::new();
     let end = executor.execute(&tasks, &mut executions)?;
     let pilots = executions.into_iter().enumerate();

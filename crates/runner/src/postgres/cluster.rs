@@ -178,7 +178,7 @@ fn home(work: &Path, account: Option<&Account>) -> Result<PathBuf, ServerError> 
     Ok(home)
 }
 
-/// Returns a socket's path may have some hundred bytes only, so sockets do not lie with the data.
+/// Creates the directory of sockets. A socket's path may have only some hundred bytes, so sockets are not with the data.
 fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
     let parent = Path::new("/tmp");
     let sockets = tempfile::Builder::new()

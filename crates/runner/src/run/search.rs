@@ -34,7 +34,8 @@ pub(super) fn search(
     while let Some(SearchBlock { planned, slots }) = tuning.course().next_block()? {
         if !shown {
             shown = true;
-            show_begin(&planned, observer);
+            let (planned, purpose) = (&planned, Purpose::Search);
+            observer.event(Event::ExperimentBegins { planned, number: 1, of: 1, purpose });
         }
         let tasks: Vec<Task> = slots.iter().map(|slot| task_of(plan, &planned, slot)).collect();
         let mut block = Block {
@@ -48,24 +49,14 @@ pub(super) fn search(
         if executor.execute(&tasks, &mut block)? == End::Cancelled {
             return Ok((End::Cancelled, tuning.course().elapsed_s()));
         }
-        if ends_screen(&slots) {
-            let forecast = tuning.course().forecast();
-            if let Some(forecast) = forecast {
-                observer.event(Event::Forecast(forecast));
-            }
+        let block = slots.first().map(|slot| slot.place.0 as usize);
+        if block == Some(SCREEN_BLOCKS - 1)
+            && let Some(forecast) = tuning.course().forecast()
+        {
+            observer.event(Event::Forecast(forecast));
         }
     }
     Ok((End::Finished, tuning.course().elapsed_s()))
-}
-
-fn show_begin(planned: &PlannedExperiment, observer: &mut dyn Observer) {
-    observer.event(Event::ExperimentBegins { planned, number: 1, of: 1, purpose: Purpose::Search });
-}
-
-/// Returns whether these are trials of the last block of the screen.
-fn ends_screen(slots: &[SearchSlot]) -> bool {
-    let block = slots.first().map(|slot| slot.place.0 as usize);
-    block == Some(SCREEN_BLOCKS - 1)
 }
 
 fn slot_of(slot: &SearchSlot) -> Slot {
