@@ -14,6 +14,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde_json::{Value as Json, json};
 
+use crate::schema::run;
 use crate::seal::Unfinished;
 use crate::{Trace, TraceError};
 
@@ -337,16 +338,7 @@ fn in_sqlite<T, E: From<TraceError>>(
         let insert = format!("INSERT INTO \"{name}\" VALUES ({parameters})");
         inserts.push(connection.prepare(&insert).map_err(failed)?);
     }
-    let filled = fill(&mut |table, row| {
-        let insert = &mut inserts[table];
-        let mut write = || {
-            for (index, value) in (1..).zip(&row) {
-                insert.bind_value(index, value)?;
-            }
-            insert.run()
-        };
-        write().map_err(failed)
-    })?;
+    let filled = fill(&mut |table, row| run(&mut inserts[table], &row).map_err(failed))?;
     drop(inserts);
     connection.execute("COMMIT").map_err(failed)?;
     connection.close().map_err(failed)?;

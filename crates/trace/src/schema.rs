@@ -5,6 +5,8 @@
 //! a number: a fifth of the size. Readers use the view `event`, where an execution has all its columns. The document
 //! on recording (`docs/recording.md`) describes them for users.
 
+use engine::{EngineError, Statement, Value};
+
 /// The format of traces that this version writes and reads.
 pub const FORMAT: i64 = 3;
 
@@ -65,3 +67,11 @@ CREATE TABLE snapshot(id INTEGER PRIMARY KEY, database TEXT, state TEXT, result 
 CREATE TABLE snapshot_part(snapshot INTEGER, part INTEGER, content BLOB, PRIMARY KEY (snapshot, part));
 CREATE TABLE end_state(database TEXT, name TEXT, rows INTEGER, checksum TEXT, problem TEXT);
 ";
+
+/// Executes a prepared statement with these values.
+pub(crate) fn run(statement: &mut Statement<'_, '_>, values: &[Value]) -> Result<(), EngineError> {
+    for (index, value) in (1..).zip(values) {
+        statement.bind_value(index, value)?;
+    }
+    statement.run()
+}

@@ -39,27 +39,11 @@ impl Mount {
 }
 
 fn is_private(option: &str) -> bool {
-    const PRIVATE: [&str; 16] = [
-        "addr",
-        "clientaddr",
-        "mountaddr",
-        "srcaddr",
-        "ip",
-        "unc",
-        "prefixpath",
-        "username",
-        "user",
-        "domain",
-        "name",
-        "secret",
-        "mon_addr",
-        "lowerdir",
-        "upperdir",
-        "workdir",
-    ];
+    const PRIVATE: &str = "addr clientaddr mountaddr srcaddr ip unc prefixpath username user domain name secret \
+        mon_addr lowerdir upperdir workdir";
     // Newer kernels write one `lowerdir+` for each layer.
     let name = option.split('=').next().unwrap_or(option);
-    PRIVATE.contains(&name.trim_end_matches('+'))
+    PRIVATE.split(' ').any(|private| private == name.trim_end_matches('+'))
 }
 
 /// Reads a mount table. Lines that do not have the documented form are left out: a table with an

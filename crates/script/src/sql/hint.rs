@@ -15,19 +15,13 @@ pub struct Hint {
 }
 
 /// Functions and words with a different value each time.
-const VOLATILE: [&str; 6] = [
-    "random",
-    "randomblob",
-    "current_time",
-    "current_date",
-    "current_timestamp",
-    "last_insert_rowid",
-];
+const VOLATILE: &str =
+    "random randomblob current_time current_date current_timestamp last_insert_rowid";
 
 /// Returns whether a statement names a function whose value is another each time, or the present time.
 pub(crate) fn is_volatile(sql: &str) -> bool {
     tokens(sql).any(|token| {
-        VOLATILE.iter().any(|name| token.is(name)) || token.text.eq_ignore_ascii_case("'now'")
+        VOLATILE.split(' ').any(|name| token.is(name)) || token.text.eq_ignore_ascii_case("'now'")
     })
 }
 
@@ -88,30 +82,9 @@ fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
 
 /// Returns whether a word that follows the name of a table is a keyword instead of an alias.
 fn is_keyword(token: &Token<'_>) -> bool {
-    const WORDS: [&str; 21] = [
-        "where",
-        "set",
-        "values",
-        "join",
-        "on",
-        "order",
-        "group",
-        "limit",
-        "inner",
-        "left",
-        "cross",
-        "natural",
-        "using",
-        "returning",
-        "default",
-        "select",
-        "indexed",
-        "not",
-        "union",
-        "right",
-        "full",
-    ];
-    WORDS.iter().any(|word| token.is(word))
+    const WORDS: &str = "where set values join on order group limit inner left cross natural using returning \
+        default select indexed not union right full";
+    WORDS.split(' ').any(|word| token.is(word))
 }
 
 /// Returns the column that the parameter is compared with: `column = ?`, `? < column`, `column BETWEEN ? AND ?`,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, Value};
 
+use crate::schema::run;
 use crate::seal::{Unfinished, open_new};
 use crate::{Trace, TraceError};
 
@@ -56,14 +57,8 @@ impl Draft {
 
     /// Executes one statement.
     pub fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
-        let run = || {
-            let mut statement = self.connection.prepare(sql)?;
-            for (index, value) in (1..).zip(values) {
-                statement.bind_value(index, value)?;
-            }
-            statement.run()
-        };
-        self.named(run())
+        let prepared = self.connection.prepare(sql);
+        self.named(prepared.and_then(|mut statement| run(&mut statement, values)))
     }
 
     /// Returns the integer that a query returns.

@@ -19,7 +19,7 @@ use super::json::{self, Store};
 use super::texts::Texts;
 use crate::TraceError;
 use crate::order::Classes;
-use crate::schema::{APPLICATION_ID, FORMAT, TABLES};
+use crate::schema::{APPLICATION_ID, FORMAT, TABLES, run};
 
 /// The bytes of a snapshot in one row.
 const PART: usize = 1 << 20;
@@ -123,14 +123,8 @@ impl<'c> Writer<'c> {
     }
 
     pub(super) fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
-        let run = || {
-            let mut statement = self.connection.prepare(sql)?;
-            for (index, value) in (1..).zip(values) {
-                statement.bind_value(index, value)?;
-            }
-            statement.run()
-        };
-        self.named(run())
+        let prepared = self.connection.prepare(sql);
+        self.named(prepared.and_then(|mut statement| run(&mut statement, values)))
     }
 
     fn insert_blob(&self, id: i64, bytes: &[u8], is_text: bool) -> Result<(), EngineError> {
