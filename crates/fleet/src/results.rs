@@ -120,7 +120,7 @@ pub fn machine_reports(
 fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
     let mut latest: Vec<MachineReport> = Vec::new();
     for report in reports {
-        latest.retain(|report| report.agent != report.agent);
+        latest.retain(|former| former.agent != report.agent);
         latest.push(report);
     }
     latest
