@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use lab::catalogue::{Accepts, Contents, Parameter};
 use lab::fleet::{extensions, files, has_sql, has_sql_for_another_driver, with_paths};
 use lab::level::{Level, Settings};
+use lab::measures::Measures;
 use lab::trial::DRIVER;
 
 /// Every parameter as `workload name | accepted levels | default`, in the order of the catalogue.
@@ -39,6 +40,13 @@ fn published_parameters_keep_their_names_levels_and_defaults() {
     let missing: Vec<&str> =
         PUBLISHED.lines().filter(|published| !lines.iter().any(|line| line == published)).collect();
     assert!(missing.is_empty(), "changed or gone: {missing:#?}");
+}
+
+#[test]
+fn a_record_tells_from_its_name_what_a_workload_measures() {
+    for workload in &pragmark_bench::catalogue().workloads {
+        assert_eq!(Measures::of(&workload.name), workload.measures, "{}", workload.name);
+    }
 }
 
 /// Every text as `name contents`, once. A new text that is executed or names a file must not be declared as a plain

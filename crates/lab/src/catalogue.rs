@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::engine_name::{ENGINE, ENGINE_OPTIONS};
 use crate::level::{Level, Settings};
+use crate::measures::Measures;
 use crate::own_metric::OwnMetric;
 use crate::trial::{DRIVER, NATIVE};
 
@@ -154,6 +155,8 @@ pub struct WorkloadInfo {
     pub counts: bool,
     /// The metrics that it has besides those of pragmark.
     pub metrics: Vec<OwnMetric>,
+    /// The subject that it measures.
+    pub measures: Measures,
     /// Whether only drivers in other languages have it. They know PRAGMAs, and no other settings of connections.
     pub by_driver: bool,
 }

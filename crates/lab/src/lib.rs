@@ -21,6 +21,7 @@ pub mod fleet;
 pub mod guard;
 pub mod history;
 pub mod level;
+pub mod measures;
 pub mod metric;
 pub mod needs;
 pub mod own_metric;

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::record::{EngineRecord, EnvironmentFile, FORMAT, PlannedExperiment, RunPlan};
-use lab::tier;
 
 use crate::machine::{MachineError, capture, noise_probe};
 
@@ -37,6 +36,5 @@ pub fn survey(
 
 /// Returns whether the disk has a part in what is measured. What works in memory says nothing of a disk.
 pub(crate) fn is_on_disk(planned: &PlannedExperiment) -> bool {
-    let workload = planned.experiment.workload.as_str();
-    ![tier::WORKLOAD, tier::SCHEDULES].contains(&workload)
+    planned.experiment.measures().uses_disk()
 }

@@ -2,6 +2,7 @@
 
 use lab::catalogue::WorkloadInfo;
 use lab::level::{Settings, overlaid};
+use lab::measures::Measures;
 use lab::needs::Needs;
 use lab::trial::Measured;
 
@@ -48,6 +49,8 @@ pub(crate) trait Declared: Sync {
     const ABOUT: &'static str;
     /// The phases that it times separately.
     const PHASES: &'static [&'static str] = &[];
+    /// The subject that it measures.
+    const MEASURES: Measures = Measures::Speed;
     /// Whether it can count what it does to files.
     const COUNTS: bool = true;
     /// Whether an experiment with parameters that contradict one another is refused before it starts;
@@ -100,6 +103,7 @@ impl<W: Declared> Workload for W {
             parameters: W::Parameters::declared(),
             phases: W::phases(),
             counts: W::COUNTS,
+            measures: W::MEASURES,
             ..WorkloadInfo::default()
         }
     }

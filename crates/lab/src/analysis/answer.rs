@@ -3,7 +3,8 @@
 use super::choice::{Choice, choose, is_found_better};
 use super::findings::unconfirmed;
 use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
-use crate::tier::{Class, SCHEDULES};
+use crate::measures::Measures;
+use crate::tier::Class;
 
 /// The answer to the question of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +65,7 @@ pub struct Compared {
 impl ExperimentAnalysis {
     /// The answer, given the finding of the experiment where there is one.
     pub fn answer<'a>(&'a self, finding: Option<&'a Finding>) -> Answer<'a> {
-        if self.workload == SCHEDULES {
+        if self.measures() == Measures::Schedules {
             return self.schedules_counted();
         }
         if self.tries_crashes() {

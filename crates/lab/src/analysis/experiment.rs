@@ -18,7 +18,7 @@ use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, ALPHA, Estimate, RankedVariant, benjamini_hochberg};
-use crate::tier::{self, ModelSafety, Safety, Schedules};
+use crate::tier::{ModelSafety, Safety, Schedules};
 
 pub(super) type Dropped = [(u32, u32)];
 
@@ -349,7 +349,7 @@ pub(super) fn corrected(compared: Vec<Option<(Estimate, f64)>>) -> Vec<Option<Ef
 }
 
 fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
-    if tier::tries_accidents(&planned.experiment.workload) {
+    if planned.experiment.measures().is_safety() {
         // The speed of crash tests says nothing about a setting.
         return None;
     }
@@ -418,7 +418,7 @@ fn safety_of_trials(
     found: Option<Vec<ModelSafety>>,
     schedules: Option<Schedules>,
 ) -> Option<Safety> {
-    if !tier::tries_accidents(&planned.experiment.workload) {
+    if !planned.experiment.measures().is_safety() {
         return None;
     }
     Some(match (found, schedules) {

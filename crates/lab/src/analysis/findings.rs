@@ -9,7 +9,7 @@ use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
 use crate::stats::Interval;
-use crate::tier::{MayLose, Tier, tries_accidents};
+use crate::tier::{MayLose, Tier};
 
 /// The best of an experiment's variants against its baseline, under the baseline's conditions: the best
 /// of those that are not known to be less safe than the baseline, or of all where none of these is
@@ -245,7 +245,7 @@ struct Chosen {
 impl Chosen {
     /// None where the speed is no reason to choose anything, because crashes were tried.
     fn of(experiment: &ExperimentAnalysis) -> Option<Chosen> {
-        if tries_accidents(&experiment.workload) {
+        if experiment.measures().is_safety() {
             return None;
         }
         let experiment = &by_rounds(experiment);

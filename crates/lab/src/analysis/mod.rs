@@ -36,9 +36,10 @@ use crate::durability::Durability;
 use crate::environment::FsyncCourse;
 use crate::experiment::{Check, Labels};
 use crate::level::{Level, Settings};
+use crate::measures::Measures;
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{self, Estimate, Interval};
-use crate::tier::{Class, Safety, tries_accidents};
+use crate::tier::{Class, Safety};
 use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, ReadBack, StatementRecord};
 
 pub use answer::{Answer, Compared};
@@ -227,10 +228,15 @@ impl ExperimentAnalysis {
         own.or_else(|| self.labels.compose(levels))
     }
 
+    /// Returns the subject that its workload measures.
+    pub fn measures(&self) -> Measures {
+        Measures::of(&self.workload)
+    }
+
     /// Whether its trials are crash tests: then what they found replaces speeds, which only say how long the
     /// trials took.
     pub fn tries_crashes(&self) -> bool {
-        tries_accidents(&self.workload)
+        self.measures().is_safety()
     }
 
     /// Whether it was made from the command line of `pragmark measure`, whose options can change it.

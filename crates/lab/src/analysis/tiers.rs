@@ -11,7 +11,7 @@ use crate::engine_name::engine_of;
 use crate::level::{Level, distinct};
 use crate::record::{EngineRecord, PlannedExperiment, RunPlan, TrialRecord};
 use crate::target;
-use crate::tier::{BESIDES, Class, Safety, TierPlan, TierSet, tries_accidents};
+use crate::tier::{BESIDES, Class, Safety, TierPlan, TierSet};
 use crate::trial::{DRIVER, EngineMark, NATIVE, Outcome, ReadBack};
 
 /// The tiers that a run has measured.
@@ -48,7 +48,7 @@ impl Tiers {
         planned: &PlannedExperiment,
         variant: &Variant,
     ) -> Option<Safety> {
-        if tries_accidents(&planned.experiment.workload) || !target::is_sqlite(&variant.settings) {
+        if planned.experiment.measures().is_safety() || !target::is_sqlite(&variant.settings) {
             return None;
         }
         let Some(plan) = &self.plan else {
@@ -232,7 +232,7 @@ impl ExperimentAnalysis {
 /// safest first. Empty where no tier was measured, and where the trials tried crashes, because there
 /// is no speed to weigh against safety then.
 pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> {
-    if tries_accidents(&experiment.workload) {
+    if experiment.measures().is_safety() {
         return Vec::new();
     }
     let classes = experiment.classes().into_iter();

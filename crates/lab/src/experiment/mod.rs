@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::claims::Claim;
 use crate::design::Stopping;
 use crate::level::{Level, Settings, with};
+use crate::measures::Measures;
 
 pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_VARIANTS};
 pub use names::{Labels, VariantName};
@@ -109,6 +110,11 @@ pub struct Check {
 }
 
 impl Experiment {
+    /// Returns the subject that its workload measures.
+    pub fn measures(&self) -> Measures {
+        Measures::of(&self.workload)
+    }
+
     /// Each level of a factor, put on top of other levels.
     pub fn levels_over(&self, factor: &str, at: &Settings) -> Vec<Settings> {
         let levels = self.factors.get(factor).into_iter().flatten();

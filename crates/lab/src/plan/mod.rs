@@ -155,7 +155,7 @@ pub fn tiers(
     let names = settings_that_decide(catalogue);
     let mut sets: Vec<TierSet> = Vec::new();
     for planned in experiments {
-        let tries_crashes = tier::tries_accidents(&planned.experiment.workload);
+        let tries_crashes = planned.experiment.measures().is_safety();
         let of_variants = tier_sets(&planned.variants, &names, engine);
         if !tries_crashes && of_variants.iter().any(TierSet::decides) {
             sets.extend(of_variants);

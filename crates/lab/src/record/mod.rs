@@ -16,10 +16,11 @@ use crate::design::{
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::level::Settings;
+use crate::measures::Measures;
 use crate::own_metric::{self, OwnMetric};
 use crate::seed::Seed;
 use crate::target;
-use crate::tier::{SEED, TierPlan, WORKLOAD};
+use crate::tier::{SEED, TierPlan};
 use crate::trial::Outcome;
 use crate::tuning_plan::TuningPlan;
 
@@ -211,11 +212,12 @@ impl RunPlan {
     /// so that its user can ask for the same again. Crash images are the same in every run, like those of
     /// safety tiers.
     pub fn data_seed(&self, planned: &PlannedExperiment, round: u32) -> Seed {
+        let is_crashed = planned.experiment.measures() == Measures::CrashImages;
         match (planned.alone, round) {
             (true, 0) => self.seed,
             (true, later) => self.seed.child("rounds").nth(later.into()),
-            (false, 0) if planned.experiment.workload == WORKLOAD => SEED,
-            (false, later) if planned.experiment.workload == WORKLOAD => SEED.nth(later.into()),
+            (false, 0) if is_crashed => SEED,
+            (false, later) if is_crashed => SEED.nth(later.into()),
             (false, round) => {
                 let seed = self.seed.child(&planned.key).child("data");
                 seed.nth(round.into())

@@ -48,11 +48,6 @@ pub const KILL: &str = "kill";
 /// The workload in which two connections meet at every instant.
 pub const SCHEDULES: &str = "schedules";
 
-/// Whether a workload measures what accidents destroy instead of speed.
-pub fn tries_accidents(workload: &str) -> bool {
-    [WORKLOAD, KILL, SCHEDULES].contains(&workload)
-}
-
 /// Settings that a crash is tried with although they decide nothing by themselves: how many pages share
 /// a sector changes what can be torn, but no page size is meant to be less safe than another.
 pub const BESIDES: [&str; 1] = ["page_size"];

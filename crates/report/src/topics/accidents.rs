@@ -3,7 +3,8 @@
 
 use lab::analysis::{EngineDifference, ExperimentAnalysis, VariantAnalysis};
 use lab::engine_name::ENGINE;
-use lab::tier::{KILL, SCHEDULES, Schedules};
+use lab::measures::Measures;
+use lab::tier::Schedules;
 
 use super::storage_models::model_words;
 use super::{Subject, crash_answer, versions};
@@ -26,9 +27,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         differences(experiment)
     };
     let mut blocks: Vec<Block> = Block::list(differences).into_iter().collect();
-    match experiment.workload.as_str() {
-        KILL => blocks.extend(kills(subject)),
-        SCHEDULES => blocks.extend(schedules(experiment)),
+    match experiment.measures() {
+        Measures::Kills => blocks.extend(kills(subject)),
+        Measures::Schedules => blocks.extend(schedules(experiment)),
         _ => {}
     }
     blocks.extend(Block::list(artifacts(experiment)));

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
+use lab::measures::Measures;
 use lab::metric::METRICS;
 use lab::trial::DataTable;
 
@@ -17,9 +18,6 @@ use crate::words::{by_rank, file_kind, grouped, metric_heading};
 /// Parts of a metric from which on they have a table of their own: more columns cannot be read.
 const CLASSES_FROM: usize = 6;
 
-/// Workloads whose counts and tables are the answer: processes that are killed, and connections that meet.
-const ACCIDENTS: [&str; 2] = ["kill", "schedules"];
-
 /// What a reader must know of counts.
 const HOW: &str = "Counted in one further pass of each variant, which is not timed, so that counting never slows what is measured.";
 
@@ -29,7 +27,9 @@ const KINDS: [&str; 6] = ["", "database", "wal", "journal", "super_journal", "te
 /// Tables, folded away; where they are the answer, as they are.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let classes = classes(subject.experiment);
-    if ACCIDENTS.contains(&subject.experiment.workload.as_str()) {
+    let measures = subject.experiment.measures();
+    // The counts and tables of killed processes and of two connections are the answer.
+    if matches!(measures, Measures::Kills | Measures::Schedules) {
         let metrics: Vec<String> = every_metric(subject.experiment).into_iter().cloned().collect();
         let table = Block::table(medians(subject, &metrics, "What happened"));
         let heading = Block::Heading("What happened".to_owned());

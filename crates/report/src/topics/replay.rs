@@ -1,15 +1,13 @@
 //! Recorded traffic: how much of it was replayed, whether it did the same as in the recording, and what differed.
 
 use lab::analysis::VariantAnalysis;
+use lab::measures::Measures;
 use lab::trial::DataTable;
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
 use crate::figures;
 use crate::words::{metric_heading, plural};
-
-/// The workload.
-const WORKLOAD: &str = "replay";
 
 /// The figures of each variant.
 const METRICS: [&str; 4] =
@@ -23,7 +21,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let variants = &subject.experiment.variants;
     let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
     let measured: Vec<usize> = measured.collect();
-    if subject.experiment.workload != WORKLOAD || measured.is_empty() {
+    if subject.experiment.measures() != Measures::Replay || measured.is_empty() {
         return Vec::new();
     }
     let mut blocks =

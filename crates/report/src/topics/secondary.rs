@@ -4,6 +4,7 @@
 //! less, or a queue that is fast and late, is chosen by several figures, not by one.
 
 use lab::analysis::ExperimentAnalysis;
+use lab::measures::Measures;
 use lab::metric;
 
 use super::Subject;
@@ -38,10 +39,11 @@ fn longer(subject: &Subject<'_>) -> Sentence {
     if !subject.experiment.is_measured_by_command() {
         return Sentence::default();
     }
-    match subject.planned.experiment.workload == "replay" {
+    if subject.experiment.measures() == Measures::Replay {
         // Each trial executes what was recorded, once.
-        true => Sentence::from("; the replay of a longer recording may"),
-        false => Sentence::from("; longer trials may: ").and_code("--seconds 5s"),
+        Sentence::from("; the replay of a longer recording may")
+    } else {
+        Sentence::from("; longer trials may: ").and_code("--seconds 5s")
     }
 }
 

@@ -1,6 +1,7 @@
 //! The user's own statements: how long each takes, what it does, and how SQLite executes it.
 
 use lab::analysis::{Effect, Standing, VariantAnalysis};
+use lab::measures::Measures;
 use lab::trial::StatementRecord;
 
 use super::Subject;
@@ -261,7 +262,7 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
         let nodes: Vec<&str> = plan.iter().map(|node| node.trim_start()).collect();
         let name = Sentence::code(&statement.name);
         // Names of recorded statements are made up; those of others are the user's.
-        let name = if subject.experiment.workload == "replay" {
+        let name = if subject.experiment.measures() == Measures::Replay {
             name.words(", ").and_code(one_line(&statement.sql))
         } else {
             name

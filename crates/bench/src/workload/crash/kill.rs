@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crash::kill::{self, COMMAND, Outcome, Setting};
 use crash::{CrashSettings, Model, documented};
+use lab::measures::Measures;
 use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
 use lab::trial::{Artifact, Measured};
 
@@ -29,6 +30,7 @@ parameters! {
 impl Declared for Kill {
     const NAME: &'static str = KILL;
     const ABOUT: &'static str = "kills processes while they write, at random moments, and checks what they leave (docs/crash.md)";
+    const MEASURES: Measures = Measures::Kills;
     const COUNTS: bool = false;
     type Parameters = Parameters;
 

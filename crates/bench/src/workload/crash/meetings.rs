@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crash::schedule::{Extent, ScenarioResult, explore_all};
 use engine::Library;
+use lab::measures::Measures;
 use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};
 
@@ -29,6 +30,7 @@ parameters! {
 impl Declared for Meetings {
     const NAME: &'static str = SCHEDULES;
     const ABOUT: &'static str = "lets two connections meet at every instant, which finds damage that needs no crash (docs/crash.md)";
+    const MEASURES: Measures = Measures::Schedules;
     const COUNTS: bool = false;
     type Parameters = Parameters;
 

@@ -19,6 +19,7 @@ mod trail;
 
 use crash::Plan;
 use engine::{Origin, Source};
+use lab::measures::Measures;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Schedules, WORKLOAD};
 use lab::trial::Measured;
 
@@ -37,6 +38,7 @@ pub(super) struct Crash;
 impl Declared for Crash {
     const NAME: &'static str = WORKLOAD;
     const ABOUT: &'static str = "tries what crashes can destroy: a workload is recorded, storage models say what of it a crash leaves, the engine recovers that (docs/tiers.md)";
+    const MEASURES: Measures = Measures::CrashImages;
     const COUNTS: bool = false;
     type Parameters = Parameters;
 

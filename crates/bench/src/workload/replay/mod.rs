@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::{Library, Source};
 use lab::level::Settings;
+use lab::measures::{Measures, REPLAY};
 use lab::needs::Needs;
 use lab::trial::Measured;
 use trace::{Call, Trace};
@@ -65,7 +66,8 @@ const FILES_PER_CONNECTION: u64 = 6;
 const OTHER_FILES: u64 = 64;
 
 impl Declared for Replay {
-    const NAME: &'static str = "replay";
+    const NAME: &'static str = REPLAY;
+    const MEASURES: Measures = Measures::Replay;
     const ABOUT: &'static str = "Recorded traffic of an application, replayed on copies of its databases: a trace of `pragmark record`. Statements have their recorded values and are compared with the recording.";
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;

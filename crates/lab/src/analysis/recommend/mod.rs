@@ -19,7 +19,7 @@ use crate::design::MANY;
 use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::target;
-use crate::tier::{MayLose, Safety, Tier, tries_accidents};
+use crate::tier::{MayLose, Safety, Tier};
 
 /// The settings to use by one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -105,7 +105,7 @@ impl Ladder {
 /// tries crashes, whose speed is no reason to use anything.
 pub fn ladder(experiment: &ExperimentAnalysis) -> Option<Ladder> {
     let baseline = experiment.variants.first()?;
-    if tries_accidents(&experiment.workload) || !varies_settings(experiment) {
+    if experiment.measures().is_safety() || !varies_settings(experiment) {
         return None;
     }
     let rungs = match why_no_rung(experiment) {
@@ -246,7 +246,7 @@ fn gain(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<Ga
 
 /// The variants that findings and rungs name, where they were chosen from many.
 pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
-    if tries_accidents(&experiment.workload) || candidates(experiment) < MANY {
+    if experiment.measures().is_safety() || candidates(experiment) < MANY {
         return BTreeSet::new();
     }
     let experiment = &by_rounds(experiment);
