@@ -2,7 +2,6 @@
 //! database with its last figures.
 
 use std::fmt::Display;
-use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use engine::Connection;
 use lab::trial::Measured;
 
 use crate::error::TrialError;
-use crate::measure::{CpuTime, LatencyHistogram, Windows, peak_memory_bytes};
+use crate::measure::{CpuTime, LatencyHistogram, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
 
@@ -90,22 +89,6 @@ impl Elapsed {
     pub(super) fn mib_per_s(&self, bytes: f64) -> f64 {
         bytes / MIB / self.seconds
     }
-}
-
-/// Does the work on `rows` rows window by window; `work` is told which rows, and whether they are
-/// the last, so that what ends the work counts to the last window.
-#[inline]
-pub(super) fn in_windows(
-    rows: usize,
-    windows: &mut Windows,
-    mut work: impl FnMut(Range<usize>, bool) -> Result<(), TrialError>,
-) -> Result<(), TrialError> {
-    for from in (0..rows).step_by(windows.step()) {
-        let to = (from + windows.step()).min(rows);
-        work(from..to, to == rows)?;
-        windows.tick(to - from, Instant::now());
-    }
-    Ok(())
 }
 
 /// Notes a figure.
@@ -246,7 +229,7 @@ pub(super) mod tests {
     use crate::catalogue;
     use crate::workload;
     use engine::vfs::CountingVfs;
-    use engine::{Library, Source};
+    use engine::{Library, OpenFlags, Source};
     use lab::level::Level;
     use lab::seed::Seed;
     use std::sync::Arc;
@@ -292,6 +275,15 @@ pub(super) mod tests {
         workload::find(workload).unwrap().run(&mut trial)
     }
 
+    /// Returns a database in memory with this schema.
+    pub(in crate::workload) fn memory_database(schema: &str) -> Connection {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let path = Path::new(":memory:");
+        let connection = Connection::open(&library, path, OpenFlags::default(), None).unwrap();
+        connection.execute(schema).unwrap();
+        connection
+    }
+
     /// Why the workload cannot be run with these settings, or what went wrong.
     pub(in crate::workload) fn problem(workload: &str, over: &[(&str, Level)]) -> String {
         run(workload, over).expect_err("a problem").to_string()
@@ -302,19 +294,6 @@ pub(super) mod tests {
         assert!(expect("the count", 3, 3).is_ok());
         let error = expect("the count", 2, 3).unwrap_err().to_string();
         assert_eq!(error, "wrong result: the count is 2 instead of 3");
-    }
-
-    #[test]
-    fn windows_cover_every_row_once_and_tell_the_last() {
-        let mut seen = Vec::new();
-        let mut windows = Windows::new(250, 7, None);
-        let all = in_windows(250, &mut windows, |rows, last| {
-            assert_eq!(last, rows.end == 250);
-            seen.extend(rows);
-            Ok(())
-        });
-        assert!(all.is_ok());
-        assert_eq!(seen, (0..250).collect::<Vec<_>>());
     }
 
     #[test]

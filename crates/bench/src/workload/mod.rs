@@ -3,7 +3,6 @@
 //! A new workload is a module here that implements [`Declared`], and a line in [`ALL`].
 
 mod binding_basics;
-mod bulk_insert;
 mod common;
 pub(crate) mod contention;
 pub(crate) mod crash;
@@ -11,21 +10,18 @@ pub(crate) mod declared;
 mod durability;
 mod explain;
 pub(crate) mod fts;
-mod keyed_rows;
+mod inserts;
 mod load_file;
 mod many_databases;
 mod orm;
 mod queue;
-mod quotes;
 pub(crate) mod replay;
 mod set_query;
 mod shaping;
 pub(crate) mod sql;
 mod sums;
 mod team;
-mod text_insert;
 mod upper_bounds;
-mod user_insert;
 
 use lab::trial::Measured;
 
@@ -35,11 +31,11 @@ use crate::trial::Trial;
 
 /// Every workload.
 pub const ALL: &[&dyn Workload] = &[
-    &bulk_insert::BulkInsert,
-    &text_insert::TextInsert,
-    &user_insert::UserInsert,
-    &quotes::Quotes,
-    &keyed_rows::KeyedRows,
+    &inserts::BulkInsert,
+    &inserts::TextInsert,
+    &inserts::UserInsert,
+    &inserts::Quotes,
+    &inserts::KeyedRows,
     &set_query::SetQuery,
     &explain::Explain,
     &contention::Contention,

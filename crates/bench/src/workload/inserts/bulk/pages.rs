@@ -1,12 +1,12 @@
 //! The target `pages`: a new database whose B-tree pages the bulk loader writes itself.
 //!
-//! It stands apart because nothing of it goes through SQL: there is no statement, no transaction and,
-//! before the rows are in, no connection that PRAGMAs could be given to. What a variant asks for and the
-//! page writer has not got makes the variant impossible, with the reason; it is never done another way.
+//! None of it goes through SQL: there is no statement, no transaction and, before the rows are in, no connection that
+//! could execute PRAGMAs. A variant that asks for something that the page writer lacks is impossible, with the reason;
+//! it is never done another way.
 //!
-//! The clock holds the whole load: making database and table, the rows, syncing, and putting the file in
-//! its place. Methods of SQL find database and table made. The rows are made into batches before the
-//! clock starts, as the array of `carray` is: they are the form in which such a program has its rows.
+//! The clock runs over the whole load: creating database and table, the rows, syncing, and putting the file in its place.
+//! Methods of SQL find database and table created. The rows are put into batches before the clock starts, like the array
+//! of `carray`: such a program has its rows in this form.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +18,9 @@ use engine::pragma;
 use lab::level::{Level, Settings};
 use load::{BatchSource, Column, LoadStrategy, Request, StrategyChoice, load};
 
-use super::Work;
+use super::Loaded;
 use super::insert::Inserted;
-use super::method::Method;
-use super::parameters::{Index, Parameters, Statement};
-use super::table::Table;
+use super::parameters::{Index, Method, Parameters, Statement, Table};
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::parameters::Choice;
@@ -32,17 +30,16 @@ use crate::workload::common::{expect, refuse_counting};
 /// Rows of a batch.
 const BATCH: usize = 65_536;
 
-/// The only PRAGMA that is the page writer's to honour: all others are of a connection, or of files that
-/// SQLite writes.
+/// The only PRAGMA that the page writer obeys. All others belong to a connection, or to files that SQLite writes.
 const PAGE_SIZE: &str = "page_size";
 
-/// The index that the loader makes on the column.
+/// Name of the index that the loader creates on the column.
 pub(super) const INDEX: &str = "integers_value_index";
 
-/// Makes sure that the page writer can do what the variant asks for.
+/// Checks that the page writer can do the work of the variant.
 ///
 /// # Errors
-/// [`TrialError::CannotRun`] with what it cannot.
+/// [`TrialError::CannotRun`] with the first part of the work that it cannot do.
 pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), TrialError> {
     refuse_counting(
         trial,
@@ -88,7 +85,7 @@ fn refused_work(parameters: &Parameters) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// The values as the loader takes them.
+/// Returns the values in batches for the loader.
 pub(super) fn batches(data: &[i64]) -> Result<Vec<RecordBatch>, TrialError> {
     let schema = Arc::new(schema());
     let batch = |values: &[i64]| {
@@ -103,13 +100,13 @@ fn schema() -> Schema {
     Schema::new(vec![Field::new("value", DataType::Int64, true)])
 }
 
-/// The measured work.
-pub(super) fn work(
+/// Does the measured work.
+pub(super) fn load_pages(
     trial: &Trial<'_>,
     parameters: &Parameters,
     batches: Vec<RecordBatch>,
     path: &Path,
-) -> Result<Work, TrialError> {
+) -> Result<Loaded, TrialError> {
     let request = request(parameters, trial.settings, path);
     let mut source = BatchSource::new("the rows", &schema(), batches.into_iter());
     let histogram = LatencyHistogram::new();
@@ -124,7 +121,7 @@ pub(super) fn work(
     let (found, wanted) = (summary.rows_by_pages, parameters.rows as u64);
     expect("the count of rows written as pages", found, wanted)?;
     let inserted = Inserted { rows: summary.rows as usize, transactions: 1 };
-    Ok(Work {
+    Ok(Loaded {
         inserted,
         load_s: loaded.duration_since(start).as_secs_f64(),
         index_s: None,
@@ -134,7 +131,7 @@ pub(super) fn work(
     })
 }
 
-/// The load that makes the database of the variant, by pages or not at all.
+/// Returns the request that creates the database of the variant, by pages or not at all.
 fn request(parameters: &Parameters, settings: &Settings, path: &Path) -> Request {
     let mut table = load::Table::new("integers");
     let (declared, is_key) = match parameters.table {

@@ -1,8 +1,7 @@
 //! The database that the methods `attach-value` and `attach-star` copy from.
 //!
-//! It is made in the trial's own directory by a connection of its own, closed and synced before
-//! the clock starts, so that neither a journal nor pages still to be written are left to the
-//! measured work.
+//! A connection of its own makes it in the directory of the trial. It is closed and synced before the clock starts, so
+//! that the measured work inherits neither a journal nor pages that are still to be written.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -10,20 +9,16 @@ use std::path::{Path, PathBuf};
 
 use engine::{Connection, OpenFlags, pragma};
 
-use super::method::Method;
-use super::parameters::{Parameters, Statement};
-use super::rows::Rows;
+use super::insert::{Rows, SOURCE};
+use super::parameters::{Method, Parameters, Statement};
 use crate::error::TrialError;
 use crate::trial::Trial;
-
-/// The name under which the source is attached.
-pub(super) const NAME: &str = "source";
 
 /// PRAGMAs that source and copy must have in common: the encoding by SQLite's own rule for
 /// attached databases, the page size so that no copy is made between pages of different sizes.
 const SHARED: &[&str] = &["page_size", "encoding"];
 
-/// Rows in one INSERT of the making.
+/// Rows in one INSERT that fills the source.
 const ROWS_PER_STATEMENT: usize = 100;
 
 /// A closed database with the table and its rows.
@@ -32,7 +27,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Makes the source of a method that needs one.
+    /// Creates the source of a method that needs one.
     pub(super) fn of(
         trial: &Trial<'_>,
         parameters: &Parameters,
@@ -56,28 +51,28 @@ impl Source {
 
     /// Attaches it to the connection that copies.
     pub(super) fn attach(&self, connection: &Connection) -> Result<(), TrialError> {
-        let mut attach = connection.prepare(&format!("ATTACH ?1 AS {NAME}"))?;
+        let mut attach = connection.prepare(&format!("ATTACH ?1 AS {SOURCE}"))?;
         attach.bind_text(1, &self.path.to_string_lossy())?;
         Ok(attach.run()?)
     }
 
-    /// Detaches it, so that nothing read afterwards can come from it.
+    /// Detaches it, so that later queries cannot read from it.
     pub(super) fn detach(&self, connection: &Connection) -> Result<(), TrialError> {
-        Ok(connection.execute(&format!("DETACH {NAME}"))?)
+        Ok(connection.execute(&format!("DETACH {SOURCE}"))?)
     }
 }
 
 fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Result<(), TrialError> {
     connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     connection.execute(parameters.table.create())?;
-    let making = Parameters {
+    let filling = Parameters {
         method: Method::Values,
         statement: Statement::Reused,
         per_statement: NonZeroUsize::new(ROWS_PER_STATEMENT),
         ..*parameters
     };
     connection.execute("BEGIN")?;
-    Rows::prepare(connection, &making)?.insert(data)?;
+    Rows::prepare(connection, &filling)?.insert(data)?;
     Ok(connection.execute("COMMIT")?)
 }
 

@@ -1,14 +1,14 @@
-//! Every way of inserting into every table gives the right rows, and says why where it cannot.
+//! Every method fills every table with the right rows, or says why it cannot.
 
-use engine::{Library, Source};
+use engine::{Connection, Library, Source};
 use lab::level::Level;
 use lab::trial::{Measured, Outcome};
 
-use super::method::Method;
-use super::table::Table;
+use super::parameters::{Method, Table};
+use super::{check_keys, compare, sums_of};
 use crate::generate::{Order, Values};
 use crate::parameters::Choice;
-use crate::workload::common::tests::run;
+use crate::workload::common::tests::{memory_database, run};
 
 fn measured(over: &[(&str, Level)]) -> Measured {
     let quick = [("rows", 1_003.into()), ("synchronous", "off".into())];
@@ -134,4 +134,38 @@ fn what_shapes_the_file_takes_effect_together() {
     let pragmas = &measured.connections[0].pragmas;
     assert_eq!(pragmas["page_size"], "16384");
     assert_eq!(pragmas["auto_vacuum"], "incremental");
+}
+
+fn table_of(values: &[i64]) -> Connection {
+    let connection = memory_database(Table::Rowid.create());
+    for value in values {
+        connection.execute(&format!("INSERT INTO integers VALUES ({value})")).unwrap();
+    }
+    connection
+}
+
+fn problem(values: &[i64], data: &[i64]) -> String {
+    let wanted = sums_of(data);
+    let wrong = compare(&table_of(values), "NOT INDEXED", &wanted).unwrap_err();
+    wrong.to_string()
+}
+
+#[test]
+fn rows_missing_changed_or_exchanged_are_noticed() {
+    let data = [i64::MIN, -7, 0, 3, 1 << 40, i64::MAX];
+    assert!(compare(&table_of(&data), "NOT INDEXED", &sums_of(&data)).is_ok());
+    assert!(problem(&data[1..], &data).contains("the count"));
+    assert!(problem(&[1 << 40], &[1 << 41]).contains("upper halves"));
+    assert!(problem(&[8], &[9]).contains("lower halves"));
+    assert!(problem(&[1, 5], &[2, 4]).contains("squared residues"));
+}
+
+#[test]
+fn a_gap_in_the_counted_keys_is_noticed() {
+    let connection = table_of(&[10, 20, 30]);
+    assert!(check_keys(&connection, Table::Rowid, 3).is_ok());
+    let delete = "DELETE FROM integers WHERE rowid = 1";
+    connection.execute(delete).unwrap();
+    let error = check_keys(&connection, Table::Rowid, 2).unwrap_err();
+    assert!(error.to_string().contains("the smallest key"), "{error}");
 }

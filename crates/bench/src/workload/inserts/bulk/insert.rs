@@ -1,0 +1,262 @@
+//! The inserting itself: the work of an application, and clock readings.
+
+use std::time::{Duration, Instant};
+
+use engine::{Array, Columns, Connection, EngineError, Library, Statement, ValueRef};
+
+use super::parameters::{Method, Parameters, Statement as Preparing};
+use crate::error::TrialError;
+use crate::measure::{LatencyHistogram, Windows};
+use crate::workload::inserts::writer::{Transaction, insert_sql};
+
+/// The name under which the database to copy from is attached.
+pub(super) const SOURCE: &str = "source";
+
+/// Inserts transaction by transaction.
+pub(super) struct Inserter<'c, 'd> {
+    rows: Rows<'c, 'd>,
+    transaction: Transaction<'c>,
+    rows_per_txn: Option<usize>,
+    stop_after: Option<Duration>,
+}
+
+/// Number of rows and transactions inserted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Inserted {
+    pub(super) rows: usize,
+    pub(super) transactions: usize,
+}
+
+impl<'c, 'd> Inserter<'c, 'd> {
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        parameters: &Parameters,
+        begin: &str,
+    ) -> Result<Inserter<'c, 'd>, TrialError> {
+        let rows_per_txn = parameters.rows_per_txn.map(usize::from);
+        let transaction = if rows_per_txn == Some(1) {
+            Transaction::none()
+        } else {
+            Transaction::prepare(connection, begin)?
+        };
+        Ok(Inserter {
+            rows: Rows::prepare(connection, parameters)?,
+            transaction,
+            rows_per_txn,
+            stop_after: parameters.stop_after,
+        })
+    }
+
+    /// Inserts the data until it ends or the time is up.
+    pub(super) fn insert_all(
+        &mut self,
+        data: &'d [i64],
+        start: Instant,
+        histogram: &mut LatencyHistogram,
+        windows: &mut Windows,
+    ) -> Result<Inserted, TrialError> {
+        let mut inserted = Inserted::default();
+        let mut last = Instant::now();
+        for chunk in data.chunks(self.rows_per_txn.unwrap_or(data.len()).max(1)) {
+            let rows = &mut self.rows;
+            self.transaction.insert(chunk.len(), windows, |range| rows.insert(&chunk[range]))?;
+            let now = Instant::now();
+            histogram.record(now.duration_since(last));
+            last = now;
+            inserted.rows += chunk.len();
+            inserted.transactions += 1;
+            if self.stop_after.is_some_and(|limit| now.duration_since(start) >= limit) {
+                break;
+            }
+        }
+        Ok(inserted)
+    }
+}
+
+/// Everything prepared for inserting some rows; arrays are borrowed for `'d`.
+pub(super) struct Rows<'c, 'd> {
+    method: Method,
+    rows_per_statement: usize,
+    way: Way<'c, 'd>,
+}
+
+/// Use of statements.
+enum Way<'c, 'd> {
+    /// One row a statement, which makes the shortest loop.
+    OneByOne(Statement<'c, 'd>),
+    /// Statements of many rows, and one-row statements for the rest.
+    Reused {
+        whole: Statement<'c, 'd>,
+        single: Statement<'c, 'd>,
+    },
+    PreparedEachTime {
+        connection: &'c Connection,
+        whole: String,
+        single: String,
+    },
+}
+
+impl<'c, 'd> Rows<'c, 'd> {
+    /// Prepares what is reused.
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        parameters: &Parameters,
+    ) -> Result<Rows<'c, 'd>, TrialError> {
+        let Parameters { method, statement, .. } = *parameters;
+        let rows_per_statement = parameters.rows_per_statement();
+        method.prepare(connection)?;
+        let (whole, single) = (method.sql(rows_per_statement), method.sql(1));
+        let way = match statement {
+            Preparing::PreparedEachTime => Way::PreparedEachTime { connection, whole, single },
+            Preparing::Reused if method == Method::Values && rows_per_statement == 1 => {
+                Way::OneByOne(connection.prepare(&single)?)
+            }
+            Preparing::Reused => Way::Reused {
+                whole: connection.prepare(&whole)?,
+                single: connection.prepare(&single)?,
+            },
+        };
+        Ok(Rows { method, rows_per_statement, way })
+    }
+
+    /// Inserts the values. A method that copies takes its rows from the attached database and
+    /// must be given all of them at once.
+    #[inline]
+    pub(super) fn insert(&mut self, values: &'d [i64]) -> Result<(), TrialError> {
+        let (method, rows) = (self.method, self.rows_per_statement);
+        match &mut self.way {
+            Way::OneByOne(single) => one_by_one(single, values),
+            Way::Reused { whole, single } => {
+                for chunk in values.chunks(rows) {
+                    if method.takes(rows, chunk.len()) {
+                        method.run(whole, chunk)?;
+                    } else {
+                        one_by_one(single, chunk)?;
+                    }
+                }
+                Ok(())
+            }
+            Way::PreparedEachTime { connection, whole, single } => {
+                for chunk in values.chunks(rows) {
+                    if method.takes(rows, chunk.len()) {
+                        method.run(&mut connection.prepare(whole)?, chunk)?;
+                    } else {
+                        for value in chunk {
+                            let value = std::slice::from_ref(value);
+                            method.run(&mut connection.prepare(single)?, value)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[inline]
+fn one_by_one(statement: &mut Statement<'_, '_>, values: &[i64]) -> Result<(), TrialError> {
+    for value in values {
+        statement.bind_i64(1, *value)?;
+        statement.run()?;
+    }
+    Ok(())
+}
+
+impl Method {
+    /// Checks that the engine has the functions of the method.
+    pub(super) fn check_engine(self, library: &Library) -> Result<(), TrialError> {
+        if self == Method::Carray && !library.has_carray() {
+            let why = "this engine lacks carray (sqlite3_carray_bind)";
+            return Err(TrialError::cannot_run(why));
+        }
+        if self == Method::Columns && !library.has_columns_function() {
+            let why = "this engine lacks virtual tables or sqlite3_bind_pointer";
+            return Err(TrialError::cannot_run(why));
+        }
+        Ok(())
+    }
+
+    /// Registers the functions that the SQL of the method calls.
+    fn prepare(self, connection: &Connection) -> Result<(), EngineError> {
+        match self {
+            Method::Columns => connection.create_columns_function(COLUMNS, 1),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the INSERT of this number of rows, which only a VALUES list depends on.
+    fn sql(self, rows: usize) -> String {
+        match self {
+            Method::Values => insert_sql("integers(value)", "(?)", rows),
+            Method::Carray => "INSERT INTO integers(value) SELECT value FROM carray(?1)".to_owned(),
+            Method::Columns => {
+                format!("INSERT INTO integers(value) SELECT c0 FROM {COLUMNS}(?1)")
+            }
+            Method::AttachValue => {
+                format!("INSERT INTO integers(value) SELECT value FROM {SOURCE}.integers")
+            }
+            Method::AttachStar => format!("INSERT INTO integers SELECT * FROM {SOURCE}.integers"),
+        }
+    }
+
+    /// Returns whether a statement for `rows` rows takes the given number: a VALUES list takes no other number, the other
+    /// methods any.
+    fn takes(self, rows: usize, given: usize) -> bool {
+        self != Method::Values || rows == given
+    }
+
+    /// Binds the values and runs the statement once.
+    #[inline]
+    fn run<'d>(
+        self,
+        statement: &mut Statement<'_, 'd>,
+        values: &'d [i64],
+    ) -> Result<(), EngineError> {
+        match self {
+            Method::Values => {
+                for (index, value) in values.iter().enumerate() {
+                    statement.bind_i64(index as i32 + 1, *value)?;
+                }
+            }
+            Method::Carray => statement.bind_array(1, Array::I64(values))?,
+            Method::Columns => {
+                let column = Integers(values);
+                return statement.with_borrowed(|statement| {
+                    statement.bind_columns(1, &column)?;
+                    statement.run()
+                });
+            }
+            Method::AttachValue | Method::AttachStar => {}
+        }
+        statement.run()
+    }
+}
+
+/// The table-valued function of the method `columns`.
+const COLUMNS: &str = "bulk_columns";
+
+/// The values as the one column of a table.
+struct Integers<'d>(&'d [i64]);
+
+impl Columns for Integers<'_> {
+    fn rows(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn value(&self, row: usize, _column: usize) -> ValueRef<'_> {
+        ValueRef::Integer(self.0[row])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_values_list_has_a_place_for_every_row() {
+        assert_eq!(Method::Values.sql(3), "INSERT INTO integers(value) VALUES (?),(?),(?)");
+        assert!(Method::Values.takes(3, 3) && !Method::Values.takes(3, 2));
+        assert!(Method::Carray.takes(3, 2));
+    }
+}
