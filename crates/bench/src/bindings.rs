@@ -15,7 +15,7 @@ use lab::trial::{BindingSpec, DRIVER, Measured, NATIVE, Outcome};
 use crate::error::TrialError;
 use crate::target::sqlite;
 
-/// What a driver of this name gets besides the settings.
+/// Returns the specification for a driver of this name, besides the settings.
 ///
 /// # Errors
 /// A setting has a value that its PRAGMA does not take.
@@ -31,8 +31,8 @@ pub fn binding_spec(driver: &str, settings: &Settings) -> Result<BindingSpec, En
     })
 }
 
-/// What a measurement of another driver comes to: with every PRAGMA in its normal spelling, or failed
-/// where a setting of the variant was not in force on a connection that did SQLite's work.
+/// Returns the outcome of a measurement by another driver, with every PRAGMA in its normal spelling. It failed if a
+/// setting of the variant was not in force on a connection that did SQLite's work.
 pub fn judge_binding(settings: &Settings, mut measured: Measured) -> Outcome {
     for read_back in &mut measured.connections {
         normalise_pragmas(&mut read_back.pragmas);
@@ -65,9 +65,8 @@ pub fn normalise_pragmas(pragmas: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Why no driver but the native one can do what a variant asks that names another: bindings open
-/// connections in one way, and where an engine has no BEGIN CONCURRENT, as most have not, only the native
-/// driver can tell.
+/// Returns why no driver but the native one can do what a variant asks that names another: bindings open connections in
+/// one way, and where an engine has no BEGIN CONCURRENT, as most have not, only the native driver can tell.
 pub(crate) fn why_impossible(settings: &Settings) -> Option<String> {
     let text = |name: &str| settings.get(name).and_then(Level::as_text);
     let driver = text(DRIVER).filter(|&driver| driver != NATIVE)?;

@@ -1,4 +1,4 @@
-//! What experiment files may name: this room's workloads and the engine's PRAGMAs.
+//! Names for experiment files: the workloads of this crate and the PRAGMAs of the engine.
 
 use engine::build::EngineName;
 use lab::catalogue::{Accepts, Catalogue, Contents, Scope};
@@ -32,7 +32,7 @@ pub fn catalogue() -> Catalogue {
     }
 }
 
-/// What does the work. Without a driver the native one does it.
+/// Settings that name the programs that do the work. Without a driver the native one does it.
 const PROGRAMS: [(&str, &str); 3] = [
     (
         ENGINE,
@@ -52,7 +52,7 @@ const PROGRAMS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Why no engine and no machine can run a workload with these settings.
+/// Returns why no engine and no machine can run a workload with these settings.
 fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
     why_no_engine(settings)
         .or_else(|| sqlite::why_impossible(settings))
@@ -63,7 +63,7 @@ fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
         })
 }
 
-/// Why the settings name no engine that could be had anywhere.
+/// Returns why the settings name no engine that could be had anywhere.
 fn why_no_engine(settings: &Settings) -> Option<String> {
     let name = engine_of(settings, "default");
     let parsed = name.parse::<EngineName>();

@@ -10,7 +10,7 @@ const LIST: &str = "/proc/self/fd";
 #[cfg(not(target_os = "linux"))]
 const LIST: &str = "/dev/fd";
 
-/// How many files this process has open; none where the system does not list them.
+/// Returns the number of files that this process has open, or `None` if the system does not list them.
 pub(crate) fn open_files() -> Option<u64> {
     let entries = std::fs::read_dir(LIST).ok()?.count() as u64;
     // The list itself is open while it is read.
@@ -41,7 +41,7 @@ pub(crate) fn allow_open_files(needed: u64) -> Result<(), TrialError> {
     })
 }
 
-/// No number is no limit.
+/// Returns whether a limit allows this number; `None` is no limit.
 fn allows(limit: Option<u64>, needed: u64) -> bool {
     limit.is_none_or(|limit| limit >= needed)
 }

@@ -20,9 +20,9 @@ pub enum TrialError {
     Setting {
         /// Its name.
         name: String,
-        /// What was found.
+        /// The level.
         found: String,
-        /// What is wanted.
+        /// The levels that are accepted.
         wanted: String,
     },
     /// A file of the user's is not what it should be.
@@ -37,29 +37,29 @@ pub enum TrialError {
     /// A file of the trial could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
         /// On which path.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A PostgreSQL server could not be used.
     #[error("cannot {doing}: {why}")]
     Server {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// What the server or its driver said.
+        /// The message of the server or its driver.
         why: String,
     },
     /// The work was done but its result is wrong.
     #[error("wrong result: {what} is {found} instead of {wanted}")]
     WrongResult {
-        /// What was checked.
+        /// The part that was checked.
         what: String,
-        /// What it is.
+        /// Its value.
         found: String,
-        /// What it should be.
+        /// The right value.
         wanted: String,
     },
     /// One of several threads or processes that share the work could not do its part.
@@ -67,7 +67,7 @@ pub enum TrialError {
     Worker {
         /// Which.
         who: String,
-        /// What was wrong with it.
+        /// The reason.
         why: String,
     },
     /// A setting of the variant was not in force on a connection when the work was done.
@@ -79,9 +79,9 @@ pub enum TrialError {
         setting: String,
         /// The connection.
         connection: String,
-        /// What was read back.
+        /// The value that was read back.
         found: String,
-        /// What the variant asks.
+        /// The value that the variant requires.
         wanted: String,
     },
     /// Settings cannot be proved, because no connection was read back.
@@ -94,7 +94,7 @@ pub enum TrialError {
         file: String,
         /// The line, counted from one.
         line: usize,
-        /// What SQLite or the evaluation said.
+        /// The message of SQLite or of the evaluation.
         why: String,
     },
     /// A statement of the user's own was right, but could not be executed: a lock, the disk or what the tables hold prevented it. The
@@ -105,7 +105,7 @@ pub enum TrialError {
         file: String,
         /// The line, counted from one.
         line: usize,
-        /// What SQLite said.
+        /// The message of SQLite.
         why: String,
     },
     /// The measuring itself failed.
@@ -114,22 +114,22 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// The variant cannot be run here.
+    /// Returns the error of a variant that cannot run here.
     pub(crate) fn cannot_run(why: impl Into<String>) -> TrialError {
         TrialError::CannotRun(why.into())
     }
 
-    /// The variant cannot be run here, for the reason that an error gives.
+    /// Returns the error of a variant that cannot run here for the reason of another error.
     pub(crate) fn because(error: impl Display) -> TrialError {
         TrialError::CannotRun(error.to_string())
     }
 
-    /// What makes an error of the system's: what was tried, and on which path.
+    /// Returns a function that adds the operation and the path to an error of the system.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
         move |source| TrialError::Io { doing, path: path.to_owned(), source }
     }
 
-    /// A part of the result is wrong.
+    /// Returns the error of a wrong part of the result.
     pub(crate) fn wrong(
         what: impl Into<String>,
         found: impl Into<String>,
@@ -146,11 +146,11 @@ impl TrialError {
         }
     }
 
-    /// The outcome of a trial that ended so.
+    /// Returns the outcome of a trial that ended so.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
-            // What the engine was compiled without is no failure of the trial.
+            // A feature that the engine was compiled without does not make the trial fail.
             TrialError::Engine(
                 error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
             ) => Outcome::Skipped { why: error.to_string() },

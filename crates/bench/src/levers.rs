@@ -1,4 +1,4 @@
-//! What `pragmark tune` varies: settings of SQLite with the levels worth trying, and combinations known to be good.
+//! Settings of SQLite that `pragmark tune` varies, with the levels worth trying, and combinations known to be good.
 
 use engine::pragma;
 use lab::experiment::level_of;
@@ -51,34 +51,34 @@ const GOOD: [&[(&str, &str)]; 3] = [
     ],
 ];
 
-/// What settings are varied for.
+/// Subject of the tuning.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
     /// Name of the workload.
     pub workload: &'a str,
     /// Settings of all trials.
     pub base: &'a Settings,
-    /// Size of the existing databases in bytes; none where every trial makes its own.
+    /// Size of the existing databases in bytes; `None` if every trial creates its own.
     pub database_bytes: Option<u64>,
     /// Names of the settings to vary on request.
     pub requested: &'a [String],
 }
 
-/// Whether databases of so many bytes may be written anew, or get new indexes, in every trial that varies that.
+/// Returns whether databases of this size may be rewritten, or get new indexes, in every trial that varies that.
 pub fn may_be_written_anew(bytes: u64) -> bool {
     bytes <= WRITTEN_ANEW_BYTES
 }
 
-/// The settings that may be varied on request.
+/// Returns the settings that may be varied on request.
 pub fn on_request() -> impl Iterator<Item = &'static str> {
     ON_REQUEST.iter().map(|(name, ..)| *name)
 }
 
-/// The settings that are varied: those of the base are not.
+/// Returns the settings that are varied, except the settings of the base.
 pub fn levers(ground: &Ground<'_>) -> Vec<Lever> {
     let is_small = ground.database_bytes.is_none_or(may_be_written_anew);
     let of_files = OF_FILES.iter().filter(|_| is_small);
-    let requested = |(name, ..): &&Row| ground.requested.iter().any(|it| it == name);
+    let requested = |(name, ..): &&Row| ground.requested.iter().any(|requested| requested == name);
     let pragmas = OF_CONNECTIONS.iter().chain(of_files);
     let pragmas = pragmas.chain(ON_REQUEST.iter().filter(requested));
     let all = pragmas.map(lever).chain(analyze(ground)).chain(begin(ground));
@@ -96,7 +96,8 @@ fn analyze(ground: &Ground<'_>) -> Option<Lever> {
     })
 }
 
-/// How transactions begin, where several connections may write at the same time and a script says it in general.
+/// Returns how transactions begin, where several connections may write at the same time and a script says it in
+/// general.
 fn begin(ground: &Ground<'_>) -> Option<Lever> {
     let clients = ground.base.get("clients").and_then(Level::as_int);
     let meet = ground.workload == "sql" && clients.is_some_and(|clients| clients > 1);
@@ -133,7 +134,7 @@ pub fn good_settings() -> Vec<Settings> {
     GOOD.iter().map(settings).collect()
 }
 
-/// The level of a setting as experiments write it: a truth value, a number or a word.
+/// Returns the level of a setting as experiments write it: a truth value, a number or a word.
 pub fn level_of_setting(name: &str, value: &str) -> Level {
     let Some(pragma) = pragma::find(name) else {
         return level_of(value);

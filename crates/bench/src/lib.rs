@@ -22,6 +22,7 @@ mod locks;
 mod measure;
 mod platform;
 mod target;
+mod text_experiments;
 mod training;
 mod trial;
 mod workload;
@@ -31,15 +32,16 @@ pub use bindings::{binding_spec, judge_binding, normalise_pragmas};
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
-pub use import::{
-    ImportError, TakesNoText, TextFile, TextOptions, TextSummary, TextUse, check_takes_text,
-    compares_classes, needs_queries, text_of, use_queries, use_text,
-};
+pub use import::{ImportError, TextFile, TextOptions, TextSummary};
 pub use levers::{
     Ground, good_settings, level_of_setting, levers, may_be_written_anew, on_request,
 };
 pub use measure::peak_memory_bytes;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
+pub use text_experiments::{
+    TakesNoText, TextUse, check_takes_text, compares_classes, needs_queries, text_of, use_queries,
+    use_text,
+};
 pub use training::training;
 pub use workload::contention::work as contention_worker;
 pub use workload::crash::crash_script;
@@ -57,8 +59,8 @@ pub fn extension(settings: &Settings) -> Option<String> {
     settings.get("extension")?.as_text().map(str::to_owned)
 }
 
-/// What a trial of this workload with these settings needs of the operating system; nothing worth
-/// naming for a workload that is not known here.
+/// Returns the needs of a trial of this workload with these settings from the operating system; the default for an
+/// unknown workload.
 pub fn needs(workload: &str, settings: &Settings) -> Needs {
     workload::find(workload).map_or_else(Needs::default, |workload| workload.needs(settings))
 }

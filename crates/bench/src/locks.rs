@@ -8,7 +8,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The content of a mutex that nobody else uses any more.
+/// Returns the content of a mutex that nobody else uses any more.
 pub(crate) fn unlocked<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

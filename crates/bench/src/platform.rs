@@ -1,4 +1,4 @@
-//! What one system can do with files and others cannot.
+//! Operations on files that only some systems support.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a library is exercised with before it is compiled with a profile.
+//! The workloads that exercise a library before it is compiled with a profile.
 //!
 //! It stands apart from workloads because it is a choice among them: a bit of everything that SQLite is
 //! asked for, so that a compiler which favours what it saw does not favour one experiment. What was not
@@ -21,12 +21,12 @@ const EXERCISES: [(&str, &str); 8] = [
     ("set-query", "method=json-each lookup=primary-key queries=100"),
 ];
 
-/// The level that is written so: a whole number or a name.
+/// Returns the level that is written so: a whole number or a name.
 fn level(text: &str) -> Level {
     text.parse::<i64>().map_or_else(|_| text.into(), Level::Int)
 }
 
-/// The workloads of a training run, each with all its settings.
+/// Returns the workloads of a training run, each with all its settings.
 pub fn training() -> Vec<(String, Settings)> {
     let catalogue = catalogue();
     EXERCISES

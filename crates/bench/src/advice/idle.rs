@@ -1,4 +1,4 @@
-//! Settings that mean nothing for some statements, by the programs that SQLite makes of them.
+//! Settings that have no effect on some statements, by the programs that SQLite compiles them to.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,22 +10,23 @@ use super::has_plan;
 use crate::error::TrialError;
 use crate::workload::sql::PGBENCH_TABLES;
 
-/// Each setting with the operations without which it means nothing (<https://sqlite.org/opcode.html>): sorting is all that
-/// several threads share, and automatic indexes have an operation of their own. Virtual tables have statements of their own,
-/// which sort in FTS5 with `ORDER BY rank`.
+/// Settings that have an effect only with one of these operations (<https://sqlite.org/opcode.html>): threads share only
+/// sorting, and automatic indexes have an operation of their own. Virtual tables run statements of their own; those of
+/// FTS5 sort for `ORDER BY rank`.
 const OF_OPERATIONS: [(&str, &[&str]); 2] = [
     ("threads", &["SorterOpen", "VOpen", "VUpdate"]),
     ("automatic_index", &["OpenAutoindex", "VOpen", "VUpdate"]),
 ];
 
-/// Settings that mean nothing where nothing is written.
+/// Settings that have an effect only if something is written.
 const OF_WRITES: [&str; 3] = ["cache_spill", "journal_size_limit", "wal_autocheckpoint"];
 
-/// The settings that mean nothing for these statements on a copy of their database, which gets statistics: with the plans
-/// of the built-in SQLite before, and with those after. None where a statement cannot be planned.
+/// Returns the settings that have no effect on these statements on a copy of their database, by the plans of the built-in
+/// SQLite both before and after ANALYZE, which this function runs on the copy. Returns none if a statement cannot be
+/// planned.
 ///
 /// # Errors
-/// The copy is no database, or the disk is full.
+/// The copy is not a database, or the disk is full.
 pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static str>, TrialError> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
@@ -40,7 +41,7 @@ pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static 
 /// As [`idle_settings`], on the empty tables of pgbench.
 ///
 /// # Errors
-/// There is no memory.
+/// Memory is exhausted.
 pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static str>, TrialError> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let memory = Path::new(":memory:");
@@ -51,7 +52,7 @@ pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static st
 
 fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
     let (mut operations, mut writes) = (BTreeSet::new(), false);
-    for sql in statements.iter().filter(|it| has_plan(it)) {
+    for sql in statements.iter().filter(|sql| has_plan(sql)) {
         let explained = || connection.query_all(&format!("EXPLAIN {sql}"));
         let planned = connection.prepare(sql).and_then(|statement| {
             writes |= !statement.is_read_only();
@@ -62,14 +63,14 @@ fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
         };
         operations.extend(program.iter().filter_map(|row| operation(row)));
     }
-    let is_idle = |needed: &[&str]| !needed.iter().any(|it| operations.contains(*it));
+    let is_idle = |needed: &[&str]| !needed.iter().any(|operation| operations.contains(*operation));
     let of_operations = OF_OPERATIONS.iter().filter(|(_, needed)| is_idle(needed));
     let of_operations = of_operations.map(|(name, _)| *name);
     let of_writes = OF_WRITES.into_iter().filter(|_| !writes);
     of_operations.chain(of_writes).collect()
 }
 
-/// The operation of a row of EXPLAIN.
+/// Returns the operation of a row of EXPLAIN.
 fn operation(row: &[Value]) -> Option<String> {
     row.get(1).map(Value::to_string)
 }

@@ -1,19 +1,19 @@
 //! Indexes as a change of the application: those that SQLite's planner uses for the statements of a workload on a copy of the
 //! database with statistics, and those that no statement uses.
 //!
-//! Candidates are the columns that a statement names: one at a time, then the used ones with a second column. What an index
-//! brings is measured on the whole workload, so a wrong candidate costs trials and misleads nobody.
+//! Candidates are the columns that a statement names: one at a time, then the used ones with a second column. The gain of
+//! an index is measured on the whole workload, so a wrong candidate costs trials and misleads nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
+use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::level::Level;
 use lab::tuning_plan::Advice;
 
-use super::has_plan;
 use super::tables::forms;
+use super::{has_plan, texts, words};
 use crate::error::TrialError;
 use crate::examination::{literal, quoted};
 
@@ -35,7 +35,7 @@ struct Candidate {
 
 impl Candidate {
     fn create(&self, name: &str) -> String {
-        let columns: Vec<String> = self.columns.iter().map(|it| quoted(it)).collect();
+        let columns: Vec<String> = self.columns.iter().map(|column| quoted(column)).collect();
         let (name, table) = (quoted(name), quoted(&self.table));
         format!("CREATE INDEX {name} ON {table}({})", columns.join(", "))
     }
@@ -44,7 +44,7 @@ impl Candidate {
         format!("{}_by_{}", self.table, self.columns.join("_"))
     }
 
-    /// The index as a change of the application; its size is that on the copy.
+    /// Returns the index as a change of the application; its size is that on the copy.
     fn advice(&self, bytes: i64) -> Advice {
         let create = self.create(&self.name());
         let columns = self.columns.join(", ");
@@ -56,25 +56,22 @@ impl Candidate {
     }
 }
 
-/// A size in words.
+/// Returns a size in words.
 fn in_words(bytes: i64) -> String {
     let kib = bytes as f64 / 1024.0;
-    match kib < 1024.0 {
-        true => format!("{kib:.0} KiB"),
-        false => format!("{:.1} MiB", kib / 1024.0),
-    }
+    if kib < 1024.0 { format!("{kib:.0} KiB") } else { format!("{:.1} MiB", kib / 1024.0) }
 }
 
-/// Changes of the schema of a database that may help these statements, on a copy of it, which is changed: at most three
-/// indexes, those first that most statements use, the removal of those that none uses, and other forms of the tables.
+/// Returns changes of the schema that may help these statements, from a copy of the database, which is changed: at most
+/// three indexes, the most used first, the removal of indexes that no statement uses, and other forms of the tables.
 ///
 /// # Errors
-/// The copy is no database, or the disk is full.
+/// The copy is not a database, or the disk is full.
 pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, TrialError> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
     connection.execute("ANALYZE")?;
-    let statements = statements.iter().filter(|it| has_plan(it));
+    let statements = statements.iter().filter(|sql| has_plan(sql));
     let statements: &[String] = &statements.cloned().collect::<Vec<_>>();
     let drop = unused(&connection, statements)?;
     let tables = tables(&connection)?;
@@ -94,7 +91,7 @@ pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, 
     Ok(indexes.into_iter().chain(drop).chain(forms).collect())
 }
 
-/// The columns of each table, without the one that is its rowid and without those that an index begins with.
+/// Returns the columns of each table, except its rowid and the first columns of indexes.
 fn tables(connection: &Connection) -> Result<BTreeMap<String, Vec<String>>, EngineError> {
     let sql = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND t.sql NOT LIKE 'CREATE VIRTUAL%'
@@ -108,26 +105,13 @@ fn tables(connection: &Connection) -> Result<BTreeMap<String, Vec<String>>, Engi
     Ok(tables)
 }
 
-pub(super) fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineError> {
-    let rows = connection.query_all(sql)?.into_iter();
-    let pair = |row: Vec<Value>| <[Value; 2]>::try_from(row).ok();
-    let pairs = rows.filter_map(pair);
-    Ok(pairs.map(|row| row.map(|it| it.to_string())).collect())
-}
-
-/// The words of a statement in lower case.
-pub(super) fn words(sql: &str) -> BTreeSet<String> {
-    let words = sql.split(|it: char| !it.is_alphanumeric() && it != '_');
-    words.map(str::to_lowercase).collect()
-}
-
-/// The columns of a table that a statement names along with the table.
+/// Returns the columns of a table that a statement names along with the table.
 fn named<'t>(
     (table, columns): (&'t String, &'t Vec<String>),
     words: &'t BTreeSet<String>,
 ) -> impl Iterator<Item = Candidate> + 't {
     let is_named = words.contains(&table.to_lowercase());
-    let columns = columns.iter().filter(|it| words.contains(&it.to_lowercase()));
+    let columns = columns.iter().filter(|column| words.contains(&column.to_lowercase()));
     columns
         .filter(move |_| is_named)
         .map(|column| Candidate { table: table.clone(), columns: vec![column.clone()] })
@@ -135,25 +119,27 @@ fn named<'t>(
 
 fn singles(tables: &BTreeMap<String, Vec<String>>, statements: &[String]) -> Vec<Candidate> {
     let mut all = BTreeSet::new();
-    for words in statements.iter().map(|it| words(it)) {
+    for words in statements.iter().map(|sql| words(sql)) {
         all.extend(tables.iter().flat_map(|table| named(table, &words)));
     }
     all.into_iter().take(CANDIDATES).collect()
 }
 
-/// Each of these with a second column that the same statement names.
+/// Returns each of these with a second column that the same statement names.
 fn pairs(
     tables: &BTreeMap<String, Vec<String>>,
     statements: &[String],
     single: &[Candidate],
 ) -> Vec<Candidate> {
     let mut all = BTreeSet::new();
-    for words in statements.iter().map(|it| words(it)) {
-        for first in single.iter().filter(|it| words.contains(&it.columns[0].to_lowercase())) {
+    for words in statements.iter().map(|sql| words(sql)) {
+        for first in
+            single.iter().filter(|candidate| words.contains(&candidate.columns[0].to_lowercase()))
+        {
             let Some(table) = tables.get_key_value(&first.table) else {
                 continue;
             };
-            let others = named(table, &words).filter(|it| it.columns != first.columns);
+            let others = named(table, &words).filter(|other| other.columns != first.columns);
             all.extend(others.map(|other| Candidate {
                 table: first.table.clone(),
                 columns: [first.columns.clone(), other.columns].concat(),
@@ -163,7 +149,7 @@ fn pairs(
     all.into_iter().take(CANDIDATES).collect()
 }
 
-/// The candidates that the planner uses where all of them exist, by the number of statements.
+/// Returns the candidates that the planner uses where all of them exist, by the number of statements.
 fn used(
     connection: &Connection,
     statements: &[String],
@@ -179,7 +165,7 @@ fn used(
         // A statement that cannot be planned here uses no index.
         let plan = connection.query_plan(statement).unwrap_or_default();
         let numbers: BTreeSet<usize> = plan.iter().filter_map(|line| number(line)).collect();
-        for candidate in numbers.into_iter().filter_map(|it| candidates.get(it)) {
+        for candidate in numbers.into_iter().filter_map(|number| candidates.get(number)) {
             *used.entry(candidate.clone()).or_default() += 1;
         }
     }
@@ -187,13 +173,13 @@ fn used(
     Ok(used)
 }
 
-/// The number of the candidate that a node of a plan uses.
+/// Returns the number of the candidate that a node of a plan uses.
 fn number(line: &str) -> Option<usize> {
     let (_, rest) = line.split_once(CANDIDATE)?;
-    rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The size of an index, which is made and removed again, in bytes.
+/// Returns the size of an index, which is made and removed again, in bytes.
 fn size(connection: &Connection, candidate: &Candidate) -> Result<i64, EngineError> {
     let name = format!("{CANDIDATE}0");
     connection.execute(&format!("SAVEPOINT size; {}", candidate.create(&name)))?;
@@ -203,8 +189,8 @@ fn size(connection: &Connection, candidate: &Candidate) -> Result<i64, EngineErr
     Ok(bytes)
 }
 
-/// The removal of the indexes that no statement uses, unless triggers run statements that are not known here. Indexes that a
-/// constraint needs, or that begin with a column of a foreign key, stay.
+/// Returns the removal of the indexes that no statement uses, unless triggers run statements that are not known here.
+/// Indexes that a constraint needs, or that begin with a column of a foreign key, stay.
 fn unused(connection: &Connection, statements: &[String]) -> Result<Option<Advice>, EngineError> {
     let triggers = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'";
     if connection.query_i64(triggers)? > 0 {

@@ -1,9 +1,12 @@
-//! What `pragmark tune` measures apart from settings: changes of the application that a workload can carry out by itself.
+//! Changes of the application, apart from settings, that `pragmark tune` measures and a workload can carry out by itself.
 
 mod idle;
 mod indexes;
 mod tables;
 
+use std::collections::BTreeSet;
+
+use engine::{Connection, EngineError, Value};
 use lab::level::Level;
 use lab::tuning_plan::Advice;
 use script::effect;
@@ -20,7 +23,7 @@ const GROUPS: [i64; 2] = [10, 100];
 /// Connections that work at the same time.
 const CLIENTS: i64 = 4;
 
-/// The changes, at most as many as one block compares.
+/// Returns the changes, at most as many as one block compares.
 pub fn advice(ground: &Ground<'_>) -> Vec<Advice> {
     let is_script = ground.workload == "sql";
     let is_script_or_trace = is_script || ground.workload == "replay";
@@ -33,10 +36,24 @@ pub fn advice(ground: &Ground<'_>) -> Vec<Advice> {
     all.into_iter().flatten().flatten().collect()
 }
 
-/// Whether a statement is planned as an application executes it. Some PRAGMAs take effect when they are prepared, and would change
-/// the connection that looks at plans.
+/// Returns whether a statement is planned as an application executes it. Some PRAGMAs take effect when they are prepared
+/// and would change the connection that looks at plans.
 fn has_plan(sql: &str) -> bool {
     !["pragma", "explain"].contains(&effect::first_word(sql).as_str())
+}
+
+/// Returns the rows of a query with two columns.
+fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineError> {
+    let rows = connection.query_all(sql)?.into_iter();
+    let pair = |row: Vec<Value>| <[Value; 2]>::try_from(row).ok();
+    let pairs = rows.filter_map(pair);
+    Ok(pairs.map(|row| row.map(|value| value.to_string())).collect())
+}
+
+/// Returns the words of a statement in lower case.
+fn words(sql: &str) -> BTreeSet<String> {
+    let words = sql.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.map(str::to_lowercase).collect()
 }
 
 fn is_free(ground: &Ground<'_>, name: &str) -> bool {
@@ -52,7 +69,7 @@ fn groups() -> Vec<Advice> {
     GROUPS.map(group).into()
 }
 
-/// More connections where the user names none, and a single one where there are several.
+/// Returns more connections if the user names none, and a single one if there are several.
 fn clients(ground: &Ground<'_>) -> Vec<Advice> {
     let (change, clients) = match ground.base.get("clients").and_then(Level::as_int) {
         None => (format!("{CLIENTS} connections at the same time"), CLIENTS),

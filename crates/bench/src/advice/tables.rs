@@ -4,21 +4,22 @@ use engine::{Connection, EngineError};
 use lab::level::Level;
 use lab::tuning_plan::Advice;
 
-use super::indexes::{texts, words};
+use super::{texts, words};
 use crate::examination::quoted;
 
 /// The name of a table while it is rebuilt.
 const REBUILT: &str = "pragmark_rebuilt";
 
-/// What precedes the statements that rebuild tables of the user's own, by SQLite's procedure
-/// (<https://sqlite.org/lang_altertable.html#otheralter>): where foreign keys are enforced, DROP TABLE deletes the rows of a table,
-/// and with them those of others that refer to it, and what other connections write in between would be lost.
+/// Statements before those that rebuild the user's tables, by SQLite's procedure
+/// (<https://sqlite.org/lang_altertable.html#otheralter>). With foreign keys enforced, DROP TABLE deletes the rows of a
+/// table and the rows of other tables that refer to it. Without the transaction, writes of other connections in between
+/// would be lost.
 const BEFORE: &str =
     "-- Carry it out as a file that stops at the first error: sqlite3 -bail app.db < rebuild.sql
 PRAGMA foreign_keys = OFF;
 BEGIN IMMEDIATE;";
 
-/// What follows them.
+/// Statements after them.
 const AFTER: &str = "-- Each row that this returns breaks a foreign key.
 PRAGMA foreign_key_check;
 COMMIT;
@@ -26,9 +27,9 @@ PRAGMA foreign_keys = ON;";
 
 /// A form of tables.
 struct Form {
-    /// What ends the statement that creates such a table.
+    /// End of the statement that creates such a table.
     option: &'static str,
-    /// Names and statements of the tables that could have it, but for their rows.
+    /// Query for the names and statements of the tables that could have it if their rows allow it.
     tables: &'static str,
 }
 
@@ -51,8 +52,8 @@ const FORMS: [Form; 2] = [
     },
 ];
 
-/// The tables that the statements name in another form, all of them in one change for each form. Nothing where triggers or
-/// views depend on tables, since rebuilding a table would change them.
+/// Returns the tables that the statements name in another form, all of them in one change for each form. Nothing where
+/// triggers or views depend on tables, since rebuilding a table would change them.
 pub(super) fn forms(
     connection: &Connection,
     statements: &[String],
@@ -73,7 +74,7 @@ fn advice(
 ) -> Result<Option<Advice>, EngineError> {
     let (mut names, mut rebuilding) = (Vec::new(), Vec::new());
     for [name, sql] in texts(connection, form.tables)? {
-        let is_named = |it: &String| words(it).contains(&name.to_lowercase());
+        let is_named = |sql: &String| words(sql).contains(&name.to_lowercase());
         if !statements.iter().any(is_named) {
             continue;
         }
@@ -92,13 +93,13 @@ fn advice(
     }))
 }
 
-/// The statements as users carry them out on their database.
+/// Returns the statements as users carry them out on their database.
 fn to_paste(rebuilding: &[String]) -> String {
     format!("{BEFORE}\n{}\n{AFTER}", rebuilding.join("\n"))
 }
 
-/// The statements that rebuild a table with an option, with its indexes; none where its statement has no columns in
-/// parentheses.
+/// Returns the statements that rebuild a table with an option, with its indexes, or `None` if its statement has no
+/// columns in parentheses.
 fn rebuilt(
     connection: &Connection,
     name: &str,
@@ -123,7 +124,7 @@ fn rebuilt(
     Ok(Some(table.into_iter().chain(indexes).collect()))
 }
 
-/// Whether the rows and the schema allow it: tried, and taken back.
+/// Returns whether the rows and the schema allow it: tried, and taken back.
 fn is_possible(connection: &Connection, sql: &str) -> Result<bool, EngineError> {
     connection.execute("SAVEPOINT form")?;
     let tried = connection.execute(sql);

@@ -24,7 +24,7 @@ pub struct Disguise {
 }
 
 impl Disguise {
-    /// The text with other words. Dates and times stay, and so do the keys and the form of JSON.
+    /// Returns the text with other words. Dates and times stay, and so do the keys and the form of JSON.
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         if is_json(text) {
@@ -49,11 +49,12 @@ impl Disguise {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let is_word = first.is_alphanumeric();
-            let end = rest.find(|it: char| it.is_alphanumeric() != is_word);
+            let end = rest.find(|c: char| c.is_alphanumeric() != is_word);
             let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
-            match is_word {
-                true => self.word(piece, out),
-                false => out.push_str(piece),
+            if is_word {
+                self.word(piece, out)
+            } else {
+                out.push_str(piece)
             }
             rest = after;
         }
@@ -111,7 +112,7 @@ impl Disguise {
         }
     }
 
-    /// Replaces the texts of JSON, which are no keys.
+    /// Replaces the texts of JSON, but not its keys.
     fn json(&self, text: &str, out: &mut String) {
         let mut rest = text;
         while let Some(start) = rest.find('"') {
@@ -119,9 +120,10 @@ impl Disguise {
             let end = end_of_string(inner);
             let (inner, after) = inner.split_at(end);
             out.push_str(&rest[..=start]);
-            match after[1..].trim_start().starts_with(':') {
-                true => out.push_str(inner),
-                false => self.json_string(inner, out),
+            if after[1..].trim_start().starts_with(':') {
+                out.push_str(inner)
+            } else {
+                self.json_string(inner, out)
             }
             out.push('"');
             rest = &after[1..];
@@ -129,7 +131,7 @@ impl Disguise {
         out.push_str(rest);
     }
 
-    /// What is within the quotes; escaped characters stay.
+    /// Replaces the inside of the quotes; escaped characters stay.
     fn json_string(&self, inner: &str, out: &mut String) {
         let mut rest = inner;
         while let Some(start) = rest.find('\\') {
@@ -143,7 +145,7 @@ impl Disguise {
     }
 }
 
-/// The first of the characters that are like one, and how many they are.
+/// Returns the first of the characters that are like one, and how many they are.
 fn alphabet(byte: u8) -> (u8, u64) {
     match byte {
         b'0'..=b'9' => (b'0', 10),
@@ -169,7 +171,7 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Where a string of JSON ends, which is known to end.
+/// Returns where a string of JSON ends, which is known to end.
 fn end_of_string(inner: &str) -> usize {
     let mut escaped = false;
     let end = inner.bytes().position(|byte| {
@@ -180,15 +182,16 @@ fn end_of_string(inner: &str) -> usize {
     end.unwrap_or(inner.len())
 }
 
-/// Whether a text is a date or a time as SQLite's functions read them (<https://sqlite.org/lang_datefunc.html>).
+/// Returns whether a text is a date or a time as SQLite's functions read them
+/// (<https://sqlite.org/lang_datefunc.html>).
 fn is_time(text: &str) -> bool {
-    let form: String = text.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
+    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let date = form.strip_prefix("0000-00-00");
     let time = date.map_or(form.as_str(), |rest| rest.trim_start_matches(['T', ' ']));
     let rest = time.strip_prefix("00:00").map(|rest| rest.strip_prefix(":00").unwrap_or(rest));
     match rest {
         None => date == Some(""),
-        Some(rest) => rest.chars().all(|it| "0.:+-Z ".contains(it)),
+        Some(rest) => rest.chars().all(|c| "0.:+-Z ".contains(c)),
     }
 }
 

@@ -22,7 +22,7 @@ use self::source::{Form, Original, OwnTable, Table};
 use crate::error::TrialError;
 use crate::examination::{copied, literal, words};
 
-/// What an anonymized copy contains.
+/// Contents of an anonymized copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Anonymized {
     /// The tables with rows, in the order of the schema.
@@ -97,13 +97,12 @@ impl Failed {
 
     fn at(self, out: &Path) -> TrialError {
         let why = words(&self.source);
-        let hint = match why.contains("constraint failed") {
-            true => {
-                "; replaced values break this constraint, so keep the column with --keep TABLE.COLUMN"
-            }
-            false => "",
+        let hint = if why.contains("constraint failed") {
+            "; replaced values break this constraint, so keep the column with --keep TABLE.COLUMN"
+        } else {
+            ""
         };
-        let object = self.object.map_or(String::new(), |it| format!(" ({it})"));
+        let object = self.object.map_or(String::new(), |object| format!(" ({object})"));
         TrialError::cannot_run(format!("cannot write {}{object}: {why}{hint}", out.display()))
     }
 }
@@ -114,7 +113,7 @@ impl From<EngineError> for Failed {
     }
 }
 
-/// The columns to keep as pairs of table and column; each must exist.
+/// Returns the columns to keep as pairs of table and column; each must exist.
 fn columns_to_keep(
     original: &Original<'_>,
     keep: &[String],
@@ -124,10 +123,10 @@ fn columns_to_keep(
         name.eq_ignore_ascii_case(&format!("{table}.{column}"))
     };
     let find = |name: &String| {
-        all.iter().find(|it| is(name, it)).cloned().ok_or_else(|| {
+        all.iter().find(|known| is(name, known)).cloned().ok_or_else(|| {
             let names: Vec<String> = all.iter().map(|(t, c)| format!("{t}.{c}")).collect();
             let hint = nearest(name, names.iter().map(String::as_str));
-            let hint = hint.map_or(String::new(), |it| format!("; did you mean {it}?"));
+            let hint = hint.map_or(String::new(), |near| format!("; did you mean {near}?"));
             TrialError::cannot_run(format!("there is no column {name} to keep{hint}"))
         })
     };

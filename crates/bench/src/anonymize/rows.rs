@@ -10,14 +10,14 @@ impl Copier<'_> {
     /// Copies the rows of a table.
     pub(super) fn rows(&self, table: &Table) -> Result<CopiedTable, EngineError> {
         let columns = table.stored();
-        let names: Vec<String> = columns.iter().map(|it| quoted(it)).collect();
+        let names: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
         let (names, quoted_table) = (names.join(", "), table.quoted());
         let marks = vec!["?"; columns.len()].join(", ");
         let mut select =
             self.original.connection.prepare(&format!("SELECT {names} FROM {quoted_table}"))?;
         let mut insert =
             self.new.prepare(&format!("INSERT INTO {quoted_table}({names}) VALUES ({marks})"))?;
-        let replaces: Vec<bool> = columns.iter().map(|it| !self.keeps(table, it)).collect();
+        let replaces: Vec<bool> = columns.iter().map(|column| !self.keeps(table, column)).collect();
         let (mut rows, mut replaced) = (0, vec![0; columns.len()]);
         while select.step()? == Step::Row {
             for (column, replaces) in (0..).zip(&replaces) {
@@ -42,7 +42,7 @@ impl Copier<'_> {
         keep.any(|(of, kept)| *of == table.name && kept == column)
     }
 
-    /// What takes the place of a value; nothing where it stays.
+    /// Returns the replacement of a value, or `None` if the value stays.
     fn other(&self, value: &Value) -> Option<Value> {
         let other = match value {
             Value::Text(text) => Value::Text(self.disguise.text(text)),

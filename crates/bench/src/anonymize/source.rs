@@ -1,4 +1,4 @@
-//! What the original consists of.
+//! Tables and other objects of the original.
 
 use engine::{Connection, EngineError, Value};
 
@@ -13,7 +13,7 @@ pub(super) struct Original<'c> {
     pub(super) numbers: String,
     /// The PRAGMA of the journal mode.
     pub(super) journal: String,
-    /// Tables in the order of the schema, those of other tables first.
+    /// Tables in the order of the schema; tables that other ones refer to come first.
     pub(super) tables: Vec<Table>,
     /// Indexes, views and triggers, each with its definition.
     pub(super) others: Vec<(String, String)>,
@@ -34,11 +34,11 @@ pub(super) struct Table {
     pub(super) form: Form,
 }
 
-/// What is copied of a table.
+/// Part of a table that is copied.
 pub(super) enum Form {
     /// Its rows.
     Rows {
-        /// A name of the rowid, where it is no column of the table.
+        /// A name of the rowid that is not also a column of the table.
         rowid: Option<&'static str>,
         /// The columns, without generated ones.
         columns: Vec<String>,
@@ -56,7 +56,7 @@ impl Table {
         quoted(&self.name)
     }
 
-    /// The columns to read and to write.
+    /// Returns the columns to read and to write.
     pub(super) fn stored(&self) -> Vec<&str> {
         match &self.form {
             Form::Rows { rowid, columns } => {
@@ -97,7 +97,7 @@ impl<'c> Original<'c> {
         })
     }
 
-    /// Every column that can be kept, with its table.
+    /// Returns every column that can be kept, with its table.
     pub(super) fn columns(&self) -> impl Iterator<Item = (String, String)> {
         self.tables.iter().flat_map(|table| {
             let columns = table.stored().into_iter();
@@ -105,9 +105,9 @@ impl<'c> Original<'c> {
         })
     }
 
-    /// The statements of the schema with the names of what they create.
+    /// Returns the statements of the schema with the names of what they create.
     pub(super) fn definitions(&self) -> impl Iterator<Item = (&str, &str)> {
-        let tables = self.tables.iter().map(|it| (it.name.as_str(), it.sql.as_str()));
+        let tables = self.tables.iter().map(|table| (table.name.as_str(), table.sql.as_str()));
         let others = self.others.iter().map(|(name, sql)| (name.as_str(), sql.as_str()));
         tables.chain(others)
     }
@@ -128,7 +128,7 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
     )?;
     let mut tables = Vec::new();
     for row in rows {
-        let mut texts = row.iter().cloned().map(|it| text(it).unwrap_or_default());
+        let mut texts = row.iter().cloned().map(|value| text(value).unwrap_or_default());
         let mut next = || texts.next().unwrap_or_default();
         let (name, sql, kind) = (next(), next(), next());
         let has_rowid = row.get(3) == Some(&Value::Integer(0));
@@ -137,7 +137,7 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
             _ => {
                 let columns = columns(connection, &name)?;
                 let is_free =
-                    |alias: &&str| !columns.iter().any(|it| it.eq_ignore_ascii_case(alias));
+                    |alias: &&str| !columns.iter().any(|column| column.eq_ignore_ascii_case(alias));
                 let alias = ["rowid", "_rowid_", "oid"].into_iter().find(is_free);
                 Form::Rows { rowid: alias.filter(|_| has_rowid), columns }
             }
@@ -147,7 +147,7 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
     Ok(tables)
 }
 
-/// The columns that are stored: generated and hidden ones are not.
+/// Returns the columns that are stored: generated and hidden ones are not.
 fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
     let rows = connection.query_all(&format!(
         "SELECT name FROM pragma_table_info({}) ORDER BY cid",
@@ -156,13 +156,13 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, EngineEr
     Ok(rows.into_iter().flatten().filter_map(text).collect())
 }
 
-/// What is copied of a virtual table: full-text indexes and R*Trees, whose modules are part of SQLite.
+/// Returns the part of a virtual table that is copied: full-text indexes and R*Trees, whose modules are part of SQLite.
 fn virtual_form(connection: &Connection, name: &str, sql: &str) -> Result<Form, EngineError> {
     let plain: String = sql.to_lowercase().split_whitespace().collect();
     let module = plain.split_once("using").map_or("", |(_, rest)| rest);
-    let is_text = ["fts3", "fts4", "fts5"].iter().any(|it| module.starts_with(it));
-    let content = plain.split([',', '(']).find_map(|it| it.strip_prefix("content="));
-    let content = content.map(|it| it.trim_matches(['\'', '"', ')', '`', '[', ']']));
+    let is_text = ["fts3", "fts4", "fts5"].iter().any(|name| module.starts_with(name));
+    let content = plain.split([',', '(']).find_map(|option| option.strip_prefix("content="));
+    let content = content.map(|name| name.trim_matches(['\'', '"', ')', '`', '[', ']']));
     Ok(match content {
         Some("") if is_text => Form::Contentless,
         Some(_) if is_text => Form::Rebuilt,

@@ -17,7 +17,7 @@ const MUCH_UNUSED: f64 = 0.35;
 /// A part of a table's pages out of order, from which on a scan jumps through the file.
 const MUCH_DISORDER: f64 = 0.5;
 
-/// Smaller tables and indexes, in pages, are no matter.
+/// Smaller tables and indexes, in pages, are ignored.
 const LARGE: i64 = 100;
 
 /// SQLite's default, which fits the pages of file systems and of most disks.
@@ -61,9 +61,9 @@ fn file(examination: &Examination) -> Vec<Finding> {
     small.into_iter().chain(free).collect()
 }
 
-/// One finding for all tables and indexes, because one VACUUM orders them all.
+/// Returns one finding for all tables and indexes, because one VACUUM orders them all.
 fn fragmented(space: &[Space]) -> Option<Finding> {
-    let large = space.iter().filter(|it| it.pages >= LARGE);
+    let large = space.iter().filter(|object| object.pages >= LARGE);
     let each: Vec<String> = large.filter_map(fragmentation).collect();
     (!each.is_empty()).then(|| Finding {
         subject: "fragmentation".to_owned(),
@@ -154,11 +154,8 @@ fn stale(table: &Table, known: &Statistics, rows: i64) -> Option<String> {
     (!table.without_rowid).then(|| format!("ANALYZE knows nothing of the index {new}"))
 }
 
-/// The rows of a table, from its pages.
+/// Returns the rows of a table, from its pages.
 fn rows_of(table: &Table, space: &[Space]) -> Option<i64> {
-    let space = space.iter().find(|it| it.name == table.name)?;
-    Some(match table.without_rowid {
-        true => space.cells,
-        false => space.leaf_cells,
-    })
+    let space = space.iter().find(|object| object.name == table.name)?;
+    Some(if table.without_rowid { space.cells } else { space.leaf_cells })
 }

@@ -23,7 +23,7 @@ pub(super) fn redundant(schema: &Schema) -> Vec<Finding> {
     findings.collect()
 }
 
-/// What can be used in place of an index; none where it is needed.
+/// Returns what replaces an index, or `None` if the index is needed.
 fn replaced_by(table: &Table, index: &Index) -> Option<String> {
     if !index.created || index.partial || index.columns.contains(&None) {
         return None;
@@ -35,14 +35,16 @@ fn replaced_by(table: &Table, index: &Index) -> Option<String> {
         return Some(format!("the table {}, by its rowid,", table.name));
     }
     let other = table.indexes.iter().find(|other| repeats(index, other))?;
-    Some(match other.is_key {
-        true => format!("the primary key of {}", table.name),
-        false => format!("the index {}", other.name),
+    Some(if other.is_key {
+        format!("the primary key of {}", table.name)
+    } else {
+        format!("the index {}", other.name)
     })
 }
 
-/// Whether an index is the beginning of another. Of two that are the same, the one that a constraint made stays, then
-/// the first by name. A unique index is also a constraint: only the same one with the same constraint replaces it.
+/// Returns whether an index is the beginning of another. Of two that are the same, the one that a constraint made
+/// stays, then the first by name. A unique index is also a constraint: only the same one with the same constraint
+/// replaces it.
 fn repeats(index: &Index, other: &Index) -> bool {
     if other.partial || other.name == index.name || !other.columns.starts_with(&index.columns) {
         return false;
@@ -77,7 +79,7 @@ pub(super) fn foreign_keys_without(schema: &Schema) -> Vec<Finding> {
     findings.collect()
 }
 
-/// Whether the first columns of an index, in any order, are those of a foreign key.
+/// Returns whether an index begins with the columns of a foreign key, in any order.
 fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
     let count = key.columns.len();
     let is_in = |name: &str| key.columns.iter().any(|column| column.eq_ignore_ascii_case(name));
@@ -87,7 +89,7 @@ fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
     let mut usable = table.indexes.iter().filter(|index| !index.partial);
     usable.any(|index| {
         let first = index.columns.iter().take(count);
-        let all = first.filter(|column| column.as_ref().is_some_and(|it| is_in(&it.name)));
+        let all = first.filter(|column| column.as_ref().is_some_and(|column| is_in(&column.name)));
         all.count() == count
     })
 }

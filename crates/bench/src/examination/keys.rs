@@ -37,7 +37,7 @@ pub(super) fn of(
 fn autoincrement(table: &Table) -> Option<Finding> {
     let sql = table.sql.to_ascii_uppercase();
     let uses = table.rowid().is_some()
-        && sql.split(|c: char| !c.is_alphanumeric()).any(|it| it == "AUTOINCREMENT");
+        && sql.split(|c: char| !c.is_alphanumeric()).any(|word| word == "AUTOINCREMENT");
     uses.then(|| Finding {
         subject: format!("table {}", table.name),
         what: "AUTOINCREMENT writes the largest key into a second table with every INSERT".to_owned(),
@@ -46,11 +46,11 @@ fn autoincrement(table: &Table) -> Option<Finding> {
     })
 }
 
-/// A key that is no rowid is in the table and in an index.
+/// Returns a finding if a key is stored twice: a key other than the rowid is in the table and in an index.
 fn stored_twice(table: &Table, space: &[Space], page_bytes: i64) -> Option<Finding> {
     let index = table.indexes.iter().find(|index| index.is_key);
     let index = index.filter(|_| !table.without_rowid)?;
-    let of = |name: &str| space.iter().find(|it| it.name == name);
+    let of = |name: &str| space.iter().find(|object| object.name == name);
     let (of_table, of_index) = (of(&table.name)?, of(&index.name)?);
     let row_bytes = of_table.payload_bytes / of_table.leaf_cells.max(1);
     let is_small = row_bytes < page_bytes / SMALL;

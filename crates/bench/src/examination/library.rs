@@ -37,7 +37,7 @@ pub struct LibraryReport {
     /// otherwise, as an old one cannot read a schema with newer SQL.
     #[serde(serialize_with = "or_why")]
     pub settings: Result<BTreeMap<String, String>, String>,
-    /// What came of the schedules that lead to the WAL-reset bug.
+    /// Result of the schedules that lead to the WAL-reset bug.
     pub wal_reset: WalReset,
 }
 
@@ -49,7 +49,7 @@ pub enum WalReset {
     Shown {
         /// The schedule, as `pragmark crash --schedule` takes it.
         schedule: String,
-        /// What went wrong.
+        /// The damage.
         what: String,
     },
     /// All schedules of the scenario were played, and none did damage.
@@ -64,12 +64,12 @@ pub enum WalReset {
     },
 }
 
-/// What the settings of a connection mean for a database.
+/// Returns findings about the settings of a connection to a database.
 pub fn of_connection(
     examination: &Examination,
     settings: &BTreeMap<String, String>,
 ) -> Vec<Finding> {
-    let has = |name: &str, value: &str| settings.get(name).is_some_and(|it| it == value);
+    let has = |name: &str, value: &str| settings.get(name).is_some_and(|level| level == value);
     let timeout = has("busy_timeout", "0").then(|| Finding {
         subject: "busy_timeout".to_owned(),
         what: "a connection that sets nothing does not wait for a lock: `database is locked` comes at once".to_owned(),

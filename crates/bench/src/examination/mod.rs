@@ -1,4 +1,4 @@
-//! What can be seen of the user's own database without a workload: space, statistics, indexes, keys, integrity.
+//! Examination of the user's own database without a workload: space, statistics, indexes, keys, integrity.
 //!
 //! The database itself is copied as files and never opened by SQLite, so not one byte of it changes. Everything here
 //! is read from the copy with the built-in engine.
@@ -26,7 +26,7 @@ use crate::workload::sql::snapshot;
 pub use library::{LibraryReport, WalReset, of_connection, with_library};
 pub use space::Space;
 
-/// What a database looks like.
+/// Description of a database.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
     /// Which.
@@ -50,16 +50,16 @@ pub struct Examination {
     pub space: Result<Vec<Space>, String>,
     /// Whether a table has a foreign key.
     pub has_foreign_keys: bool,
-    /// What quick_check and foreign_key_check say; none where they were not requested.
+    /// Results of quick_check and foreign_key_check, if they were requested.
     pub integrity: Option<Integrity>,
-    /// What to look at, and what to do.
+    /// Findings with their remedies.
     pub findings: Vec<Finding>,
 }
 
 /// The result of SQLite's checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Integrity {
-    /// What `PRAGMA quick_check` reports, at most a hundred problems; empty for a sound database.
+    /// Output of `PRAGMA quick_check`, at most a hundred problems; empty for a sound database.
     pub problems: Vec<String>,
     /// Rows that violate a foreign key, at most a thousand; why they could not be counted otherwise.
     #[serde(serialize_with = "or_why")]
@@ -71,15 +71,15 @@ pub struct Integrity {
 pub struct Finding {
     /// Table, index or setting.
     pub subject: String,
-    /// What was found.
+    /// The finding in words.
     pub what: String,
-    /// What to do, as a statement of SQL or in words.
+    /// The remedy, as a statement of SQL or in words.
     pub remedy: String,
     /// The experiment that measures what it costs.
     pub experiment: Option<&'static str>,
 }
 
-/// What is known as it is, or why it is not known: `{"not_measured": "…"}`.
+/// Serializes a known value as it is, and an unknown one with the reason: `{"not_measured": "…"}`.
 ///
 /// # Errors
 /// The serializer's.
@@ -101,7 +101,7 @@ pub fn or_why<T: Serialize, S: Serializer>(
 /// [`Integrity`], which reads all of it.
 ///
 /// # Errors
-/// It is no database, cannot be read or copied, stays locked, or its schema is damaged.
+/// It is not a database, cannot be read or copied, stays locked, or its schema is damaged.
 pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examination, TrialError> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let copy = copied(&library, database, directory)?;
@@ -116,10 +116,10 @@ pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examina
     Ok(examination)
 }
 
-/// The copy of a database in a directory.
+/// Returns the copy of a database in a directory.
 ///
 /// # Errors
-/// It is no database, cannot be read or copied, or stays locked.
+/// It is not a database, cannot be read or copied, or stays locked.
 pub fn copied(
     library: &Arc<Library>,
     database: &Path,
@@ -147,7 +147,7 @@ fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examina
         free_pages: number("PRAGMA freelist_count")?,
         tables: schema.tables.len(),
         indexes: schema.tables.iter().map(|table| table.indexes.len()).sum(),
-        has_foreign_keys: schema.tables.iter().any(|it| !it.foreign_keys.is_empty()),
+        has_foreign_keys: schema.tables.iter().any(|table| !table.foreign_keys.is_empty()),
         space: space.map_err(|error| words(&error)),
         integrity: check.then(|| integrity(connection)).transpose()?,
         findings: Vec::new(),
@@ -172,7 +172,7 @@ fn integrity(connection: &Connection) -> Result<Integrity, EngineError> {
     })
 }
 
-/// An error in words, without the statement, which is not the user's.
+/// Returns an error in words, without the statement, which is not the user's.
 pub(crate) fn words(error: &EngineError) -> String {
     match error {
         EngineError::Sqlite(error) => error.message().to_owned(),
@@ -180,7 +180,7 @@ pub(crate) fn words(error: &EngineError) -> String {
     }
 }
 
-/// The text of a value; none for another kind.
+/// Returns the text of a value; none for another kind.
 pub(crate) fn text(value: Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text),
@@ -188,7 +188,7 @@ pub(crate) fn text(value: Value) -> Option<String> {
     }
 }
 
-/// The whole number of a value; 0 for another kind.
+/// Returns the whole number of a value; 0 for another kind.
 fn number(value: &Value) -> i64 {
     match value {
         Value::Integer(number) => *number,
@@ -196,12 +196,12 @@ fn number(value: &Value) -> i64 {
     }
 }
 
-/// A name as an identifier of SQL.
+/// Returns a name as an identifier of SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as a literal of SQL.
+/// Returns a text as a literal of SQL.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

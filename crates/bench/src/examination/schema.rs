@@ -4,7 +4,7 @@ use engine::{Connection, EngineError, Value};
 
 use super::{literal, number, text};
 
-/// What the user has made.
+/// Tables and indexes of the user.
 pub(super) struct Schema {
     pub(super) tables: Vec<Table>,
 }
@@ -52,7 +52,7 @@ pub(super) struct ForeignKey {
 }
 
 impl Table {
-    /// The column that is the rowid, if one is.
+    /// Returns the column that is the rowid, if one is.
     pub(super) fn rowid(&self) -> Option<&str> {
         let mut key = self.columns.iter().filter(|column| column.in_key > 0);
         let only = key.next().filter(|column| column.kind == "INTEGER");

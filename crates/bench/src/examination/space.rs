@@ -10,7 +10,7 @@ use super::{number, text};
 pub struct Space {
     /// Its name.
     pub name: String,
-    /// Its pages, with those of long rows.
+    /// Its pages, including the overflow pages of long rows.
     pub pages: i64,
     /// Bytes of these.
     pub bytes: i64,
@@ -27,12 +27,12 @@ pub struct Space {
 }
 
 impl Space {
-    /// The part of its bytes that holds nothing, from 0 to 1.
+    /// Returns the part of its bytes that holds nothing, from 0 to 1.
     pub fn unused(&self) -> f64 {
         self.unused_bytes as f64 / self.bytes.max(1) as f64
     }
 
-    /// The part of its pages that do not follow the page before them, from 0 to 1.
+    /// Returns the part of its pages that do not follow the page before them, from 0 to 1.
     pub fn disorder(&self) -> f64 {
         self.out_of_order as f64 / self.pages.max(1) as f64
     }

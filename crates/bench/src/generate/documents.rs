@@ -10,7 +10,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// No rows yet, of so many columns (at least one).
+    /// Returns no rows yet, for rows of this number of columns (at least one).
     pub fn new(columns: usize) -> Documents {
         Documents { letters: String::new(), ends: Vec::new(), columns }
     }
@@ -21,13 +21,13 @@ impl Documents {
         self.ends.clear();
     }
 
-    /// The text to which the next field is appended; [`Documents::end_field`] ends it.
+    /// Returns the text to which the next field is appended; [`Documents::end_field`] ends it.
     #[inline]
     pub fn letters(&mut self) -> &mut String {
         &mut self.letters
     }
 
-    /// What has been appended since the last end is a field.
+    /// Ends a field, which is the text appended since the last end.
     #[inline]
     pub fn end_field(&mut self) {
         self.ends.push(self.letters.len());
@@ -45,12 +45,12 @@ impl Documents {
         self.ends.len() / self.columns
     }
 
-    /// Bytes of all fields.
+    /// Returns bytes of all fields.
     pub fn bytes(&self) -> usize {
         self.letters.len()
     }
 
-    /// A field; none where it is empty.
+    /// Returns a field, or `None` if it is empty.
     #[inline]
     pub fn field(&self, row: usize, column: usize) -> Option<&str> {
         let number = row * self.columns + column;
@@ -62,7 +62,7 @@ impl Documents {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Columns of a row.
+    /// Returns columns of a row.
     #[inline]
     pub fn columns(&self) -> usize {
         self.columns

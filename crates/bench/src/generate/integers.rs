@@ -71,7 +71,7 @@ impl Integers {
     /// `count` zeros.
     ///
     /// # Errors
-    /// Where there is no memory for them.
+    /// The memory is exhausted.
     pub fn zeroed(count: usize) -> Result<Integers, TrialError> {
         let bytes = count.max(1).saturating_mul(size_of::<i64>());
         let memory = MmapMut::map_anon(bytes).map_err(|error| {

@@ -59,13 +59,13 @@ fn put(places: &mut [i64], keys: impl Iterator<Item = i64>) {
     }
 }
 
-/// The key at a place of the order that takes the smallest and the largest left in turn.
+/// Returns the key at a place of the order that takes the smallest and the largest left in turn.
 #[inline]
 fn outside_in(place: i64, end: i64) -> i64 {
     if place % 2 == 0 { place / 2 } else { end - 1 - place / 2 }
 }
 
-/// The key at a place of the order that takes the odd keys first.
+/// Returns the key at a place of the order that takes the odd keys first.
 #[inline]
 fn odds_first(place: i64, end: i64) -> i64 {
     let odds = end / 2;

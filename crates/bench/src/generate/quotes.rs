@@ -33,7 +33,7 @@ pub struct Quote {
     pub venue: &'static str,
 }
 
-/// A price as it is stored.
+/// Returns a price as it is stored.
 #[inline]
 pub fn price(cents: i64) -> f64 {
     cents as f64 / 100.0

@@ -31,7 +31,7 @@ impl Texts {
         Texts { pool, length }
     }
 
-    /// The text of this number.
+    /// Returns the text of this number.
     #[inline]
     pub fn text(&self, number: usize) -> &str {
         let from = number % (self.pool.len() / self.length) * self.length;

@@ -20,8 +20,8 @@ impl User {
     pub const CONSTANT: User = User { area: Some(*b"123456"), age: 5, active: 0 };
 }
 
-/// Random rows in numbered parts, each of which can be drawn without the others, so that several
-/// threads draw the same rows as one.
+/// Random rows in numbered parts. Each part can be drawn without the others, so that several threads draw the same rows
+/// as one.
 #[derive(Clone, Copy, Debug)]
 pub struct Users {
     seed: Seed,
@@ -37,12 +37,12 @@ impl Users {
         Users { seed: seed.child("users"), rows, rows_per_part, null_percent }
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.rows.div_ceil(self.rows_per_part)
     }
 
-    /// The rows of a part, drawn as they are asked for.
+    /// Returns the rows of a part, drawn as they are asked for.
     #[inline]
     pub fn part(&self, number: usize) -> impl ExactSizeIterator<Item = User> + use<> {
         let rows = self.rows.saturating_sub(number * self.rows_per_part).min(self.rows_per_part);
@@ -51,7 +51,7 @@ impl Users {
         (0..rows).map(move |_| draw(&mut generator, null_percent))
     }
 
-    /// Every row in order.
+    /// Returns every row in order.
     pub fn all(&self) -> impl Iterator<Item = User> + '_ {
         (0..self.parts()).flat_map(|number| self.part(number))
     }
@@ -63,7 +63,7 @@ fn draw(generator: &mut SplitMix64, null_percent: u64) -> User {
     User { area, age: 5 + 5 * generator.below(3) as u8, active: generator.below(2) as u8 }
 }
 
-/// A number below a million as six digits.
+/// Returns a number below a million as six digits.
 #[inline]
 fn digits(mut number: u64) -> [u8; 6] {
     let mut digits = [0; 6];

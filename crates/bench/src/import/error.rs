@@ -10,7 +10,7 @@ pub enum ImportError {
     /// It cannot be read, or a row of it.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// There is no row in it.
+    /// It has no rows.
     #[error("{} has no rows", .0.display())]
     Empty(PathBuf),
     /// The file as a whole cannot be used.
@@ -18,7 +18,7 @@ pub enum ImportError {
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }

@@ -6,15 +6,10 @@
 //! mistake in its last row is found before anything is made of the first.
 
 pub(crate) mod error;
-mod experiments;
 #[cfg(test)]
 mod tests;
 
 pub use error::ImportError;
-pub use experiments::{
-    TakesNoText, TextUse, check_takes_text, compares_classes, needs_queries, text_of, use_queries,
-    use_text,
-};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,18 +18,17 @@ use load::{Encoding, Format, LoadError, Opening, RowReader, Selection};
 
 use crate::generate::Documents;
 
-/// Names that FTS5 gives to columns of its own, whatever their case: the last is that of the table
-/// of the documents.
+/// Names that FTS5 gives to columns of its own, in any case; the last one is the name of the table of the documents.
 pub(crate) const RESERVED: [&str; 3] = ["rank", "rowid", "docs"];
 
-/// What of a file is used, and how it is written.
+/// The parts of a file that are used, and its encoding.
 #[derive(Clone, Debug, Default)]
 pub struct TextOptions {
     /// The columns, by name; all that hold text where none is named.
     pub columns: Vec<String>,
     /// The table of a database; its only one where none is named.
     pub table: Option<String>,
-    /// The encoding; that of the byte order mark, or UTF-8, where none is named.
+    /// The encoding; by default, the one of the byte order mark, or UTF-8.
     pub encoding: Option<Encoding>,
 }
 
@@ -46,7 +40,7 @@ pub struct TextFile {
     opening: Opening,
 }
 
-/// What a file turned out to hold.
+/// Contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSummary {
     /// Its rows.
@@ -58,7 +52,7 @@ pub struct TextSummary {
 }
 
 impl TextFile {
-    /// The file at `path`, which is not opened yet.
+    /// Returns the file at `path`, which is not opened yet.
     ///
     /// # Errors
     /// The engine that reads databases, which is the built-in one whichever is measured, cannot be loaded.
@@ -74,7 +68,7 @@ impl TextFile {
         Ok(TextFile { path: path.to_owned(), opening })
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -122,14 +116,12 @@ impl TextFile {
         }))
     }
 
-    /// The columns wanted, as the file names them: any may be named, but only those of text are
-    /// taken by default.
+    /// Returns the columns to use, as the file names them. Any column may be named; by default, only text columns are
+    /// used.
     fn resolve(&self) -> Result<Vec<String>, ImportError> {
         let named = &self.opening.columns;
-        let columns = match named.is_empty() {
-            true => self.reader(&[])?.text_columns(),
-            false => named.clone(),
-        };
+        let columns =
+            if named.is_empty() { self.reader(&[])?.text_columns() } else { named.clone() };
         if columns.is_empty() {
             return Err(self.unusable("it has no column of text; name the columns".to_owned()));
         }
@@ -179,13 +171,13 @@ impl TextRows {
     }
 }
 
-/// Names apart by commas.
+/// Returns names apart by commas.
 pub(crate) fn split_columns(list: &str) -> Vec<String> {
     let names = list.split(',').map(|name| name.trim().to_owned());
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Why a table of documents cannot have a column of this name after those before it.
+/// Returns why a table of documents cannot have a column of this name after those before it.
 fn why_impossible(name: &str, before: &[String]) -> Option<&'static str> {
     let is_name = |other: &str| other.eq_ignore_ascii_case(name);
     if name.is_empty() {

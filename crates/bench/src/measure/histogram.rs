@@ -29,8 +29,8 @@ const BUCKET: usize = 2_048;
 /// nanoseconds, which are a share of a short statement.
 pub(crate) struct LatencyHistogram(Vec<u64>);
 
-/// The cell of a latency. The first bucket tells single nanoseconds apart, each further one half as finely as the one
-/// before, and only in its upper half, because the lower half belongs to the buckets before it.
+/// Returns the cell of a latency. The first bucket tells single nanoseconds apart, each further one half as finely as
+/// the one before, and only in its upper half, because the lower half belongs to the buckets before it.
 #[inline]
 fn cell(nanos: u64) -> usize {
     let nanos = nanos.min(LONGEST_NS);
@@ -38,13 +38,13 @@ fn cell(nanos: u64) -> usize {
     bucket as usize * (BUCKET / 2) + (nanos >> bucket) as usize
 }
 
-/// The least latency of a cell.
+/// Returns the least latency of a cell.
 fn least(cell: usize) -> u64 {
     let bucket = (cell / (BUCKET / 2)).saturating_sub(1);
     ((cell - bucket * (BUCKET / 2)) as u64) << bucket
 }
 
-/// The longest latency of a cell, which stands for all of them.
+/// Returns the longest latency of a cell, which stands for all of them.
 fn longest(cell: usize) -> u64 {
     least(cell + 1) - 1
 }
@@ -65,18 +65,18 @@ impl LatencyHistogram {
         self.0.iter().sum()
     }
 
-    /// Each cell that counts something.
+    /// Returns each cell that counts something.
     fn recorded(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
         let cells = self.0.iter().copied().enumerate();
         cells.filter(|(_, count)| *count > 0)
     }
 
-    /// The longest latency; 0 of none.
+    /// Returns the longest latency; 0 of none.
     fn max(&self) -> u64 {
         self.recorded().next_back().map_or(0, |(it, _)| longest(it))
     }
 
-    /// The latency that so much of the operations (0 to 1) had at most; 0 of none.
+    /// Returns the latency that so much of the operations (0 to 1) had at most; 0 of none.
     fn quantile(&self, quantile: f64) -> u64 {
         let wanted = ((quantile * self.count() as f64).ceil() as u64).max(1);
         let mut passed = 0;
@@ -98,8 +98,8 @@ impl LatencyHistogram {
         metrics.map(move |(name, value)| (format!("{name}.{phase}"), value))
     }
 
-    /// As [`LatencyHistogram::metrics`] where so many operations stand behind the latencies, some of which
-    /// were recorded more than once.
+    /// Returns the same as [`LatencyHistogram::metrics`] for this number of operations, if some latencies were recorded
+    /// more than once.
     pub(crate) fn metrics_of(&self, operations: u64) -> BTreeMap<String, f64> {
         let enough = [
             ("p50_us", 0.5, 1),
@@ -125,20 +125,20 @@ impl LatencyHistogram {
         }
     }
 
-    /// The latency that so much of the operations (0 to 1) had at most, in microseconds.
+    /// Returns the latency that so much of the operations (0 to 1) had at most, in microseconds.
     pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
         self.quantile(quantile) as f64 / 1e3
     }
 
-    /// The share of the operations that took longer than this, in percent, to the three digits that are kept of each
-    /// latency; 0 of none.
+    /// Returns the share of the operations that took longer than this, in percent, to the three digits that are kept of
+    /// each latency; 0 of none.
     pub(crate) fn percent_above(&self, limit: Duration) -> f64 {
         let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let above: u64 = self.0[cell(limit.saturating_add(1))..].iter().sum();
         100.0 * above as f64 / self.count().max(1) as f64
     }
 
-    /// The mean in microseconds.
+    /// Returns the mean in microseconds.
     pub(crate) fn mean_us(&self) -> f64 {
         let sum: f64 = self
             .recorded()
@@ -163,7 +163,7 @@ impl LatencyHistogram {
         Ok(read)
     }
 
-    /// The histogram in its interchange form.
+    /// Returns the histogram in its interchange form.
     pub(crate) fn latency(&self) -> Result<Latency, TrialError> {
         let mut bytes = Vec::new();
         let mut stored = Histogram::<u64>::new_with_bounds(1, LONGEST_NS, 3).map_err(measuring)?;

@@ -1,4 +1,4 @@
-//! What the kernel has booked on this process.
+//! CPU time and memory of this process, as the kernel counts them.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
@@ -18,8 +18,7 @@ impl CpuTime {
         CpuTime::of(UsageWho::RUSAGE_SELF)
     }
 
-    /// CPU time of the processes that this one has started and waited for until now, with that of
-    /// theirs.
+    /// Returns the CPU time of the processes that this one has started and waited for until now, and of their children.
     pub(crate) fn of_children() -> Result<CpuTime, TrialError> {
         CpuTime::of(UsageWho::RUSAGE_CHILDREN)
     }
@@ -45,7 +44,7 @@ fn seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
 }
 
-/// The largest resident set of this process, in bytes; none where the system does not say.
+/// Returns the largest resident set of this process, in bytes, or `None` if the system does not say.
 ///
 /// Taken from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
 /// its parent on Linux.
@@ -53,7 +52,7 @@ pub fn peak_memory_bytes() -> Option<f64> {
     peak_memory_bytes_of("self")
 }
 
-/// The same of the process of this number, as long as it lives.
+/// Returns the same of the process of this number, as long as it lives.
 pub(crate) fn peak_memory_bytes_of(process: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -28,7 +28,7 @@ impl Windows {
         }
     }
 
-    /// The units of work in each part.
+    /// Returns the units of work in each part.
     pub(crate) fn step(&self) -> usize {
         self.step
     }

@@ -47,23 +47,23 @@ impl Bounds {
 
 /// The type of a parameter.
 pub(crate) trait Kind {
-    /// What the workload gets.
+    /// The type of its values.
     type Value;
-    /// How a declaration writes the default.
+    /// The type of the default in a declaration.
     type Default;
     /// The unit, where it has one.
     const UNIT: Option<&'static str> = None;
 
-    /// The levels it accepts.
+    /// Returns the levels it accepts.
     fn accepts(bounds: Bounds) -> Accepts;
 
-    /// The level of the default; none leaves SQLite's own.
+    /// Returns the level of the default; none leaves SQLite's own.
     fn level(default: Self::Default) -> Option<Level>;
 
-    /// The value of an accepted level, or of none; none where there must be one.
+    /// Returns the value of an accepted level, or of no level. Returns `None` if a required level is missing.
     fn value(level: Option<&Level>) -> Option<Self::Value>;
 
-    /// Each name it accepts with its meaning, where it accepts names.
+    /// Returns each name it accepts with its meaning, where it accepts names.
     fn meanings() -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -74,7 +74,7 @@ pub(crate) trait Parameters: Sized {
     /// Their entries in the catalogue.
     fn declared() -> Vec<Parameter>;
 
-    /// The default of each that has one.
+    /// Returns the default of each that has one.
     fn defaults() -> Settings {
         let declared = Self::declared().into_iter();
         declared.filter_map(|parameter| Some((parameter.name, parameter.default?))).collect()
@@ -103,13 +103,13 @@ pub(crate) trait Choice: Copy + PartialEq + 'static {
     /// Every choice with its name and the lines of its meaning.
     const ALL: &'static [(Self, &'static str, &'static [&'static str])];
 
-    /// Its name in experiment files.
+    /// Returns its name in experiment files.
     fn name(self) -> &'static str {
         let known = Self::ALL.iter().find(|(choice, ..)| *choice == self);
         known.map_or("", |(_, name, _)| name)
     }
 
-    /// The choice of this name.
+    /// Returns the choice of this name.
     fn named(name: &str) -> Option<Self> {
         let known = Self::ALL.iter().find(|(_, known, _)| *known == name);
         known.map(|(choice, ..)| *choice)
@@ -122,7 +122,7 @@ pub(crate) fn meaning(lines: &[&str]) -> String {
     lines.join(" ")
 }
 
-/// The catalogue entry of a parameter.
+/// Returns the catalogue entry of a parameter.
 pub(crate) fn declare<K: Kind>(
     name: &str,
     lines: &[&str],
@@ -143,7 +143,7 @@ pub(crate) fn declare<K: Kind>(
     }
 }
 
-/// The catalogue entry of a setting without a default.
+/// Returns the catalogue entry of a setting without a default.
 pub(crate) fn setting(name: &str, accepts: Accepts, scope: Scope, about: String) -> Parameter {
     Parameter {
         name: name.to_owned(),
@@ -156,7 +156,7 @@ pub(crate) fn setting(name: &str, accepts: Accepts, scope: Scope, about: String)
     }
 }
 
-/// The value of a parameter.
+/// Returns the value of a parameter.
 ///
 /// # Errors
 /// It is missing or not accepted.

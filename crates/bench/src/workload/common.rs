@@ -1,5 +1,5 @@
-//! What several workloads share: reading the clocks, noting figures, checking results, and closing a
-//! database with its last figures.
+//! Parts that several workloads share: reading the clocks, adding figures, checking results, and closing a database with
+//! its last figures.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -19,11 +19,12 @@ pub(super) const MAX_HOST_PARAMETERS: usize = 32_766;
 
 /// Refuses a statement of more host parameters than there can be.
 pub(super) fn check_host_parameters(values: usize, rows: &str) -> Result<(), TrialError> {
-    match values > MAX_HOST_PARAMETERS {
-        false => Ok(()),
-        true => Err(TrialError::cannot_run(format!(
+    if values > MAX_HOST_PARAMETERS {
+        Err(TrialError::cannot_run(format!(
             "{rows} need {values} parameters, but a statement can have {MAX_HOST_PARAMETERS}"
-        ))),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Stopwatch {
     start: Instant,
 }
 
-/// What a [`Stopwatch`] has measured.
+/// Times measured by a [`Stopwatch`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Elapsed {
     pub(super) seconds: f64,
@@ -50,7 +51,7 @@ impl Stopwatch {
         Ok(Stopwatch { cpu, start: Instant::now() })
     }
 
-    /// The moment at which the clock was started.
+    /// Returns the moment at which the clock was started.
     pub(super) fn started(&self) -> Instant {
         self.start
     }
@@ -70,14 +71,14 @@ impl Elapsed {
         self.cpu = self.cpu.plus(other.cpu);
     }
 
-    /// The times, and the rate of so many rows.
+    /// Returns the times, and the rate for this number of rows.
     pub(super) fn measured(&self, rows: usize) -> Measured {
         let mut measured = self.times();
         set(&mut measured, "rows_per_s", rows as f64 / self.seconds);
         measured
     }
 
-    /// The times alone.
+    /// Returns the times alone.
     pub(super) fn times(&self) -> Measured {
         let mut measured = Measured::default();
         set(&mut measured, "seconds", self.seconds);
@@ -85,7 +86,7 @@ impl Elapsed {
         measured
     }
 
-    /// Mebibytes a second of so many bytes.
+    /// Returns the rate for this number of bytes, in mebibytes a second.
     pub(super) fn mib_per_s(&self, bytes: f64) -> f64 {
         bytes / MIB / self.seconds
     }
@@ -284,7 +285,7 @@ pub(super) mod tests {
         connection
     }
 
-    /// Why the workload cannot be run with these settings, or what went wrong.
+    /// Returns why the workload cannot be run with these settings, or what went wrong.
     pub(in crate::workload) fn problem(workload: &str, over: &[(&str, Level)]) -> String {
         run(workload, over).expect_err("a problem").to_string()
     }

@@ -7,16 +7,16 @@ use engine::{Connection, Value};
 use super::common::expect;
 use crate::error::TrialError;
 
-/// What is summed, with the expression by which SQLite does it.
+/// A sum with the expression by which SQLite computes it.
 pub(super) type Sum = (&'static str, &'static str);
 
-/// What rows add up to, column by column.
+/// Returns the sums of rows, column by column.
 pub(super) fn sums<const N: usize>(rows: impl Iterator<Item = [i64; N]>) -> [i64; N] {
     rows.fold([0; N], |sums, row| from_fn(|column| sums[column] + row[column]))
 }
 
-/// Checks the sums of a table; `from` is what follows FROM, and `ending` ends the name of each sum. What
-/// SQLite answers with NULL, because there is no row, is 0.
+/// Checks the sums of a table; `from` follows FROM, and `ending` ends the name of each sum. NULL, which SQLite answers
+/// without any row, counts as 0.
 pub(super) fn check_sums(
     connection: &Connection,
     sums: &[Sum],

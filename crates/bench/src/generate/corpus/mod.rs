@@ -60,7 +60,7 @@ pub struct Corpus {
 static LANGUAGE: LazyLock<Words> = LazyLock::new(Words::new);
 
 impl Corpus {
-    /// The rows of this seed.
+    /// Returns the rows of this seed.
     pub fn new(seed: Seed, era: Era) -> Corpus {
         Corpus { words: &LANGUAGE, seed: seed.child("corpus"), era }
     }

@@ -21,7 +21,7 @@ use Plant::{Start, User, Within};
 /// Plants and how many of a million rows have each.
 pub(super) struct Plants(&'static [(u64, Plant)]);
 
-/// What comments have.
+/// Plants of comments.
 pub(super) const COMMENTS: Plants = Plants(&[
     (300, Within("machine learning")),
     (200, Within("data science")),
@@ -50,7 +50,7 @@ pub(super) const COMMENTS: Plants = Plants(&[
     (80, Start("Crypto scam")),
 ]);
 
-/// What stories have.
+/// Plants of stories.
 pub(super) const STORIES: Plants = Plants(&[
     (400, Within("Machine Learning")),
     (200, Within("Data Science")),
@@ -65,7 +65,7 @@ pub(super) const STORIES: Plants = Plants(&[
 ]);
 
 impl Plants {
-    /// What is planted in a row, most often nothing.
+    /// Returns the plant of a row; most rows have none.
     #[inline]
     pub(super) fn draw(&self, generator: &mut SplitMix64) -> Option<Plant> {
         let mut ticket = generator.below(1_000_000);

@@ -17,7 +17,7 @@ const COMMENT_LENGTHS: (f64, f64) = (12.0, 8_000.0);
 /// The longest title, in bytes.
 pub(super) const LONGEST_TITLE: usize = 80;
 
-/// Words that are no plain words, in 100 000.
+/// Frequencies of things other than plain words, in 100 000.
 const LINKS: u64 = 300;
 const NUMBERS: u64 = 1_200;
 const ITALICS: u64 = 700;
@@ -108,14 +108,14 @@ impl Row<'_> {
         self.documents.letters().push_str(text);
     }
 
-    /// Whether something of so many in so many happens.
+    /// Draws whether an event of this probability happens.
     #[inline]
     fn chance(&mut self, many: u64, of: u64) -> bool {
         self.generator.below(of) < many
     }
 
-    /// A length by the lognormal distribution of σ = 1. The normal deviate is a sum of twelve
-    /// uniform ones, and its exponential the limit of (1 + x/n)^n: exact arithmetic everywhere.
+    /// Returns a length by the lognormal distribution of σ = 1. The normal deviate is a sum of twelve uniform ones, and
+    /// its exponential the limit of (1 + x/n)^n: exact arithmetic everywhere.
     fn lognormal(&mut self, median: f64, (shortest, longest): (f64, f64)) -> usize {
         let mut sum = 0;
         for _ in 0..3 {
@@ -154,7 +154,7 @@ impl Row<'_> {
         }
     }
 
-    /// Sentences of about so many bytes.
+    /// Appends sentences of about this number of bytes.
     fn prose(&mut self, length: usize, plant: Option<Plant>) {
         let until = self.documents.letters().len() + length;
         let mut within = None;
@@ -210,7 +210,7 @@ impl Row<'_> {
         letters.push_str(&word[1..]);
     }
 
-    /// What is not a plain word, by a number below [`ODD`].
+    /// Appends something other than a plain word, by a number below [`ODD`].
     #[cold]
     fn odd(&mut self, roll: u64) {
         let mut bound = 0;
@@ -331,7 +331,7 @@ impl Row<'_> {
         }
     }
 
-    /// A number below `bound`, small ones more often: a uniform number's cube.
+    /// Returns a number below `bound`, small ones more often: a uniform number's cube.
     #[inline]
     fn cubed(&mut self, bound: u64) -> u64 {
         let uniform = self.generator.next_u64() >> 32;

@@ -68,19 +68,19 @@ impl Words {
         Words { letters, ends, draw: Alias::new(&weights) }
     }
 
-    /// A word, drawn by its frequency.
+    /// Returns a word, drawn by its frequency.
     #[inline]
     pub(super) fn draw(&self, generator: &mut SplitMix64) -> &str {
         self.word(self.draw.draw(generator))
     }
 
-    /// A word, drawn by its frequency, after a space.
+    /// Returns a word, drawn by its frequency, after a space.
     #[inline]
     pub(super) fn draw_spaced(&self, generator: &mut SplitMix64) -> &str {
         self.spaced(self.draw.draw(generator))
     }
 
-    /// The word of a rank from 0 on.
+    /// Returns the word of a rank from 0 on.
     #[inline]
     pub(super) fn word(&self, rank: usize) -> &str {
         &self.spaced(rank)[1..]
@@ -95,14 +95,14 @@ impl Words {
         &self.letters[from..self.ends[rank] as usize]
     }
 
-    /// A word that is nothing but letters and none of the commonest, each equally likely.
+    /// Returns a word that is nothing but letters and none of the commonest, each equally likely.
     pub(super) fn rarer(&self, generator: &mut SplitMix64) -> &str {
         const FROM: u64 = 400;
         self.word((FROM + generator.below(6_000)) as usize)
     }
 }
 
-/// The frequency of a rank by Zipf and Mandelbrot: 1 / (rank + 2.7)^1.05.
+/// Returns the frequency of a rank by Zipf and Mandelbrot: 1 / (rank + 2.7)^1.05.
 fn weight(rank: f64) -> f64 {
     let x = rank + 2.7;
     1.0 / (x * twentieth_root(x))
@@ -149,7 +149,7 @@ fn vocabulary() -> Vec<String> {
     words
 }
 
-/// A stem of two or three syllables; of the commoner ones most have two.
+/// Returns a stem of two or three syllables; of the commoner ones most have two.
 fn stem(generator: &mut SplitMix64, rank: usize) -> String {
     let long = if rank < 5_000 { 20 } else { 50 };
     let syllables = if generator.below(100) < long { 3 } else { 2 };
@@ -162,7 +162,7 @@ fn stem(generator: &mut SplitMix64, rank: usize) -> String {
     word
 }
 
-/// One of these, each equally likely.
+/// Returns one of these, each equally likely.
 pub(super) fn pick<'a>(generator: &mut SplitMix64, from: &[&'a str]) -> &'a str {
     from[generator.below(from.len() as u64) as usize]
 }
@@ -170,7 +170,7 @@ pub(super) fn pick<'a>(generator: &mut SplitMix64, from: &[&'a str]) -> &'a str 
 /// Draws of numbers by weight in constant time (the alias method: Walker, "An efficient method for
 /// generating discrete random variables with general distributions", 1977; tables after Vose, 1991).
 struct Alias {
-    /// What of a column, in 2^32nds, belongs to its own number; and whose the rest is.
+    /// Part of a column, in 2^32nds, that belongs to its own number, and the number that the rest belongs to.
     columns: Vec<(u32, u32)>,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Data {
     pub(super) tasks: Vec<String>,
 }
 
-/// What is summed, with the expression by which SQLite does it.
+/// The sums, each with the expression by which SQLite computes it.
 pub(super) const SUMS: [Sum; 4] = [
     ("the number of rows", "count(*)"),
     ("the sum of numbers", "sum(number)"),
@@ -39,7 +39,7 @@ pub(super) const SUMS: [Sum; 4] = [
     ("the sum of prices in quarters", "CAST(sum(price) * 4 AS INTEGER)"),
 ];
 
-/// What a set of rows adds up to, in the order of [`SUMS`].
+/// The sums of a set of rows, in the order of [`SUMS`].
 pub(super) type Sums = [i64; SUMS.len()];
 
 impl Data {
@@ -62,23 +62,23 @@ impl Data {
         }
     }
 
-    /// What all rows add up to.
+    /// Returns the sums of all rows.
     pub(super) fn sums(&self) -> Sums {
         sums_of(self.rows.iter())
     }
 
-    /// What the rows that point reads must find add up to.
+    /// Returns the sums of the rows that point reads must find.
     pub(super) fn read(&self) -> Sums {
         sums_of(self.keys.iter().map(|key| &self.rows[*key as usize - 1]))
     }
 
-    /// What the rows that range scans must find add up to.
+    /// Returns the sums of the rows that range scans must find.
     pub(super) fn scanned(&self) -> Sums {
         let ranges = self.starts.iter().map(|start| *start as usize - 1);
         sums_of(ranges.flat_map(|start| &self.rows[start..start + self.width as usize]))
     }
 
-    /// The same for every binding that did the same work.
+    /// Returns a checksum that is the same for every binding that did the same work.
     pub(super) fn checksum(&self) -> String {
         [self.sums(), self.read(), self.scanned()]
             .map(|sums| sums.map(|sum| sum.to_string()).join("/"))

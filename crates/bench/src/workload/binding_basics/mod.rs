@@ -1,5 +1,5 @@
-//! What every program does with SQLite, small enough to be written in every binding: inserts, reads
-//! by key, range scans and the life cycle of tasks.
+//! The basic work of every program with SQLite, small enough to be written in every binding: inserts, reads by key, range
+//! scans and the life cycle of tasks.
 //!
 //! The same work stands in each driver of `drivers/`, so that the difference between a binding and this
 //! one is the cost of its calls. Data are made of whole numbers below 2^53, so that every language makes
@@ -77,12 +77,13 @@ impl Declared for BindingBasics {
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
         refuse_another_begin(settings)?;
-        match parameters.rows.is_multiple_of(BATCH) {
-            true => Ok(()),
-            false => Err(TrialError::cannot_run(format!(
+        if parameters.rows.is_multiple_of(BATCH) {
+            Ok(())
+        } else {
+            Err(TrialError::cannot_run(format!(
                 "rows must be a multiple of {BATCH}, the rows of one batch INSERT, not {}",
                 parameters.rows
-            ))),
+            )))
         }
     }
 

@@ -28,11 +28,11 @@ pub(super) fn create_tables(connection: &Connection) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// What a part has done.
+/// Result of a part.
 pub(super) struct Done {
     /// The rows, or statements, by which its time is divided.
     pub(super) rows: usize,
-    /// What the rows that it read add up to; nothing where it read none.
+    /// Sums of the rows that it read; zero if it read none.
     pub(super) found: Sums,
 }
 
@@ -154,7 +154,7 @@ fn range_scan(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<u
     Ok(data.starts.len() * data.width as usize)
 }
 
-/// The life of each task: inserted, taken up, written to ten times, deleted.
+/// Runs the life cycle of each task: inserted, taken up, written to ten times, deleted.
 fn live(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
     let mut insert = connection
         .prepare("INSERT INTO tasks(id, status, cmd, args) VALUES (?, 'pending', 'example', ?)")?;

@@ -18,7 +18,7 @@ use crate::trial::Trial;
 use crate::workload::common::expect;
 
 choice! {
-    /// What is in memory when a query runs.
+    /// Contents of the memory when a query runs.
     enum Cache {
         /// What the same query left there.
         Warm = "warm",
@@ -33,6 +33,12 @@ pub(super) struct Effort {
     pub(super) repeat: usize,
     /// After this much time the query does not run again; it runs once at least.
     pub(super) limit: Option<Duration>,
+}
+
+/// A query with its answer, or with the reason why it has none.
+pub(super) struct Response<'q> {
+    pub(super) query: &'q Query,
+    pub(super) answer: Result<Answer, String>,
 }
 
 /// The result of a query.
@@ -53,7 +59,7 @@ struct Execution {
 }
 
 impl Answer {
-    /// The median time in seconds.
+    /// Returns the median time in seconds.
     pub(super) fn median(&self) -> f64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -61,8 +67,8 @@ impl Answer {
         (low + high).as_secs_f64() / 2.0
     }
 
-    /// As many times as each query should have: those of a query that its limit stopped early come
-    /// again, so that slow queries weigh as much among others as quick ones.
+    /// Returns `repeat` times for each query. The times of a query that its limit stopped early are repeated, so that
+    /// slow queries weigh as much as quick ones.
     pub(super) fn weighed(&self, repeat: usize) -> impl Iterator<Item = Duration> + '_ {
         self.times.iter().copied().cycle().take(repeat)
     }
@@ -131,7 +137,7 @@ impl<'t, 'p> Executor<'t, 'p> {
     }
 }
 
-/// How many rows there are, and how long it took to get them.
+/// Returns how many rows there are, and how long it took to get them.
 fn timed(connection: &Connection, sql: &Sql) -> Result<Execution, TrialError> {
     let cpu = CpuTime::now()?;
     let start = Instant::now();
@@ -147,7 +153,7 @@ fn timed(connection: &Connection, sql: &Sql) -> Result<Execution, TrialError> {
     Ok(Execution { rows, time, cpu: CpuTime::now()?.since(cpu) })
 }
 
-/// The rowids of all matching rows.
+/// Returns the rowids of all matching rows.
 pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
     let mut statement = connection.prepare(&sql.rowids)?;
     if statement.parameter_count() > 0 {
@@ -160,12 +166,12 @@ pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, Tri
     Ok(rowids)
 }
 
-/// Whether the table understands the query; runs it once.
+/// Returns whether the table understands the query; runs it once.
 pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, TrialError> {
     Ok(answered_once(connection, sql)?.is_some())
 }
 
-/// Runs a query once, and says how long it took; none where the table does not understand it.
+/// Runs a query once. Returns its time, or `None` if the table does not understand it.
 pub(super) fn answered_once(
     connection: &Connection,
     sql: &Sql,

@@ -1,7 +1,7 @@
-//! Filling the table: batches of documents, committed every so many rows.
+//! Filling the table: batches of documents, with a commit after every group of rows.
 //!
-//! A batch is made while the clock stands and inserted while it runs, so that neither the making
-//! nor the memory for all documents is part of what is measured.
+//! The clock is stopped while a batch is generated and runs while it is inserted, so that neither the generation nor the
+//! memory for all documents is measured.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub(super) struct Grouping {
     pub(super) commit_every: usize,
 }
 
-/// What filling came to.
+/// Result of filling the table.
 #[derive(Default)]
 pub(super) struct Loaded {
     pub(super) rows: usize,
@@ -62,7 +62,7 @@ pub(super) fn make_and_fill(
     )
 }
 
-/// Inserts every document of `reading`, of which there are `rows`.
+/// Inserts the `rows` documents of `reading`.
 pub(super) fn load(
     connection: &Connection,
     insert_sql: &str,
@@ -96,7 +96,7 @@ pub(super) fn load(
         }
         loaded.rows += count;
         loaded.bytes += documents.bytes();
-        // The clock stands while documents are made, so moments are those of the inserting.
+        // The clock is stopped while documents are generated, so moments count the inserting alone.
         windows.tick(count, start + loaded.active);
     }
 }

@@ -7,7 +7,6 @@
 
 pub(crate) mod draw;
 mod execute;
-mod finish;
 mod insert;
 mod load;
 mod overlap;

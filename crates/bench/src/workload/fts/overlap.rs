@@ -1,4 +1,4 @@
-//! What one tokenizer finds compared with others: nothing is timed.
+//! Results of one tokenizer compared with those of other tokenizers; nothing is timed.
 //!
 //! Each tokenizer fills an index of its own with the same documents and runs the same queries.
 //! The overlap of two tokenizers in a query is the part of all rows that either finds which both
@@ -24,7 +24,7 @@ pub(in crate::workload) struct FtsOverlap;
 /// The tokenizers with which others are compared.
 const OTHERS: [&str; 4] = ["unicode61", "ascii", "porter", "trigram"];
 
-/// What a tokenizer finds, query by query; none where it cannot answer.
+/// Results of a tokenizer, query by query; `None` for a query that it cannot answer.
 type Findings = Vec<Option<Vec<i64>>>;
 
 parameters! {
@@ -55,12 +55,11 @@ impl Declared for FtsOverlap {
         set(&mut measured, "results", results as f64);
         let mut others = Vec::new();
         for tokenizer in OTHERS {
-            let findings = match own.tokenizer.name == tokenizer {
-                true => mine.clone(),
-                false => {
-                    let options = own.with_tokenizer(tokenizer);
-                    find(trial, &options, &source, &queries, &mut Measured::default())?
-                }
+            let findings = if own.tokenizer.name == tokenizer {
+                mine.clone()
+            } else {
+                let options = own.with_tokenizer(tokenizer);
+                find(trial, &options, &source, &queries, &mut Measured::default())?
             };
             if let Some(overlap) = mean_overlap(&mine, &findings) {
                 set(&mut measured, &format!("overlap.{tokenizer}"), overlap);
@@ -109,7 +108,7 @@ fn answer(
     }
 }
 
-/// The part of the rows of both, each in ascending order, that both have; none where both are empty.
+/// Returns the part of the rows of both, each in ascending order, that both have, or `None` if both are empty.
 fn overlap(one: &[i64], other: &[i64]) -> Option<f64> {
     let both = one.iter().filter(|rowid| other.binary_search(rowid).is_ok());
     let both = both.count();
@@ -126,7 +125,7 @@ fn mean_overlap(one: &Findings, other: &Findings) -> Option<f64> {
     (!overlaps.is_empty()).then(|| overlaps.iter().sum::<f64>() / overlaps.len() as f64)
 }
 
-/// For each query the rows found, and those of each other tokenizer with the overlap.
+/// Returns for each query the number of rows found, and for each other tokenizer its number and the overlap.
 fn side_by_side(queries: &[Query], mine: &Findings, others: &[Findings]) -> DataTable {
     let headings = ["class", "query", "rows found"].map(str::to_owned);
     let others_headings = OTHERS.map(|name| format!("{name}: rows, overlap"));

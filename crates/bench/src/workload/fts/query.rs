@@ -12,7 +12,7 @@ use engine::{CheckpointMode, Connection};
 use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
-use super::execute::{Answer, Cache, Effort, Executor, add_regexp, check_cold};
+use super::execute::{Answer, Cache, Effort, Executor, Response, add_regexp, check_cold};
 use super::load::{BATCH, make_and_fill};
 use super::queries::{self, OWN, Query, QueryChoice, Sql, TextQueries};
 use super::recall::{Recall, Scan};
@@ -136,12 +136,6 @@ fn fill(
     }
     connection.checkpoint(CheckpointMode::Truncate)?;
     Ok(())
-}
-
-/// A query, and its answer or why there is none.
-pub(super) struct Response<'q> {
-    pub(super) query: &'q Query,
-    pub(super) answer: Result<Answer, String>,
 }
 
 /// Runs every query that the table can answer; where it can answer none, the trial is skipped.
@@ -279,7 +273,7 @@ fn note_findings(
     Ok(())
 }
 
-/// What each query finds, or why it is not answered, for the reader of the report.
+/// Returns the results of each query, or why it has no answer, for the reader of the report.
 fn findings(responses: &[Response<'_>], recalls: &[Recall]) -> DataTable {
     let headings = [
         "class",

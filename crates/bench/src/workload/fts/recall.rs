@@ -2,8 +2,8 @@
 
 use lab::trial::Measured;
 
+use super::execute::Response;
 use super::queries::How;
-use super::query::Response;
 use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, Sense};
@@ -14,8 +14,7 @@ use crate::workload::common::{expect, set};
 /// Documents judged at a time.
 const BATCH: usize = 1_000;
 
-/// The results of a query compared with the right rows in each sense; none where the scan
-/// cannot tell.
+/// The results of a query compared with the right rows in each sense; `None` if the scan cannot tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recall {
     /// Rows returned.
@@ -141,7 +140,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The sense in which the table answers the query, where that is certain.
+/// Returns the sense in which the table answers the query, where that is certain.
 fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
     let How::Match(meaning, _) = &response.query.how else {
         return Some(Sense::Substring);
@@ -152,8 +151,8 @@ fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
     }
 }
 
-/// Only tokenizers whose words are those of the scan promise words: with `tokenchars` they are
-/// others, and a loaded extension may call a tokenizer as it likes.
+/// Only tokenizers with the same words as the scan promise words: `tokenchars` changes the words, and a loaded extension
+/// may give any name to its tokenizer.
 fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
     // Trigrams know nothing of words shorter than themselves.
     let is_long = |term: &&str| term.chars().count() > 2;

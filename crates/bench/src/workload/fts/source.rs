@@ -48,7 +48,7 @@ enum Origin {
 }
 
 impl Source {
-    /// The documents of these parameters; a file is read once, so that any mistake in it is found.
+    /// Returns the documents of these parameters; a file is read once, so that any mistake in it is found.
     pub(super) fn of(parameters: &DocumentParameters, seed: Seed) -> Result<Source, TrialError> {
         let Some(path) = &parameters.text_file else {
             return Ok(Source::generated(&parameters.generator, seed));
@@ -89,22 +89,22 @@ impl Source {
         })
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub(super) fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// How many documents there are.
+    /// Returns how many documents there are.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Whether the generator makes the documents.
+    /// Returns whether the generator makes the documents.
     pub(super) fn is_generated(&self) -> bool {
         matches!(self.origin, Origin::Generator(..))
     }
 
-    /// The generator, for documents by number.
+    /// Returns the generator, for documents by number.
     pub(super) fn corpus(&self) -> Result<Corpus, TrialError> {
         match &self.origin {
             Origin::Generator(seed, era) => Ok(Corpus::new(*seed, *era)),
@@ -112,7 +112,7 @@ impl Source {
         }
     }
 
-    /// The documents from the first on.
+    /// Returns the documents from the first on.
     pub(super) fn open(&self) -> Result<Reading, TrialError> {
         let rows = match &self.origin {
             Origin::Generator(seed, era) => RowStream::Generated(Corpus::new(*seed, *era), 0),

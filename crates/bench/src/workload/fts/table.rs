@@ -1,8 +1,9 @@
 //! The table of documents: an FTS5 table with its options, or a plain one as the baseline.
 
+use std::time::Instant;
+
 use engine::{Connection, EngineError, Value};
 
-use super::finish::Finish;
 use crate::error::TrialError;
 use crate::parameters::{Bytes, Choice, ExtensionPath, Parameters, Percent};
 
@@ -13,7 +14,7 @@ pub(super) const TABLE: &str = "docs";
 pub(super) const CONTENT_TABLE: &str = "rows";
 
 choice! {
-    /// What kind of table holds the documents.
+    /// Kind of the table that holds the documents.
     enum Kind {
         /// A full-text table of FTS5.
         Fts5 = "fts5",
@@ -39,7 +40,7 @@ choice! {
 }
 
 choice! {
-    /// What the index keeps of a term.
+    /// Detail that the index keeps of a term.
     enum Detail {
         /// Row, column and position.
         Full = "full",
@@ -102,7 +103,7 @@ parameters! {
 }
 
 impl TableOptions {
-    /// An index of this tokenizer without texts.
+    /// Returns an index of this tokenizer without texts.
     pub(super) fn index_only(tokenizer: &TokenizerOptions) -> Result<TableOptions, TrialError> {
         Ok(TableOptions {
             tokenizer: tokenizer.clone(),
@@ -111,7 +112,7 @@ impl TableOptions {
         })
     }
 
-    /// The settings at run time that are given, by SQLite's names.
+    /// Returns the settings at run time that are given, by SQLite's names.
     fn configuration(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let all = [
             ("pgsz", self.pgsz),
@@ -125,7 +126,7 @@ impl TableOptions {
         all.into_iter().filter_map(|(option, value)| Some((option, value?)))
     }
 
-    /// The same with another tokenizer.
+    /// Returns the same with another tokenizer.
     pub(super) fn with_tokenizer(&self, tokenizer: &str) -> TableOptions {
         let mut other = self.clone();
         other.tokenizer.name = tokenizer.to_owned();
@@ -190,7 +191,7 @@ impl TableOptions {
             }
             (Kind::Fts5, Content::External) => {
                 let mut all = vec![
-                    // Rows go by their rowid: a key with a name could have that of a column.
+                    // Rows are found by their rowid: the name of a key could be the name of a column.
                     format!("CREATE TABLE {CONTENT_TABLE}({list})"),
                     self.virtual_table(&quoted),
                 ];
@@ -225,7 +226,7 @@ impl TableOptions {
         format!("CREATE VIRTUAL TABLE {TABLE} USING fts5({})", arguments.join(", "))
     }
 
-    /// The table into which an application writes: with external content, the ordinary one.
+    /// Returns the table into which an application writes: with external content, the ordinary one.
     pub(super) fn written(&self) -> &'static str {
         match (self.kind, self.content) {
             (Kind::Fts5, Content::External) => CONTENT_TABLE,
@@ -233,17 +234,17 @@ impl TableOptions {
         }
     }
 
-    /// Whether the texts can be read back.
+    /// Returns whether the texts can be read back.
     pub(super) fn keeps_texts(&self) -> bool {
         self.kind != Kind::Fts5 || matches!(self.content, Content::Ordinary | Content::External)
     }
 
-    /// Whether rows can be rewritten and deleted.
+    /// Returns whether rows can be rewritten and deleted.
     pub(super) fn can_rewrite(&self) -> bool {
         self.kind != Kind::Fts5 || self.content != Content::Contentless
     }
 
-    /// The statement that inserts a row; its rowid is the next one.
+    /// Returns the statement that inserts a row; its rowid is the next one.
     pub(super) fn insert_sql(&self, columns: &[String]) -> String {
         format!(
             "INSERT INTO {}({}) VALUES ({})",
@@ -254,8 +255,8 @@ impl TableOptions {
     }
 }
 
-/// The triggers that keep an external-content table's index like its rows
-/// (<https://sqlite.org/fts5.html>, section 4.4.4).
+/// Returns the triggers that keep an external-content table's index like its rows (<https://sqlite.org/fts5.html>,
+/// section 4.4.4).
 fn triggers(columns: &[String]) -> [String; 3] {
     let list = columns.join(", ");
     let of = |row: &str| {
@@ -292,7 +293,7 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), Tr
     }
 }
 
-/// What SQLite refuses cannot be run with this engine; any other error is a failure.
+/// Returns the error of a statement that this engine cannot run if SQLite refuses it, and a failure for other errors.
 fn refused(error: EngineError) -> TrialError {
     if is_refusal(&error) {
         TrialError::CannotRun(format!("the table cannot be created with these options: {error}"))
@@ -301,28 +302,94 @@ fn refused(error: EngineError) -> TrialError {
     }
 }
 
-/// Whether this is SQLite's plain error: it does not know a module, tokenizer or option, or it does
-/// not understand a query.
+/// Returns whether this is SQLite's plain error: it does not know a module, tokenizer or option, or it does not
+/// understand a query.
 pub(super) fn is_refusal(error: &EngineError) -> bool {
     /// `SQLITE_ERROR`.
     const GENERIC: i32 = 1;
     error.as_sqlite().is_some_and(|error| error.primary() == GENERIC)
 }
 
-/// A name in SQL.
+/// Returns a name in SQL.
 pub(super) fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The names of columns in SQL, with commas between.
+/// Returns the names of columns in SQL, with commas between.
 pub(super) fn listed(columns: &[String]) -> String {
     let names: Vec<String> = columns.iter().map(|name| identifier(name)).collect();
     names.join(", ")
 }
 
-/// A text in SQL.
+/// Returns a text in SQL.
 pub(super) fn text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+choice! {
+    /// Command for the index after the last commit.
+    enum Finish {
+        /// Nothing.
+        Nothing = "nothing",
+        /// FTS5's command `optimize`: all segments are merged into one.
+        Optimize = "optimize",
+        /// FTS5's command `merge` in steps until all segments are merged.
+        Merge = "merge",
+        /// The same for the segments of levels with at least `usermerge` of them.
+        MergeLevels = "merge-levels",
+        /// FTS5's command `rebuild`: the index is rebuilt from the texts.
+        Rebuild = "rebuild",
+    }
+}
+
+/// Pages that one step of merging writes, about; SQLite's documentation suggests hundreds
+/// (<https://sqlite.org/fts5.html>, section 6.8).
+const STEP: i64 = 500;
+
+impl Finish {
+    /// Returns why a table with these options cannot do it.
+    pub(super) fn why_not(self, options: &TableOptions) -> Option<&'static str> {
+        match self {
+            Finish::Nothing => None,
+            _ if options.kind != Kind::Fts5 => {
+                Some("finish requires table = fts5: a plain table has no full-text index")
+            }
+            Finish::Rebuild if !options.keeps_texts() => {
+                Some("rebuild needs the texts, which a contentless table does not keep")
+            }
+            _ => None,
+        }
+    }
+
+    /// Does it and returns its time in seconds, or `None` if there was nothing to do.
+    pub(super) fn run(self, connection: &Connection) -> Result<Option<f64>, TrialError> {
+        let command = |name| format!("INSERT INTO {TABLE}({TABLE}) VALUES ('{name}')");
+        let start = Instant::now();
+        match self {
+            Finish::Nothing => return Ok(None),
+            Finish::Optimize => connection.execute(&command("optimize"))?,
+            Finish::Rebuild => connection.execute(&command("rebuild"))?,
+            Finish::Merge => merge(connection, -STEP)?,
+            Finish::MergeLevels => merge(connection, STEP)?,
+        }
+        Ok(Some(start.elapsed().as_secs_f64()))
+    }
+}
+
+/// Merges until a step changes nothing but its own record. A first step with a negative number
+/// takes up segments of any level, as the documentation says, and the steps after it go on with
+/// these; with positive numbers alone only levels with as many segments as `usermerge` are merged.
+fn merge(connection: &Connection, first: i64) -> Result<(), TrialError> {
+    let mut step = first;
+    loop {
+        let before = connection.total_changes();
+        connection
+            .execute(&format!("INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', {step})"))?;
+        if connection.total_changes() - before < 2 {
+            return Ok(());
+        }
+        step = STEP;
+    }
 }
 
 #[cfg(test)]

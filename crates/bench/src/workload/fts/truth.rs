@@ -1,4 +1,4 @@
-//! What a query should find: a scan of every document defines it, in three senses.
+//! The right results of a query: a scan of every document defines them, in three senses.
 //!
 //! Whether an index finds the right rows depends on what its reader means: rows with the word
 //! itself, with any form of the word, or with its letters anywhere. The scan knows nothing of FTS5:
@@ -12,7 +12,7 @@ use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
 
-/// What a query means. Words are in lower case.
+/// Meaning of a query. Words are in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Meaning {
@@ -24,11 +24,11 @@ pub(super) enum Meaning {
     Phrase(Vec<String>),
     /// A word that begins so.
     Prefix(String),
-    /// A column whose first words are these, or of which the only one begins so.
+    /// A column whose first words are these, or whose only word begins so.
     StartsWith(Vec<String>, bool),
     /// In this column, this word.
     Column(String, String),
-    /// Both words in a column with at most so many words between them.
+    /// Both words in a column with at most this number of words between them.
     Near(String, String, usize),
     /// In this column, this text; whether case counts.
     Contains(String, String, bool),
@@ -51,7 +51,7 @@ pub(super) enum Sense {
 
 impl Sense {
     pub(super) const ALL: [Sense; 3] = [Sense::Word, Sense::Stem, Sense::Substring];
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub(super) fn name(self) -> &'static str {
         match self {
             Sense::Word => "word",
@@ -61,7 +61,7 @@ impl Sense {
     }
 }
 
-/// What stands for a word that no query names.
+/// Number of every word that no query names.
 const UNKNOWN: u32 = u32::MAX;
 
 /// Stems that are remembered before all are forgotten: bounds the memory on any text.
@@ -115,8 +115,8 @@ impl Judge {
         );
     }
 
-    /// Whether the document is right for the query of this number in this sense; none where the
-    /// scan cannot tell.
+    /// Returns whether the document is right for the query of this number in this sense, or `None` if the scan cannot
+    /// tell.
     pub(super) fn is_right(&self, query: usize, sense: Sense) -> Option<bool> {
         self.right[self.question_of[query]][sense as usize]
     }
@@ -148,7 +148,7 @@ impl Vocabulary {
         self.words.get(word).copied().unwrap_or(UNKNOWN)
     }
 
-    /// The number of the word's stem.
+    /// Returns the number of the word's stem.
     fn stem(&mut self, word: &str) -> u32 {
         if let Some(stem) = self.seen.get(word) {
             return *stem;
@@ -257,7 +257,7 @@ impl Question {
         }
     }
 
-    /// Whether a document is right in this sense; none where the scan cannot tell.
+    /// Returns whether a document is right in this sense, or `None` if the scan cannot tell.
     fn is_answered(&self, texts: &[Text], sense: Sense) -> Option<bool> {
         match sense {
             Sense::Substring => self.has_letters(texts),
@@ -323,7 +323,7 @@ impl Question {
 }
 
 impl Meaning {
-    /// The words that it names.
+    /// Returns the words that it names.
     pub(super) fn terms(&self) -> Vec<&str> {
         match self {
             Meaning::Words(terms) | Meaning::Phrase(terms) | Meaning::StartsWith(terms, _) => {
@@ -340,13 +340,12 @@ impl Meaning {
 
 /// Appends a text in lower case.
 pub(super) fn lower_case(text: &str, lower: &mut String) {
-    match text.is_ascii() {
-        true => {
-            let start = lower.len();
-            lower.push_str(text);
-            lower[start..].make_ascii_lowercase();
-        }
-        false => lower.extend(text.chars().flat_map(char::to_lowercase)),
+    if text.is_ascii() {
+        let start = lower.len();
+        lower.push_str(text);
+        lower[start..].make_ascii_lowercase();
+    } else {
+        lower.extend(text.chars().flat_map(char::to_lowercase))
     }
 }
 
@@ -363,7 +362,7 @@ pub(super) fn words_of(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Whether both numbers occur with at most `between` others between them.
+/// Returns whether both numbers occur with at most `between` others between them.
 fn near(numbers: &[u32], first: u32, second: u32, between: usize) -> bool {
     let places = |wanted: u32| {
         let all = numbers.iter().enumerate();

@@ -44,7 +44,7 @@ pub(super) fn check_index(
     checked.map_err(|error| TrialError::wrong("the full-text index", error.to_string(), "sound"))
 }
 
-/// How many fields of a row, from the column `first` of a query on, differ from a document's.
+/// Returns how many fields of a row, from the column `first` of a query on, differ from a document's.
 pub(super) fn differing(
     select: &Statement<'_, '_>,
     first: i32,

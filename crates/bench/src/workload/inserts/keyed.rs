@@ -135,7 +135,7 @@ impl Parameters {
         )
     }
 
-    /// Rows of each scan.
+    /// Returns rows of each scan.
     fn scanned(&self) -> usize {
         SCANNED.min(self.rows)
     }
@@ -244,7 +244,7 @@ impl Key {
         matches!(self, Key::Integer | Key::RandomInteger)
     }
 
-    /// The type in SQL. `INT` makes no rowid of a primary key, as `INTEGER` does.
+    /// Returns the type in SQL. `INT` makes no rowid of a primary key, as `INTEGER` does.
     fn declaration(self) -> &'static str {
         match self {
             Key::Integer | Key::RandomInteger => "INT",

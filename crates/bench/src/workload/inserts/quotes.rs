@@ -128,7 +128,7 @@ impl Declared for Quotes {
 struct Insertion {
     connections: Vec<Connection>,
     inserted: Inserted,
-    /// The time of the work; that of copying is added to it.
+    /// The time of the work; the time of copying is added to it.
     elapsed: Elapsed,
     counts: Option<Counts>,
 }
@@ -151,7 +151,7 @@ impl Insertion {
         let watch = Stopwatch::start()?;
         let inserted = insert_all(&mut connections, data, &plan)?;
         let mut elapsed = watch.stop()?;
-        // Starting and joining threads is no part of the work.
+        // Starting and joining threads does not belong to the work.
         elapsed.seconds = inserted.seconds();
         if let Some(counts) = &mut counts {
             counts.pause(&connections)?;
@@ -225,8 +225,8 @@ fn insert_all(
     data: &[Vec<Quote>],
     plan: &Plan,
 ) -> Result<Inserted, TrialError> {
-    // A process that has once had several threads pays for locks in every allocation from then on,
-    // which is no part of the work on one database.
+    // A process that has once had several threads pays for locks in every allocation from then on, which does not belong
+    // to the work on one database.
     if let ([connection], [quotes]) = (&mut *connections, data) {
         return insert_into(connection, quotes, plan, &|| {});
     }

@@ -31,7 +31,7 @@ pub(in crate::workload) struct UserInsert;
 const CREATE_TABLE: &str = "CREATE TABLE user(id INTEGER NOT NULL PRIMARY KEY, area CHAR(6), age INTEGER NOT NULL, active INTEGER NOT NULL)";
 
 choice! {
-    /// What is inserted and how it gets into the statement.
+    /// Values, and how they get into the statement.
     enum Data {
         /// The same constants in every row, as literals in the SQL.
         Literals = "literals",

@@ -126,7 +126,7 @@ fn figures(took: &Took, rows: usize) -> Measured {
     measured
 }
 
-/// The tool's version as a table of the report.
+/// Returns the tool's version as a table of the report.
 fn version_table(version: &str) -> DataTable {
     DataTable {
         title: "version reported by the tool".to_owned(),

@@ -15,27 +15,28 @@ use crate::measure::{CpuTime, peak_memory_bytes_of};
 /// missed.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What a process took.
+/// Resources that a process used.
 pub(super) struct Took {
     /// From its start to its end, wall-clock.
     pub(super) seconds: f64,
-    /// Its CPU time, with that of processes that it started and waited for.
+    /// Its CPU time, including processes that it started and waited for.
     pub(super) cpu: CpuTime,
     /// Its largest resident set, in bytes, where the system reports it.
     pub(super) peak_memory: Option<f64>,
 }
 
-/// What a process prints in answer to a question. It belongs to the group of the trial, with which it
+/// Returns the output of a process that answers a question. It belongs to the group of the trial, with which it
 /// ends.
 ///
 /// # Errors
-/// Why there is no answer: it cannot be started, or its own messages.
+/// The reason why the process cannot be started, or its own messages.
 pub(super) fn answer(command: &mut Command) -> Result<String, String> {
     let answer = ::process::run(command, Group::Shared, &Limits::default());
     let answer = answer.map_err(|error| error.to_string())?;
-    match answer.end.is_success() {
-        true => Ok(answer.text().trim().to_owned()),
-        false => Err(format!("{}: {}", answer.end, answer.errors)),
+    if answer.end.is_success() {
+        Ok(answer.text().trim().to_owned())
+    } else {
+        Err(format!("{}: {}", answer.end, answer.errors))
     }
 }
 
@@ -79,8 +80,8 @@ fn watched(
     })
 }
 
-/// The largest resident set that was seen. The last look counts, not the largest figure: a process that
-/// becomes another program begins anew.
+/// Returns the largest resident set that was seen. The last look counts, not the largest figure: a process that becomes
+/// another program begins anew.
 fn peak_memory_until(ended: &AtomicBool, process: &str) -> Option<f64> {
     let mut peak = None;
     loop {

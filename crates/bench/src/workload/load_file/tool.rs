@@ -11,7 +11,7 @@ use crate::error::TrialError;
 /// The environment variable that names the Python whose libraries are measured.
 pub(super) const PYTHON: &str = "PRAGMARK_PYTHON";
 
-/// What loads by libraries of Python: a program for all of them, which names one.
+/// The program that loads by a library of Python, whose name it gets.
 const SCRIPT: &str = include_str!("peers.py");
 
 /// The script's name in the directory of a trial.
@@ -73,13 +73,13 @@ impl Start {
         }
     }
 
-    /// From a test, whose program is no pragmark.
+    /// Returns the tool for a test, whose program is not pragmark.
     #[cfg(test)]
     pub(super) fn directly(python: &str) -> Start {
         Start { pragmark: PathBuf::new(), python: python.into(), ends_with_the_trial: false }
     }
 
-    /// The command for a program.
+    /// Returns the command for a program.
     ///
     /// Processes that a trial starts are stopped with it by whoever started the trial, unless that one
     /// is killed: then only what asked the kernel to end with its parent ends.
@@ -110,7 +110,7 @@ impl Tool {
         }
     }
 
-    /// The tool at work in this directory.
+    /// Returns the tool at work in this directory.
     ///
     /// # Errors
     /// When the script cannot be written there.
@@ -134,7 +134,7 @@ impl Tool {
         }
     }
 
-    /// The arguments that make it print its version, or fail where something is missing.
+    /// Returns the arguments that make it print its version, or fail where something is missing.
     fn version_arguments(self) -> Vec<String> {
         match self.kind() {
             Program::Pragmark(_) | Program::Shell => owned(&["--version"]),
@@ -142,7 +142,7 @@ impl Tool {
         }
     }
 
-    /// The arguments that make it load.
+    /// Returns the arguments that make it load.
     fn load_arguments(self) -> Vec<String> {
         match self.kind() {
             Program::Pragmark(way) => {
@@ -158,7 +158,7 @@ impl Tool {
         }
     }
 
-    /// How to get it.
+    /// Returns how to get it.
     fn hint(self, start: &Start) -> String {
         let python = start.python.display();
         match self.kind() {
@@ -192,7 +192,7 @@ impl Ready<'_> {
         command
     }
 
-    /// What the tool says that it is.
+    /// Returns the tool's own name and version.
     ///
     /// # Errors
     /// [`TrialError::CannotRun`] with how to get it, where it does not answer.

@@ -9,7 +9,7 @@ use crate::error::TrialError;
 use crate::workload::common::expect;
 use crate::workload::sums::{Sum, check_sums, sums};
 
-/// What tells the rows of one file from others without holding them: sums of each column, and one over
+/// Sums that tell the rows of one file from others without holding them: sums of each column, and one over
 /// rows that notices values which came into another row.
 const SUMS: [Sum; 6] = [
     ("the count of rows of the right types", "count(*)"),

@@ -1,16 +1,14 @@
-//! One database for each of many securities, written by one thread each or by a few, with charts
-//! read meanwhile: the workload of an application that gives each customer, device or instrument a
-//! database of its own.
+//! One database for each of many securities, written by one thread each or by a few, with charts read meanwhile: the
+//! workload of an application that gives each customer, device or instrument a database of its own.
 //!
-//! What it costs to open and close a database is measured one by one, and so is how many file
-//! handles it takes; then transactions go round the databases for a fixed time. Every quote that
-//! was acknowledged must be in its database.
+//! The cost of opening and closing a database is measured one by one, and so is the number of its file handles. Then
+//! transactions go round the databases for a fixed time. Every quote that was acknowledged must be in its database.
 
-mod desk;
+mod client;
+mod counters;
 mod parameters;
 mod quotes;
-mod stage;
-mod tally;
+mod session;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,10 +20,10 @@ use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
-use self::desk::{Desk, Job, Opener, Work};
+use self::client::{Client, Job, Opener, Work};
 use self::parameters::Parameters;
 use self::quotes::{Quotes, Sums};
-use self::stage::Stage;
+use self::session::Session;
 use super::common::{refuse_single_threaded, set_peak_memory};
 use super::{Declared, Trial};
 use crate::descriptors::open_files;
@@ -58,50 +56,50 @@ impl Declared for ManyDatabases {
         refuse_single_threaded(trial)?;
         (trial.phase)("create");
         let history = Sums::default().with(history(trial, parameters));
-        let stage = Stage::set(trial, parameters)?;
+        let session = Session::create(trial, parameters)?;
         let mut measured = Measured::default();
         let before = open_files();
         let mut counts = Counts::begin_all(trial, &[])?;
 
         (trial.phase)("open");
-        let desks = stage.open(desks(trial, parameters, &history), &mut measured)?;
-        stage.note_files(before, &mut measured);
+        let clients = session.open(clients(trial, parameters, &history), &mut measured)?;
+        session.note_files(before, &mut measured);
         let worked = match parameters.stop_after {
             Some(time) => {
                 (trial.phase)("work");
-                let worked = stage.work(desks, time, counts.as_mut(), &mut measured)?;
+                let worked = session.work(clients, time, counts.as_mut(), &mut measured)?;
                 note_counts(counts.take(), &mut measured)?;
                 worked
             }
-            None => desks.into_iter().map(Work::idle).collect(),
+            None => clients.into_iter().map(Work::idle).collect(),
         };
-        stage.note_files(before, &mut measured);
+        session.note_files(before, &mut measured);
         set_peak_memory(&mut measured);
-        stage.read_back(&worked, &mut measured)?;
+        session.read_back(&worked, &mut measured)?;
 
         (trial.phase)("close");
-        let done = stage.close(worked, &mut measured)?;
+        let done = session.close(worked, &mut measured)?;
         note_counts(counts.take(), &mut measured)?;
         (trial.phase)("verify");
-        stage.verify(trial, &history, &done)?;
-        stage.note_sizes(&mut measured)?;
-        stage.note_latencies(&mut measured)?;
+        session.verify(trial, &history, &done)?;
+        session.note_sizes(&mut measured)?;
+        session.note_latencies(&mut measured)?;
         Ok(measured)
     }
 }
 
-/// The quotes that every database holds before the work.
+/// Returns the quotes that every database holds before the work.
 fn history(trial: &Trial<'_>, parameters: &Parameters) -> impl Iterator<Item = quotes::Quote> {
     Quotes::new(trial.seed.child("history"), 0).take(parameters.history)
 }
 
-/// The quotes that are added to one database.
+/// Returns the quotes that are added to one database.
 fn coming(seed: Seed, history: &Sums, database: usize) -> Quotes {
     Quotes::new(seed.child("quotes").nth(database as u64), history.latest)
 }
 
-/// Makes one database, with every setting proved, and copies its file for all: what is measured is
-/// not the making. The result says what its settings read as.
+/// Creates one database with every setting proved, and copies its file for all, because creating them is not measured.
+/// Returns the settings as they read.
 fn create(
     trial: &Trial<'_>,
     parameters: &Parameters,
@@ -151,8 +149,7 @@ fn copy(template: &Path, path: &Path) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// The PRAGMAs that the settings name, as the connection answers them; those that cannot be read
-/// are left out.
+/// Returns the PRAGMAs that the settings name, as the connection answers them, without those that cannot be read.
 fn named_settings(
     settings: &Settings,
     connection: &Connection,
@@ -170,8 +167,8 @@ fn named_settings(
     Ok(values)
 }
 
-/// Who does what: each database has one writer and, where charts are read, one reader.
-fn desks(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Desk> {
+/// Returns the threads: each database has one writer and, if charts are read, one reader.
+fn clients(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Client> {
     let (writers, readers) = (parameters.writers(), parameters.chart_readers());
     let share = |number: usize, of: usize| -> Vec<usize> {
         (number..parameters.databases).step_by(of).collect()
@@ -179,10 +176,10 @@ fn desks(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Desk
     let writer = |number: usize| {
         let databases = share(number, writers);
         let coming = databases.iter().map(|database| coming(trial.seed, history, *database));
-        Desk { number, job: Job::Write(coming.collect()), databases, connections: Vec::new() }
+        Client { number, job: Job::Write(coming.collect()), databases, connections: Vec::new() }
     };
     let charts = trial.seed.child("charts");
-    let reader = |number: usize| Desk {
+    let reader = |number: usize| Client {
         number: writers + number,
         job: Job::Read(charts.nth(number as u64).generator()),
         databases: share(number, readers),
@@ -191,8 +188,8 @@ fn desks(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Desk
     (0..writers).map(writer).chain((0..readers).map(reader)).collect()
 }
 
-/// Notes what a counting trial has counted: during the work or, where only opening and closing are
-/// measured, from the first opening to the last closing.
+/// Adds the counts of a counting trial: of the work or, if only opening and closing are measured, from the first opening
+/// to the last closing.
 fn note_counts(counts: Option<Counts>, measured: &mut Measured) -> Result<(), TrialError> {
     if let Some(mut counts) = counts {
         counts.pause(&[])?;

@@ -70,7 +70,7 @@ fn text<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
 }
 
 impl Parameters {
-    /// Threads that write.
+    /// Returns the number of threads that write.
     pub(super) fn writers(&self) -> usize {
         match self.writer_threads {
             0 => self.databases,
@@ -78,12 +78,12 @@ impl Parameters {
         }
     }
 
-    /// Threads that read charts.
+    /// Returns the number of threads that read charts.
     pub(super) fn chart_readers(&self) -> usize {
         self.chart_threads.min(self.databases)
     }
 
-    /// The rules between parameters.
+    /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let why = if self.chart_rows > self.history {
             "chart_rows cannot exceed history"
@@ -97,7 +97,7 @@ impl Parameters {
         Err(TrialError::cannot_run(why))
     }
 
-    /// What a trial with these settings needs of the operating system.
+    /// Returns the needs of a trial with these settings from the operating system.
     pub(super) fn needs(&self, settings: &Settings) -> Needs {
         let databases = self.databases as u64;
         let threads = (self.writers() + self.chart_readers()) as u64;
@@ -115,10 +115,8 @@ impl Parameters {
         Needs {
             // Database and log of each connection, and shared memory of each database; or the
             // database, and journals while transactions are open.
-            open_files: match wal {
-                true => 2 * connections + open,
-                false => connections + 2 * threads,
-            } + OTHER_FILES,
+            open_files: OTHER_FILES
+                + if wal { 2 * connections + open } else { connections + 2 * threads },
             threads: threads + 1,
             // Besides, the stack of a thread and its guard page.
             mappings: u64::from(wal) * open + mapped * connections + 2 * threads + OTHER_MAPPINGS,

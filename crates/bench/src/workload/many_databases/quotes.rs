@@ -47,7 +47,7 @@ pub(super) struct Quotes {
 }
 
 impl Quotes {
-    /// The quotes after the moment `after`.
+    /// Returns the quotes after the moment `after`.
     pub(super) fn new(seed: Seed, after: i64) -> Quotes {
         Quotes { generator: seed.generator(), ts: after, price: 10_000 }
     }
@@ -73,7 +73,7 @@ impl Iterator for Quotes {
     }
 }
 
-/// What must be found again of some quotes: their number, the sum of volumes and the latest moment.
+/// Sums of some quotes that must be found again: their number, the sum of volumes and the latest moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     pub(super) rows: i64,
@@ -82,7 +82,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// These and some more.
+    /// Returns the sums of these and more quotes.
     pub(super) fn with(self, quotes: impl Iterator<Item = Quote>) -> Sums {
         quotes.fold(self, |sums, quote| Sums {
             rows: sums.rows + 1,

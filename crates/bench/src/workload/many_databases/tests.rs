@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::common::tests::{problem, run, run_counting};
-use super::stage::sums;
+use super::super::common::tests::{memory_database, problem, run, run_counting};
+use super::session::sums;
 use super::*;
-use engine::{Library, OpenFlags, Source};
 use lab::level::Level;
-use std::sync::Arc;
 
 fn securities(over: &[(&str, Level)]) -> Measured {
     let mut settings: BTreeMap<&str, Level> = [
@@ -133,10 +131,7 @@ fn more_files_than_the_system_allows_cannot_run_and_the_limit_is_named() {
 
 #[test]
 fn a_lost_or_changed_quote_is_noticed() {
-    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
-    let memory = Path::new(":memory:");
-    let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
-    connection.execute(CREATE_TABLE).unwrap();
+    let connection = memory_database(CREATE_TABLE);
     connection
         .execute("INSERT INTO quotes(ts, volume) VALUES (1, 100), (5, 200), (9, 300)")
         .unwrap();

@@ -28,7 +28,7 @@ use crate::target::sqlite;
 pub(super) struct Orm;
 
 choice! {
-    /// What is done where the article's own code falls short of what it means to measure.
+    /// Treatment of flaws in the article's own code.
     enum Mode {
         /// What the article did, flaws included.
         Faithful = "faithful",
@@ -38,7 +38,7 @@ choice! {
 }
 
 choice! {
-    /// What is driven.
+    /// Library that does the work.
     enum Target {
         /// SQLite.
         Sqlite = "sqlite",
@@ -84,7 +84,7 @@ const OPERATIONS: [(&str, bool); 20] = [
     ("heavy-threading", false),
 ];
 
-/// What the name of an operation within one transaction ends in.
+/// End of the name of an operation within one transaction.
 const IN_TRANSACTION: &str = "-txn";
 
 /// PRAGMAs whose numbers are reported, so that claims can be made about them.
@@ -105,14 +105,11 @@ fn is_threaded(operation: &str) -> bool {
     operation.ends_with("-threading")
 }
 
-/// Every timed part: thirty-eight.
+/// Returns every timed part: thirty-eight.
 fn parts() -> Vec<String> {
     let both = |(name, _): &(&str, bool)| {
         let plain = (*name).to_owned();
-        match is_threaded(name) {
-            true => vec![plain],
-            false => vec![plain, format!("{name}{IN_TRANSACTION}")],
-        }
+        if is_threaded(name) { vec![plain] } else { vec![plain, format!("{name}{IN_TRANSACTION}")] }
     };
     OPERATIONS.iter().flat_map(both).collect()
 }
@@ -146,7 +143,7 @@ impl Declared for Orm {
     }
 }
 
-/// What the operations work with.
+/// Context of the operations.
 struct Suite {
     parameters: Parameters,
     /// How its transactions begin.
@@ -244,7 +241,7 @@ impl Suite {
     }
 }
 
-/// The number that SQLite answers; none where the engine lacks the PRAGMA.
+/// Returns the number that SQLite answers, or `None` if the engine lacks the PRAGMA.
 fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>, TrialError> {
     let mut found = None;
     connection.for_each_row(&format!("PRAGMA main.{pragma}"), |row| {

@@ -75,7 +75,7 @@ pub(super) fn prepare<'s>(
 }
 
 impl<'s> Operation<'s> {
-    /// An operation on `count` rows, all of which must be there afterwards by this query.
+    /// Returns an operation on `count` rows, which this query must find afterwards.
     fn on(
         count: usize,
         query: &'static str,
@@ -84,7 +84,7 @@ impl<'s> Operation<'s> {
         Operation { after: vec![(query, count as i64)], ..Operation::reading(count, count, work) }
     }
 
-    /// Reading only: `wanted` rows, of which `objects` are made.
+    /// Returns an operation that reads `wanted` rows and makes `objects` objects of them.
     fn reading(
         objects: usize,
         wanted: usize,
@@ -115,9 +115,8 @@ fn select(
     let loaded = if executed { count } else { 0 };
     Ok(Operation {
         after: vec![(PARTIES, count as i64)],
-        ..Operation::reading(loaded, loaded, move || match executed {
-            true => load(connection, "SELECT id, theme FROM parties"),
-            false => Ok(0),
+        ..Operation::reading(loaded, loaded, move || {
+            if executed { load(connection, "SELECT id, theme FROM parties") } else { Ok(0) }
         })
     })
 }
@@ -204,7 +203,7 @@ fn associated_creation(connection: &Connection, count: usize) -> Operation<'_> {
     }
 }
 
-/// Makes parties, each with so many people in each of these columns; returns the number of people.
+/// Makes parties, each with the same number of people in each of these columns. Returns the number of people.
 fn with_people(
     connection: &Connection,
     parties: usize,
@@ -232,8 +231,8 @@ fn eager_each<'s>(
     }))
 }
 
-/// With two columns, each of the one with each of the other: n × n × n rows, of which as many objects
-/// come as without the join.
+/// With two columns, each of the one with each of the other: n × n × n rows, which give as many objects as without the
+/// join.
 fn eager_joined<'s>(
     connection: &'s Connection,
     parties: usize,
@@ -315,7 +314,7 @@ fn for_each(connection: &Connection, sql: &str, ids: &[i64]) -> Result<i64, Tria
     Ok(ids.len() as i64)
 }
 
-/// Every column of every row is looked at, as a mapper does; returns the rows.
+/// Returns every column of every row is looked at, as a mapper does; returns the rows.
 fn read(query: &mut Statement<'_, '_>) -> Result<i64, TrialError> {
     let mut rows = 0;
     while query.step()? == Step::Row {
@@ -342,7 +341,7 @@ fn load_ids(connection: &Connection) -> Result<Vec<i64>, TrialError> {
     Ok(ids)
 }
 
-/// The people of these parties by one query with a list, as a mapper asks it.
+/// Returns the people of these parties by one query with a list, as a mapper asks it.
 fn load_in(connection: &Connection, column: &str, ids: &[i64]) -> Result<i64, TrialError> {
     let places = vec!["?"; ids.len()].join(", ");
     let mut query = connection.prepare(&format!(

@@ -27,7 +27,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// A pool without a connection yet, for the database at `path`.
+    /// Returns a pool without a connection yet, for the database at `path`.
     ///
     /// # Errors
     /// As for [`Opening::of`].

@@ -25,7 +25,7 @@ pub(super) fn empty_tables(connection: &Connection) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// The numbers from 1 to `count` as a table `n(i)`.
+/// Returns the numbers from 1 to `count` as a table `n(i)`.
 fn numbers(count: usize) -> String {
     format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})")
 }
@@ -39,7 +39,7 @@ pub(super) fn make_parties(connection: &Connection, count: usize) -> Result<Vec<
     ids(connection, "parties")
 }
 
-/// Makes so many people for each party, tied to it by this column.
+/// Makes this number of people for each party, tied to it by this column.
 pub(super) fn make_people(
     connection: &Connection,
     each: usize,

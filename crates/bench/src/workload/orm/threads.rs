@@ -12,7 +12,7 @@ use crate::error::TrialError;
 /// Writes for each party: made, renamed, removed.
 pub(super) const WRITES: usize = 3;
 
-/// Lets so many threads work; returns the parties that they have renamed.
+/// Runs the work in this number of threads. Returns the number of parties that they have renamed.
 pub(super) fn work(suite: &Suite, threads: usize) -> Result<i64, TrialError> {
     let n = suite.parameters.n;
     match suite.parameters.mode {

@@ -15,7 +15,7 @@ const VALUES: usize = 200_000;
 /// Fewest and most different sets in a trial.
 const SETS: (usize, usize) = (4, 64);
 
-/// What a query answers.
+/// Answer of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     /// Rows found.
@@ -38,7 +38,7 @@ pub(super) struct Set {
     pub(super) answer: Answer,
 }
 
-/// The sets of a trial.
+/// Returns the sets of a trial.
 pub(super) fn sets(parameters: &Parameters, seed: Seed) -> Vec<Set> {
     let count = (VALUES / parameters.set_size).clamp(SETS.0, SETS.1);
     let mut generator = seed.child("sets").generator();
@@ -50,7 +50,7 @@ pub(super) fn sets(parameters: &Parameters, seed: Seed) -> Vec<Set> {
         .collect()
 }
 
-/// So many different numbers below `bound`, in random order.
+/// Returns `count` different numbers below `bound`, in random order.
 fn distinct(generator: &mut SplitMix64, count: usize, bound: usize) -> Vec<u64> {
     let mut seen = HashSet::with_capacity(count);
     let mut numbers = Vec::with_capacity(count);
@@ -98,7 +98,7 @@ fn blob(number: u64) -> [u8; 16] {
 }
 
 impl Keys {
-    /// The name of the type in SQL.
+    /// Returns the name of the type in SQL.
     pub(super) fn declaration(kind: Type) -> &'static str {
         match kind {
             Type::Integer => "INTEGER",
@@ -131,7 +131,7 @@ impl Keys {
     }
 }
 
-/// A text of [`Keys`] as a string.
+/// Returns a text of [`Keys`] as a string.
 #[inline]
 pub(super) fn as_str(text: &CString) -> &str {
     text.to_str().expect("keys are made of ASCII digits")

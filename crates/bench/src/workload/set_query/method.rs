@@ -38,7 +38,7 @@ impl<'c, 'd> Query<'c, 'd> {
         })
     }
 
-    /// Queries the rows whose key is in the set.
+    /// Returns queries the rows whose key is in the set.
     pub(super) fn run(&mut self, set: &'d Set) -> Result<Answer, TrialError> {
         match self {
             Query::Carray(query) => query_carray(query, &set.keys),
@@ -69,7 +69,7 @@ fn query_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer, Tr
     })
 }
 
-/// The length of the list stands in the SQL, so the statement is made for each query.
+/// Returns the length of the list stands in the SQL, so the statement is made for each query.
 fn query_list(connection: &Connection, keys: &Keys) -> Result<Answer, TrialError> {
     let places = vec!["?"; keys.len()].join(",");
     let mut query = connection.prepare(&select(&format!("({places})")))?;

@@ -1,7 +1,7 @@
 //! The rows whose key is in a set of the program's: how to hand SQLite the set.
 //!
-//! A query's time is that of everything it needs from the set in the program's memory to the
-//! answer: filling a temporary table, writing JSON, building and preparing the SQL of a list.
+//! The time of a query includes everything from the set in the program's memory to the answer: filling a temporary table,
+//! writing JSON, building and preparing the SQL of a list.
 //! Making the table and the sets and verifying the answers are outside the clock. The database
 //! has just been written, so it is in the kernel's memory, and in part in SQLite's page cache.
 
@@ -62,7 +62,7 @@ impl Declared for SetQuery {
     }
 }
 
-/// Queries the sets in turn until the queries are done or the time is up.
+/// Returns queries the sets in turn until the queries are done or the time is up.
 fn run_queries(
     connection: &Connection,
     parameters: &Parameters,
@@ -96,7 +96,7 @@ fn run_queries(
     Ok((answers, measured))
 }
 
-/// Every answer must be that of its set.
+/// Checks that every answer belongs to its set.
 fn check(answers: &[Answer], sets: &[Set]) -> Result<(), TrialError> {
     for (number, (answer, set)) in answers.iter().zip(sets.iter().cycle()).enumerate() {
         let what = |of: &str| format!("the {of} in the answer of query {}", number + 1);

@@ -87,9 +87,10 @@ impl Parameters {
     }
 
     pub(super) fn check_engine(&self, library: &Library) -> Result<(), TrialError> {
-        match self.method == Method::Carray && !library.has_carray() {
-            true => Err(TrialError::cannot_run("this engine lacks carray")),
-            false => Ok(()),
+        if self.method == Method::Carray && !library.has_carray() {
+            Err(TrialError::cannot_run("this engine lacks carray"))
+        } else {
+            Ok(())
         }
     }
 }

@@ -57,13 +57,13 @@ pub(super) fn write(
     Ok(measured)
 }
 
-/// What the blocks are filled with.
+/// Contents of the blocks.
 fn bytes(seed: Seed) -> Vec<u8> {
     let mut generator = seed.child("file").generator();
     (0..BLOCK * BLOCKS / 8).flat_map(|_| generator.next_u64().to_ne_bytes()).collect()
 }
 
-/// The blocks of a file of `total` bytes; the last may be shorter.
+/// Returns the blocks of a file of `total` bytes; the last may be shorter.
 fn blocks(bytes: &[u8], total: usize) -> impl Iterator<Item = &[u8]> {
     (0..total.div_ceil(BLOCK)).map(move |number| {
         let from = number % BLOCKS * BLOCK;

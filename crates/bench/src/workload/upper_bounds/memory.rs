@@ -63,7 +63,7 @@ pub(super) fn btree(data: &[i64], windows: &mut Windows) -> Filled {
     Filled::BTree(rows)
 }
 
-/// Fills a `HashMap` likewise, with the standard library's hash function.
+/// Fills a `HashMap` in the same way, with the standard library's hash function.
 pub(super) fn hash(data: &[i64], windows: &mut Windows) -> Filled {
     let mut rows = HashMap::new();
     each_row(data, windows, |row, value| {

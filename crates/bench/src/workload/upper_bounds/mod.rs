@@ -1,4 +1,4 @@
-//! What bounds any way of storing rows, without SQLite: making the data, writing as many bytes to
+//! Bounds of any way of storing rows, without SQLite: generating the data, writing as many bytes to
 //! a plain file, and keeping the rows in the containers of a programming language.
 //!
 //! Experiments show these figures next to their variants, so that a reader sees how far the fastest
@@ -22,7 +22,7 @@ use crate::parameters::{Bytes, Rows};
 pub(super) struct UpperBounds;
 
 choice! {
-    /// What is done instead of inserting.
+    /// Work instead of inserting.
     enum Kind {
         /// Generate the integers.
         Generate = "generate",

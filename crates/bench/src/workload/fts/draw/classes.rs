@@ -18,7 +18,7 @@ const BETWEEN: usize = 5;
 /// The queries of a class, or why there are none.
 type Drawn = Result<Vec<Query>, &'static str>;
 
-/// Every class of which queries can be drawn, with its queries.
+/// Returns every class with the queries drawn for it.
 pub(super) fn draw(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     let mut drawn = by_frequency(survey);
     drawn.extend(of_documents(survey));
@@ -51,7 +51,7 @@ fn by_frequency(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     ]
 }
 
-/// Words that stand together in a document.
+/// Returns words that stand together in a document.
 fn of_documents(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     let fields = &survey.fields;
     let pairs = |gap| -> Vec<(&str, &str)> {
@@ -94,7 +94,7 @@ fn each<T: Copy>(
     if queries.is_empty() { Err(why) } else { Ok(queries) }
 }
 
-/// So many items at equal distances.
+/// Returns `count` items at equal distances.
 fn spread<T>(items: &[T], count: usize) -> impl Iterator<Item = &T> {
     let count = count.min(items.len());
     (0..count).map(move |number| &items[(2 * number + 1) * items.len() / (2 * count)])
@@ -112,12 +112,12 @@ fn word_query(word: &str, shape: Shape) -> Option<(String, How)> {
     Some((word.to_owned(), How::Match(Meaning::Words(owned(&[word])), shape)))
 }
 
-/// Words of every frequency, those of middling frequency first.
+/// Returns words of every frequency, starting with the middling frequency.
 fn all_words(survey: &Survey) -> Vec<&str> {
     [Middling, Common, Rare].map(|frequency| survey.words(frequency)).concat()
 }
 
-/// Words that the sample has with an English ending, too.
+/// Returns words that the sample has with an English ending, too.
 fn stems(survey: &Survey) -> Drawn {
     let has_ending = |word: &str| {
         let mut endings = ["s", "ed", "ing"].iter();
@@ -153,7 +153,7 @@ fn unspaced(survey: &Survey) -> Drawn {
     })
 }
 
-/// Two different words of a field, `gap` apart, of which at most one is common if any such pair exists.
+/// Returns two different words of a field, `gap` apart, with at most one common word if any such pair exists.
 fn pair<'f>(survey: &Survey, field: &'f Field, gap: usize) -> Option<(&'f str, &'f str)> {
     let words: Vec<&str> = words(&field.lower).collect();
     let pairs = words.iter().zip(words.iter().skip(gap));
@@ -179,7 +179,7 @@ fn near((one, other): (&str, &str)) -> Option<(String, How)> {
     Some((format!("NEAR({one} {other}, {BETWEEN})"), rows(meaning)))
 }
 
-/// Words of one document each: those of this frequency first, of which there must be one for rare ones.
+/// Returns words of one document each, starting with this frequency; rare queries need one rare word.
 fn together(survey: &Survey, class: &str, frequency: Frequency, count: usize) -> Drawn {
     let documents: Vec<usize> = (0..survey.examples).collect();
     let why = "no document has enough different words";
@@ -193,7 +193,7 @@ fn together(survey: &Survey, class: &str, frequency: Frequency, count: usize) ->
     })
 }
 
-/// The different words of an example.
+/// Returns the different words of an example.
 fn words_of_document(survey: &Survey, document: usize) -> Vec<String> {
     let (mut found, mut known) = (Vec::new(), HashSet::new());
     let fields = survey.fields.iter();
@@ -207,7 +207,7 @@ fn words_of_document(survey: &Survey, document: usize) -> Vec<String> {
     found
 }
 
-/// Words of the examples, one of each field.
+/// Returns words of the examples, one of each field.
 fn one_word_each<'s>(fields: &'s [Field], is_wanted: impl Fn(&str) -> bool) -> Vec<&'s str> {
     let wanted =
         |field: &'s Field| words(&field.lower).find(|word| is_searchable(word) && is_wanted(word));
@@ -223,7 +223,7 @@ fn prefixes(survey: &Survey) -> Drawn {
     })
 }
 
-/// The words that fields begin with.
+/// Returns the words that fields begin with.
 fn first_words(fields: &[Field]) -> Vec<&str> {
     let first = fields.iter().filter_map(|field| words(&field.lower).next());
     first.filter(|word| is_searchable(word)).collect()
@@ -257,7 +257,7 @@ fn initial_phrase(fields: &[Field]) -> Drawn {
     })
 }
 
-/// A word of each column in that column.
+/// Returns a word of each column in that column.
 fn column_filter(survey: &Survey) -> Drawn {
     let of_column = |column: &usize| {
         let fields = survey.fields.iter().filter(|field| field.column == *column);
@@ -307,7 +307,7 @@ fn patterns(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     ]
 }
 
-/// A word of a field as it is spelled there, of three characters at least.
+/// Returns a word of a field as it is spelled there, of three characters at least.
 fn spelled(survey: &Survey, field: &Field, wanted: Option<Frequency>) -> Option<String> {
     let mut found = None;
     terms(&field.text, |term| {
@@ -320,7 +320,7 @@ fn spelled(survey: &Survey, field: &Field, wanted: Option<Frequency>) -> Option<
     found
 }
 
-/// The letters within a word of five or more; all of a shorter one.
+/// Returns the letters within a word of five or more; all of a shorter one.
 fn inner(word: &str) -> &str {
     let starts: Vec<usize> = word.char_indices().map(|(start, _)| start).collect();
     match starts.len() {

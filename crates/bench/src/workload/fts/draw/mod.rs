@@ -75,13 +75,14 @@ pub fn read_queries(
     let problem = |what: String| ImportError::Unusable { path: queries.to_owned(), what };
     let text = std::fs::read_to_string(queries).map_err(|error| problem(error.to_string()))?;
     let read = own::queries(&text, columns).map_err(problem)?;
-    match read.is_empty() {
-        true => Err(problem("it holds no query".to_owned())),
-        false => listed(file, &read, Vec::new()),
+    if read.is_empty() {
+        Err(problem("it holds no query".to_owned()))
+    } else {
+        listed(file, &read, Vec::new())
     }
 }
 
-/// The classes of which no query is left.
+/// Returns the classes that have no query left.
 fn lost(drawn: &[Query], left: &[Query]) -> Vec<(String, String)> {
     let has_class =
         |queries: &[Query], class: &str| queries.iter().any(|query| query.class == class);
@@ -115,8 +116,8 @@ fn listed(
     Ok(DocumentQueries { setting, classes, missing })
 }
 
-/// The queries that a scan of the sample finds, as words or as letters, and of which no misspelled word
-/// is a word of the text.
+/// Returns the queries that a scan of the sample finds, as words or as letters, without queries whose misspelled word is
+/// a word of the text.
 fn occurring(
     sample: &Sample<'_>,
     queries: Vec<Query>,

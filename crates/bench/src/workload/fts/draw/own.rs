@@ -6,7 +6,7 @@ use crate::workload::fts::truth::{Meaning, words_of};
 /// Words with a meaning of their own in full-text expressions.
 const KEYWORDS: [&str; 4] = ["AND", "OR", "NOT", "NEAR"];
 
-/// The queries of a text; empty lines and those that start with `#` are ignored. A pattern on a column that
+/// Returns the queries of a text; empty lines and those that start with `#` are ignored. A pattern on a column that
 /// does not exist is an error, which names its line.
 pub(super) fn queries(text: &str, columns: &[String]) -> Result<Vec<Query>, String> {
     let lines = text.lines().map(str::trim).enumerate();
@@ -20,7 +20,7 @@ pub(super) fn queries(text: &str, columns: &[String]) -> Result<Vec<Query>, Stri
         .collect()
 }
 
-/// A pattern that a column is compared with.
+/// Returns a pattern that a column is compared with.
 fn pattern(line: &str, columns: &[String]) -> Result<Option<Query>, String> {
     let parts = Operator::ALL.into_iter().find_map(|operator| {
         let (column, pattern) = line.split_once(&format!(" {} ", operator.name()))?;
@@ -38,7 +38,7 @@ fn pattern(line: &str, columns: &[String]) -> Result<Option<Query>, String> {
     }
 }
 
-/// A name, in quotation marks or without; none where it is more than that.
+/// Returns a name, in quotation marks or without, or `None` if it is more than that.
 fn column_name(text: &str) -> Option<String> {
     let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match quoted {
@@ -51,7 +51,7 @@ fn expression(line: &str) -> Query {
     Query::new(OWN, line, How::Match(meaning(line), Shape::Rows))
 }
 
-/// What an expression means to a scan: words, one phrase or one prefix; nothing beyond.
+/// Returns the meaning of an expression for a scan: words, one phrase or one prefix, and nothing else.
 fn meaning(line: &str) -> Meaning {
     let quoted = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     if let Some(phrase) = quoted.filter(|inner| !inner.contains('"')) {
@@ -64,7 +64,7 @@ fn meaning(line: &str) -> Meaning {
     plain_words(line).map_or(Meaning::Other, Meaning::Words)
 }
 
-/// The words of a text in lower case, if there is nothing else between them than spaces.
+/// Returns the words of a text in lower case, if there is nothing else between them than spaces.
 fn plain_words(text: &str) -> Option<Vec<String>> {
     let words = text.split_whitespace().map(|word| {
         let is_plain = word.chars().all(char::is_alphanumeric) && !KEYWORDS.contains(&word);

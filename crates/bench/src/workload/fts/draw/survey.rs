@@ -70,7 +70,7 @@ impl<'f> Sample<'f> {
     }
 }
 
-/// The beginning of a field, up to a whole character.
+/// Returns the beginning of a field, up to a whole character.
 fn beginning(field: &str) -> &str {
     let mut ends = (0..=FIELD.min(field.len())).rev();
     let end = ends.find(|end| field.is_char_boundary(*end));
@@ -141,12 +141,12 @@ impl Survey {
         self.examples += 1;
     }
 
-    /// Whether the sample has the word.
+    /// Returns whether the sample has the word.
     pub(super) fn has(&self, word: &str) -> bool {
         self.words.contains_key(word)
     }
 
-    /// How frequent a word is; none where the sample does not have it.
+    /// Returns how frequent a word is, or `None` if the sample does not have it.
     pub(super) fn frequency(&self, word: &str) -> Option<Frequency> {
         let (count, _) = self.words.get(word)?;
         Some(self.class(*count))
@@ -164,7 +164,7 @@ impl Survey {
         }
     }
 
-    /// The words of a frequency from the rarest on, those of the same count by the alphabet.
+    /// Returns the words of a frequency from the rarest on, in alphabetical order for the same count.
     pub(super) fn words(&self, frequency: Frequency) -> Vec<&str> {
         let mut words: Vec<(u32, &str)> = (self.words.iter())
             .filter(|(_, (count, _))| self.class(*count) == frequency)

@@ -1,4 +1,4 @@
-//! What counts as a word of a text, and as a piece of text in scripts that do not separate words.
+//! Words of a text, and pieces of text in scripts that do not separate words.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -26,12 +26,12 @@ pub(super) fn terms(lower: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Every word, whatever its length.
+/// Returns every word, whatever its length.
 pub(super) fn words(lower: &str) -> impl Iterator<Item = &str> {
     words_of(lower).map(|(from, to)| &lower[from..to])
 }
 
-/// Whether a word is neither too short nor too long to be searched for.
+/// Returns whether a word is neither too short nor too long to be searched for.
 pub(super) fn is_searchable(word: &str) -> bool {
     let length = word.chars().count();
     let shortest = if word.chars().any(is_unspaced) { 2 } else { SHORTEST };
@@ -80,32 +80,33 @@ fn script(letter: char) -> Script {
     }
 }
 
-/// Whether the script of a character does not separate words.
+/// Returns whether the script of a character does not separate words.
 pub(super) fn is_unspaced(letter: char) -> bool {
     script(letter) != Script::Spaced
 }
 
-/// A word without its diacritics, where these are all that keeps it from being ASCII.
+/// Returns a word without its diacritics if they are all that keeps it from being ASCII.
 pub(super) fn unaccented(word: &str) -> Option<String> {
     let plain: String = word.nfd().filter(|letter| !is_combining_mark(*letter)).collect();
     (plain != word && plain.is_ascii()).then_some(plain)
 }
 
-/// A word with a typing error: two letters in the wrong order, or one left out where they are the same.
+/// Returns a word with a typing error: two letters in the wrong order, or one left out where they are the same.
 pub(super) fn misspelled(word: &str) -> Option<String> {
     let mut letters: Vec<char> = word.chars().collect();
     let is_word = letters.len() >= 5 && letters.iter().all(|letter| letter.is_alphabetic());
     if !is_word || letters.iter().any(|letter| is_unspaced(*letter)) {
         return None;
     }
-    match letters[2] == letters[3] {
-        true => drop(letters.remove(3)),
-        false => letters.swap(2, 3),
+    if letters[2] == letters[3] {
+        letters.remove(3);
+    } else {
+        letters.swap(2, 3);
     }
     Some(letters.into_iter().collect())
 }
 
-/// The first characters of a word, where it has more than so many.
+/// Returns the first characters of a word, or `None` if it has no more than these.
 pub(super) fn prefix(word: &str) -> Option<&str> {
     let length = if word.chars().any(is_unspaced) { 2 } else { 4 };
     let (end, _) = word.char_indices().nth(length)?;

@@ -24,7 +24,7 @@ const LIMIT: usize = 50;
 /// The column of generated documents that patterns are matched against.
 const PATTERN_COLUMN: &str = "text";
 
-/// What a query gives.
+/// Result of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Shape {
@@ -39,7 +39,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// How many of `found` rows the query gives.
+    /// Returns how many of `found` rows the query gives.
     pub(super) fn of(self, found: usize) -> usize {
         match self {
             Shape::Rows => found,
@@ -60,7 +60,7 @@ pub(super) enum Operator {
 impl Operator {
     pub(super) const ALL: [Operator; 3] = [Operator::Like, Operator::Glob, Operator::Regexp];
 
-    /// Its name in SQL.
+    /// Returns its name in SQL.
     pub(super) fn name(self) -> &'static str {
         match self {
             Operator::Like => "LIKE",
@@ -99,7 +99,7 @@ const DRAWN_ONLY: [&str; 3] = ["middling-term", "rare-term", "misspelling"];
 /// Names of sets of published queries.
 const SETS: [&str; 4] = ["all", "published", "sayable", "large"];
 
-/// The published queries of a set.
+/// Returns the published queries of a set.
 fn published_set(set: &str) -> Vec<Query> {
     use published::{large, sayable, unsayable};
     let lists = match set {
@@ -111,7 +111,7 @@ fn published_set(set: &str) -> Vec<Query> {
     lists.concat()
 }
 
-/// Every class, each once.
+/// Returns every class, each once.
 pub(super) fn classes() -> Vec<String> {
     let mut classes: Vec<String> = Vec::new();
     for query in published_set("all") {
@@ -155,8 +155,8 @@ parameters! {
 }
 
 impl TextQueries {
-    /// The queries of a set or class on these documents; `own` is the user's expression for the class of
-    /// that name.
+    /// Returns the queries of a set or class on these documents; `own` is the user's expression for the class of that
+    /// name.
     pub(super) fn chosen(
         &self,
         choice: &str,
@@ -173,16 +173,17 @@ impl TextQueries {
                 ));
             }
         };
-        match queries.is_empty() {
-            true => Err(TrialError::CannotRun(format!(
+        if queries.is_empty() {
+            Err(TrialError::CannotRun(format!(
                 "these documents have no queries of the class {choice}"
-            ))),
-            false => Ok(queries),
+            )))
+        } else {
+            Ok(queries)
         }
     }
 }
 
-/// The published queries of a set or class.
+/// Returns the published queries of a set or class.
 pub(super) fn published_queries(choice: &str) -> Vec<Query> {
     let mut queries = published_set(choice);
     if !SETS.contains(&choice) {
@@ -191,8 +192,8 @@ pub(super) fn published_queries(choice: &str) -> Vec<Query> {
     queries
 }
 
-/// Whether a class belongs to what was chosen: drawn classes without published queries stand with those
-/// on all rows, and queries of the user's belong to every set.
+/// Returns whether a class belongs to what was chosen: drawn classes without published queries stand with those on all
+/// rows, and queries of the user's belong to every set.
 fn is_of(class: &str, choice: &str) -> bool {
     let is_set = SETS.contains(&choice);
     let in_set = || {
@@ -207,17 +208,17 @@ impl Query {
         Query { class: class.to_owned(), text: text.to_owned(), how }
     }
 
-    /// The user's expression, of which nothing is known.
+    /// Returns the user's expression, whose meaning is unknown.
     fn own(text: &str) -> Query {
         Query::new(OWN, text, How::Match(Meaning::Other, Shape::Rows))
     }
 
-    /// Queries as one text, for the settings of a trial.
+    /// Returns queries as one text, for the settings of a trial.
     pub(super) fn list(queries: &[Query]) -> Result<String, serde_json::Error> {
         serde_json::to_string(queries)
     }
 
-    /// The queries of a choice from such a text.
+    /// Returns the queries of a choice from such a text.
     fn of_file(list: &str, choice: &str) -> Result<Vec<Query>, TrialError> {
         let queries: Result<Vec<Query>, _> = serde_json::from_str(list);
         let mut queries = queries.map_err(|error| {
@@ -234,7 +235,7 @@ impl Query {
         Ok(queries)
     }
 
-    /// How many rows it gives where so many are found.
+    /// Returns how many of the rows that are found it gives.
     pub(super) fn rows_given(&self, found: usize) -> usize {
         match &self.how {
             How::Match(_, shape) => shape.of(found),
@@ -242,12 +243,12 @@ impl Query {
         }
     }
 
-    /// Whether it gives every row that is found.
+    /// Returns whether it gives every row that is found.
     pub(super) fn gives_all(&self) -> bool {
         !matches!(self.how, How::Match(_, shape) if shape != Shape::Rows)
     }
 
-    /// What it means to a scan of the documents.
+    /// Returns its meaning for a scan of the documents.
     pub(super) fn meaning(&self) -> Meaning {
         match &self.how {
             How::Match(meaning, _) => meaning.clone(),
@@ -256,7 +257,7 @@ impl Query {
     }
 }
 
-/// What a pattern means to a scan, which knows a piece of text between wildcards and regular expressions.
+/// Returns the meaning of a pattern for a scan, which knows a piece of text between wildcards and regular expressions.
 fn pattern_meaning(operator: Operator, column: &str, pattern: &str) -> Meaning {
     let piece = |wildcard: char, others: &[char], case: bool| {
         let inner =

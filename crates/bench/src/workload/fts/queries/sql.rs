@@ -5,22 +5,18 @@ use crate::workload::fts::table::{Kind, TABLE, TableOptions, identifier, text};
 use crate::workload::fts::truth::Meaning::{self, Column, Phrase, Prefix, StartsWith, Words};
 
 /// A query in SQL.
-pub(in crate::workload::fts) struct Sql {
-    /// What is timed.
-    pub(in crate::workload::fts) statement: String,
+pub(crate) struct Sql {
+    /// The statement that is timed.
+    pub(crate) statement: String,
     /// The rowids of all matching rows, in ascending order.
-    pub(in crate::workload::fts) rowids: String,
-    /// What is bound to every parameter of both.
-    pub(in crate::workload::fts) bound: String,
+    pub(crate) rowids: String,
+    /// The text bound to every parameter of both.
+    pub(crate) bound: String,
 }
 
 impl Query {
-    /// The query in SQL, or why this table cannot answer it.
-    pub(in crate::workload::fts) fn sql(
-        &self,
-        options: &TableOptions,
-        columns: &[String],
-    ) -> Result<Sql, String> {
+    /// Returns the query in SQL, or why this table cannot answer it.
+    pub(crate) fn sql(&self, options: &TableOptions, columns: &[String]) -> Result<Sql, String> {
         match (&self.how, options.kind) {
             (How::Pattern(operator, column), _) => {
                 self.pattern_sql(*operator, column, options, columns)
@@ -75,7 +71,7 @@ impl Query {
     }
 }
 
-/// The nearest that LIKE can say, where it can say anything like it.
+/// Returns the nearest that LIKE can say, where it can say anything like it.
 fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, String> {
     let anywhere = |pattern: String| -> String {
         let each: Vec<String> = columns.iter().map(|column| like(column, &pattern)).collect();
@@ -111,7 +107,7 @@ fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, 
     })
 }
 
-/// A condition on one column; words of queries contain neither `%` nor `_`.
+/// Returns a condition on one column; words of queries contain neither `%` nor `_`.
 fn like(column: &str, pattern: &str) -> String {
     format!("{} LIKE {}", identifier(column), text(pattern))
 }

@@ -16,7 +16,7 @@ use crate::measure::CpuTime;
 use crate::workload::common::expect;
 
 choice! {
-    /// What is done to the rows.
+    /// Kind of change of the rows.
     enum Kind {
         /// Rows are inserted.
         Insert = "insert",
@@ -37,7 +37,7 @@ pub(super) enum Change {
     Delete { rowid: i64 },
 }
 
-/// What the table should hold: before any change, the row of rowid r has document r - 1.
+/// Expected contents of the table: before any change, the row of rowid r has document r - 1.
 pub(super) struct Model {
     rows: usize,
     kind: Kind,
@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// The next changes, which are taken to be done.
+    /// Returns the next changes, which are taken to be done.
     pub(super) fn next(&mut self, count: usize) -> Vec<Change> {
         (0..count).map(|_| self.one()).collect()
     }
@@ -101,7 +101,7 @@ impl Model {
         self.next_document - 1
     }
 
-    /// A row of the first ones that no change has touched, each equally likely.
+    /// Returns a row of the first ones that no change has touched, each equally likely.
     fn untouched(&mut self) -> i64 {
         loop {
             let rowid = 1 + self.generator.below(self.rows as u64) as i64;
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// Every row with its document, in ascending order.
+    /// Returns every row with its document, in ascending order.
     fn expected(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let first = (1..=self.rows as i64).filter_map(|rowid| match self.changed.get(&rowid) {
             None => Some((rowid, rowid as u64 - 1)),

@@ -14,11 +14,10 @@ use lab::trial::Measured;
 
 use self::changes::{Changes, Kind, Model};
 use super::execute::{Cache, Effort, Executor, add_regexp, can_answer};
-use super::finish::Finish;
 use super::load::{BATCH, make_and_fill};
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
-use super::table::{self, Content, TABLE, TableOptions};
+use super::table::{self, Content, Finish, TABLE, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
@@ -31,11 +30,11 @@ use crate::workload::declared::Declared;
 /// The workload `fts-update`.
 pub(in crate::workload) struct FtsUpdate;
 
-/// Parts of the changes after each of which the queries run.
+/// Number of parts of the changes. The queries run after each part.
 const PARTS: usize = 4;
 
 choice! {
-    /// What the index is like when the changes begin.
+    /// State of the index when the changes begin.
     enum Start {
         /// As filling left it.
         AsFilled = "as-filled",
@@ -174,7 +173,7 @@ impl Parameters {
     }
 }
 
-/// What the changes came to, without the queries among them.
+/// Result of the changes, without the queries among them.
 struct Work {
     active: Duration,
     cpu: CpuTime,

@@ -13,7 +13,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::time::Instant;
 
 use arrow_array::RecordBatch;

@@ -1,6 +1,6 @@
 //! The target `pages`: a new database whose B-tree pages the bulk loader writes itself.
 //!
-//! None of it goes through SQL: there is no statement, no transaction and, before the rows are in, no connection that
+//! None of it goes through SQL: it has neither statements nor transactions and, before the rows are in, no connection that
 //! could execute PRAGMAs. A variant that asks for something that the page writer lacks is impossible, with the reason;
 //! it is never done another way.
 //!

@@ -16,7 +16,7 @@ use crate::workload::common::MAX_HOST_PARAMETERS;
 const MAX_ARRAY_ELEMENTS: i64 = i32::MAX as i64;
 
 choice! {
-    /// What the rows are written with.
+    /// Way of writing the rows.
     enum Target {
         /// SQL, by one of the methods.
         Sqlite = "sqlite",
@@ -194,7 +194,7 @@ impl Parameters {
     /// Returns the values to insert, in the order of their arrival.
     ///
     /// # Errors
-    /// There is no memory for them.
+    /// The memory is exhausted.
     pub(super) fn generate(&self, seed: Seed) -> Result<Integers, TrialError> {
         let mut data = Integers::zeroed(self.rows)?;
         match self.order {

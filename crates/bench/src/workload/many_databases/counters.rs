@@ -1,4 +1,4 @@
-//! What many threads count together while they work.
+//! Counters that many threads share while they work.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::locks::{locked, unlocked};
 use crate::measure::LatencyHistogram;
 
-/// Histograms that threads share: one for each of thousands of threads would take hundreds of
-/// megabytes, one for all would be fought for.
+/// Histograms that threads share: one for each of thousands of threads would take hundreds of megabytes, and one for all
+/// would be contended.
 const SHARES: usize = 16;
 
-/// Latencies noted by many threads.
+/// Latencies of many threads.
 pub(super) struct Latencies(Vec<Mutex<LatencyHistogram>>);
 
 impl Latencies {
@@ -20,13 +20,13 @@ impl Latencies {
         Latencies(shares.collect())
     }
 
-    /// Notes a latency seen by the thread of this number.
+    /// Records a latency of the thread of this number.
     pub(super) fn record(&self, thread: usize, latency: Duration) {
         let share = &self.0[thread % SHARES];
         locked(share).record(latency);
     }
 
-    /// All of them together.
+    /// Returns all of them together.
     pub(super) fn collect(self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         for share in self.0 {
@@ -36,21 +36,21 @@ impl Latencies {
     }
 }
 
-/// How much was done in each part of the time.
-pub(super) struct Course {
+/// Work done in each part of the time.
+pub(super) struct Throughput {
     slot: Duration,
     done: Vec<AtomicU64>,
 }
 
-impl Course {
-    pub(super) fn new(whole: Duration, slots: u32) -> Course {
-        Course {
+impl Throughput {
+    pub(super) fn new(whole: Duration, slots: u32) -> Throughput {
+        Throughput {
             slot: (whole / slots).max(Duration::from_nanos(1)),
             done: (0..slots).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
-    /// Notes that `units` were done so long after the begin.
+    /// Records that `units` were done at this time after the start.
     pub(super) fn note(&self, elapsed: Duration, units: u64) {
         let slot = elapsed.as_nanos() / self.slot.as_nanos();
         if let Some(done) = usize::try_from(slot).ok().and_then(|slot| self.done.get(slot)) {
@@ -58,7 +58,7 @@ impl Course {
         }
     }
 
-    /// Units a second in each part.
+    /// Returns units a second in each part.
     pub(super) fn rates(&self) -> Vec<f64> {
         let slot_s = self.slot.as_secs_f64();
         let rate = |done: &AtomicU64| done.load(Ordering::Relaxed) as f64 / slot_s;
@@ -73,20 +73,20 @@ mod tests {
     #[test]
     fn what_threads_note_is_all_there_in_the_end() {
         let latencies = Latencies::new();
-        let course = Course::new(Duration::from_secs(1), 10);
+        let throughput = Throughput::new(Duration::from_secs(1), 10);
         std::thread::scope(|scope| {
             for thread in 0..40 {
-                let (latencies, course) = (&latencies, &course);
+                let (latencies, throughput) = (&latencies, &throughput);
                 scope.spawn(move || {
                     for number in 0..100 {
                         latencies.record(thread, Duration::from_micros(number));
-                        course.note(Duration::from_millis(number * 11), 1);
+                        throughput.note(Duration::from_millis(number * 11), 1);
                     }
                 });
             }
         });
         assert_eq!(latencies.collect().count(), 4_000);
-        let rates = course.rates();
+        let rates = throughput.rates();
         // 10 ms × 11 = 110 ms: ten numbers in the first tenth; those after the end are left out.
         assert_eq!(rates[0], 40.0 * 10.0 / 0.1);
         assert!(rates.iter().sum::<f64>() * 0.1 < 4_000.0);

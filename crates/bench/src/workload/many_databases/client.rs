@@ -1,4 +1,4 @@
-//! The part of one thread: its databases, and what it does to them.
+//! One thread: its databases and its work on them.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,17 +6,15 @@ use std::time::{Duration, Instant};
 use engine::{Connection, EngineError, Statement, Step};
 use lab::seed::SplitMix64;
 
+use super::counters::{Latencies, Throughput};
 use super::parameters::{Connections, Parameters, YesNo};
 use super::quotes::{INSERT, Quotes};
-use super::stage::Stage;
-use super::tally::{Course, Latencies};
 use crate::error::TrialError;
 use crate::target::sqlite::Opening;
 use crate::workload::common::expect;
 use crate::workload::team::Gate;
 
-/// How databases are opened: as an application does, without proving every setting, which takes
-/// longer than the opening.
+/// Opens databases as an application does, without proving every setting, which takes longer than the opening.
 pub(super) struct Opener {
     pub(super) opening: Opening,
     pub(super) paths: Vec<PathBuf>,
@@ -32,16 +30,16 @@ impl Opener {
     }
 }
 
-/// What threads note in common.
-pub(super) struct Ledger {
+/// Latencies and throughput of all threads.
+pub(super) struct Measurements {
     pub(super) open: Latencies,
     pub(super) close: Latencies,
     pub(super) write: Latencies,
     pub(super) read: Latencies,
-    pub(super) course: Course,
+    pub(super) throughput: Throughput,
 }
 
-impl Ledger {
+impl Measurements {
     pub(super) fn open(
         &self,
         thread: usize,
@@ -62,8 +60,15 @@ impl Ledger {
     }
 }
 
-/// The part of one thread.
-pub(super) struct Desk {
+/// Everything that threads share.
+pub(super) struct Shared {
+    pub(super) parameters: Parameters,
+    pub(super) opener: Opener,
+    pub(super) measurements: Measurements,
+}
+
+/// One thread.
+pub(super) struct Client {
     pub(super) number: usize,
     pub(super) databases: Vec<usize>,
     /// A connection for each database, where they are kept.
@@ -71,57 +76,58 @@ pub(super) struct Desk {
     pub(super) job: Job,
 }
 
-/// What is done.
+/// The work of a thread.
 pub(super) enum Job {
-    /// Quotes are added; those to come, of each database.
+    /// Adds quotes: the next ones of each database.
     Write(Vec<Quotes>),
-    /// Charts are read of databases chosen at random.
+    /// Reads charts of databases chosen at random.
     Read(SplitMix64),
 }
 
-/// What a thread did.
+/// The work that a thread has done.
 pub(super) struct Work {
-    /// Its part, to be closed.
-    pub(super) desk: Desk,
-    /// Transactions that were committed, of each database; charts that were read.
+    /// The thread, whose connections are still open.
+    pub(super) client: Client,
+    /// Committed transactions, or charts that were read, by database.
     pub(super) done: Vec<u64>,
-    /// How many of them were done before the clock started.
+    /// Number of them done before the clock started.
     pub(super) ahead: u64,
     /// `SQLITE_BUSY` results.
     pub(super) busy: u64,
-    /// When it ended.
+    /// End of the work.
     pub(super) ended: Instant,
 }
 
 impl Work {
-    /// Of a thread that has done nothing.
-    pub(super) fn idle(desk: Desk) -> Work {
-        Work { done: vec![0; desk.databases.len()], desk, ahead: 0, busy: 0, ended: Instant::now() }
+    /// Returns the work of a thread that has done nothing.
+    pub(super) fn idle(client: Client) -> Work {
+        Work {
+            done: vec![0; client.databases.len()],
+            client,
+            ahead: 0,
+            busy: 0,
+            ended: Instant::now(),
+        }
     }
 }
 
 /// Does the work of one thread, from the gate on, for the time given.
 pub(super) fn work(
-    mut desk: Desk,
+    mut client: Client,
     gate: &Gate,
-    stage: &Stage,
+    shared: &Shared,
     time: Duration,
 ) -> Result<Work, TrialError> {
-    let kept = std::mem::take(&mut desk.connections);
-    let mut work = Work::idle(desk);
-    let visitor = Visitor {
-        opener: &stage.opener,
-        ledger: &stage.ledger,
-        parameters: &stage.parameters,
-        thread: work.desk.number,
-    };
+    let kept = std::mem::take(&mut client.connections);
+    let mut work = Work::idle(client);
+    let visitor = Visitor { shared, thread: work.client.number };
     let mut prepared = kept
         .iter()
-        .map(|connection| Statements::prepare(connection, stage.opener.begin, &work.desk.job))
+        .map(|connection| Statements::prepare(connection, shared.opener.begin, &work.client.job))
         .collect::<Result<Vec<_>, _>>()?;
-    if stage.parameters.warm_up == YesNo::Yes && matches!(work.desk.job, Job::Write(_)) {
+    if shared.parameters.warm_up == YesNo::Yes && matches!(work.client.job, Job::Write(_)) {
         for (index, statements) in prepared.iter_mut().enumerate() {
-            visitor.act(&mut work.desk.job, index, statements)?;
+            visitor.act(&mut work.client.job, index, statements)?;
             work.done[index] += 1;
         }
         work.ahead = prepared.len() as u64;
@@ -129,7 +135,7 @@ pub(super) fn work(
     gate.pass();
     visitor.go_round(&mut work, &mut prepared, gate, time)?;
     drop(prepared);
-    work.desk.connections = kept;
+    work.client.connections = kept;
     Ok(work)
 }
 
@@ -142,18 +148,16 @@ impl Job {
         }
     }
 
-    fn latencies<'l>(&self, ledger: &'l Ledger) -> &'l Latencies {
+    fn latencies<'l>(&self, measurements: &'l Measurements) -> &'l Latencies {
         match self {
-            Job::Write(_) => &ledger.write,
-            Job::Read(_) => &ledger.read,
+            Job::Write(_) => &measurements.write,
+            Job::Read(_) => &measurements.read,
         }
     }
 }
 
 struct Visitor<'a> {
-    opener: &'a Opener,
-    ledger: &'a Ledger,
-    parameters: &'a Parameters,
+    shared: &'a Shared,
     thread: usize,
 }
 
@@ -166,7 +170,7 @@ impl Visitor<'_> {
         gate: &Gate,
         time: Duration,
     ) -> Result<(), TrialError> {
-        let Work { desk, done, busy, .. } = work;
+        let Work { client, done, busy, .. } = work;
         let start = Instant::now();
         let mut visits = 0;
         work.ended = loop {
@@ -174,17 +178,17 @@ impl Visitor<'_> {
             if began.duration_since(start) >= time || gate.is_cancelled() {
                 break began;
             }
-            let index = desk.job.next_database(visits, done.len());
+            let index = client.job.next_database(visits, done.len());
             visits += 1;
             let statements = prepared.get_mut(index);
-            match self.visit(&mut desk.job, index, desk.databases[index], statements) {
+            match self.visit(&mut client.job, index, client.databases[index], statements) {
                 Ok(()) => {
                     done[index] += 1;
-                    let latencies = desk.job.latencies(self.ledger);
-                    latencies.record(desk.number, began.elapsed());
-                    if let Job::Write(_) = desk.job {
-                        let rows = self.parameters.rows_per_txn as u64;
-                        self.ledger.course.note(start.elapsed(), rows);
+                    let latencies = client.job.latencies(&self.shared.measurements);
+                    latencies.record(client.number, began.elapsed());
+                    if let Job::Write(_) = client.job {
+                        let rows = self.shared.parameters.rows_per_txn as u64;
+                        self.shared.measurements.throughput.note(start.elapsed(), rows);
                     }
                 }
                 Err(TrialError::Engine(error)) if error.is_busy() => *busy += 1,
@@ -194,7 +198,7 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// One transaction, or one chart; through a connection of its own where none is kept.
+    /// Does one transaction or reads one chart, through a connection of its own if none is kept.
     fn visit(
         &self,
         job: &mut Job,
@@ -202,14 +206,15 @@ impl Visitor<'_> {
         database: usize,
         kept: Option<&mut Statements<'_>>,
     ) -> Result<(), TrialError> {
-        match (kept, self.parameters.connections) {
+        let Shared { parameters, opener, measurements } = self.shared;
+        match (kept, parameters.connections) {
             (Some(statements), Connections::Kept) => self.act(job, index, statements),
             _ => {
-                let connection = self.ledger.open(self.thread, self.opener, database)?;
-                let acted = Statements::prepare(&connection, self.opener.begin, job)
+                let connection = measurements.open(self.thread, opener, database)?;
+                let acted = Statements::prepare(&connection, opener.begin, job)
                     .map_err(TrialError::from)
                     .and_then(|mut statements| self.act(job, index, &mut statements));
-                let closed = self.ledger.close(self.thread, connection);
+                let closed = measurements.close(self.thread, connection);
                 acted?;
                 Ok(closed?)
             }
@@ -224,14 +229,16 @@ impl Visitor<'_> {
     ) -> Result<(), TrialError> {
         match (job, statements) {
             (Job::Write(quotes), Statements::Write(writer)) => {
-                // What is not committed comes again.
+                // Quotes that are not committed come again.
                 let mut ahead = quotes[index].clone();
-                writer.transaction(&mut ahead, self.parameters.rows_per_txn)?;
+                writer.transaction(&mut ahead, self.shared.parameters.rows_per_txn)?;
                 quotes[index] = ahead;
                 Ok(())
             }
-            (Job::Read(_), Statements::Read(chart)) => chart.read(self.parameters.chart_rows),
-            // Statements are prepared for the job of the same desk.
+            (Job::Read(_), Statements::Read(chart)) => {
+                chart.read(self.shared.parameters.chart_rows)
+            }
+            // Statements are prepared for the job of the same client.
             _ => Err(TrialError::Measuring("a thread has statements of another job".to_owned())),
         }
     }
@@ -273,7 +280,7 @@ impl<'c> Statements<'c> {
 }
 
 impl Writer<'_> {
-    /// Adds so many of the quotes; where that fails, none, and no transaction is open.
+    /// Adds the next quotes. On failure none is added, and no transaction is open.
     fn transaction(&mut self, quotes: &mut Quotes, rows: usize) -> Result<(), EngineError> {
         let added = self.add(quotes, rows);
         if added.is_err() && self.connection.in_transaction() {
@@ -292,7 +299,7 @@ impl Writer<'_> {
 }
 
 impl Chart<'_> {
-    /// Reads the latest quotes, which must be as many as asked for, go back in time, and be quotes.
+    /// Reads the latest quotes and checks their number, order and prices.
     fn read(&mut self, rows: usize) -> Result<(), TrialError> {
         self.0.bind_i64(1, rows as i64)?;
         let read = self.go_back();

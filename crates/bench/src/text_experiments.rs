@@ -9,7 +9,7 @@ use lab::design::variants;
 use lab::experiment::{Experiment, Scale};
 use lab::level::{Level, Settings};
 
-use super::{TextOptions, TextSummary, split_columns};
+use crate::import::{TextOptions, TextSummary, split_columns};
 use crate::workload::fts::draw::DocumentQueries;
 
 /// The parameter that says how many documents are used.
@@ -45,9 +45,10 @@ pub struct TextUse {
 
 impl fmt::Display for TextUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.used < self.of {
-            true => write!(f, "the first {} of {} documents", self.used, self.of),
-            false => write!(f, "all {} documents", self.of),
+        if self.used < self.of {
+            write!(f, "the first {} of {} documents", self.used, self.of)
+        } else {
+            write!(f, "all {} documents", self.of)
         }
     }
 }
@@ -61,7 +62,7 @@ pub fn check_takes_text(experiment: &Experiment, catalogue: &Catalogue) -> Resul
     let knows = |setting: &str| {
         workload.is_some_and(|workload| catalogue.setting(workload, setting).is_some())
     };
-    // Generated documents are those of an era.
+    // Generated documents belong to an era.
     match (knows("text_file"), knows("era")) {
         (true, _) => Ok(()),
         (false, true) => Err(TakesNoText::GeneratedOnly(experiment.id.clone())),
@@ -69,8 +70,8 @@ pub fn check_takes_text(experiment: &Experiment, catalogue: &Catalogue) -> Resul
     }
 }
 
-/// Has an experiment read the file at `path`, of which `summary` is known, and says how much of it the
-/// experiment uses at this scale.
+/// Makes an experiment read the file at `path` with this summary. Returns how much of it the experiment uses at this
+/// scale.
 pub fn use_text(
     experiment: &mut Experiment,
     path: &Path,
@@ -101,7 +102,7 @@ pub fn use_text(
     }
 }
 
-/// The file that an experiment reads its documents from, as its own file says.
+/// Returns the file that an experiment reads its documents from, as its own file says.
 ///
 /// # Errors
 /// The encoding is unknown.
@@ -119,8 +120,8 @@ pub fn text_of(experiment: &Experiment) -> Result<Option<(PathBuf, TextOptions)>
     Ok(Some((PathBuf::from(path), options)))
 }
 
-/// Whether trials of an experiment run queries that must be drawn from its documents: those that it does
-/// not bring itself.
+/// Returns whether trials of an experiment run queries that must be drawn from its documents: those that it does not
+/// bring itself.
 pub fn needs_queries(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> bool {
     let brings = |settings: &Settings| {
         let text = |name: &str| settings.get(name).and_then(Level::as_text);
@@ -134,7 +135,7 @@ pub fn needs_queries(experiment: &Experiment, scale: Scale, catalogue: &Catalogu
     knows && !variants.iter().all(|variant| brings(&variant.settings))
 }
 
-/// Whether an experiment compares classes of queries, so that one list cannot serve all its variants.
+/// Returns whether an experiment compares classes of queries, so that one list cannot serve all its variants.
 pub fn compares_classes(experiment: &Experiment) -> bool {
     let listed = &experiment.design.variants;
     experiment.factors.contains_key("queries")

@@ -1,4 +1,4 @@
-//! The parts of a trial: opening, working, closing and verifying all databases.
+//! The phases of a trial: opening, working, closing and verifying all databases.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use engine::{Connection, pragma};
 use lab::trial::Measured;
 
-use super::desk::{self, Desk, Job, Ledger, Opener, Work};
+use super::client::{self, Client, Job, Measurements, Shared, Work};
+use super::counters::{Latencies, Throughput};
 use super::parameters::{Connections, Parameters};
 use super::quotes::Sums;
-use super::tally::{Course, Latencies};
 use super::{coming, create};
 use crate::descriptors::open_files;
 use crate::error::TrialError;
@@ -18,72 +18,71 @@ use crate::trial::Trial;
 use crate::workload::common::{expect, set};
 use crate::workload::team::{Gate, together};
 
-/// Threads that verify the databases, which is mostly waiting for files to be made and removed.
+/// Threads that verify the databases, which mostly wait until files are created and removed.
 const VERIFIERS: usize = 8;
 
-/// Parts of the time for the throughput over its course.
+/// Parts of the time for the throughput over its throughput.
 const SLOTS: u32 = 100;
 
-/// Everything that the parts of a trial share.
-pub(super) struct Stage {
-    pub(super) parameters: Parameters,
-    pub(super) opener: Opener,
+/// All databases of a trial.
+pub(super) struct Session {
+    shared: Shared,
+    /// The settings that every connection must have.
     proof: BTreeMap<String, String>,
-    pub(super) ledger: Ledger,
 }
 
-impl Stage {
-    /// Makes the databases.
-    pub(super) fn set(trial: &Trial<'_>, parameters: &Parameters) -> Result<Stage, TrialError> {
+impl Session {
+    /// Creates the databases.
+    pub(super) fn create(
+        trial: &Trial<'_>,
+        parameters: &Parameters,
+    ) -> Result<Session, TrialError> {
         let (proof, opener) = create(trial, parameters)?;
-        Ok(Stage {
-            parameters: *parameters,
-            opener,
-            proof,
-            ledger: Ledger {
-                open: Latencies::new(),
-                close: Latencies::new(),
-                write: Latencies::new(),
-                read: Latencies::new(),
-                course: Course::new(parameters.stop_after.unwrap_or_default(), SLOTS),
-            },
-        })
+        let measurements = Measurements {
+            open: Latencies::new(),
+            close: Latencies::new(),
+            write: Latencies::new(),
+            read: Latencies::new(),
+            throughput: Throughput::new(parameters.stop_after.unwrap_or_default(), SLOTS),
+        };
+        Ok(Session { shared: Shared { parameters: *parameters, opener, measurements }, proof })
     }
 
-    /// Has each thread open its databases, where connections are kept, and proves their settings
-    /// afterwards, so that the proof is not in the time.
+    /// Opens the databases of each thread if connections are kept, and proves their settings afterwards, so that the proof
+    /// is not timed.
     pub(super) fn open(
         &self,
-        desks: Vec<Desk>,
+        clients: Vec<Client>,
         measured: &mut Measured,
-    ) -> Result<Vec<Desk>, TrialError> {
-        if self.parameters.connections == Connections::EachTime {
-            return Ok(desks);
+    ) -> Result<Vec<Client>, TrialError> {
+        if self.shared.parameters.connections == Connections::EachTime {
+            return Ok(clients);
         }
-        let open = |mut desk: Desk, gate: &Gate| {
+        let open = |mut client: Client, gate: &Gate| {
             gate.pass();
-            for database in &desk.databases {
+            for database in &client.databases {
                 if gate.is_cancelled() {
                     break;
                 }
-                let connection = self.ledger.open(desk.number, &self.opener, *database)?;
-                desk.connections.push(connection);
+                let connection =
+                    self.shared.measurements.open(client.number, &self.shared.opener, *database)?;
+                client.connections.push(connection);
             }
-            Ok((desk, Instant::now()))
+            Ok((client, Instant::now()))
         };
-        let (opened, start) = together(desks, Gate::begin, open)?;
+        let (opened, start) = together(clients, Gate::begin, open)?;
         let last = opened.iter().map(|(_, ended)| *ended).max();
         note_time("seconds.open", start, last, measured);
-        let desks: Vec<Desk> = opened.into_iter().map(|(desk, _)| desk).collect();
-        for desk in &desks {
-            for (connection, database) in desk.connections.iter().zip(&desk.databases) {
+        let clients: Vec<Client> = opened.into_iter().map(|(client, _)| client).collect();
+        for client in &clients {
+            for (connection, database) in client.connections.iter().zip(&client.databases) {
                 self.prove(connection, *database)?;
             }
         }
-        Ok(desks)
+        Ok(clients)
     }
 
-    /// The settings of every connection must be those that were proved on the first database.
+    /// Checks that a connection has the settings that were proved on the first database.
     fn prove(&self, connection: &Connection, database: usize) -> Result<(), TrialError> {
         for (name, wanted) in &self.proof {
             let found = pragma::read(connection, name)?;
@@ -94,12 +93,12 @@ impl Stage {
 
     pub(super) fn work(
         &self,
-        desks: Vec<Desk>,
+        clients: Vec<Client>,
         time: Duration,
         counts: Option<&mut Counts>,
         measured: &mut Measured,
     ) -> Result<Vec<Work>, TrialError> {
-        let work = |desk: Desk, gate: &Gate| desk::work(desk, gate, self, time);
+        let work = |client: Client, gate: &Gate| client::work(client, gate, &self.shared, time);
         let start = |gate: &Gate| {
             gate.wait_until_ready();
             // Opening and warming up are not part of the work.
@@ -108,7 +107,7 @@ impl Stage {
             }
             gate.start_clock()
         };
-        let (worked, watch) = together(desks, start, work)?;
+        let (worked, watch) = together(clients, start, work)?;
         let started = watch.started();
         let mut elapsed = watch.stop()?;
         // Threads give their statements back when they end, which is not part of the work.
@@ -120,38 +119,37 @@ impl Stage {
         Ok(worked)
     }
 
-    /// Notes what was done in so many seconds.
+    /// Adds the rates of the work, which took this time.
     fn note_work(&self, worked: &[Work], seconds: f64, measured: &mut Measured) {
         let done = |of: fn(&Job) -> bool| -> f64 {
-            let chosen = worked.iter().filter(|work| of(&work.desk.job));
+            let chosen = worked.iter().filter(|work| of(&work.client.job));
             let timed = |work: &Work| work.done.iter().sum::<u64>() - work.ahead;
             chosen.map(timed).sum::<u64>() as f64
         };
         let txns = done(|job| matches!(job, Job::Write(_)));
         let charts = done(|job| matches!(job, Job::Read(_)));
-        let rows = txns * self.parameters.rows_per_txn as f64;
+        let rows = txns * self.shared.parameters.rows_per_txn as f64;
         set(measured, "txns_per_s", txns / seconds);
         set(measured, "rows_per_s", rows / seconds);
-        if self.parameters.chart_readers() > 0 {
+        if self.shared.parameters.chart_readers() > 0 {
             set(measured, "queries_per_s", charts / seconds);
         }
         let busy: u64 = worked.iter().map(|work| work.busy).sum();
         set(measured, "busy_errors", busy as f64);
-        measured.windows = self.ledger.course.rates();
+        measured.windows = self.shared.measurements.throughput.rates();
     }
 
-    /// Notes the files that are open in addition to those `before`; where connections are not kept, their
-    /// number tells nothing.
+    /// Adds the number of files that are open in addition to the number `before`, unless connections are not kept.
     pub(super) fn note_files(&self, before: Option<u64>, measured: &mut Measured) {
         let Some((before, now)) = before.zip(open_files()) else {
             return;
         };
-        if self.parameters.connections == Connections::EachTime {
+        if self.shared.parameters.connections == Connections::EachTime {
             return;
         }
-        let connections = match self.parameters.chart_readers() {
-            0 => self.parameters.databases,
-            _ => 2 * self.parameters.databases,
+        let connections = match self.shared.parameters.chart_readers() {
+            0 => self.shared.parameters.databases,
+            _ => 2 * self.shared.parameters.databases,
         };
         let before_now = measured.metrics.get("open_files").copied();
         let most = before_now.unwrap_or_default().max(now as f64);
@@ -160,23 +158,23 @@ impl Stage {
         set(measured, "files_per_database", each);
     }
 
-    /// Reads everything back from a connection of the first writer and of the first reader, and the
-    /// settings of the variant from all others: thousands of full answers would only repeat them.
+    /// Reads all settings back from a connection of the first writer and of the first reader, and only the settings of
+    /// the variant from the others: thousands of full answers would repeat them.
     pub(super) fn read_back(
         &self,
         worked: &[Work],
         measured: &mut Measured,
     ) -> Result<(), TrialError> {
         let mut names = vec!["first writer", "first reader"];
-        if self.parameters.chart_readers() == 0 {
+        if self.shared.parameters.chart_readers() == 0 {
             names.pop();
         }
-        for (name, desk) in names.iter().zip([0, self.parameters.writers()]) {
-            let database = worked[desk].desk.databases[0];
-            let read_back = match worked[desk].desk.connections.first() {
+        for (name, client) in names.iter().zip([0, self.shared.parameters.writers()]) {
+            let database = worked[client].client.databases[0];
+            let read_back = match worked[client].client.connections.first() {
                 Some(connection) => sqlite::read_back(name, connection)?,
                 None => {
-                    let connection = self.opener.open(database)?;
+                    let connection = self.shared.opener.open(database)?;
                     self.prove(&connection, database)?;
                     let read_back = sqlite::read_back(name, &connection)?;
                     connection.close()?;
@@ -186,41 +184,42 @@ impl Stage {
             measured.connections.push(read_back);
         }
         for work in worked {
-            for (connection, database) in work.desk.connections.iter().zip(&work.desk.databases) {
+            for (connection, database) in work.client.connections.iter().zip(&work.client.databases)
+            {
                 self.prove(connection, *database)?;
             }
         }
         Ok(())
     }
 
-    /// Has each thread close its databases; how many transactions each database was given.
+    /// Closes the databases of each thread. Returns the number of transactions of each database.
     pub(super) fn close(
         &self,
         worked: Vec<Work>,
         measured: &mut Measured,
     ) -> Result<Vec<u64>, TrialError> {
-        let mut txns = vec![0; self.parameters.databases];
-        for work in worked.iter().filter(|work| matches!(work.desk.job, Job::Write(_))) {
-            for (database, done) in work.desk.databases.iter().zip(&work.done) {
+        let mut txns = vec![0; self.shared.parameters.databases];
+        for work in worked.iter().filter(|work| matches!(work.client.job, Job::Write(_))) {
+            for (database, done) in work.client.databases.iter().zip(&work.done) {
                 txns[*database] = *done;
             }
         }
         let close = |work: Work, gate: &Gate| -> Result<Instant, TrialError> {
             gate.pass();
-            let number = work.desk.number;
-            for connection in work.desk.connections {
-                self.ledger.close(number, connection)?;
+            let number = work.client.number;
+            for connection in work.client.connections {
+                self.shared.measurements.close(number, connection)?;
             }
             Ok(Instant::now())
         };
         let (ended, start) = together(worked, Gate::begin, close)?;
-        if self.parameters.connections == Connections::Kept {
+        if self.shared.parameters.connections == Connections::Kept {
             note_time("seconds.close", start, ended.into_iter().max(), measured);
         }
         Ok(txns)
     }
 
-    /// Every database must hold its history and all that it was given since.
+    /// Checks that every database holds its history and all quotes that it was given since.
     pub(super) fn verify(
         &self,
         trial: &Trial<'_>,
@@ -235,7 +234,7 @@ impl Stage {
                 if gate.is_cancelled() {
                     break;
                 }
-                let rows = txns[database] as usize * self.parameters.rows_per_txn;
+                let rows = txns[database] as usize * self.shared.parameters.rows_per_txn;
                 let wanted = history.with(coming(seed, history, database).take(rows));
                 self.verify_one(database, wanted)?;
             }
@@ -245,7 +244,7 @@ impl Stage {
     }
 
     fn verify_one(&self, database: usize, wanted: Sums) -> Result<(), TrialError> {
-        let connection = self.opener.open(database)?;
+        let connection = self.shared.opener.open(database)?;
         let found = sums(&connection)?;
         connection.close()?;
         let what = |of: &str| format!("the {of} of database {database}");
@@ -256,7 +255,7 @@ impl Stage {
 
     pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<(), TrialError> {
         let mut bytes = 0.0;
-        for path in &self.opener.paths {
+        for path in &self.shared.opener.paths {
             bytes += sqlite::size(path)?;
         }
         set(measured, "db_bytes", bytes);
@@ -264,9 +263,9 @@ impl Stage {
     }
 
     pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<(), TrialError> {
-        let ledger = self.ledger;
-        let (open, write) = (ledger.open.collect(), ledger.write.collect());
-        let (close, read) = (ledger.close.collect(), ledger.read.collect());
+        let measurements = self.shared.measurements;
+        let (open, write) = (measurements.open.collect(), measurements.write.collect());
+        let (close, read) = (measurements.close.collect(), measurements.read.collect());
         let phases = ["open", "close", "write", "read"];
         for (phase, histogram) in phases.into_iter().zip([&open, &close, &write, &read]) {
             measured.metrics.extend(histogram.metrics_of_phase(phase));
