@@ -6,13 +6,12 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use app::library;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use engine::build::{Cache, OPTION_SETS, RELEASES};
 use report::settings::Binding;
 
-use crate::library;
-
-/// Names of included experiments, and experiment files.
+/// Returns names of included experiments, and experiment files.
 pub fn experiments(begun: &OsStr) -> Vec<CompletionCandidate> {
     let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
     let files = PathCompleter::file().filter(is_toml).complete(begun);
@@ -20,7 +19,7 @@ pub fn experiments(begun: &OsStr) -> Vec<CompletionCandidate> {
     names.into_iter().chain(files).collect()
 }
 
-/// Names of bindings.
+/// Returns names of bindings.
 pub fn bindings(begun: &OsStr) -> Vec<CompletionCandidate> {
     let about = |binding: Binding| {
         let help = binding.title().to_owned();
@@ -32,7 +31,7 @@ pub fn bindings(begun: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Names of engines, and libraries. After a version and `+`, option sets.
+/// Returns names of engines, and libraries. After a version and `+`, option sets.
 pub fn engines(begun: &OsStr) -> Vec<CompletionCandidate> {
     let text = begun.to_str().unwrap_or_default();
     if let Some((version, _)) = text.rsplit_once('+') {
@@ -46,7 +45,7 @@ pub fn engines(begun: &OsStr) -> Vec<CompletionCandidate> {
     names.into_iter().chain(files).collect()
 }
 
-/// Names of engines that the user added.
+/// Returns names of engines that the user added.
 fn added() -> Vec<String> {
     let cache = Cache::of_user().ok();
     let entries = cache.and_then(|cache| cache.root().join("added").read_dir().ok());
@@ -54,7 +53,7 @@ fn added() -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Folders of runs, the latest first, and other folders.
+/// Returns folders of runs, the latest first, and other folders.
 pub fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
     let entries = Path::new(library::RUNS).read_dir();
     let entries = entries.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -63,13 +62,10 @@ pub fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
         entries.filter(is_run).filter_map(|path| path.to_str().map(str::to_owned)).collect();
     runs.sort_unstable_by(|a, b| b.cmp(a));
     let known = beginning(begun, runs);
-    match known.is_empty() {
-        true => PathCompleter::dir().complete(begun),
-        false => known,
-    }
+    if known.is_empty() { PathCompleter::dir().complete(begun) } else { known }
 }
 
-/// The names that begin as the word does.
+/// Returns the names that begin as the word does.
 fn beginning(begun: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else {
         return Vec::new();

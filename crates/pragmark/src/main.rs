@@ -1,11 +1,11 @@
 #![forbid(unsafe_code)]
 //! The `pragmark` command.
 //!
-//! This crate contains what the user types and reads: options, wording, hints and exit codes, one file
-//! per command. The work itself is in the crates that it calls.
+//! This crate contains what the user types and reads: options, progress, wording, hints and exit codes. The work itself is in
+//! the use cases of the crate `app`.
 
-/// Prints lines to standard error without what a terminal would act on, and ignores failures: the reader
-/// of a pipe may have ended at the same Ctrl-C.
+/// Prints lines to standard error without what a terminal would act on, and ignores errors: the reader of a pipe may have ended
+/// at the same Ctrl-C.
 macro_rules! tell {
     ($($words:tt)*) => {{
         let words = format!($($words)*);
@@ -16,25 +16,23 @@ macro_rules! tell {
     }};
 }
 
+mod action;
 mod cli;
 mod commands;
 mod complete;
-mod failure;
-mod interrupt;
-mod library;
+mod exit;
+mod output;
 mod progress;
-mod shell;
-mod text_file;
+mod terminal;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Answers a shell that completes a command line, and ends.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
-    let cli = cli::parse();
-    let done = interrupt::report_file_limit().and_then(|()| commands::execute(cli.command));
-    match done {
-        Ok(exit) => exit.into(),
-        Err(failure) => failure.report().into(),
-    }
+    let done = cli::parse().and_then(|action| {
+        terminal::report_file_limit()?;
+        commands::execute(action)
+    });
+    done.unwrap_or_else(|error| exit::report(&error)).into()
 }

@@ -2,7 +2,13 @@
 
 use std::path::PathBuf;
 
+use app::Error;
+use app::compare::ExactRequest;
+use app::measure::{Sql, Subject, Work};
 use clap::{Args, ValueEnum};
+
+use super::values::{settings, varied};
+use crate::action::{Action, Format, Output};
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -57,17 +63,59 @@ pub struct CompareArgs {
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// The result.
+    #[command(flatten)]
+    pub output: ComparisonOutput,
+}
+
+impl CompareArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        let request = ExactRequest {
+            subject: Subject {
+                work: Work::Sql(Sql { statements: self.commands, ..Sql::default() }),
+                databases: self.dbs,
+                setup: self.setup,
+                vary: varied(&self.vary)?,
+                set: settings(&self.set, "--set")?,
+                engines: self.engine,
+            },
+            executions: self.executions,
+            repetitions: self.repetitions,
+            directory: self.dir,
+            seed: self.seed,
+        };
+        Ok(Action::Compare { subjects: self.subjects, request, output: self.output.resolve() })
+    }
+}
+
+/// The result of a comparison.
+#[derive(Debug, Args)]
+pub struct ComparisonOutput {
     /// Output format.
     #[arg(long, value_enum, default_value = "terminal")]
-    pub format: CompareFormat,
+    format: CompareFormat,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    out: Option<PathBuf>,
+}
+
+impl ComparisonOutput {
+    /// Resolves the options.
+    pub(super) fn resolve(self) -> Output {
+        let format = match self.format {
+            CompareFormat::Terminal => Format::Terminal,
+            CompareFormat::Markdown => Format::Markdown,
+            CompareFormat::Html => Format::Html,
+            CompareFormat::Json => Format::Json,
+        };
+        Output { format, out: self.out }
+    }
 }
 
 /// Formats of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
+enum CompareFormat {
     /// Text for the terminal.
     Terminal,
     /// Markdown, for a comment on a pull request.

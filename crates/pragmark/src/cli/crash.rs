@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 
+use app::Error;
+use app::crash::{CrashKind, CrashRequest, CrashWork, Images};
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use crash::schedule::Schedule;
 
 use super::values::{page_size, zero_or_one};
+use crate::action::{Action, CrashAction, Format};
 use crate::complete;
 
 /// Forms of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CrashFormat {
+pub(super) enum CrashFormat {
     /// A summary.
     Terminal,
     /// With all counts, and the promises of SQLite's documentation.
@@ -113,7 +116,7 @@ pub struct CrashArgs {
     pub out: Option<PathBuf>,
     /// What is printed.
     #[arg(long, value_enum, default_value = "terminal")]
-    pub format: CrashFormat,
+    format: CrashFormat,
     /// A first look in seconds: normal locking, 600 images for each combination of settings and model, and no schedules of
     /// two connections, except with --every-version.
     #[arg(long)]
@@ -149,9 +152,69 @@ pub struct AccidentArgs {
     pub dir: Option<PathBuf>,
 }
 
-impl AccidentArgs {
-    /// Whether accidents are to happen instead of recorded crashes.
-    pub fn any(&self) -> bool {
-        self.kill.is_some() || self.schedules.is_some()
+impl CrashArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        let (plain, directory) = (self.plain, self.accidents.dir);
+        let crash = if let Some(schedule) = self.accidents.schedule {
+            CrashAction::Play { schedule, engines: self.engine, directory }
+        } else if let Some(file) = self.write_known {
+            CrashAction::WriteKnown { file, quick: self.quick, directory }
+        } else {
+            let kind = match (self.accidents.kill, self.accidents.schedules) {
+                (Some(kills), _) => CrashKind::Kills(kills),
+                (None, Some(limit)) => CrashKind::Schedules(limit),
+                (None, None) => CrashKind::Images(Images {
+                    work: work(self.script, self.trace, self.db, self.transactions)?,
+                    experiment: self.experiment,
+                    models: self.model,
+                    images: self.images,
+                    second_crash_every: self.second_crash_every,
+                    threads: self.threads,
+                    transactions: self.transactions,
+                }),
+            };
+            let request = CrashRequest {
+                kind,
+                journal_modes: self.journal_mode,
+                synchronous: self.synchronous,
+                locking_modes: self.locking_mode,
+                page_sizes: self.page_size,
+                psow: self.psow,
+                engines: self.engine,
+                every_version: self.every_version,
+                quick: self.quick,
+                seed: self.seed,
+                directory,
+                out: self.out,
+            };
+            let format = match self.format {
+                CrashFormat::Terminal => Format::Terminal,
+                CrashFormat::Markdown => Format::Markdown,
+                CrashFormat::Json => Format::Json,
+            };
+            CrashAction::Test { request: Box::new(request), format }
+        };
+        Ok(Action::Crash { crash, plain })
+    }
+}
+
+/// Returns the work of crash images. Options for the user's own work that have no part in it are refused.
+fn work(
+    script: Option<PathBuf>,
+    trace: Option<PathBuf>,
+    database: Option<PathBuf>,
+    transactions: Option<u32>,
+) -> Result<CrashWork, Error> {
+    if transactions.is_some() && trace.is_none() && database.is_none() {
+        return Err(Error::mistake("--transactions requires --db or --trace")
+            .hint("a script without a database is crashed as a whole"));
+    }
+    match (script, trace, database) {
+        (_, Some(trace), database) => Ok(CrashWork::Trace { trace, database }),
+        (Some(files), None, database) => Ok(CrashWork::Script { files, database }),
+        (None, None, None) => Ok(CrashWork::BuiltIn),
+        (None, None, Some(_)) => Err(Error::mistake("--db requires --script or --trace")
+            .hint("name the statements to crash: --script my.sql")),
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use app::doctor::DatabaseRequest;
 use clap::Args;
 
 use super::values::seconds;
+use crate::action::Action;
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
@@ -42,4 +44,29 @@ pub struct DoctorArgs {
     /// SQLite library that your application loads: see `pragmark engine list`.
     #[arg(long, value_name = "ENGINE", requires = "db")]
     pub engine: Option<String>,
+}
+
+impl DoctorArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        let json = self.json;
+        let mut directories = self.dirs;
+        if directories.is_empty() {
+            directories.push(PathBuf::from("."));
+        }
+        match self.db {
+            _ if self.drivers => Action::Drivers { json },
+            None => Action::Machine { directories, noise_s: self.noise_seconds, json },
+            Some(database) => {
+                let request = DatabaseRequest {
+                    database,
+                    directory: directories.swap_remove(0),
+                    quick_check: self.quick_check,
+                    through: self.through,
+                    engine: self.engine,
+                };
+                Action::Database { request, json }
+            }
+        }
+    }
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::action::{Action, DriverAction};
+
 /// Options of `driver`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -42,4 +44,16 @@ pub enum DriverCommand {
         /// Drivers to remove [default: all].
         names: Vec<String>,
     },
+}
+
+impl DriverArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        let action = match self.command {
+            DriverCommand::List { json } => DriverAction::List { json },
+            DriverCommand::Install { names } => DriverAction::Install { names },
+            DriverCommand::Remove { names } => DriverAction::Remove { names },
+        };
+        Action::Driver { directory: self.drivers, action }
+    }
 }

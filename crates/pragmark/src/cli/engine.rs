@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::complete;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
+
+use crate::action::{Action, EngineAction};
+use crate::complete;
 
 /// Commands of `engine`.
 #[derive(Debug, Subcommand)]
@@ -73,4 +75,23 @@ pub struct BuildArgs {
     /// terminal.
     #[arg(long)]
     pub plain: bool,
+}
+
+impl EngineCommand {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        Action::Engine(match self {
+            EngineCommand::List { json } => EngineAction::List { json },
+            EngineCommand::Build(args) => EngineAction::Build {
+                engines: args.engines,
+                experiments: args.experiments,
+                jobs: args.jobs.map(usize::from),
+                plain: args.plain,
+            },
+            EngineCommand::Add { library, name } => EngineAction::Add { library, name },
+            EngineCommand::Remove { all: true, .. } => EngineAction::RemoveAll,
+            EngineCommand::Remove { engines, .. } => EngineAction::Remove { engines },
+            EngineCommand::Show { engine, json } => EngineAction::Show { engine, json },
+        })
+    }
 }

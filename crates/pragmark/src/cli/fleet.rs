@@ -2,14 +2,21 @@
 
 use std::path::PathBuf;
 
-use ::fleet::Trusted;
+use ::fleet::{Access, Trusted};
+use app::Error;
+use app::agent::AgentRequest;
+use app::fleet::server::ServerRequest;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::fleet::{Expression, Per};
 
 use super::values::{bytes, label, seconds};
+use crate::action::{Action, FleetAction};
+
+/// The environment variable with the password of `--nats-user`.
+const PASSWORD: &str = "PRAGMARK_NATS_PASSWORD";
 
 /// How to get in at the server.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Access to the NATS server")]
 pub struct AccessArgs {
     /// Credentials file of a user, as `nsc` makes it. Use it where the server has accounts with JWT.
@@ -25,6 +32,31 @@ pub struct AccessArgs {
     /// the address begins with tls:// then.
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
+}
+
+impl AccessArgs {
+    fn resolve(&self) -> Result<Access, Error> {
+        let password = match &self.nats_user {
+            None => None,
+            Some(user) => {
+                let password = std::env::var(PASSWORD).map_err(|_| {
+                    Error::mistake(format!("the password of {user} is missing"))
+                        .hint(format!("set the environment variable {PASSWORD}"))
+                })?;
+                Some((user.clone(), password))
+            }
+        };
+        Ok(Access {
+            credentials: self.creds.clone(),
+            nkey: self.nkey.clone(),
+            password,
+            authority: self.ca.clone(),
+        })
+    }
+
+    fn server(&self, address: String) -> Result<ServerRequest, Error> {
+        Ok(ServerRequest { address: Some(address), access: self.resolve()? })
+    }
 }
 
 /// Options of `agent`.
@@ -65,8 +97,24 @@ pub struct AgentArgs {
     pub access: AccessArgs,
 }
 
+impl AgentArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        Ok(Action::Agent(AgentRequest {
+            server: self.access.server(self.server)?,
+            name: self.name,
+            directory: self.dir,
+            labels: self.labels,
+            drivers: self.drivers,
+            accept_code: self.accept_code,
+            trusted: self.trust,
+            cache_limit: self.cache_limit,
+        }))
+    }
+}
+
 /// Options of `run` over a fleet.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Runs over a fleet")]
 pub struct FleetRunArgs {
     /// Have the agents of this NATS server carry out the run. `pragmark fleet status` lists them.
@@ -97,6 +145,13 @@ pub struct FleetRunArgs {
     /// How to get in.
     #[command(flatten)]
     pub access: AccessArgs,
+}
+
+impl FleetRunArgs {
+    /// Returns the server and the access to it. The password is needed only if the run uses a server.
+    pub(super) fn server(&self) -> Result<ServerRequest, Error> {
+        Ok(ServerRequest { address: self.fleet.clone(), access: self.access.resolve()? })
+    }
 }
 
 /// For what each full answer is.
@@ -155,4 +210,19 @@ pub enum FleetCommand {
         #[command(flatten)]
         access: AccessArgs,
     },
+}
+
+impl FleetCommand {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        Ok(Action::Fleet(match self {
+            FleetCommand::Status { server, access } => FleetAction::Status(access.server(server)?),
+            FleetCommand::Drain { server, agents, access } => {
+                FleetAction::Drain { server: access.server(server)?, agents }
+            }
+            FleetCommand::Purge { server, run, force, access } => {
+                FleetAction::Purge { server: access.server(server)?, run, force }
+            }
+        }))
+    }
 }

@@ -1,10 +1,13 @@
 //! Options of `guard`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use app::guard::GuardRequest;
 use clap::{Args, ValueEnum};
 
 use super::values::seconds;
+use crate::action::{Action, GuardOutput, Undecided};
 
 /// Options of `guard`.
 #[derive(Debug, Args)]
@@ -69,6 +72,36 @@ pub struct GuardArgs {
     /// Write JUnit XML, too: each check is a test case.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+}
+
+impl GuardArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        let request = GuardRequest {
+            base: self.base,
+            new: self.new,
+            base_directory: self.base_dir,
+            engines: self.engine,
+            databases: self.dbs,
+            config: self.config,
+            counters_only: self.counters_only,
+            time_limit: Duration::from_secs_f64(self.time_limit),
+            trial: Duration::from_secs_f64(self.trial),
+            seed: self.seed,
+            out: self.out,
+        };
+        let undecided = self.undecided.map(|undecided| match undecided {
+            UndecidedArg::Ok => Undecided::Passes,
+            UndecidedArg::Fail => Undecided::Fails,
+        });
+        let output = GuardOutput {
+            markdown: self.markdown,
+            html: self.html,
+            json: self.json,
+            junit: self.junit,
+        };
+        Action::Guard { request, undecided, output }
+    }
 }
 
 /// What an undecided budget is.

@@ -2,9 +2,16 @@
 
 use std::path::PathBuf;
 
+use app::Error;
+use app::load::LoadRequest;
 use clap::{Args, ValueEnum};
+use load::{
+    Column, CsvOptions, DateOrder, Dates, Decimals, Duplicates, Format, FullText, Index,
+    LoadStrategy, Mode, OnError, Opening, Request, Selection, StrategyChoice, Table,
+};
 
 use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote};
+use crate::action::{Action, LoadAction};
 
 /// Load strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -238,4 +245,167 @@ pub struct LoadArgs {
     /// Show no progress.
     #[arg(long)]
     pub plain: bool,
+}
+
+impl LoadArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        let request =
+            LoadRequest { opening: opening(&self)?, request: request(&self)?, inputs: self.inputs };
+        let load = if self.dry_run {
+            LoadAction::Outline
+        } else {
+            LoadAction::Load { measure_disk: self.measure_disk }
+        };
+        Ok(Action::Load { request: Box::new(request), load, plain: self.plain })
+    }
+}
+
+/// Returns how the inputs are opened.
+fn opening(args: &LoadArgs) -> Result<Opening, Error> {
+    let mut opening = app::load::opening()?;
+    opening.csv = CsvOptions {
+        delimiter: args.delimiter,
+        quote: args.quote.0,
+        header: !args.no_header,
+        skip_lines: args.skip_lines,
+        comment: args.comment,
+        null: args.null.clone(),
+        ..CsvOptions::default()
+    };
+    opening.encoding = args.encoding;
+    // A type names a column, which JSON may have later.
+    let types = args.types.iter();
+    opening.more_keys = types.map(|(name, _)| name_in_input(args, name)).collect();
+    opening.columns = all(&args.select);
+    opening.names.clone_from(&args.rename);
+    opening.file_column.clone_from(&args.filename_column);
+    opening.decimals = decimals(args.decimals);
+    opening.dates = args.dates.map(|order| dates(args, order));
+    opening.selection = match (&args.from_table, &args.query) {
+        (Some(table), _) => Selection::Table(table.clone()),
+        (_, Some(query)) => Selection::Query(query.clone()),
+        _ => Selection::OnlyTable,
+    };
+    let named = args.format.map(|format| match format {
+        FormatArg::Csv => Format::Csv,
+        FormatArg::JsonLines => Format::JsonLines,
+        FormatArg::Columnar => Format::Columnar,
+        FormatArg::Database => Format::Database,
+    });
+    let selects = opening.selection != Selection::OnlyTable;
+    if selects && named.is_some_and(|format| format != Format::Database) {
+        return Err(Error::mistake(
+            "--from-table and --query need a SQLite database; --format names another format",
+        ));
+    }
+    opening.format = if selects { Some(Format::Database) } else { named };
+    Ok(opening)
+}
+
+/// Returns the name that the inputs have for a column.
+fn name_in_input(args: &LoadArgs, name: &str) -> String {
+    let renamed = args.rename.iter().find(|(_, new)| new == name);
+    renamed.map_or(name, |(old, _)| old).to_owned()
+}
+
+fn decimals(argument: DecimalsArg) -> Decimals {
+    match argument {
+        DecimalsArg::Text => Decimals::Text,
+        DecimalsArg::Real => Decimals::Real,
+        DecimalsArg::ScaledInteger => Decimals::ScaledInteger,
+    }
+}
+
+/// Returns the dates to look for: a column with a type of its own stays as it is.
+fn dates(args: &LoadArgs, order: DatesArg) -> Dates {
+    Dates {
+        order: match order {
+            DatesArg::Auto => DateOrder::Auto,
+            DatesArg::DayFirst => DateOrder::DayFirst,
+            DatesArg::MonthFirst => DateOrder::MonthFirst,
+        },
+        except: args.types.iter().map(|(name, _)| name.clone()).collect(),
+    }
+}
+
+fn request(args: &LoadArgs) -> Result<Request, Error> {
+    let mut request = Request::new(&args.database, table(args));
+    request.mode = match (args.append, args.replace) {
+        (true, _) => Mode::Append,
+        (_, true) => Mode::Replace,
+        _ => Mode::Create,
+    };
+    request.strategy = match args.strategy {
+        StrategyArg::Auto => StrategyChoice::Auto,
+        StrategyArg::Pages => StrategyChoice::Only(LoadStrategy::Pages),
+        StrategyArg::Arrays => StrategyChoice::Only(LoadStrategy::Arrays),
+    };
+    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail {
+        return Err(Error::mistake("--rejects requires --on-error skip"));
+    }
+    if args.max_errors.is_some() && args.on_error == OnErrorArg::Fail {
+        return Err(Error::mistake("--max-errors requires --on-error skip"));
+    }
+    request.max_errors = args.max_errors;
+    if args.on_error == OnErrorArg::Skip {
+        request.on_error = OnError::Skip;
+        request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
+    }
+    request.duplicates = match &args.upsert {
+        Some(keys) => Duplicates::Update(keys.0.clone()),
+        None if args.ignore => Duplicates::Ignore,
+        None => Duplicates::Refuse,
+    };
+    request.foreign_keys = args.foreign_keys;
+    request.analyze = args.analyze;
+    request.page_size = args.page_size;
+    request.check = args.check;
+    Ok(request)
+}
+
+fn table(args: &LoadArgs) -> Table {
+    let index = |unique| move |names: &Names| Index { columns: names.0.clone(), unique };
+    let plain = args.index.iter().map(index(false));
+    let types = args.types.iter();
+    Table {
+        types: types.map(|(name, declared)| Column::new(name, declared)).collect(),
+        not_null: all(&args.not_null),
+        primary_key: all(&args.primary_key),
+        strict: args.strict,
+        without_rowid: args.without_rowid,
+        indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
+        full_text: (!args.fts.is_empty())
+            .then(|| FullText { columns: all(&args.fts), name: args.fts_table.clone() }),
+        ..Table::new(&args.table)
+    }
+}
+
+/// Returns the names of all lists of an option.
+fn all(lists: &[Names]) -> Vec<String> {
+    lists.iter().flat_map(|names| names.0.clone()).collect()
+}
+
+/// Returns the file of skipped rows by default: in the current directory, with the name of the first input.
+fn rejects_file(inputs: &[PathBuf]) -> PathBuf {
+    let name = match inputs.first().and_then(|input| input.file_name()) {
+        Some(name) if name != "-" => name.to_string_lossy().into_owned(),
+        _ => "input".to_owned(),
+    };
+    format!("{name}.rejected.csv").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn skipped_rows_go_into_the_current_directory_under_the_name_of_the_input() {
+        assert_eq!(
+            rejects_file(&["/data/a.csv.gz".into(), "b.csv".into()]),
+            Path::new("a.csv.gz.rejected.csv")
+        );
+        assert_eq!(rejects_file(&["-".into()]), Path::new("input.rejected.csv"));
+    }
 }

@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 
+use app::Error;
+use app::measure::{MeasureRequest, Replay, ReplayMode, Sql, Subject, Work};
 use clap::{Args, ValueEnum};
 
-use super::values::seconds;
+use super::record::RecordOptions;
+use super::values::{seconds, settings, varied};
+use crate::action::Action;
 
 /// Options of `measure`.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   pragmark measure --db app.db -c 'SELECT * FROM users WHERE email = :email'
@@ -91,15 +95,9 @@ pub struct MeasureArgs {
     /// Print the experiment as a file for `pragmark run`, or write it to this one, and measure nothing.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub write: Option<PathBuf>,
-    /// Directory to measure in.
-    #[arg(long = "dir", value_name = "DIR")]
-    pub dirs: Vec<PathBuf>,
-    /// Folder for the record and the report [default: pragmark-runs/TIME in the current directory].
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
-    /// Seed of all random choices [default: random].
-    #[arg(long)]
-    pub seed: Option<u64>,
+    /// Where to measure and record.
+    #[command(flatten)]
+    pub record: RecordOptions,
     /// Measure without safety tiers: of other engines than the built-in one, they take some seconds for each
     /// set of durability settings that no earlier run has measured.
     #[arg(long)]
@@ -107,6 +105,50 @@ pub struct MeasureArgs {
     /// Print one line per trial instead of a progress bar.
     #[arg(long)]
     pub plain: bool,
+}
+
+impl MeasureArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        let work = match self.trace {
+            Some(trace) => Work::Replay(Replay {
+                trace,
+                mode: self.mode.map(ModeArg::mode),
+                speed: self.speed,
+            }),
+            None => Work::Sql(Sql {
+                files: self.files,
+                statements: self.commands,
+                builtin: self.builtin.map(BuiltinArg::level),
+                scale_factor: self.scale_factor,
+                clients: self.clients,
+                latency_limit_s: self.latency_limit,
+                max_tries: self.max_tries,
+                cold: self.cold,
+            }),
+        };
+        let request = MeasureRequest {
+            subject: Subject {
+                work,
+                databases: self.dbs,
+                setup: self.setup,
+                vary: varied(&self.vary)?,
+                set: settings(&self.set, "--set")?,
+                engines: self.engine,
+            },
+            combine: self.combine,
+            rounds: self.rounds,
+            trial_s: self.seconds,
+            directories: self.record.dirs,
+            out: self.record.out,
+            seed: self.record.seed,
+            tiers: !self.no_tiers,
+        };
+        Ok(match self.write {
+            Some(out) => Action::WriteExperiment { request, out },
+            None => Action::Measure { request, plain: self.plain },
+        })
+    }
 }
 
 /// Orders of a replay.
@@ -121,17 +163,16 @@ pub enum ModeArg {
 }
 
 impl ModeArg {
-    /// The level of the setting `mode`.
-    pub fn level(self) -> &'static str {
+    fn mode(self) -> ReplayMode {
         match self {
-            ModeArg::Ordered => "ordered",
-            ModeArg::Paced => "paced",
-            ModeArg::Free => "free",
+            ModeArg::Ordered => ReplayMode::Ordered,
+            ModeArg::Paced => ReplayMode::Paced,
+            ModeArg::Free => ReplayMode::Free,
         }
     }
 }
 
-/// A speed from 0.01 to 10.
+/// Reads a speed from 0.01 to 10.
 fn speed(text: &str) -> Result<f64, String> {
     let speed = text.trim().parse::<f64>().ok();
     let known = speed.filter(|speed| (0.01..=10.0).contains(speed));
@@ -150,8 +191,8 @@ pub enum BuiltinArg {
 }
 
 impl BuiltinArg {
-    /// The level of the setting `builtin`.
-    pub fn level(self) -> &'static str {
+    /// Returns the level of the setting `builtin`.
+    fn level(self) -> &'static str {
         match self {
             BuiltinArg::TpcbLike => "tpcb-like",
             BuiltinArg::SimpleUpdate => "simple-update",

@@ -5,8 +5,6 @@ mod compare;
 mod completions;
 mod crash;
 mod doctor;
-#[cfg(test)]
-mod documents;
 mod driver;
 mod engine;
 mod fleet;
@@ -16,43 +14,41 @@ mod load;
 mod measure;
 mod new;
 mod reading;
+mod record;
 mod run;
 mod runs;
-mod traffic;
+#[cfg(test)]
+mod tests;
+mod trace;
 mod tune;
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use app::Error;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab::experiment::nearest;
 
-use crate::failure::EXIT_CODES;
-
-pub use anonymize::AnonymizeArgs;
-pub use compare::{CompareArgs, CompareFormat};
-pub use completions::CompletionsArgs;
-pub use crash::{CrashArgs, CrashFormat};
-pub use doctor::DoctorArgs;
-pub use driver::{DriverArgs, DriverCommand};
-pub use engine::{BuildArgs, EngineCommand};
-pub use fleet::{AccessArgs, AgentArgs, FleetCommand, FleetRunArgs};
-pub use guard::{GuardArgs, UndecidedArg};
-pub use history::HistoryArgs;
-pub use load::{DatesArg, DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
-pub use measure::{MeasureArgs, ModeArg};
-pub use new::{NewCommand, NewDriverArgs};
-pub use reading::{
-    AcceptedLoss, ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs,
-    ShowArgs,
-};
-pub use run::RunArgs;
-pub use runs::{OpenArgs, PruneArgs, RunsArgs, RunsCommand};
-pub use traffic::{
-    CutArgs, DoorArg, ExportTraceArgs, RecordArgs, ToScriptArgs, TraceArgs, TraceCommand, TraceForm,
-};
-pub use tune::{GoalArg, TuneArgs};
-pub use values::Names;
+use self::anonymize::AnonymizeArgs;
+use self::compare::CompareArgs;
+use self::completions::CompletionsArgs;
+use self::crash::CrashArgs;
+use self::doctor::DoctorArgs;
+use self::driver::DriverArgs;
+use self::engine::EngineCommand;
+use self::fleet::{AgentArgs, FleetCommand};
+use self::guard::GuardArgs;
+use self::history::HistoryArgs;
+use self::load::LoadArgs;
+use self::measure::MeasureArgs;
+use self::new::NewCommand;
+use self::reading::{ExportArgs, ListArgs, ReportArgs, SettingsArgs, ShowArgs};
+use self::run::RunArgs;
+use self::runs::{OpenArgs, RunsArgs};
+use self::trace::{RecordArgs, TraceArgs};
+use self::tune::TuneArgs;
+use crate::action::Action;
+use crate::exit::EXIT_CODES;
 
 /// A performance laboratory for SQLite.
 ///
@@ -61,20 +57,25 @@ pub use values::Names;
 /// informative experiments in less than five minutes and writes an HTML report.
 #[derive(Debug, Parser)]
 #[command(name = "pragmark", version, after_help = EXIT_CODES)]
-pub struct Cli {
+struct Cli {
     /// The command; without one, a quick start is printed.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    command: Option<Command>,
 }
 
-/// The definition of the command line.
+/// Returns the definition of the command line.
 pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// The command line of this process; one that is wrong ends it with a message, and `--help` with a text.
-pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| with_suggestion(error).exit())
+/// Returns what the command line of this process asks for. A wrong command line ends the process with a message, `--help` with
+/// a text.
+///
+/// # Errors
+/// Options do not go together.
+pub fn parse() -> Result<Action, Error> {
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_suggestion(error).exit());
+    cli.command.map_or(Ok(Action::QuickStart), Command::resolve)
 }
 
 /// The error of an unknown command with the nearest one ahead of those that clap suggests: `rnu` is a slip for `run`, which is
@@ -92,7 +93,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
     };
     let mut suggested = vec![nearest.to_owned()];
     if let Some(ContextValue::Strings(others)) = error.get(ContextKind::SuggestedSubcommand) {
-        suggested.extend(others.iter().filter(|it| *it != nearest).cloned());
+        suggested.extend(others.iter().filter(|name| *name != nearest).cloned());
     }
     error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
     error
@@ -100,7 +101,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+enum Command {
     /// Run experiments, or a five-minute tour when none is named.
     Run(Box<RunArgs>),
     /// Measure your own SQL on a copy of your own database.
@@ -192,33 +193,64 @@ pub enum Command {
     },
 }
 
-/// Data size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ScaleArg {
-    /// Less than a second per trial, for a first impression.
-    Quick,
-    /// A few seconds per trial, for reliable figures.
-    Default,
-    /// The published sizes: takes hours and much disk space.
-    Paper,
-}
-
-impl From<ScaleArg> for lab::experiment::Scale {
-    fn from(scale: ScaleArg) -> Self {
-        match scale {
-            ScaleArg::Quick => lab::experiment::Scale::Quick,
-            ScaleArg::Default => lab::experiment::Scale::Default,
-            ScaleArg::Paper => lab::experiment::Scale::Paper,
-        }
+impl Command {
+    /// Turns arguments into a request, so that they are interpreted once.
+    fn resolve(self) -> Result<Action, Error> {
+        Ok(match self {
+            Command::Run(args) => args.resolve()?,
+            Command::Measure(args) => args.resolve()?,
+            Command::Compare(args) => args.resolve()?,
+            Command::Tune(args) => args.resolve()?,
+            Command::Guard(args) => args.resolve(),
+            Command::History(args) => args.resolve(),
+            Command::List(args) => args.resolve(),
+            Command::Show(args) => args.resolve(),
+            Command::Report(args) => args.resolve(),
+            Command::Open(args) => Action::Open { run: args.run },
+            Command::Runs(args) => args.resolve(),
+            Command::Settings(args) => args.resolve(),
+            Command::Export(args) => args.resolve(),
+            Command::Load(args) => args.resolve()?,
+            Command::Record(args) => args.resolve(),
+            Command::Trace(args) => args.resolve()?,
+            Command::Anonymize(args) => {
+                let AnonymizeArgs { database, keep, out } = args;
+                Action::Anonymize { database, keep, out }
+            }
+            Command::Doctor(args) => args.resolve(),
+            Command::Driver(args) => args.resolve(),
+            Command::New(NewCommand::Experiment(args)) => Action::NewExperiment { name: args.name },
+            Command::New(NewCommand::Driver(args)) => {
+                Action::NewDriver { name: args.name, language: args.language }
+            }
+            Command::Crash(args) => args.resolve()?,
+            Command::Engine(command) => command.resolve(),
+            Command::Agent(args) => args.resolve()?,
+            Command::Fleet(command) => command.resolve()?,
+            Command::Completions(args) => {
+                Action::Completions { shell: args.shell, install: args.install }
+            }
+            Command::Man => Action::Man,
+            Command::Trial => Action::Trial,
+            Command::ContentionWorker => Action::ContentionWorker,
+            Command::ReplayWorker => Action::ReplayWorker,
+            Command::SignalListener => Action::SignalListener,
+            Command::WriteUntilKilled => Action::WriteUntilKilled,
+            Command::Become(args) => {
+                Action::Become { program: args.program, arguments: args.arguments }
+            }
+            Command::MakeSyncedCommits { engine } => Action::MakeSyncedCommits { engine },
+            Command::DescribeEngine { engine } => Action::DescribeEngine { engine },
+        })
     }
 }
 
 /// The program that replaces this process.
 #[derive(Debug, Args)]
-pub struct BecomeArgs {
+struct BecomeArgs {
     /// The executable.
-    pub program: PathBuf,
+    program: PathBuf,
     /// Its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub arguments: Vec<std::ffi::OsString>,
+    arguments: Vec<std::ffi::OsString>,
 }

@@ -2,10 +2,16 @@
 
 use std::path::PathBuf;
 
+use app::export::{TablesForm, TextForm};
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
+use lab::experiment::{Scale, nearest};
+use lab::tier::MayLose;
+use report::SettingsQuery;
+use report::export::{Columns, Direction};
+use report::settings::Binding;
 
-use super::ScaleArg;
+use crate::action::{Action, ExportForm, Format, Lists, Output};
 use crate::complete;
 
 /// Options of `list`.
@@ -25,6 +31,26 @@ pub struct ListArgs {
     /// List metrics with their units and meanings.
     #[arg(long)]
     pub metrics: bool,
+    /// The drivers.
+    #[command(flatten)]
+    pub drivers: DriversOption,
+}
+
+impl ListArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        Action::List(Lists {
+            workloads: self.workloads,
+            pragmas: self.pragmas,
+            metrics: self.metrics,
+            drivers: self.drivers.drivers,
+        })
+    }
+}
+
+/// The user's own drivers.
+#[derive(Debug, Args)]
+pub struct DriversOption {
     /// Directory of your own drivers, whose workloads and metrics are included [default: PRAGMARK_DRIVERS,
     /// otherwise pragmark/drivers in the user's data directory].
     #[arg(long, value_name = "DIR")]
@@ -48,15 +74,49 @@ pub struct ShowArgs {
     /// Scale to show variants for.
     #[arg(long, value_enum, default_value = "default")]
     pub scale: ScaleArg,
-    /// Directory of your own drivers, whose workloads and metrics are included [default: PRAGMARK_DRIVERS,
-    /// otherwise pragmark/drivers in the user's data directory].
-    #[arg(long, value_name = "DIR")]
-    pub drivers: Option<PathBuf>,
+    /// The drivers.
+    #[command(flatten)]
+    pub drivers: DriversOption,
+}
+
+impl ShowArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        if self.schema {
+            return Action::Schema;
+        }
+        Action::Show {
+            experiment: self.experiment.into_iter().collect(),
+            scale: self.scale.into(),
+            drivers: self.drivers.drivers,
+        }
+    }
+}
+
+/// Data size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleArg {
+    /// Less than a second per trial, for a first impression.
+    Quick,
+    /// A few seconds per trial, for reliable figures.
+    Default,
+    /// The published sizes: takes hours and much disk space.
+    Paper,
+}
+
+impl From<ScaleArg> for Scale {
+    fn from(scale: ScaleArg) -> Self {
+        match scale {
+            ScaleArg::Quick => Scale::Quick,
+            ScaleArg::Default => Scale::Default,
+            ScaleArg::Paper => Scale::Paper,
+        }
+    }
 }
 
 /// Formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
+enum ReportFormat {
     /// Summary for the terminal.
     Terminal,
     /// One self-contained page with charts.
@@ -75,12 +135,39 @@ pub struct ReportArgs {
     /// Folder of the run.
     #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: PathBuf,
+    /// The report.
+    #[command(flatten)]
+    pub output: ReportOutput,
+}
+
+impl ReportArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        Action::Report { run: self.run, output: self.output.resolve() }
+    }
+}
+
+/// A report as it is written.
+#[derive(Debug, Args)]
+pub struct ReportOutput {
     /// Output format.
     #[arg(long, value_enum, default_value = "terminal")]
-    pub format: ReportFormat,
+    format: ReportFormat,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    out: Option<PathBuf>,
+}
+
+impl ReportOutput {
+    /// Resolves the options.
+    pub(super) fn resolve(self) -> Output {
+        let format = match self.format {
+            ReportFormat::Terminal => Format::Terminal,
+            ReportFormat::Html => Format::Html,
+            ReportFormat::Markdown => Format::Markdown,
+        };
+        Output { format, out: self.out }
+    }
 }
 
 /// Options of `settings`.
@@ -100,8 +187,8 @@ pub struct SettingsArgs {
     /// Experiment to take settings from: its key in the report [default: all].
     pub experiment: Option<String>,
     /// Binding to print settings for [default: all].
-    #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding, add = ArgValueCompleter::new(complete::bindings))]
-    pub binding: Option<report::settings::Binding>,
+    #[arg(long = "for", value_name = "BINDING", value_parser = binding, add = ArgValueCompleter::new(complete::bindings))]
+    pub binding: Option<Binding>,
     /// What may be lost in a power cut. The rung above is named in a comment.
     #[arg(long, value_enum, default_value = "nothing")]
     pub may_lose: AcceptedLoss,
@@ -114,6 +201,27 @@ pub struct SettingsArgs {
     pub out: Option<PathBuf>,
 }
 
+impl SettingsArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        let may_lose = if self.accept_anything { MayLose::Anything } else { self.may_lose.into() };
+        let query = SettingsQuery { experiment: self.experiment, binding: self.binding, may_lose };
+        Action::Settings { run: self.run, query, out: self.out }
+    }
+}
+
+/// Reads the name of a binding.
+fn binding(name: &str) -> Result<Binding, String> {
+    let names = || Binding::ALL.into_iter().map(Binding::name);
+    Binding::find(name).ok_or_else(|| {
+        let known = names().collect::<Vec<_>>().join(", ");
+        match nearest(name, names()) {
+            Some(nearest) => format!("did you mean `{nearest}`? Bindings: {known}"),
+            None => format!("bindings: {known}"),
+        }
+    })
+}
+
 /// What may be lost in a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AcceptedLoss {
@@ -121,6 +229,15 @@ pub enum AcceptedLoss {
     Nothing,
     /// Recent transactions; no corruption was seen in ordinary commits.
     Recent,
+}
+
+impl From<AcceptedLoss> for MayLose {
+    fn from(loss: AcceptedLoss) -> MayLose {
+        match loss {
+            AcceptedLoss::Nothing => MayLose::Nothing,
+            AcceptedLoss::Recent => MayLose::Recent,
+        }
+    }
 }
 
 /// Formats of exported data.
@@ -177,4 +294,25 @@ pub struct ExportArgs {
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+impl ExportArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        let columns = if self.wide { Columns::Wide } else { Columns::Narrow };
+        let form = match self.format {
+            ExportFormat::Csv => ExportForm::Trials(columns),
+            ExportFormat::VariantsCsv => ExportForm::Text(TextForm::Variants(columns)),
+            ExportFormat::MetricsCsv => ExportForm::Text(TextForm::Metrics(columns)),
+            ExportFormat::ClaimsCsv => ExportForm::Text(TextForm::Claims(columns)),
+            ExportFormat::Json => ExportForm::Text(TextForm::Json),
+            ExportFormat::Bencher => ExportForm::Text(TextForm::Bencher),
+            ExportFormat::GithubBigger => ExportForm::Text(TextForm::Github(Direction::Bigger)),
+            ExportFormat::GithubSmaller => ExportForm::Text(TextForm::Github(Direction::Smaller)),
+            ExportFormat::Benchstat => ExportForm::Text(TextForm::Benchstat),
+            ExportFormat::Sqlite => ExportForm::Tables(TablesForm::Sqlite),
+            ExportFormat::Parquet => ExportForm::Tables(TablesForm::Parquet),
+        };
+        Action::Export { runs: self.runs, form, out: self.out }
+    }
 }

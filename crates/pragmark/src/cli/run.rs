@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
+use app::Error;
+use app::fleet::FleetRequest;
+use app::run::{Experiments, RepeatRequest, ResumeRequest, RunRequest, TextRequest};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
+use super::fleet::FleetRunArgs;
+use super::reading::ScaleArg;
 use super::values::{not_negative, seconds};
-use super::{FleetRunArgs, ScaleArg};
+use crate::action::{Action, RunAction};
 use crate::complete;
 
 /// Options of `run`.
@@ -124,4 +129,79 @@ pub struct RunArgs {
     /// Over a fleet.
     #[command(flatten)]
     pub fleet: FleetRunArgs,
+}
+
+impl RunArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        // Going on with a run may change the current directory.
+        let drivers = self.drivers.as_deref().map(std::path::absolute);
+        let drivers = drivers.transpose().map_err(Error::unusable)?;
+        let plain = self.plain;
+        let server = self.fleet.server()?;
+        let stored = |folder| ResumeRequest {
+            folder,
+            trusted: self.trust,
+            postgres: self.postgres.clone(),
+            drivers: drivers.clone(),
+        };
+        let run = if let Some(folder) = self.resume {
+            RunAction::Resume { request: stored(folder), server }
+        } else if let Some(folder) = self.repeat {
+            RunAction::Repeat(RepeatRequest {
+                earlier: stored(folder),
+                out: self.out,
+                seed: self.seed,
+                time_limit_s: self.time_limit,
+                probe_s: self.probe,
+                tiers: !self.no_tiers,
+            })
+        } else if let Some(run) = self.fleet.adopt {
+            RunAction::Adopt { run, server, out: self.out }
+        } else {
+            let experiments = match (self.experiments, self.source) {
+                (names, None) if names.is_empty() => Experiments::Tour,
+                (names, source) => Experiments::Named { names, source },
+            };
+            let columns = self.columns.iter().map(|name| name.trim().to_owned()).collect();
+            let (table, encoding, queries) = (self.table, self.encoding, self.queries);
+            let text = self.text.map(|path| TextRequest {
+                path,
+                options: bench::TextOptions { columns, table, encoding },
+                queries,
+            });
+            let request = RunRequest {
+                experiments,
+                scale: self.scale.map(ScaleArg::into),
+                quick: self.quick,
+                directories: self.dirs,
+                engine: self.engine,
+                postgres: self.postgres,
+                drivers,
+                text,
+                out: self.out,
+                seed: self.seed,
+                time_limit_s: self.time_limit,
+                trial_limit_s: self.trial_limit,
+                probe_s: self.probe,
+                tiers: !self.no_tiers,
+                confirmed: self.yes,
+            };
+            if server.address.is_none() {
+                RunAction::Start(Box::new(request))
+            } else {
+                RunAction::Fleet(Box::new(FleetRequest {
+                    run: request,
+                    server,
+                    on: self.fleet.on,
+                    per: self.fleet.per.into(),
+                    agents: self.fleet.agents,
+                    wait_s: self.fleet.wait,
+                    patience_s: self.fleet.patience,
+                    sign_with: self.fleet.sign_with,
+                }))
+            }
+        };
+        Ok(Action::Run { run, plain })
+    }
 }

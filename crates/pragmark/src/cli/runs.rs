@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
 use super::values;
+use crate::action::{Action, Prune};
 use crate::complete;
 
 /// Options of `runs`.
@@ -23,7 +24,7 @@ pub struct RunsArgs {
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
     /// Folders below which runs are looked for.
-    #[arg(default_value = crate::library::RUNS)]
+    #[arg(default_value = app::library::RUNS)]
     pub folders: Vec<PathBuf>,
 }
 
@@ -58,7 +59,7 @@ pub struct PruneArgs {
     #[arg(long)]
     pub yes: bool,
     /// Folders below which runs are looked for.
-    #[arg(default_value = crate::library::RUNS)]
+    #[arg(default_value = app::library::RUNS)]
     pub folders: Vec<PathBuf>,
 }
 
@@ -72,4 +73,20 @@ pub struct OpenArgs {
     /// Folder of the run [default: the latest run below pragmark-runs].
     #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: Option<PathBuf>,
+}
+
+impl RunsArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        match self.command {
+            Some(RunsCommand::Prune(args)) => Action::Prune(Prune {
+                keep: args.keep.unwrap_or(0),
+                older_than_s: args.older_than,
+                dry_run: args.dry_run,
+                confirmed: args.yes,
+                folders: args.folders,
+            }),
+            None => Action::Runs { folders: self.folders },
+        }
+    }
 }

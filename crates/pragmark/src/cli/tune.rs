@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 
+use app::Error;
+use app::tune::{Goal, TuneRequest};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use lab::tuning_plan::Constraint;
 
-use super::AcceptedLoss;
-use super::values::seconds;
+use super::reading::AcceptedLoss;
+use super::record::RecordOptions;
+use super::values::{seconds, settings};
+use crate::action::Action;
 
 /// Options of `tune`.
 #[derive(Debug, Args)]
@@ -63,18 +67,36 @@ pub struct TuneArgs {
     /// 0.2 s to 10 s].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// Directory to measure in.
-    #[arg(long = "dir", value_name = "DIR")]
-    pub dirs: Vec<PathBuf>,
-    /// Folder for the record and the report [default: pragmark-runs/TIME in the current directory].
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
-    /// Seed of all random choices [default: random].
-    #[arg(long)]
-    pub seed: Option<u64>,
+    /// Where to measure and record.
+    #[command(flatten)]
+    pub record: RecordOptions,
     /// Print one line per trial instead of a progress bar.
     #[arg(long)]
     pub plain: bool,
+}
+
+impl TuneArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        let request = TuneRequest {
+            workload: self.workload,
+            database: self.db,
+            may_lose: self.may_lose.into(),
+            time_limit_s: self.time_limit,
+            goal: self.goal.goal(),
+            limits: self.limit,
+            current: settings(&self.current, "--current")?,
+            set: settings(&self.set, "--set")?,
+            also: self.also,
+            engines: self.engine,
+            earlier: self.earlier,
+            trial_s: self.seconds,
+            directories: self.record.dirs,
+            out: self.record.out,
+            seed: self.record.seed,
+        };
+        Ok(Action::Tune { request, plain: self.plain })
+    }
 }
 
 /// Goals of a search.
@@ -88,4 +110,15 @@ pub enum GoalArg {
     Size,
     /// CPU time in user mode.
     Cpu,
+}
+
+impl GoalArg {
+    fn goal(self) -> Goal {
+        match self {
+            GoalArg::Throughput => Goal::Throughput,
+            GoalArg::P99 => Goal::P99,
+            GoalArg::Size => Goal::Size,
+            GoalArg::Cpu => Goal::Cpu,
+        }
+    }
 }

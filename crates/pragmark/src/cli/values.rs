@@ -1,5 +1,7 @@
 //! Parsers for the values of options: times, sizes, characters.
 
+use app::Error;
+use app::measure::Vary;
 use lab::record::LONGEST_S;
 
 /// A duration in seconds, written with units or as a plain number.
@@ -17,9 +19,10 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 
 /// An age in seconds, written with its unit: what is older is removed, so a bare number must not mean seconds.
 pub(super) fn age(text: &str) -> Result<f64, String> {
-    match text.chars().any(char::is_alphabetic) {
-        true => seconds(text),
-        false => Err("needs a unit, such as 30d, 12h or 90m".to_owned()),
+    if text.chars().any(char::is_alphabetic) {
+        seconds(text)
+    } else {
+        Err("needs a unit, such as 30d, 12h or 90m".to_owned())
     }
 }
 
@@ -84,6 +87,35 @@ pub struct Quote(pub Option<u8>);
 /// Names of columns between commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
+
+/// Splits settings of an option, such as NAME=VALUE.
+pub(super) fn settings(given: &[String], option: &str) -> Result<Vec<(String, String)>, Error> {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            Error::mistake(format!("{option} {text} lacks a value: {option} NAME=VALUE"))
+        })?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    given.iter().map(pair).collect()
+}
+
+/// Splits settings with the values to compare.
+pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>, Error> {
+    let vary = |text: &String| {
+        let (name, values) = text.split_once('=').ok_or_else(|| {
+            Error::mistake(format!("--vary {text} lacks values: --vary NAME=VALUE,VALUE"))
+        })?;
+        let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+        if values.len() < 2 {
+            let one =
+                format!("--vary {text} names one value, which there is nothing to compare with");
+            let hint = format!("name two or more, or set one for all variants with --set {text}");
+            return Err(Error::mistake(one).hint(hint));
+        }
+        Ok(Vary { name: name.trim().to_owned(), values })
+    };
+    given.iter().map(vary).collect()
+}
 
 /// Reads names between commas. A name in double quotes may have commas, and double quotes twice.
 pub(super) fn names(text: &str) -> Result<Names, String> {

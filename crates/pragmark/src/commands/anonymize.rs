@@ -3,44 +3,24 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use bench::anonymize::{Anonymized, CopiedTable, anonymize};
-use report::figures::count;
+use app::Error;
+use app::words::{grouped, plural};
+use bench::anonymize::{Anonymized, CopiedTable};
 
-use super::output;
-use super::work_folder::work_folder;
-use crate::cli::AnonymizeArgs;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::output;
 
 /// Writes the copy and says what was replaced.
-pub fn execute(args: &AnonymizeArgs) -> Result<Exit, Failure> {
-    let cannot = |why: &dyn std::fmt::Display| {
-        Failure::unusable(format!("cannot write {}: {why}", args.out.display()))
-    };
-    if args.out.exists() {
-        return Err(cannot(&"the file exists"));
-    }
-    let parent = match args.out.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if !parent.is_dir() {
-        return Err(cannot(&"there is no such directory"));
-    }
-    // What a killed command leaves there is the original; the next one removes it.
-    let folder = work_folder(parent)?;
-    let unfinished = folder.path().join("new.db");
-    let done = anonymize(&args.database, &args.keep, folder.path(), &unfinished)
-        .map_err(Failure::unusable)?;
-    std::fs::rename(&unfinished, &args.out).map_err(|error| cannot(&error))?;
-    output::display(&words(&args.out, &done))
+pub fn execute(database: &Path, keep: &[String], out: &Path) -> Result<Exit, Error> {
+    let done = app::anonymize::anonymize(database, keep, out)?;
+    output::display(&words(out, &done))
 }
 
 fn words(out: &Path, done: &Anonymized) -> String {
     let mut text = String::new();
     let all = done.tables.iter().map(|table| table.rows).sum();
-    let tables = done.tables.len();
-    let tables = format!("{tables} {}", if tables == 1 { "table" } else { "tables" });
-    let _ = writeln!(text, "{}: {tables}, {}", out.display(), rows(all));
+    let tables = plural(done.tables.len() as u64, "table", "tables");
+    let _ = writeln!(text, "{}: {tables}, {}", out.display(), plural(all, "row", "rows"));
     for table in &done.tables {
         let _ = writeln!(text, "  {}: {}", table.name, replaced(table));
     }
@@ -57,17 +37,12 @@ fn words(out: &Path, done: &Anonymized) -> String {
     text
 }
 
-fn rows(number: u64) -> String {
-    let noun = if number == 1 { "row" } else { "rows" };
-    format!("{} {noun}", count(number as usize))
-}
-
 fn replaced(table: &CopiedTable) -> String {
-    let of = |(column, number): &(String, u64)| format!("{} in {column}", count(*number as usize));
+    let of = |(column, number): &(String, u64)| format!("{} in {column}", grouped(*number));
     let columns: Vec<String> = table.replaced.iter().map(of).collect();
-    let what = match columns.is_empty() {
-        true => "nothing to replace".to_owned(),
-        false => format!("replaced {}", columns.join(", ")),
-    };
-    format!("{}, {what}", rows(table.rows))
+    let rows = plural(table.rows, "row", "rows");
+    if columns.is_empty() {
+        return format!("{rows}, nothing to replace");
+    }
+    format!("{rows}, replaced {}", columns.join(", "))
 }

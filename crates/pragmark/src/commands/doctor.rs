@@ -1,75 +1,43 @@
 //! `pragmark doctor`: what this machine can measure, and how precisely.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::path::PathBuf;
 
 use ::engine::build::RELEASES;
+use app::doctor::{MachineCheck, NEEDED_TO_BUILD, machine};
+use app::words::humanly;
+use app::{Error, driver::states};
 use drivers::{Manifest, State};
 use lab::environment::{Environment, NoiseProbe, Volume};
-use lab::record::EngineRecord;
 use lab::stats::blocks_needed;
-use runner::machine::{self, Tool};
+use runner::machine::Tool;
 use serde_json::json;
 
-use super::{driver, engine, examination, output};
-use crate::cli::DoctorArgs;
-use crate::failure::{Exit, Failure};
-use crate::progress::humanly;
+use super::{driver, engine};
+use crate::exit::Exit;
+use crate::output;
 
 /// Checks the machine and prints the result.
-pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
-    if args.drivers {
-        return driver::list(&driver::registry(None)?, args.json);
-    }
-    if let Some(database) = &args.db {
-        return examination::execute(database, args);
-    }
-    let dirs = if args.dirs.is_empty() { vec![PathBuf::from(".")] } else { args.dirs.clone() };
-    let paths: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
-    tell!("checking the machine: {}", humanly(args.noise_seconds + 3.0 * dirs.len() as f64));
-    // A signal ends this command at once.
-    let never = AtomicBool::new(false);
-    let environment = machine::capture(&paths, &never)?;
-    let noise = Duration::from_secs_f64(args.noise_seconds);
-    let noise = machine::noise_probe(paths[0], noise, &never)?;
-    let engines = engine::at_hand()?;
-    let registry = driver::registry(None)?;
-    let tools = machine::find_tools(&registry.tools());
-    let drivers = driver::states(&registry);
-    let text = if args.json {
-        as_json(&environment, &noise, &engines, &tools, &drivers)
+pub fn execute(directories: &[PathBuf], noise_s: f64, is_json: bool) -> Result<Exit, Error> {
+    tell!("checking the machine: {}", humanly(noise_s + 3.0 * directories.len() as f64));
+    let check = machine(directories, noise_s)?;
+    let drivers = states(&check.registry);
+    if is_json {
+        output::display_json(&as_json(&check, &drivers))
     } else {
-        as_text(&environment, &noise, &engines, &tools, &drivers)
-    };
-    output::display(&text)
+        output::display(&as_text(&check, &drivers))
+    }
 }
 
-type Drivers<'a> = [(&'a Manifest, State)];
-
-fn as_json(
-    environment: &Environment,
-    noise: &NoiseProbe,
-    engines: &[EngineRecord],
-    tools: &[Tool],
-    drivers: &Drivers<'_>,
-) -> String {
-    let tools: Vec<_> = tools
-        .iter()
-        .map(|tool| json!({ "name": tool.name, "found": tool.found, "version": tool.version, "hint": tool.hint }))
-        .collect();
-    let all = json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools, "drivers": driver::as_json(drivers) });
-    format!("{all:#}\n")
+fn as_json(check: &MachineCheck, drivers: &[(&Manifest, State)]) -> serde_json::Value {
+    let MachineCheck { environment, noise, engines, tools, .. } = check;
+    let tool = |tool: &Tool| json!({ "name": tool.name, "found": tool.found, "version": tool.version, "hint": tool.hint });
+    let tools: Vec<_> = tools.iter().map(tool).collect();
+    json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools, "drivers": driver::as_json(drivers) })
 }
 
-fn as_text(
-    environment: &Environment,
-    noise: &NoiseProbe,
-    engines: &[EngineRecord],
-    tools: &[Tool],
-    drivers: &Drivers<'_>,
-) -> String {
+fn as_text(check: &MachineCheck, drivers: &[(&Manifest, State)]) -> String {
+    let MachineCheck { environment, noise, engines, tools, .. } = check;
     let mut text = String::new();
     text += &machine_lines(environment);
     for volume in &environment.volumes {
@@ -77,8 +45,8 @@ fn as_text(
     }
     text += &noise_lines(noise);
     text += "\nEngines\n";
-    for one in engines {
-        text += &engine::line(one);
+    for record in engines {
+        text += &engine::line(record);
     }
     text += &buildable(tools);
     text += "\nTools\n";
@@ -95,12 +63,13 @@ fn as_text(
     text
 }
 
-/// Which other engines can be built, or what is missing.
+/// Returns which other engines can be built, or what is missing.
 fn buildable(tools: &[Tool]) -> String {
     let missing: Vec<&str> = tools
         .iter()
-        .map(|tool| (tool.name.as_str(), tool.found.is_none()))
-        .filter_map(|(name, missing)| (missing && NEEDED_TO_BUILD.contains(&name)).then_some(name))
+        .filter(|tool| tool.found.is_none())
+        .map(|tool| tool.name.as_str())
+        .filter(|name| NEEDED_TO_BUILD.contains(name))
         .collect();
     let versions = match RELEASES {
         [newest, .., oldest] => format!("{} to {}", oldest.version, newest.version),
@@ -117,9 +86,6 @@ fn buildable(tools: &[Tool]) -> String {
         ),
     }
 }
-
-/// The tools that building an engine requires, by their names in the list of tools.
-pub(super) const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
 
 fn known(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or("unknown")
@@ -157,7 +123,7 @@ fn volume_lines(volume: &Volume) -> String {
     text
 }
 
-/// The noise as the number of blocks that an effect of a given size requires.
+/// Returns the noise as the number of blocks that an effect of a given size requires.
 fn noise_lines(noise: &NoiseProbe) -> String {
     let mut text = format!("\nNoise of paired ratios ({} pairs)\n", noise.pairs);
     for (what, sd) in [("computing", noise.cpu_sd), ("syncing to the disk", noise.fsync_sd)] {

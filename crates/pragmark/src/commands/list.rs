@@ -2,44 +2,38 @@
 
 use std::fmt::Write;
 
+use app::Error;
+use app::library::{self, Entry, TOUR};
 use lab::catalogue::{Catalogue, Parameter};
 use lab::metric::METRICS;
 use lab::text::one_line;
 
-use super::output;
-use crate::cli::ListArgs;
-use crate::failure::{Exit, Failure};
-use crate::library::{self, Entry, TOUR};
+use crate::action::Lists;
+use crate::exit::Exit;
+use crate::output;
 
 /// Prints the requested lists, or the experiments.
-pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
-    let catalogue = drivers::catalogue(args.drivers.as_deref())?;
+pub fn execute(lists: &Lists) -> Result<Exit, Error> {
+    let catalogue = drivers::catalogue(lists.drivers.as_deref())?;
     let mut text = String::new();
-    if args.workloads {
+    if lists.workloads {
         text += &workloads(&catalogue);
     }
-    if args.pragmas {
+    if lists.pragmas {
         text += &parameters(catalogue.shared.iter());
     }
-    if args.metrics {
+    if lists.metrics {
         text += &metrics(&catalogue);
     }
     if text.is_empty() {
-        text = experiments()?;
+        text = library::entries()?.iter().map(line_of).collect();
     }
     output::display(&text)
 }
 
-fn experiments() -> Result<String, Failure> {
-    Ok(library::entries()?.iter().map(line_of).collect())
-}
-
-/// An experiment in two lines.
+/// Returns an experiment in two lines.
 fn line_of(entry: &Entry) -> String {
-    let tour = match TOUR.contains(&entry.id.as_str()) {
-        true => "  (in the tour)",
-        false => "",
-    };
+    let tour = if TOUR.contains(&entry.id.as_str()) { "  (in the tour)" } else { "" };
     let claims = match entry.claims() {
         0 => String::new(),
         1 => "  1 claim".to_owned(),
@@ -80,10 +74,10 @@ fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
     text
 }
 
-/// The metrics of pragmark, then those of the user's drivers.
+/// Returns the metrics of pragmark, then those of the user's drivers.
 fn metrics(catalogue: &Catalogue) -> String {
     let built_in = METRICS.iter().map(|metric| (metric.name, metric.about));
-    let own = catalogue.workloads.iter().flat_map(|it| &it.metrics);
+    let own = catalogue.workloads.iter().flat_map(|workload| &workload.metrics);
     let own = own.map(|metric| (metric.name.as_str(), metric.about.as_str()));
     let lines = built_in.chain(own).map(|(name, about)| {
         let (name, about) = (one_line(name), one_line(about));

@@ -1,14 +1,14 @@
 //! `pragmark man`: made from the definitions of the command line.
 
-use clap::CommandFactory;
+use app::Error;
 
-use super::output;
-use crate::cli::Cli;
-use crate::failure::{Exit, Failure};
+use crate::cli;
+use crate::exit::Exit;
+use crate::output;
 
 /// Prints the manual page.
-pub fn page() -> Result<Exit, Failure> {
-    let mut command = Cli::command();
+pub fn page() -> Result<Exit, Error> {
+    let mut command = cli::command();
     command.build();
     output::write(None, |writer| {
         let man = clap_mangen::Man::new(command.clone());

@@ -1,98 +1,115 @@
-//! The commands, one file each.
+//! The commands: each carries out a use case and shows its result.
 
-mod agent;
 mod anonymize;
-mod ask;
 mod compare;
 mod completions;
-mod conclusion;
-mod crash;
-mod digests;
 mod doctor;
 mod driver;
 mod engine;
 mod examination;
-mod export;
 mod fleet;
-mod git;
 mod guard;
-mod history;
 mod list;
 mod load;
 mod man;
-mod measure;
-mod needs;
 mod new;
 mod open;
 mod outline;
-mod output;
-mod own_data;
-mod own_text;
-mod paper;
 mod record;
-mod repeat;
 mod report;
 mod run;
 mod runs;
 mod settings;
-mod shared_memory;
 mod show;
-mod start;
-mod tiers;
-mod traffic;
-mod trial;
-mod trust;
-mod tune;
-mod work_folder;
+mod trace;
+mod worker;
 
-pub use settings::binding;
+use app::Error;
 
-use crate::cli::Command;
-use crate::failure::{Exit, Failure};
+use crate::action::{Action, LoadAction};
+use crate::exit::Exit;
+use crate::output;
+use crate::terminal::Terminal;
 
-/// Carries out a command, or prints the quick start.
-pub fn execute(command: Option<Command>) -> Result<Exit, Failure> {
-    match command {
-        Some(command) => carry_out(command),
-        None => start::execute(),
-    }
-}
+/// The first commands, by what the user has.
+const QUICK_START: &str = "\
+pragmark measures SQLite on this machine: how fast it is, which settings help, what a crash can destroy.
 
-fn carry_out(command: Command) -> Result<Exit, Failure> {
-    match command {
-        Command::Run(args) => run::execute(*args),
-        Command::Measure(args) => measure::execute(&args),
-        Command::Compare(args) => compare::execute(&args),
-        Command::Tune(args) => tune::execute(&args),
-        Command::Guard(args) => guard::execute(&args),
-        Command::History(args) => history::execute(&args),
-        Command::List(args) => list::execute(&args),
-        Command::Show(args) => show::execute(&args),
-        Command::Report(args) => report::execute(&args),
-        Command::Open(args) => open::execute(&args),
-        Command::Runs(args) => runs::execute(&args),
-        Command::Settings(args) => settings::execute(&args),
-        Command::Export(args) => export::execute(&args),
-        Command::Load(args) => load::execute(&args),
-        Command::Record(args) => record::execute(&args),
-        Command::Trace(args) => traffic::execute(&args),
-        Command::New(command) => new::execute(&command),
-        Command::Anonymize(args) => anonymize::execute(&args),
-        Command::Doctor(args) => doctor::execute(&args),
-        Command::Crash(args) => crash::execute(&args),
-        Command::Engine(command) => engine::execute(&command),
-        Command::Agent(args) => agent::execute(&args),
-        Command::Fleet(command) => fleet::execute(&command),
-        Command::Completions(args) => completions::execute(&args),
-        Command::Man => man::page(),
-        Command::Trial => trial::execute(),
-        Command::ContentionWorker => trial::contention_worker(),
-        Command::ReplayWorker => trial::replay_worker(),
-        Command::SignalListener => record::listen(),
-        Command::WriteUntilKilled => trial::write_until_killed(),
-        Command::Driver(args) => driver::execute(&args),
-        Command::Become(args) => driver::become_program(&args),
-        Command::MakeSyncedCommits { engine } => trial::make_synced_commits(&engine),
-        Command::DescribeEngine { engine } => trial::describe_engine(&engine),
+Start with nothing
+  pragmark run --quick txn-basics               a first answer in half a minute
+  pragmark run                                  the tour: the most informative experiments in five minutes
+  pragmark crash --quick                        what a crash can destroy, by journal mode
+
+Start with your own
+  pragmark measure --db app.db queries.sql      your SQL on a copy of your database
+  pragmark tune queries.sql --db app.db         the fastest settings for it that lose nothing
+  pragmark record --out app.trace -- ./server   what your program does with SQLite
+  pragmark new experiment my-question           an experiment file with comments, ready to run
+
+Afterwards
+  pragmark open                                 the page of the latest run in your browser
+  pragmark runs                                 all runs: question, answer, age and size
+  pragmark completions --install                completion of commands and names in your shell
+
+`pragmark --help` lists all commands, and `pragmark help run` explains one.
+";
+
+/// Carries out a command.
+pub fn execute(action: Action) -> Result<Exit, Error> {
+    match action {
+        Action::QuickStart => output::display(QUICK_START),
+        Action::Run { run, plain } => run::execute(&run, plain),
+        Action::Measure { request, plain } => run::execute_measure(&request, plain),
+        Action::WriteExperiment { request, out } => run::write_experiment(&request, &out),
+        Action::Compare { subjects, request, output } => {
+            compare::execute(&subjects, request, &output)
+        }
+        Action::Tune { request, plain } => run::execute_tune(&request, plain),
+        Action::Guard { request, undecided, output } => {
+            guard::execute(&request, undecided, &output)
+        }
+        Action::History { sources, output } => report::execute_history(&sources, &output),
+        Action::List(lists) => list::execute(&lists),
+        Action::Schema => show::schema(),
+        Action::Show { experiment, scale, drivers } => {
+            show::execute(&experiment, scale, drivers.as_deref())
+        }
+        Action::Report { run, output } => report::execute(&run, &output),
+        Action::Open { run } => open::execute(run.as_deref()),
+        Action::Runs { folders } => runs::list(&folders),
+        Action::Prune(prune) => runs::prune(&prune),
+        Action::Settings { run, query, out } => settings::execute(&run, &query, out.as_deref()),
+        Action::Export { runs, form, out } => report::execute_export(&runs, &form, out.as_deref()),
+        Action::Load { request, load: LoadAction::Outline, .. } => outline::execute(&request),
+        Action::Load { request, load: LoadAction::Load { measure_disk }, plain } => {
+            load::execute(&request, measure_disk, plain)
+        }
+        Action::Record(action) => record::execute(&action),
+        Action::Trace(action) => trace::execute(&action),
+        Action::Anonymize { database, keep, out } => anonymize::execute(&database, &keep, &out),
+        Action::Machine { directories, noise_s, json } => {
+            doctor::execute(&directories, noise_s, json)
+        }
+        Action::Database { request, json } => examination::execute(&request, json),
+        Action::Drivers { json } => driver::list(&app::driver::registry(None)?, json),
+        Action::Driver { directory, action } => driver::execute(directory.as_deref(), &action),
+        Action::NewExperiment { name } => new::experiment(&name),
+        Action::NewDriver { name, language } => new::driver(&name, language),
+        Action::Crash { crash, plain } => run::execute_crash(&crash, plain),
+        Action::Engine(action) => engine::execute(&action),
+        Action::Agent(request) => {
+            app::agent::agent(&request, &Terminal::new(true)).map(|()| Exit::Success)
+        }
+        Action::Fleet(action) => fleet::execute(&action),
+        Action::Completions { shell, install } => completions::execute(shell, install),
+        Action::Man => man::page(),
+        Action::Trial => worker::trial(),
+        Action::ContentionWorker => worker::contention_worker(),
+        Action::ReplayWorker => worker::replay_worker(),
+        Action::SignalListener => worker::signal_listener(),
+        Action::WriteUntilKilled => worker::write_until_killed(),
+        Action::Become { program, arguments } => worker::become_program(&program, &arguments),
+        Action::MakeSyncedCommits { engine } => worker::make_synced_commits(&engine),
+        Action::DescribeEngine { engine } => worker::describe_engine(&engine),
     }
 }

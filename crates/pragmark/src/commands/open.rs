@@ -2,27 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use super::runs::latest;
-use super::{output, report};
-use crate::cli::OpenArgs;
-use crate::failure::{Exit, Failure};
-use crate::library::RUNS;
+use app::files::write_in_run;
+use app::library::RUNS;
+use app::report::{PAGE, analyse, page};
+use app::{Error, runs};
 
-/// Makes the page again from the record, since the one in the folder may be another's or an older version's, and
-/// opens it.
-pub fn execute(args: &OpenArgs) -> Result<Exit, Failure> {
-    let folder = match &args.run {
-        Some(folder) => folder.clone(),
-        None => latest(Path::new(RUNS))?,
+use crate::exit::Exit;
+use crate::output;
+
+/// Makes the page again from the record, since the one in the folder may be another's or an older version's, and opens it.
+pub fn execute(run: Option<&Path>) -> Result<Exit, Error> {
+    let folder = match run {
+        Some(folder) => folder.to_owned(),
+        None => runs::latest(Path::new(RUNS))?,
     };
-    let page = report::page(&report::analyse(&folder)?)?;
-    let path = folder.join(report::PAGE);
-    output::write_in_run(&path, &page)?;
+    let page = page(&analyse(&folder)?)?;
+    let path = folder.join(PAGE);
+    write_in_run(&path, &page)?;
     show(&path)?;
     output::display(&format!("opened {}\n", path.display()))
 }
 
-fn show(path: &Path) -> Result<(), Failure> {
+fn show(path: &Path) -> Result<(), Error> {
     let whole: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     open::that(&whole).map_err(|error| {
         // A browser that ends with a code has no other words than that.
@@ -30,7 +31,7 @@ fn show(path: &Path) -> Result<(), Failure> {
             std::io::ErrorKind::Other => "there is none, or it failed".to_owned(),
             _ => error.to_string(),
         };
-        Failure::unusable(format!("cannot start a browser: {why}"))
+        Error::unusable(format!("cannot start a browser: {why}"))
             .hint(format!("open this file yourself: {}", whole.display()))
     })
 }

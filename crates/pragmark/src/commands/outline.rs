@@ -1,27 +1,21 @@
 //! `pragmark load --dry-run`: what a load would do.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use engine::{Library, Value};
-use load::{Outline, OutlinedColumn, Request, Source};
+use app::Error;
+use app::load::LoadRequest;
+use engine::Value;
+use load::{Outline, OutlinedColumn};
 
-use super::output;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::output;
 
-/// Rows that are displayed.
-const ROWS: usize = 5;
 /// Characters of a value that are displayed.
 const WIDEST: usize = 40;
 
 /// Displays what a load would do.
-pub(super) fn execute(
-    library: &Arc<Library>,
-    source: &mut dyn Source,
-    request: &Request,
-) -> Result<Exit, Failure> {
-    let outline = load::outline(library, source, request, ROWS)?;
-    output::write_text(None, &text(&outline))
+pub fn execute(request: &LoadRequest) -> Result<Exit, Error> {
+    output::write_text(None, &text(&request.open()?.outline()?))
 }
 
 fn text(outline: &Outline) -> String {

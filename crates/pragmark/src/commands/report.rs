@@ -1,53 +1,66 @@
-//! `pragmark report`: the report of a run, made again from its record.
+//! `pragmark report`, `history` and `export`: what runs found, for people and for other tools.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use runner::RunFolder;
-use tuning::{Analysis, Collector};
+use app::export::{self, Trials};
+use app::history::{Sources, history};
+use app::report::{analyse, page};
+use app::{Error, fleet};
 
-use super::{fleet, output};
-use crate::cli::{ReportArgs, ReportFormat};
-use crate::failure::{Exit, Failure};
+use crate::action::{ExportForm, Format, Output};
+use crate::exit::Exit;
+use crate::output::{self, terminal_style};
 
-/// Name of the page in the folder of a run.
-pub const PAGE: &str = "report.html";
-
-/// Writes the report in the form asked for.
-pub fn execute(args: &ReportArgs) -> Result<Exit, Failure> {
-    if fleet::is_fleet(&args.run) {
-        return fleet::report(args);
+/// Writes the report of a run.
+pub fn execute(run: &Path, output: &Output) -> Result<Exit, Error> {
+    if fleet::is_fleet(run) {
+        let whole = fleet::analyse(run)?;
+        return output::write_document(output, &whole.document, &());
     }
-    let analysis = analyse(&args.run)?;
-    let text = match args.format {
-        ReportFormat::Terminal => report::terminal(&analysis, terminal_style()),
-        ReportFormat::Html => page(&analysis)?,
-        ReportFormat::Markdown => report::markdown(&analysis),
+    let analysis = analyse(run)?;
+    let text = match output.format {
+        Format::Terminal | Format::Json => report::terminal(&analysis, terminal_style()),
+        Format::Html => page(&analysis)?,
+        Format::Markdown => report::markdown(&analysis),
     };
-    output::write_text(args.out.as_deref(), &text)
+    output::write_text(output.out.as_deref(), &text)
 }
 
-/// Analyses the record of a run.
-pub fn analyse(folder: &Path) -> Result<Analysis, Failure> {
-    let folder = RunFolder::open(folder)?;
-    let mut collector = Collector::new(folder.plan()?, folder.environment()?);
-    folder.each_trial(|record| collector.add(record))?;
-    Ok(collector.finish())
+/// Reads all runs and writes their history.
+pub fn execute_history(sources: &Sources, output: &Output) -> Result<Exit, Error> {
+    let (history, unreadable) = history(sources)?;
+    output::write_document(output, &report::history(&history, &unreadable), &history)
 }
 
-/// The page of a run.
-pub fn page(analysis: &Analysis) -> Result<String, Failure> {
-    report::html(analysis)
-        .map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))
-}
-
-/// How to print on the terminal at hand.
-pub fn terminal_style() -> report::Style {
-    use std::io::{IsTerminal, stdout};
-    // Obeys NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM (https://no-color.org, https://bixense.com/clicolors).
-    let colour = anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never;
-    report::Style { width: if stdout().is_terminal() { width() } else { 100 }, colour }
-}
-
-fn width() -> usize {
-    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
+/// Writes the data of runs.
+pub fn execute_export(
+    runs: &[PathBuf],
+    form: &ExportForm,
+    out: Option<&Path>,
+) -> Result<Exit, Error> {
+    if let ExportForm::Tables(form) = form {
+        let Some(out) = out else {
+            return Err(Error::mistake("this format is no text")
+                .hint("name a new file or folder with --out"));
+        };
+        export::tables(runs, *form, out)?;
+        return Ok(Exit::Success);
+    }
+    let [run] = runs else {
+        return Err(Error::mistake("this format has one run")
+            .hint("--format sqlite and --format parquet put several runs together"));
+    };
+    match form {
+        ExportForm::Text(form) => output::write_text(out, &export::text(run, *form)?),
+        ExportForm::Trials(columns) => {
+            let trials = Trials::open(run, *columns)?;
+            let mut read = Ok(());
+            let exit = output::write(out, |writer| {
+                read = trials.write(writer)?;
+                Ok(())
+            })?;
+            read.map(|()| exit)
+        }
+        ExportForm::Tables(_) => Ok(Exit::Success),
+    }
 }

@@ -1,7 +1,9 @@
 //! `pragmark show`: an experiment before it is run.
 
 use std::fmt::Write;
+use std::path::Path;
 
+use app::{Error, library};
 use lab::catalogue::Catalogue;
 use lab::claims::Claim;
 use lab::design::{trials_per_round, variants};
@@ -9,25 +11,20 @@ use lab::experiment::{Experiment, Scale, schema};
 use lab::level::label;
 use lab::text::one_line;
 
-use super::output;
-use crate::cli::ShowArgs;
-use crate::failure::{Exit, Failure};
-use crate::library;
+use crate::exit::Exit;
+use crate::output;
 
-/// Prints the experiment, or the schema of experiment files.
-pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
-    if args.schema {
-        let text =
-            serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
-        return output::display(&format!("{text}\n"));
-    }
-    let catalogue = drivers::catalogue(args.drivers.as_deref())?;
-    let names: Vec<String> = args.experiment.iter().cloned().collect();
-    let experiments = library::named(&names, &catalogue)?;
-    let text: String = experiments
-        .iter()
-        .map(|experiment| describe(experiment, args.scale.into(), &catalogue))
-        .collect();
+/// Prints the schema of experiment files.
+pub fn schema() -> Result<Exit, Error> {
+    output::display_json(schema::experiment_schema())
+}
+
+/// Prints experiments.
+pub fn execute(names: &[String], scale: Scale, drivers: Option<&Path>) -> Result<Exit, Error> {
+    let catalogue = drivers::catalogue(drivers)?;
+    let experiments = library::named(names, &catalogue)?;
+    let text: String =
+        experiments.iter().map(|experiment| describe(experiment, scale, &catalogue)).collect();
     output::display(&text)
 }
 
@@ -39,9 +36,10 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
     let variants = variants(experiment, scale, catalogue);
     let stopping = experiment.design.stopping;
     let workload = catalogue.workload(&experiment.workload);
-    let counting = match workload.is_some_and(|workload| workload.counts) {
-        true => format!(", {} trials in the counting pass", variants.len()),
-        false => String::new(),
+    let counting = if workload.is_some_and(|workload| workload.counts) {
+        format!(", {} trials in the counting pass", variants.len())
+    } else {
+        String::new()
     };
     let _ = writeln!(
         text,
@@ -80,8 +78,9 @@ fn describe_claim(claim: &Claim) -> String {
     let bounds =
         claim.forms().first().map(|form| format!("{} {}", form.key(), claim.bounds(*form)));
     let published = claim.published.map(|figure| format!("published {figure}"));
-    let expected = claim.expected.map(|it| format!("expected {} ({})", it.figure, it.origin));
-    let requires = claim.requires.iter().map(|it| format!("requires {it}"));
+    let expected =
+        claim.expected.map(|value| format!("expected {} ({})", value.figure, value.origin));
+    let requires = claim.requires.iter().map(|name| format!("requires {name}"));
     let scales = claim.not_at.iter();
     let scales =
         scales.map(|(scale, lacks)| format!("not at the scale {scale} ({})", one_line(lacks)));

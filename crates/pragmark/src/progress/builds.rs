@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use ::engine::build::BuildEvent;
+use app::words::humanly;
+use engine::build::BuildEvent;
 
-use super::{Task, humanly};
+use super::task::Task;
 
 /// Displays which engines are built; those that exist already are not mentioned.
-pub struct Progress {
+pub struct Builds {
     task: Task,
     /// Seconds that each build still takes; zero for those that are there.
     left_s: Vec<f64>,
@@ -19,12 +20,12 @@ pub struct Progress {
     should_and_did_s: (f64, f64),
 }
 
-impl Progress {
-    /// For builds that will probably take so many seconds each, zero for those that are there, so many
-    /// at a time.
-    pub fn new(expected_s: Vec<f64>, jobs: usize, bar: bool) -> Progress {
+impl Builds {
+    /// Makes a display of builds, `jobs` at a time. Each will probably take as many seconds as `expected_s` has for it, 0 for
+    /// those that exist.
+    pub fn new(expected_s: Vec<f64>, jobs: usize, bar: bool) -> Builds {
         let missing = expected_s.iter().filter(|seconds| **seconds > 0.0).count();
-        let progress = Progress {
+        let progress = Builds {
             task: Task::new(bar && missing > 0),
             began: vec![None; expected_s.len()],
             left_s: expected_s,
@@ -86,7 +87,7 @@ impl Progress {
         self.show(String::new());
     }
 
-    /// Seconds until the last build ends, if the processors are shared evenly and the machine stays as
+    /// Returns the seconds until the last build ends, if the processors are shared evenly and the machine stays as
     /// fast as the finished builds have shown it to be.
     fn to_go_s(&self) -> f64 {
         let pace = match self.should_and_did_s {
@@ -113,16 +114,16 @@ mod tests {
 
     #[test]
     fn the_time_to_go_is_shared_by_the_jobs_and_leaves_out_what_is_there() {
-        let progress = Progress::new(vec![20.0, 0.0, 40.0], 2, false);
+        let progress = Builds::new(vec![20.0, 0.0, 40.0], 2, false);
         assert_eq!(progress.missing, 2);
         assert!((progress.to_go_s() - 30.0).abs() < 1.0);
-        let alone = Progress::new(vec![0.0, 40.0], 8, false);
+        let alone = Builds::new(vec![0.0, 40.0], 8, false);
         assert!((alone.to_go_s() - 40.0).abs() < 1.0);
     }
 
     #[test]
     fn a_machine_that_is_slower_than_expected_is_taken_into_account() {
-        let mut progress = Progress::new(vec![20.0, 20.0], 1, false);
+        let mut progress = Builds::new(vec![20.0, 20.0], 1, false);
         progress.began[0] = Instant::now().checked_sub(Duration::from_secs(60));
         progress.ended(0, "one");
         assert!((progress.to_go_s() - 60.0).abs() < 1.0);

@@ -2,28 +2,29 @@
 
 use std::collections::HashSet;
 
+use app::words::humanly;
 use lab::record::{Purpose, TrialRecord};
 use lab::text::one_line;
 use runner::{Event, Observer};
 use tuning::Forecast;
 
-use super::{Task, humanly};
+use super::task::Task;
 
 /// A gain that rounds should find, as a fraction.
 const LARGE: f64 = 0.1;
 
 /// Displays the events of a run.
-pub struct Progress {
+pub struct Trials {
     task: Task,
     experiment: String,
     /// The problems that were displayed: what is wrong with the work is so with every variant, in every round.
     problems: HashSet<String>,
 }
 
-impl Progress {
-    /// A bar where `bar` is true, a line now and then otherwise.
-    pub fn new(bar: bool) -> Progress {
-        Progress { task: Task::new(bar), experiment: String::new(), problems: HashSet::new() }
+impl Trials {
+    /// Makes a display with a bar, or with a line now and then.
+    pub fn new(bar: bool) -> Trials {
+        Trials { task: Task::new(bar), experiment: String::new(), problems: HashSet::new() }
     }
 
     fn trial_begins(&mut self, round: u32, variant: &str, left_s: Option<f64>) {
@@ -40,7 +41,7 @@ impl Progress {
         let (experiment, variant) = (&record.experiment, &record.variant);
         if self.is_new(format!("{experiment}: {problem}")) {
             let round = record.round + 1;
-            // The only variant there is has no name.
+            // The only variant has no name.
             let variant = match variant.as_str() {
                 "" => String::new(),
                 name => format!(" with {name}"),
@@ -50,13 +51,13 @@ impl Progress {
         }
     }
 
-    /// Whether a problem is displayed for the first time; from now on it is not.
+    /// Returns whether a problem is displayed for the first time.
     fn is_new(&mut self, problem: String) -> bool {
         self.problems.insert(problem)
     }
 }
 
-/// What is being measured; the only variant there is has no name.
+/// Returns what is being measured. The only variant has no name.
 fn beginning(experiment: &str, round: u32, variant: &str) -> String {
     let round = round + 1;
     match &*one_line(variant) {
@@ -65,7 +66,7 @@ fn beginning(experiment: &str, round: u32, variant: &str) -> String {
     }
 }
 
-impl Observer for Progress {
+impl Observer for Trials {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::ExperimentBegins { planned, number, of, purpose } => {
@@ -94,7 +95,7 @@ impl Observer for Progress {
     }
 }
 
-/// What the noise of trials lets the rounds after a search find.
+/// Returns which gains the rounds after a search can find, given the noise of trials.
 fn forecast_line(forecast: &Forecast) -> String {
     let noise = forecast.noise * 100.0;
     let found = forecast.detectable * 100.0;
@@ -107,12 +108,10 @@ fn forecast_line(forecast: &Forecast) -> String {
         "trials differ by {noise:.1} %: the {} rounds after the search will find gains of {found:.1} %",
         forecast.rounds
     );
-    match forecast.detectable > LARGE {
-        false => format!("  {line}"),
-        true => format!(
-            "  warning: {line}, and miss smaller ones; longer trials or more time find those"
-        ),
+    if forecast.detectable <= LARGE {
+        return format!("  {line}");
     }
+    format!("  warning: {line}, and miss smaller ones; longer trials or more time find those")
 }
 
 #[cfg(test)]
@@ -139,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_problem_is_displayed_once_and_not_in_every_round() {
-        let mut progress = Progress::new(false);
+        let mut progress = Trials::new(false);
         assert!(progress.is_new("x a: failed".to_owned()));
         assert!(!progress.is_new("x a: failed".to_owned()));
         assert!(progress.is_new("x b: failed".to_owned()));

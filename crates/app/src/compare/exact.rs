@@ -1,0 +1,121 @@
+//! The same work on two sides, counted and not timed.
+
+use std::path::{Path, PathBuf};
+
+use lab::design::Variant;
+use lab::exact::Side;
+use lab::experiment::Experiment;
+use lab::plan::{Request, plan};
+use lab::record::PlannedExperiment;
+use runner::{Execution, Local};
+
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::measure::{self, Subject, Work};
+use crate::run::plan::{directories, request_for};
+use crate::run::preflight::check_needs;
+use crate::{driver, engine};
+
+/// The longest time of one repetition, in seconds.
+const LIMIT_S: f64 = 600.0;
+
+/// The statements of a trace that are compared one by one.
+const TRACED_STATEMENTS: i64 = 100_000;
+
+/// An exact comparison.
+#[derive(Clone, Debug)]
+pub struct ExactRequest {
+    /// The work, and the sides.
+    pub subject: Subject,
+    /// The executions of each query or script.
+    pub executions: u32,
+    /// The repetitions of each side.
+    pub repetitions: u32,
+    /// The directory for copies.
+    pub directory: Option<PathBuf>,
+    /// The seed of all random choices.
+    pub seed: u64,
+}
+
+/// Counts what all sides do. Returns `None` if it was interrupted.
+///
+/// # Errors
+/// The request is invalid, or something cannot be used.
+pub fn compare_exactly(
+    request: &ExactRequest,
+    ui: &dyn Interface,
+) -> Result<Option<Vec<Side>>, Error> {
+    let experiment = experiment(request, ui)?;
+    let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
+    let engine_of_all = match request.subject.engines.as_slice() {
+        [only] => engine::name_in_plan(only)?,
+        _ => engine::BUILT_IN.to_owned(),
+    };
+    let planned = Request {
+        experiments: vec![experiment],
+        directories: directories(request.directory.as_slice())?,
+        ..request_for(engine_of_all, request.seed, LIMIT_S)
+    };
+    let plan = plan(planned, &drivers::catalogue(None)?);
+    check_needs(&plan)?;
+    let engines = engine::prepare(&engine::names(&plan), &driver, &interrupted, ui)?;
+    engine::all_usable(&engines)?;
+    let mut executor = Local::new(&driver, &plan.id, &engines, &interrupted);
+    let Some(planned) = plan.experiments.first() else {
+        return Ok(None);
+    };
+    let repetitions = request.repetitions as usize;
+    let counted = runner::count(&plan, planned, repetitions, &mut executor)?;
+    Ok(counted.map(|executions| named(planned, executions)))
+}
+
+/// Returns the experiment whose variants are the sides.
+fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment, Error> {
+    let Subject { databases, setup, .. } = &request.subject;
+    let is_trace = matches!(request.subject.work, Work::Replay(_));
+    if is_trace && !(databases.is_empty() && setup.is_none()) {
+        return Err(Error::mistake("a trace brings its own databases: leave --db and --setup out"));
+    }
+    let mut subject = request.subject.clone();
+    for engine in &mut subject.engines {
+        *engine = engine::name_in_plan(engine)?;
+    }
+    let catalogue = drivers::catalogue(None)?;
+    let mut experiment = measure::experiment(&subject, false, &catalogue, ui)?;
+    let stopping = &mut experiment.design.stopping;
+    (stopping.rounds, stopping.max_rounds) = (2, 2);
+    let base = &mut experiment.base;
+    if is_trace {
+        base.insert("statements".to_owned(), TRACED_STATEMENTS.into());
+    } else {
+        base.insert("executions".to_owned(), i64::from(request.executions).into());
+        base.insert("answers".to_owned(), i64::from(request.executions).into());
+    }
+    if experiment.factors.is_empty() {
+        return Err(Error::mistake("there is nothing to compare").hint(
+            "name two engines (--engine system --engine default), two databases (--db a.db --db b.db), two files of SQL, or two values of a setting (--vary journal_mode=delete,wal)",
+        ));
+    }
+    let text = experiment.to_toml().map_err(Error::mistake)?;
+    measure::checked(&text, &catalogue)
+}
+
+/// Returns the levels of a variant, with paths below the current directory as seen from there.
+fn name(variant: &Variant, here: &Path) -> String {
+    let levels = variant.levels.values().map(|level| {
+        let text = level.to_string();
+        let below = Path::new(&text).strip_prefix(here).ok();
+        below.map_or(text.clone(), |path| path.display().to_string())
+    });
+    levels.collect::<Vec<_>>().join(" ")
+}
+
+fn named(planned: &PlannedExperiment, executions: Vec<Vec<Execution>>) -> Vec<Side> {
+    let variants = planned.variants.iter().zip(executions);
+    let here = std::env::current_dir().unwrap_or_default();
+    let side = |(variant, trials): (&Variant, Vec<Execution>)| Side {
+        name: name(variant, &here),
+        trials: trials.into_iter().map(|execution| execution.outcome).collect(),
+    };
+    variants.map(side).collect()
+}

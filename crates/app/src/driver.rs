@@ -1,0 +1,73 @@
+//! Drivers: pragmark itself, and those in other languages.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use drivers::{Home, Manifest, Registry, State};
+use lab::record::RunPlan;
+use lab::trial::{DRIVER, NATIVE};
+use runner::Driver;
+
+use crate::error::Error;
+
+/// Returns the drivers that come with pragmark, the user's own, and those of a directory.
+///
+/// # Errors
+/// A manifest is invalid.
+pub fn registry(directory: Option<&Path>) -> Result<Registry, Error> {
+    let program = std::env::current_exe().map_err(|error| {
+        Error::unusable(format!("cannot find the pragmark executable: {error}"))
+    })?;
+    Ok(Registry::new(directory, Home::of_user(), program)?)
+}
+
+/// Returns every driver and whether it is ready. All are queried at once, because each takes a while.
+pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
+    thread::scope(|scope| {
+        let manifests = registry.manifests().iter();
+        let queries: Vec<_> = manifests
+            .map(|manifest| scope.spawn(move || (manifest, registry.state(manifest))))
+            .collect();
+        queries.into_iter().filter_map(|query| query.join().ok()).collect()
+    })
+}
+
+/// Returns the drivers of these names, or all.
+///
+/// # Errors
+/// There is no driver of a name.
+pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Manifest>, Error> {
+    if names.is_empty() {
+        return Ok(registry.manifests().iter().collect());
+    }
+    let found = names.iter().map(|name| registry.find(name));
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Returns pragmark itself, as the driver of trials.
+pub(crate) fn native() -> Result<Driver, Error> {
+    let program = std::env::current_exe()
+        .map_err(|error| Error::unusable(format!("cannot find pragmark's own program: {error}")))?;
+    Ok(Driver { program, arguments: vec!["trial".into()], bindings: None })
+}
+
+/// Returns pragmark itself with the drivers in other languages, for the trials that name one.
+pub(crate) fn with_bindings(directory: Option<&Path>) -> Result<Driver, Error> {
+    Ok(Driver { bindings: Some(Arc::new(registry(directory)?)), ..native()? })
+}
+
+/// Refuses to go on without the drivers that a run began with: their variants would be skipped.
+pub(crate) fn check_present(plan: &RunPlan, directory: Option<&Path>) -> Result<(), Error> {
+    let catalogue = drivers::catalogue(directory)?;
+    let is_known =
+        |name: &str| name == NATIVE || catalogue.drivers.iter().any(|driver| driver.name == name);
+    let mut named = plan.settings().filter_map(|settings| settings.get(DRIVER)?.as_text());
+    match named.find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            Err(Error::mistake(format!("the run uses the driver `{name}`, which is not here"))
+                .hint("give its directory again with --drivers DIR"))
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! Carrying a run out over a fleet: each group its own run, all at the same time, while agents come and go.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use fleet::{
+    AgentCount, MachineReport, PresentAgent, Remote, RunCard, RunPart, SAY, Server, finish,
+    machine_reports, part_of_run, present, publish, publish_part, publish_progress,
+    withdraw_progress,
+};
+use lab::fleet::{Candidate, Group, Kind, Progress};
+use runner::{End, Event, Observer, RunFolder};
+
+use super::choice::usable;
+use super::folder::{Chosen, FleetFolder};
+use crate::error::Error;
+use crate::files::write_in_run;
+use crate::interface::{Interface, Task};
+use crate::run::tiers;
+
+/// The file with what the machines of a group said of themselves.
+pub(super) const MACHINES: &str = "machines.json";
+
+/// How often to look who is present.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a group may be without agents before that is said.
+const ALONE: Duration = Duration::from_secs(20);
+
+/// Carries out what remains of a run.
+pub(super) fn carry_out(
+    server: &Server,
+    folder: &mut FleetFolder,
+    interrupted: &AtomicBool,
+    ui: &dyn Interface,
+) -> Result<End, Error> {
+    let card = folder.chosen.card.clone();
+    let board = Mutex::new(Board::new(ui, card.groups.len()));
+    let agent_counts: HashMap<String, AgentCount> = card
+        .groups
+        .iter()
+        .map(|group| (group.name.clone(), Arc::new(AtomicUsize::new(group.agents.len()))))
+        .collect();
+    let (ends, card) = thread::scope(|scope| {
+        let folder = &*folder;
+        let threads: Vec<_> = card
+            .groups
+            .iter()
+            .map(|group| {
+                let agent_count = Arc::clone(&agent_counts[&group.name]);
+                let board = &board;
+                scope.spawn(move || {
+                    of_group(server, folder, group, agent_count, board, (interrupted, ui))
+                })
+            })
+            .collect();
+        let card = watch(server, folder, &agent_counts, &threads, &board);
+        let ends: Vec<Result<End, Error>> = threads.into_iter().map(joined).collect();
+        (ends, card)
+    });
+    drop(board);
+    folder.chosen.card = card;
+    let end = concluded(folder, ends, ui);
+    let is_whole = matches!(end, Ok(End::Finished)) && folder.chosen.failed.is_empty();
+    let written = folder.write();
+    let card = &folder.chosen.card;
+    let finished = if is_whole { finish(server, card) } else { Ok(()) };
+    let withdrawn = withdraw_progress(server, &card.run);
+    let tidied = [finished, withdrawn].map(|it| it.map_err(Error::from));
+    ended(end, [written].into_iter().chain(tidied), ui)
+}
+
+/// How the run ended. What fails after its end is an error only where nothing else is: a run that was stopped, or
+/// that no group could measure, ended so all the same.
+fn ended(
+    end: Result<End, Error>,
+    after: impl IntoIterator<Item = Result<(), Error>>,
+    ui: &dyn Interface,
+) -> Result<End, Error> {
+    let mut failures: Vec<Error> = after.into_iter().filter_map(Result::err).collect();
+    let failure = match end {
+        Ok(End::Finished) if !failures.is_empty() => Some(failures.remove(0)),
+        _ => None,
+    };
+    failures.iter().for_each(|it| tell!(ui, "warning: {}", it.words()));
+    match failure {
+        Some(failure) => Err(failure),
+        None => end,
+    }
+}
+
+fn joined(thread: ScopedJoinHandle<'_, Result<End, Error>>) -> Result<End, Error> {
+    thread
+        .join()
+        .unwrap_or_else(|_| Err(Error::unusable("the thread of a group has ended by a fault")))
+}
+
+/// How the whole has ended. Groups that could not be measured are noted in the folder.
+///
+/// # Errors
+/// No group could be measured.
+fn concluded(
+    folder: &mut FleetFolder,
+    ends: Vec<Result<End, Error>>,
+    ui: &dyn Interface,
+) -> Result<End, Error> {
+    let Chosen { card, failed, .. } = &mut folder.chosen;
+    failed.clear();
+    let is_cancelled = ends.iter().any(|end| matches!(end, Ok(End::Cancelled)));
+    let mut failures = Vec::new();
+    for (group, end) in card.groups.iter().zip(ends) {
+        if let Err(failure) = end {
+            failed.insert(group.name.clone(), failure.words());
+            failures.push(failure);
+        }
+    }
+    if failures.len() == card.groups.len() && !failures.is_empty() {
+        let last = failures.remove(failures.len() - 1);
+        failures.iter().for_each(|error| ui.report(error));
+        return Err(last);
+    }
+    failures.iter().for_each(|error| ui.report(error));
+    Ok(if is_cancelled { End::Cancelled } else { End::Finished })
+}
+
+/// Carries out the run of a group.
+fn of_group(
+    server: &Server,
+    folder: &FleetFolder,
+    group: &Group,
+    agent_count: AgentCount,
+    board: &Mutex<Board>,
+    (interrupted, ui): (&AtomicBool, &dyn Interface),
+) -> Result<End, Error> {
+    let card = &folder.chosen.card;
+    let path = folder.of_group(group);
+    let Some(own) = opened(server, card, group, &path, interrupted)? else {
+        return Ok(End::Cancelled);
+    };
+    let mut remote = Remote::new(server, &card.run, &group.name, agent_count);
+    let recorded = recorded(&own)?;
+    locked(board).group_begins(&group.name, recorded);
+    let mut observer = OfGroup { group: &group.name, board };
+    let end = runner::run(&own, &mut remote, &mut observer)?;
+    tiers::keep_measured(&own, ui);
+    let reports = machine_reports(server, &card.run, &group.name)?;
+    let text = serde_json::to_string_pretty(&reports).map_err(Error::unusable)?;
+    write_in_run(&path.join(MACHINES), &text)?;
+    locked(board).group_ended();
+    Ok(end)
+}
+
+/// The trials that are recorded already.
+fn recorded(own: &RunFolder) -> Result<u64, Error> {
+    let mut trials = 0;
+    own.each_trial(|_| trials += 1)?;
+    Ok(trials)
+}
+
+/// The folder of a group's run, which begins as soon as one of its agents is ready; none where it was stopped.
+fn opened(
+    server: &Server,
+    card: &RunCard,
+    group: &Group,
+    path: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<RunFolder>, Error> {
+    if path.join("run.json").is_file() {
+        return Ok(Some(RunFolder::open(path)?));
+    }
+    if part_of_run(server, &card.run, &group.name)?.is_none() {
+        let Some(ready) = first_ready(server, card, group, interrupted)? else {
+            return Ok(None);
+        };
+        publish_part(server, &card.run, &group.name, &begun(card, group, ready))?;
+    }
+    let Some(part) = part_of_run(server, &card.run, &group.name)? else {
+        let name = &group.name;
+        return Err(Error::unusable(format!("the server has lost the plan of the group {name}")));
+    };
+    Ok(Some(RunFolder::create(path, &part.plan, &part.environment)?))
+}
+
+/// The first machine of a group that is ready; none where it was stopped.
+fn first_ready(
+    server: &Server,
+    card: &RunCard,
+    group: &Group,
+    interrupted: &AtomicBool,
+) -> Result<Option<MachineReport>, Error> {
+    while !interrupted.load(Ordering::Relaxed) {
+        let mut reports = machine_reports(server, &card.run, &group.name)?;
+        let refused = reports.iter().filter(|it| it.machine.is_err()).count();
+        if refused == reports.len() && refused >= group.agents.len() {
+            let present = present(server)?;
+            reports.retain(|it| !was_started_since(it, &present));
+            if reports.len() >= group.agents.len() {
+                return Err(all_refused(group, &reports));
+            }
+        }
+        if let Some(ready) = reports.into_iter().find(|it| it.machine.is_ok()) {
+            return Ok(Some(ready));
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    Ok(None)
+}
+
+/// Whether the agent of a report was started again, so that another report of it comes.
+fn was_started_since(report: &MachineReport, present: &[PresentAgent]) -> bool {
+    let mut cards = present.iter().map(|it| &it.card);
+    cards.any(|it| it.agent == report.agent && it.instance != report.instance)
+}
+
+fn all_refused(group: &Group, reports: &[MachineReport]) -> Error {
+    let refusal = |it: &MachineReport| {
+        let why = it.machine.as_ref().err()?;
+        Some(format!("\n  {}: {why}", it.agent))
+    };
+    let reasons: String = reports.iter().filter_map(refusal).collect();
+    Error::unusable(format!("no agent of the group {} can carry the run out:{reasons}", group.name))
+        .hint(
+            "start these agents again with other options; then go on with `pragmark run --resume`",
+        )
+}
+
+/// The run of a group, with the machine that is ready first.
+fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
+    let environment = ready.machine.expect("it is ready");
+    let mut plan = card.plan.clone();
+    plan.id = format!("{}@{}", card.run, group.name);
+    let directory = environment.machine.volumes.first().map(|it| it.path.clone());
+    for planned in &mut plan.experiments {
+        planned.directory = directory.clone().unwrap_or_else(|| "/".into());
+    }
+    tiers::add_known(&mut plan, &environment.engines);
+    RunPart { plan, environment }
+}
+
+/// Looks who is present until all groups have ended; the run with the agents that have come.
+fn watch(
+    server: &Server,
+    folder: &FleetFolder,
+    agent_counts: &HashMap<String, AgentCount>,
+    threads: &[ScopedJoinHandle<'_, Result<End, Error>>],
+    board: &Mutex<Board>,
+) -> RunCard {
+    let mut card = folder.chosen.card.clone();
+    let mut seen = seen_now(&card);
+    let (mut looked, mut said): (Option<Instant>, Option<Instant>) = (None, None);
+    let is_due = |last: Option<Instant>, pause| last.is_none_or(|it| it.elapsed() >= pause);
+    while !threads.iter().all(ScopedJoinHandle::is_finished) {
+        if is_due(said, SAY) {
+            said = Some(Instant::now());
+            let progress = locked(board).progress(card.plan.fewest_trials() as u64);
+            let _ = publish_progress(server, &card.run, &progress);
+        }
+        if is_due(looked, LOOK) {
+            looked = Some(Instant::now());
+            // Who is present matters for speed alone: the next look may succeed.
+            if let Ok(true) = counted(server, &mut card, agent_counts, &mut seen, board) {
+                let _ = publish(server, &card);
+            }
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    card
+}
+
+/// When each group had an agent last: at the beginning, as far as is known.
+fn seen_now(card: &RunCard) -> HashMap<String, Instant> {
+    let names = card.groups.iter().map(|group| group.name.clone());
+    names.map(|name| (name, Instant::now())).collect()
+}
+
+/// Counts the agents that are present in each group, and adds those that have come; whether any has.
+fn counted(
+    server: &Server,
+    card: &mut RunCard,
+    agent_counts: &HashMap<String, AgentCount>,
+    seen: &mut HashMap<String, Instant>,
+    board: &Mutex<Board>,
+) -> Result<bool, Error> {
+    let on = card.on.as_deref().and_then(|on| on.parse().ok());
+    let all = present(server)?;
+    let mut of_kinds: HashMap<Kind, Vec<Candidate>> = HashMap::new();
+    for agent in usable(&all, on.as_ref()) {
+        let candidate = agent.candidate();
+        let kind = Kind::of(&candidate, card.per);
+        of_kinds.entry(kind).or_default().push(candidate);
+    }
+    let mut changed = false;
+    for group in &mut card.groups {
+        let here = of_kinds.remove(&group.kind).unwrap_or_default();
+        agent_counts[&group.name].store(here.len(), Ordering::Relaxed);
+        note_presence(&group.name, here.is_empty(), seen, board);
+        for candidate in here {
+            if group.agents.insert(candidate.agent.clone()) {
+                changed = true;
+                locked(board).line(&format!("{} joins {}", candidate.agent, group.name));
+                card.agents.push(candidate);
+            }
+        }
+    }
+    for stranger in of_kinds.into_values().flatten() {
+        let agent = stranger.agent;
+        let text = format!("{agent} takes no part: no group of this run has machines of its kind");
+        locked(board).line_once(text);
+    }
+    Ok(changed)
+}
+
+/// Says once that a group has been without agents for long.
+fn note_presence(
+    group: &str,
+    is_alone: bool,
+    seen: &mut HashMap<String, Instant>,
+    board: &Mutex<Board>,
+) {
+    if !is_alone {
+        seen.insert(group.to_owned(), Instant::now());
+    } else if seen.get(group).is_some_and(|seen| seen.elapsed() > ALONE) {
+        seen.remove(group);
+        locked(board).line(&format!("{group}: no agent is present; waiting for one"));
+    }
+}
+
+/// The progress of all groups.
+struct Board {
+    task: Box<dyn Task>,
+    groups: usize,
+    ended: usize,
+    trials: u64,
+    of_groups: HashMap<String, Count>,
+    /// What was said that is said once.
+    said: HashSet<String>,
+}
+
+/// The trials of a group.
+struct Count {
+    /// Recorded when this process began with it.
+    before: u64,
+    /// Recorded since.
+    since: u64,
+    began: Instant,
+}
+
+impl Count {
+    fn progress(&self, group: &str, least: u64) -> Progress {
+        let per_s = self.since as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
+        Progress {
+            group: group.to_owned(),
+            trials: self.before + self.since,
+            least,
+            per_s: (self.since > 0).then_some(per_s),
+        }
+    }
+}
+
+impl Board {
+    fn new(ui: &dyn Interface, groups: usize) -> Board {
+        Board {
+            task: ui.show_task(),
+            groups,
+            ended: 0,
+            trials: 0,
+            of_groups: HashMap::new(),
+            said: HashSet::new(),
+        }
+    }
+
+    fn line(&self, text: &str) {
+        self.task.line(&format!("  {text}"));
+    }
+
+    fn line_once(&mut self, text: String) {
+        if self.said.insert(text.clone()) {
+            self.line(&text);
+        }
+    }
+
+    fn group_begins(&mut self, group: &str, before: u64) {
+        let count = Count { before, since: 0, began: Instant::now() };
+        self.of_groups.insert(group.to_owned(), count);
+    }
+
+    fn progress(&self, least: u64) -> Vec<Progress> {
+        let all = self.of_groups.iter();
+        all.map(|(group, count)| count.progress(group, least)).collect()
+    }
+
+    fn group_ended(&mut self) {
+        self.ended += 1;
+    }
+
+    fn trial_ended(&mut self, group: &str, problem: Option<String>) {
+        self.trials += 1;
+        if let Some(count) = self.of_groups.get_mut(group) {
+            count.since += 1;
+        }
+        let (trials, ended, groups) = (self.trials, self.ended, self.groups);
+        let message = format!("{trials} trials, {ended} of {groups} groups have ended");
+        self.task.now_and_then(&format!("  {message}"));
+        self.task.update(message);
+        if let Some(problem) = problem {
+            self.line_once(format!("{group}: {problem}"));
+        }
+    }
+}
+
+fn locked(board: &Mutex<Board>) -> std::sync::MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes on what happens in the run of a group.
+struct OfGroup<'a> {
+    group: &'a str,
+    board: &'a Mutex<Board>,
+}
+
+impl Observer for OfGroup<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::TrialEnded(record) => {
+                let (experiment, variant) = (&record.experiment, &record.variant);
+                let problem = record.outcome.problem();
+                let problem = problem.map(|it| format!("{experiment} {variant}: {it}"));
+                locked(self.board).trial_ended(self.group, problem);
+            }
+            Event::ExperimentEnds { planned, reason } => {
+                let text = format!("{}: {} ended: {reason}", self.group, planned.key);
+                locked(self.board).task.step(&text);
+            }
+            _ => {}
+        }
+    }
+}

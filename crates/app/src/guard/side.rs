@@ -1,0 +1,239 @@
+//! One side of a guarded comparison: a directory with its work, built and ready to be measured.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use lab::catalogue::Catalogue;
+use lab::experiment::{DesignKind, Experiment, VariantName, level_of};
+use lab::guard::Work;
+use lab::level::{Level, Settings};
+use lab::plan::ad_hoc;
+use process::{End, Group, Limits};
+use runner::Driver;
+
+use crate::driver;
+use crate::error::Error;
+use crate::files::level_of_path;
+use crate::library;
+use crate::measure::checked;
+
+/// A side.
+pub(super) struct Side {
+    /// `base` or `new`.
+    pub(super) role: &'static str,
+    /// What it is, such as a revision.
+    pub(super) name: String,
+    /// Its directory.
+    pub(super) directory: PathBuf,
+    /// What its own file says of its work.
+    pub(super) work: Work,
+    /// Its library, where that differs.
+    pub(super) engine: Option<String>,
+    /// Its database, where one is named on the command line.
+    pub(super) database: Option<PathBuf>,
+}
+
+/// The work of a side, ready to be planned.
+pub(super) struct Planned {
+    /// The work, of which the first variant counts.
+    pub(super) experiment: Experiment,
+    /// Whether it is that of a file.
+    pub(super) is_experiment: bool,
+    /// The workloads, its own drivers' among them.
+    pub(super) catalogue: Catalogue,
+    /// What carries it out.
+    pub(super) driver: Driver,
+}
+
+/// The variable that tells a build where to make the database.
+const DATABASE: &str = "PRAGMARK_DATABASE";
+
+impl Side {
+    /// Builds it, and describes its work as an experiment with what carries it out.
+    pub(super) fn planned(
+        &self,
+        workspace: &Path,
+        interrupted: &AtomicBool,
+    ) -> Result<Planned, Error> {
+        let made = workspace.join(format!("{}.db", self.role));
+        if let Some(build) = &self.work.build {
+            self.build(build, &made, interrupted)?;
+        }
+        let work = &self.work;
+        let drivers = work.drivers.as_ref().map(|drivers| self.directory.join(drivers));
+        let catalogue = drivers::catalogue(drivers.as_deref())?;
+        let experiment = match &work.experiment {
+            Some(file) => self.of_file(file, &catalogue)?,
+            None => self.own(&made, &catalogue)?,
+        };
+        Ok(Planned {
+            is_experiment: work.experiment.is_some(),
+            driver: driver::with_bindings(drivers.as_deref())?,
+            experiment,
+            catalogue,
+        })
+    }
+
+    /// Returns the experiment of a file, with further settings in its baseline.
+    fn of_file(&self, file: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
+        let path = self.path(file)?.to_string();
+        let mut experiment = library::named(&[path], catalogue)?.remove(0);
+        let mut set = |name: &str, level: Level| {
+            let baseline = &mut experiment.design.baseline;
+            let settings =
+                if baseline.contains_key(name) { baseline } else { &mut experiment.base };
+            settings.insert(name.to_owned(), level)
+        };
+        for (name, level) in self.settings_of_user()? {
+            set(&name, level);
+        }
+        if let Some(engine) = &self.engine {
+            set("engine", Level::Text(engine.clone()));
+        }
+        Ok(experiment)
+    }
+
+    /// Returns scripts or a trace as an experiment.
+    fn own(&self, made: &Path, catalogue: &Catalogue) -> Result<Experiment, Error> {
+        let work = &self.work;
+        let workload = match work.trace {
+            Some(_) => "replay",
+            None => "sql",
+        };
+        let mut experiment = ad_hoc(self.role, "Is it slower?", workload, "txns_per_s");
+        experiment.design.kind = DesignKind::OneAtATime;
+        experiment.design.stopping.rounds = 2;
+        experiment.design.stopping.max_rounds = 2;
+        experiment.base = self.settings(work, made)?;
+        experiment.variants.push(VariantName {
+            levels: Settings::new(),
+            label: Some(self.role.to_owned()),
+            answer: None,
+        });
+        let text = experiment.to_toml().map_err(Error::mistake)?;
+        checked(&text, catalogue)
+            .map_err(|failure| self.failed("cannot be measured", failure.words()))
+    }
+
+    /// Returns the settings that the file names, and those of its PRAGMA statements.
+    fn settings_of_user(&self) -> Result<Settings, Error> {
+        let work = &self.work;
+        let mut settings = work.settings.clone();
+        if let Some(pragmas) = &work.pragmas {
+            settings.extend(self.pragmas(pragmas)?);
+        }
+        Ok(settings)
+    }
+
+    fn failed(&self, what: &str, why: impl std::fmt::Display) -> Error {
+        Error::unusable(format!("the {} side ({}) {what}: {why}", self.role, self.name))
+    }
+
+    /// Executes the build in the directory of the side.
+    fn build(&self, build: &str, database: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
+        let mut command = Command::new("sh");
+        command.args(["-c", build]).current_dir(&self.directory).env(DATABASE, database);
+        let built = process::run(&mut command, Group::Own, &Limits::cancelled(interrupted))
+            .map_err(Error::unusable)?;
+        match built.end {
+            end if end.is_success() => Ok(()),
+            End::Cancelled => Err(Error::interrupted("stopped while a side was built")),
+            end => Err(self.failed(&format!("was not built: `{build}` {end}"), built.messages())),
+        }
+    }
+
+    fn settings(&self, work: &Work, made: &Path) -> Result<Settings, Error> {
+        let mut settings = self.settings_of_user()?;
+        let mut set = |name: &str, level: Level| settings.insert(name.to_owned(), level);
+        if let Some(trace) = &work.trace {
+            set("trace", self.path(trace)?);
+            set("statements", 100_000.into());
+        }
+        if let Some(scripts) = &work.scripts {
+            set("scripts", self.scripts(scripts)?);
+            if !work.settings.contains_key("unit") {
+                set("unit", "statement".into());
+            }
+            set("executions", i64::from(work.executions).into());
+            set("answers", i64::from(work.executions).into());
+        }
+        if let Some(setup) = &work.setup {
+            set("setup", self.path(setup)?);
+        }
+        let database = match (&self.database, &work.database) {
+            (Some(given), _) => Some(level_of_path(given)?),
+            (None, Some(named)) => Some(self.path(named)?),
+            (None, None) if made.exists() => Some(level_of_path(made)?),
+            (None, None) => None,
+        };
+        database.map(|database| set("database", database));
+        self.engine.as_ref().map(|engine| set("engine", Level::Text(engine.clone())));
+        Ok(settings)
+    }
+
+    /// Returns a file of the side, from the root.
+    fn path(&self, relative: &str) -> Result<Level, Error> {
+        let path = self.directory.join(relative);
+        let whole = path.canonicalize();
+        let whole = whole.map_err(|error| self.failed(&format!("has no {relative}"), error))?;
+        level_of_path(&whole)
+    }
+
+    /// Returns a list of scripts with weights, each from the root.
+    fn scripts(&self, list: &str) -> Result<Level, Error> {
+        let whole = list.split(',').map(|script| {
+            let (name, weight) = match script.trim().rsplit_once('@') {
+                Some((name, weight)) => (name, format!("@{weight}")),
+                None => (script.trim(), String::new()),
+            };
+            Ok(format!("{}{weight}", self.path(name)?))
+        });
+        Ok(Level::Text(whole.collect::<Result<Vec<_>, Error>>()?.join(",")))
+    }
+
+    /// Returns the settings that a file of PRAGMA statements makes.
+    fn pragmas(&self, file: &str) -> Result<Vec<(String, Level)>, Error> {
+        let path = self.directory.join(file);
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|error| self.failed(&format!("has no {file}"), error))?;
+        pragmas(&text).map_err(|statement| {
+            self.failed(
+                &format!("has a statement in {file} that is no PRAGMA with a value"),
+                statement,
+            )
+        })
+    }
+}
+
+/// Returns the settings of PRAGMA statements, or the first statement that is another one.
+fn pragmas(text: &str) -> Result<Vec<(String, Level)>, String> {
+    let lines = text.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let statements = text.split(';').map(str::trim).filter(|statement| !statement.is_empty());
+    let setting = |statement: &str| {
+        let (word, rest) = statement.split_once(char::is_whitespace)?;
+        let (name, value) =
+            rest.split_once('=').or_else(|| rest.trim().strip_suffix(')')?.split_once('('))?;
+        let value = value.trim().trim_matches(['\'', '"']);
+        let is_pragma = word.eq_ignore_ascii_case("pragma");
+        is_pragma.then(|| (name.trim().to_ascii_lowercase(), level_of(&value.to_ascii_lowercase())))
+    };
+    statements.map(|statement| setting(statement).ok_or_else(|| statement.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pragma_statements_are_settings() {
+        let text = "-- of every connection\nPRAGMA journal_mode = WAL; pragma synchronous=FULL;\nPRAGMA cache_size(-64000);";
+        let all = pragmas(text).unwrap();
+        let names: Vec<String> =
+            all.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        assert_eq!(names, ["journal_mode=wal", "synchronous=full", "cache_size=-64000"]);
+        assert_eq!(pragmas("SELECT 1").unwrap_err(), "SELECT 1");
+        assert_eq!(pragmas("PRAGMA optimize").unwrap_err(), "PRAGMA optimize");
+    }
+}

@@ -1,0 +1,196 @@
+//! Loads of data into a table.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use engine::{EngineError, ErrorKind, Library};
+use load::{Fault, LoadError, Opening, Outline, Progress, Request, Source, Summary};
+
+use crate::error::Error;
+use crate::files::built_in_library;
+use crate::interface::Interface;
+
+/// The rows of a dry run that are returned.
+const OUTLINED_ROWS: usize = 5;
+
+/// A load.
+pub struct LoadRequest {
+    /// The inputs: files, folders and patterns.
+    pub inputs: Vec<PathBuf>,
+    /// How the inputs are opened.
+    pub opening: Opening,
+    /// The table, and how it is loaded.
+    pub request: Request,
+}
+
+impl LoadRequest {
+    /// Opens the inputs.
+    ///
+    /// # Errors
+    /// An input cannot be read, or its format is not clear.
+    pub fn open(&self) -> Result<Opened<'_>, Error> {
+        let inputs = load::expand(&self.inputs)?;
+        let source = load::open(&inputs, &self.opening)?;
+        Ok(Opened { request: &self.request, library: &self.opening.library, source })
+    }
+}
+
+/// A load whose inputs are open.
+pub struct Opened<'a> {
+    request: &'a Request,
+    library: &'a Arc<Library>,
+    source: Box<dyn Source>,
+}
+
+impl Opened<'_> {
+    /// Loads rows, and passes the progress on. Returns `None` if it was interrupted; the database is then unchanged.
+    ///
+    /// # Errors
+    /// A row cannot be loaded, or the database cannot be written.
+    pub fn load(
+        mut self,
+        ui: &dyn Interface,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<Summary>, Error> {
+        // Not before: opening waits for the first bytes of a pipe, and a signal ends that at once.
+        let interrupted = ui.interrupted()?;
+        let loaded = load::load(self.library, &mut *self.source, self.request, &mut |progress| {
+            on_progress(progress);
+            !interrupted.load(Ordering::Relaxed)
+        });
+        match loaded {
+            Err(LoadError::Interrupted) => Ok(None),
+            loaded => Ok(Some(loaded?)),
+        }
+    }
+
+    /// Returns what the load would do.
+    ///
+    /// # Errors
+    /// The load would be refused.
+    pub fn outline(mut self) -> Result<Outline, Error> {
+        Ok(load::outline(self.library, &mut *self.source, self.request, OUTLINED_ROWS)?)
+    }
+}
+
+/// Returns how inputs are opened by default.
+///
+/// # Errors
+/// The built-in SQLite cannot be loaded.
+pub fn opening() -> Result<Opening, Error> {
+    Ok(Opening::new(&built_in_library()?))
+}
+
+/// Returns what helps with a row that is wrong.
+fn row_hint(fault: &Fault) -> String {
+    let remedy = match fault {
+        Fault::Encoding(_) => "set the encoding with --encoding, such as windows-1252",
+        Fault::UnknownKey(_) => "declare such keys with --type KEY=TYPE",
+        Fault::Type { .. } | Fault::Unseen => {
+            return "set the type of the column with --type COLUMN=TYPE, such as TEXT; nothing was loaded".to_owned();
+        }
+        _ => "correct the row",
+    };
+    format!("{remedy}, or skip such rows with --on-error skip; nothing was loaded")
+}
+
+const FULL: &str = "make room on the disk, or choose a path on another one; nothing was loaded";
+
+/// Returns what helps with an error of SQLite's.
+fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
+    Some(match error.as_sqlite()?.kind() {
+        ErrorKind::Busy => "another program is using the database; try again later",
+        ErrorKind::Full => FULL,
+        ErrorKind::ReadOnly => {
+            "make the file and its directory writable (SQLite creates a journal there); nothing was loaded"
+        }
+        _ => return None,
+    })
+}
+
+/// Returns what helps with an error, unless its own words say it.
+fn hint(error: &LoadError) -> Option<String> {
+    let hint = match error {
+        LoadError::Row { fault, .. } => return Some(row_hint(fault)),
+        LoadError::HeaderEncoding { .. } => {
+            "set the encoding with --encoding, such as windows-1252"
+        }
+        LoadError::SeveralTables { .. } => "choose one with --from-table, or use --query",
+        LoadError::SameFile { .. } => {
+            "choose another file; within one database, INSERT … SELECT copies rows"
+        }
+        LoadError::TooManyErrors { .. } => {
+            "the skipped rows are in the file of rejected rows; nothing was loaded"
+        }
+        LoadError::NothingLoaded { .. } => {
+            "check delimiter, header and types; the rows are in the file of rejected rows; nothing was loaded"
+        }
+        LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
+        LoadError::NoTable(_) => "omit --append to create it",
+        LoadError::NoColumn { .. } => "use the table's column names in the header",
+        LoadError::LeftoverJournal(_) => {
+            "restore its database, or delete the journal if it is not needed"
+        }
+        LoadError::Strategy { .. } => "omit --strategy to use the fastest one possible",
+        LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
+            "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
+        }
+        LoadError::AmbiguousDates { .. } => {
+            "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
+        }
+        LoadError::Type { .. } => "convert the column before loading",
+        LoadError::Read { .. } => "it may be damaged or truncated; nothing was loaded",
+        LoadError::Write { source, .. } | LoadError::Spill { source, .. }
+            if source.kind() == io::ErrorKind::StorageFull =>
+        {
+            FULL
+        }
+        LoadError::Database { source, .. } => return hint_of_sqlite(source).map(str::to_owned),
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Error {
+        let hint = hint(&error);
+        let failure = match error {
+            LoadError::Definition(_) | LoadError::SameFile { .. } => Error::mistake(error),
+            error => Error::unusable(error),
+        };
+        failure.hint_if(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_come_with_what_helps() {
+        let row = |fault| LoadError::Row {
+            location: load::Locations::new("a.csv", load::Unit::Row).find(1),
+            column: None,
+            fault,
+        };
+        let full =
+            LoadError::Write { path: "a.db".into(), source: io::ErrorKind::StorageFull.into() };
+        let spilled = LoadError::Spill {
+            directory: "/data".into(),
+            source: io::ErrorKind::StorageFull.into(),
+        };
+        for (error, part) in [
+            (row(Fault::Encoding("UTF-8")), "--encoding"),
+            (row(Fault::UnknownKey("b".to_owned())), "--type KEY=TYPE"),
+            (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
+            (full, "make room"),
+            (spilled, "make room"),
+        ] {
+            let found = hint(&error).unwrap();
+            assert!(found.contains(part), "{error}: {found}");
+        }
+        assert_eq!(hint(&LoadError::Interrupted), None);
+    }
+}

@@ -1,0 +1,418 @@
+//! Measurements of the user's own SQL, or of recorded traffic: an experiment made from a request.
+
+use std::path::{Path, PathBuf};
+
+use lab::catalogue::Catalogue;
+use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
+use lab::level::{Level, Settings};
+use lab::plan::{ad_hoc, settings_that_decide};
+use lab::tier::BESIDES;
+
+use crate::engine;
+use crate::error::Error;
+use crate::files::{absolute_level, is_database, work_folder};
+use crate::interface::Interface;
+use crate::run::{self, Ended, RunRequest};
+use crate::words::{plural, shell_path};
+
+/// Seconds for all trials together by default, so that an answer comes within ten.
+const TRIALS_S: f64 = 6.0;
+
+/// The shortest and the longest trial by default, in seconds.
+const TRIAL_S: std::ops::RangeInclusive<f64> = 0.05..=1.0;
+
+/// A measurement.
+#[derive(Clone, Debug)]
+pub struct MeasureRequest {
+    /// The work, and the settings to compare.
+    pub subject: Subject,
+    /// Whether all combinations of settings are measured, instead of one change at a time.
+    pub combine: bool,
+    /// The trials of each variant.
+    pub rounds: u32,
+    /// The time of a trial, in seconds.
+    pub trial_s: Option<f64>,
+    /// The directories to measure in.
+    pub directories: Vec<PathBuf>,
+    /// The folder for the record.
+    pub out: Option<PathBuf>,
+    /// The seed of all random choices.
+    pub seed: Option<u64>,
+    /// Whether safety tiers are measured.
+    pub tiers: bool,
+}
+
+/// Work, and the settings to compare with it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The work.
+    pub work: Work,
+    /// Databases; each trial works on a copy.
+    pub databases: Vec<PathBuf>,
+    /// SQL to execute on the copy before the work.
+    pub setup: Option<PathBuf>,
+    /// Settings to vary, each with the first value as its baseline.
+    pub vary: Vec<Vary>,
+    /// Settings of all variants.
+    pub set: Vec<(String, String)>,
+    /// The engines.
+    pub engines: Vec<String>,
+}
+
+/// A setting with the values to compare.
+#[derive(Clone, Debug)]
+pub struct Vary {
+    /// The setting.
+    pub name: String,
+    /// Its values, at least two.
+    pub values: Vec<String>,
+}
+
+/// What trials do.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// They execute SQL.
+    Sql(Sql),
+    /// They replay a trace.
+    Replay(Replay),
+}
+
+/// SQL, and how it is executed.
+#[derive(Clone, Debug, Default)]
+pub struct Sql {
+    /// Files of SQL, compared with one another.
+    pub files: Vec<PathBuf>,
+    /// Statements instead of files.
+    pub statements: Vec<String>,
+    /// One of pgbench's scripts instead.
+    pub builtin: Option<&'static str>,
+    /// The size of pgbench's tables.
+    pub scale_factor: Option<i64>,
+    /// Clients that execute at the same time.
+    pub clients: Option<i64>,
+    /// The latency limit of a transaction, in seconds.
+    pub latency_limit_s: Option<f64>,
+    /// Attempts at a transaction that meets SQLITE_BUSY.
+    pub max_tries: Option<i64>,
+    /// Whether every trial begins with a cold page cache.
+    pub cold: bool,
+}
+
+/// A trace to replay.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The trace.
+    pub trace: PathBuf,
+    /// The order of its transactions.
+    pub mode: Option<ReplayMode>,
+    /// The speed of the recorded pauses.
+    pub speed: Option<f64>,
+}
+
+/// Orders of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayMode {
+    /// Writing transactions in the recorded order, without pauses.
+    Ordered,
+    /// The same with the recorded pauses.
+    Paced,
+    /// The order of each connection alone.
+    Free,
+}
+
+impl ReplayMode {
+    /// Returns the level of the setting `mode`.
+    fn level(self) -> &'static str {
+        match self {
+            ReplayMode::Ordered => "ordered",
+            ReplayMode::Paced => "paced",
+            ReplayMode::Free => "free",
+        }
+    }
+}
+
+/// Measures, and reports.
+///
+/// # Errors
+/// The request or the SQL is invalid, something cannot be used, or the record cannot be written.
+pub fn measure(request: &MeasureRequest, ui: &dyn Interface) -> Result<Ended, Error> {
+    let catalogue = drivers::catalogue(None)?;
+    let experiment = checked(&text_of(request, &catalogue, ui)?, &catalogue)?;
+    let engine = match request.subject.engines.as_slice() {
+        [only] => only.clone(),
+        _ => engine::BUILT_IN.to_owned(),
+    };
+    let run = RunRequest {
+        directories: request.directories.clone(),
+        engine,
+        out: request.out.clone(),
+        seed: request.seed,
+        tiers: request.tiers,
+        ..RunRequest::of_made(experiment, None)
+    };
+    run::start(&run, ui)
+}
+
+/// Returns the experiment that would be measured, as a file.
+///
+/// # Errors
+/// The request or the SQL is invalid.
+pub fn experiment_file(request: &MeasureRequest, ui: &dyn Interface) -> Result<String, Error> {
+    let catalogue = drivers::catalogue(None)?;
+    let text = text_of(request, &catalogue, ui)?;
+    checked(&text, &catalogue)?;
+    Ok(text)
+}
+
+fn text_of(
+    request: &MeasureRequest,
+    catalogue: &Catalogue,
+    ui: &dyn Interface,
+) -> Result<String, Error> {
+    let mut experiment = experiment(&request.subject, request.combine, catalogue, ui)?;
+    let stopping = &mut experiment.design.stopping;
+    (stopping.rounds, stopping.max_rounds) = (request.rounds, request.rounds);
+    if let Work::Sql(_) = request.subject.work {
+        limit_time(request, &mut experiment);
+    }
+    experiment.to_toml().map_err(Error::mistake)
+}
+
+/// Checks an experiment as one from a file: a mistake in it is one on the command line or in a script.
+pub(crate) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
+    parse("measure", text, catalogue).map_err(|problems| {
+        let is_misspelt =
+            problems.0.iter().any(|problem| problem.what.contains(" is neither a parameter"));
+        let words = problems.0.iter().map(|problem| match &problem.nearest {
+            Some(name) => format!("{}; did you mean `{name}`?", problem.what),
+            None => problem.what.clone(),
+        });
+        Error::mistake(words.collect::<Vec<_>>().join("\n")).hint_if(is_misspelt.then_some(
+            "`pragmark list --pragmas` and `pragmark list --workloads` show all settings",
+        ))
+    })
+}
+
+/// Returns the experiment on a subject, without its rounds.
+pub(crate) fn experiment(
+    subject: &Subject,
+    combine: bool,
+    catalogue: &Catalogue,
+    ui: &dyn Interface,
+) -> Result<Experiment, Error> {
+    let mut experiment = match &subject.work {
+        Work::Replay(replay) => of_replay(replay, ui)?,
+        Work::Sql(sql) => of_sql(sql, subject.setup.as_deref())?,
+    };
+    experiment.design.kind = if combine { DesignKind::Factorial } else { DesignKind::OneAtATime };
+    for (name, value) in &subject.set {
+        experiment.base.insert(name.clone(), level_of(value));
+    }
+    add_factors(subject, &mut experiment)?;
+    convert_truths(&mut experiment, catalogue);
+    name_journal_mode(subject, &mut experiment, catalogue)?;
+    if experiment.factors.is_empty() {
+        experiment.variants.push(VariantName {
+            levels: Settings::new(),
+            label: Some("as it is".to_owned()),
+            answer: None,
+        });
+    }
+    Ok(experiment)
+}
+
+/// Turns `on` and `off` into booleans for settings that take them.
+fn convert_truths(experiment: &mut Experiment, catalogue: &Catalogue) {
+    let Some(workload) = catalogue.workload(&experiment.workload) else {
+        return;
+    };
+    let take = |name: &str, level: &mut Level| {
+        if let Some(setting) = catalogue.setting(workload, name) {
+            *level = setting.accepts.taken(level.clone());
+        }
+    };
+    for (name, level) in experiment.base.iter_mut().chain(&mut experiment.design.baseline) {
+        take(name, level);
+    }
+    for (name, levels) in &mut experiment.factors {
+        levels.iter_mut().for_each(|level| take(name, level));
+    }
+}
+
+/// Names the journal mode of a database in WAL mode if another setting decides what a crash can destroy: a tier is one of all
+/// these settings.
+fn name_journal_mode(
+    subject: &Subject,
+    experiment: &mut Experiment,
+    catalogue: &Catalogue,
+) -> Result<(), Error> {
+    const NAME: &str = "journal_mode";
+    let [database] = subject.databases.as_slice() else {
+        return Ok(());
+    };
+    let is_in_wal_mode = bench::is_in_wal_mode(database).map_err(Error::unusable)?;
+    let named =
+        |name: &str| experiment.base.contains_key(name) || experiment.factors.contains_key(name);
+    let mut deciding = settings_that_decide(catalogue).into_iter();
+    let decides = deciding.any(|name| !BESIDES.contains(&name.as_str()) && named(&name));
+    if decides && !named(NAME) && is_in_wal_mode {
+        experiment.base.insert(NAME.to_owned(), "wal".into());
+    }
+    Ok(())
+}
+
+/// Returns an experiment on SQL.
+fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
+    let question = "How fast are these statements?";
+    let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
+    experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
+    if sql.latency_limit_s.is_some() {
+        experiment.secondary_metrics.push("over_limit_percent".to_owned());
+    }
+    let base = &mut experiment.base;
+    let mut set = |name: &str, level: Level| base.insert(name.to_owned(), level);
+    set("unit", "statement".into());
+    if !sql.statements.is_empty() {
+        set("sql", Level::Text(joined(&sql.statements)));
+    } else if sql.files.is_empty() && sql.builtin.is_none() {
+        return Err(Error::mistake("nothing to measure")
+            .hint("name a file of SQL, give a statement with -c, or use --builtin tpcb-like"));
+    }
+    if let Some(builtin) = sql.builtin {
+        set("builtin", builtin.into());
+    }
+    if let Some(setup) = setup {
+        set("setup", absolute_level(setup, "--setup")?);
+    }
+    let microseconds = |seconds: f64| (seconds * 1e6).round().max(1.0) as i64;
+    for (name, number) in [
+        ("scale_factor", sql.scale_factor),
+        ("clients", sql.clients),
+        ("max_retries", sql.max_tries.map(|tries| tries - 1)),
+        ("latency_limit_us", sql.latency_limit_s.map(microseconds)),
+    ] {
+        number.map(|number| set(name, number.into()));
+    }
+    if sql.cold {
+        set("page_cache", "cold".into());
+    }
+    Ok(experiment)
+}
+
+/// Returns an experiment on the recorded traffic of an application.
+fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment, Error> {
+    let level = absolute_level(&replay.trace, "--trace")?;
+    check_replayable(&replay.trace, ui)?;
+    let question = "How fast is the recorded application?";
+    let mode = replay.mode.or(replay.speed.map(|_| ReplayMode::Paced));
+    // With the recorded pauses the rate is that of the recording.
+    let (metric, others) = match mode {
+        Some(ReplayMode::Paced) => ("p50_us", ["seconds", "txns_per_s", "p99_us"]),
+        _ => ("txns_per_s", ["seconds", "p50_us", "p99_us"]),
+    };
+    let mut experiment = ad_hoc("measure", question, "replay", metric);
+    experiment.secondary_metrics = others.map(str::to_owned).into();
+    if replay.speed.is_some() && mode != Some(ReplayMode::Paced) {
+        return Err(Error::mistake("--speed applies to --mode paced"));
+    }
+    let base = &mut experiment.base;
+    base.insert("trace".to_owned(), level);
+    mode.map(|mode| base.insert("mode".to_owned(), mode.level().into()));
+    let percent = replay.speed.map(|speed| (speed * 100.0).round() as i64);
+    percent.map(|percent| base.insert("speed_percent".to_owned(), percent.into()));
+    Ok(experiment)
+}
+
+/// Refuses a trace that cannot be replayed, and says which statements cannot.
+pub(crate) fn check_replayable(trace: &Path, ui: &dyn Interface) -> Result<(), Error> {
+    let unusable =
+        |error: bench::TrialError| Error::unusable(error).hint("`pragmark record` writes traces");
+    bench::check_trace(trace).map_err(unusable)?;
+    let directory = work_folder(&std::env::temp_dir())?;
+    let missing = bench::missing_in_trace(trace, directory.path()).map_err(unusable)?;
+    for (what, statements) in missing {
+        let statements = plural(statements, "statement", "statements");
+        tell!(ui, "warning: cannot be replayed: {what}, {statements}");
+    }
+    Ok(())
+}
+
+/// Gives trials a time, unless they have one.
+fn limit_time(request: &MeasureRequest, experiment: &mut Experiment) {
+    let levels = experiment.factors.values().map(|levels| levels.len() as f64);
+    let variants = match experiment.design.kind {
+        DesignKind::Factorial => levels.product(),
+        _ => 1.0 + levels.map(|levels| levels - 1.0).sum::<f64>(),
+    };
+    let trial_s = request.trial_s.unwrap_or_else(|| {
+        let trials = f64::from(request.rounds) * (variants + 1.0);
+        (TRIALS_S / trials).clamp(*TRIAL_S.start(), *TRIAL_S.end())
+    });
+    let milliseconds = Level::Int((trial_s * 1e3).ceil().max(1.0) as i64);
+    experiment.base.entry("stop_after_ms".to_owned()).or_insert(milliseconds);
+}
+
+/// Joins statements to one text. Each may end with a comment, which a semicolon behind it would be a part of.
+fn joined(statements: &[String]) -> String {
+    let statements = statements.iter().map(|sql| sql.trim().trim_end_matches(';'));
+    statements.collect::<Vec<&str>>().join("\n;\n")
+}
+
+/// Adds what is compared: databases, files, engines and settings.
+fn add_factors(subject: &Subject, experiment: &mut Experiment) -> Result<(), Error> {
+    let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>, Error> {
+        paths.iter().map(|path| absolute_level(path, option)).collect()
+    };
+    let files = match &subject.work {
+        Work::Sql(sql) => sql.files.as_slice(),
+        Work::Replay(_) => &[],
+    };
+    files.iter().try_for_each(|file| refuse_database(file))?;
+    add_factor(experiment, "database", paths(&subject.databases, "--db")?);
+    add_factor(experiment, "scripts", paths(files, "FILE")?);
+    if subject.engines.len() > 1 {
+        let engines = subject.engines.iter().map(|engine| Level::Text(engine.clone()));
+        add_factor(experiment, "engine", engines.collect());
+    }
+    for Vary { name, values } in &subject.vary {
+        add_factor(experiment, name, values.iter().map(|value| level_of(value)).collect());
+    }
+    Ok(())
+}
+
+/// Refuses a database in place of a file of SQL.
+fn refuse_database(file: &Path) -> Result<(), Error> {
+    // A file that cannot be read is reported where it is needed.
+    if !is_database(file) {
+        return Ok(());
+    }
+    let (word, file) = (shell_path(file), file.display());
+    Err(Error::mistake(format!("{file} is a SQLite database, not a file of SQL"))
+        .hint(format!("name it with --db {word}")))
+}
+
+/// Adds a factor, or a setting of all variants if it has one level.
+fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
+    match levels.as_slice() {
+        [] => {}
+        [only] => {
+            experiment.base.insert(name.to_owned(), only.clone());
+        }
+        [first, ..] => {
+            experiment.design.baseline.insert(name.to_owned(), first.clone());
+            experiment.factors.insert(name.to_owned(), levels);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn statements_that_end_with_a_comment_stay_apart() {
+        let statements = ["SELECT 1 -- note", "SELECT 2;"].map(str::to_owned);
+        let text = joined(&statements);
+        assert_eq!(text, "SELECT 1 -- note\n;\nSELECT 2");
+    }
+}

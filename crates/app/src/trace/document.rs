@@ -1,0 +1,373 @@
+//! A trace as a document.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use report::document::{
+    Abridge, Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table,
+};
+use report::figures::percent;
+use report::sql::shortened;
+use trace::analysis::{Analysis, StatementUse};
+use trace::{Meta, Note, Process, Setting, Snapshot};
+
+use super::Traffic;
+use super::findings::{items, plans, time};
+use crate::words::{grouped, plural};
+
+/// How much of a statement a table quotes, in characters.
+const QUOTED: usize = 80;
+/// How many rows of the timeline are printed.
+const TIMES: usize = 12;
+
+/// Returns everything that a trace shows as a document.
+pub(super) fn document(path: &Path, traffic: &Traffic) -> Document {
+    let sections = [
+        findings(traffic),
+        statements(&traffic.analysis),
+        section("plans", "Query plans", plans(&traffic.analysis, &traffic.plans)),
+        transactions(&traffic.analysis),
+        failures(&traffic.analysis),
+        connections(traffic),
+        over_time(&traffic.analysis),
+        section("completeness", "What the trace lacks", completeness(traffic)),
+    ];
+    Document {
+        title: format!("What the application does: {}", path.display()),
+        about: about(traffic),
+        sections: sections.into_iter().flatten().collect(),
+        ..Document::default()
+    }
+}
+
+fn section(anchor: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
+    (!blocks.is_empty()).then(|| Section::new(anchor, Kind::Chapter, title, blocks))
+}
+
+fn about(traffic: &Traffic) -> Vec<Sentence> {
+    let analysis = &traffic.analysis;
+    let programs: BTreeMap<&str, usize> =
+        traffic.processes.iter().fold(BTreeMap::new(), |mut programs, process| {
+            *programs.entry(process.program.as_str()).or_default() += 1;
+            programs
+        });
+    let programs: Vec<String> = programs
+        .iter()
+        .map(|(program, count)| {
+            if *count == 1 {
+                (*program).to_owned()
+            } else {
+                format!("{program} ({count} processes)")
+            }
+        })
+        .collect();
+    let versions: std::collections::BTreeSet<&str> =
+        traffic.processes.iter().flat_map(|process| process.versions.split(',')).collect();
+    vec![
+        format!(
+            "{}; SQLite {}",
+            programs.join(", "),
+            versions.into_iter().collect::<Vec<_>>().join(", ")
+        )
+        .into(),
+        format!(
+            "{} in {}; they took {}. {}, {}.",
+            plural(analysis.events, "statement", "statements"),
+            time(traffic.meta.duration_us as f64 * 1e3),
+            time(analysis.total_ns as f64),
+            plural(traffic.connections.len() as u64, "connection", "connections"),
+            plural(analysis.commits, "commit", "commits"),
+        )
+        .into(),
+    ]
+}
+
+fn findings(traffic: &Traffic) -> Option<Section> {
+    let blocks = Block::list(items(&traffic.analysis, &traffic.plans))
+        .map(|list| vec![list])
+        .unwrap_or_else(|| {
+            vec![Block::paragraph(
+                "Nothing exceeded the thresholds of pragmark; the tables have all figures.",
+            )]
+        });
+    let title = "What deserves a look";
+    Some(Section::new("findings", Kind::Highlights, title, blocks))
+}
+
+fn statements(analysis: &Analysis) -> Option<Section> {
+    let columns = [
+        Column::left("statement"),
+        Column::right("executions"),
+        Column::right("share of time"),
+        Column::right("mean"),
+        Column::right("longest").full_only(),
+        Column::right("rows"),
+        Column::right("changes").full_only(),
+        Column::right("full-scan steps"),
+        Column::right("scan steps per row"),
+        Column::right("sorts").full_only(),
+        Column::right("prepared"),
+        Column::right("VM steps").full_only(),
+    ];
+    let rows = analysis.statements.iter().map(|it| statement(analysis, it));
+    let mut table = Table::new("statements by their normalised text", columns, rows);
+    table.sortable = true;
+    table.abridge = Abridge::End;
+    let remark = "Statements that differ in their values only are one row. The time of a statement is from its first step to its \
+                  last one, with what the application does between rows.";
+    let blocks = vec![Block::table(table), Block::small(remark)];
+    section(
+        "statements",
+        "Statements",
+        if analysis.statements.is_empty() { Vec::new() } else { blocks },
+    )
+}
+
+fn statement(analysis: &Analysis, it: &StatementUse) -> Row {
+    let seconds = |ns: u64| Cell::figure(Some(ns as f64), time);
+    let mut name = Cell::code(shortened(&it.sql, QUOTED));
+    name.title = Some(it.sql.clone());
+    Row::new([
+        name,
+        number(it.count),
+        Cell::figure(Some(analysis.share_of_time(it)), percent),
+        seconds(it.total_ns / it.count.max(1)),
+        seconds(it.longest_ns),
+        number(it.rows),
+        number(it.changes),
+        number(it.scan_steps),
+        Cell::figure(scan_steps_per_row(it), |value| format!("{value:.1}")),
+        number(it.sorts),
+        number(it.prepared),
+        number(it.vm_steps),
+    ])
+}
+
+/// Steps in full scans for each row that was returned or changed; nothing without such rows.
+fn scan_steps_per_row(it: &StatementUse) -> Option<f64> {
+    let rows = it.rows.max(it.changes);
+    (rows > 0).then(|| it.scan_steps as f64 / rows as f64)
+}
+
+fn number(value: u64) -> Cell {
+    Cell::figure(Some(value as f64), |value| grouped(value as u64))
+}
+
+fn transactions(analysis: &Analysis) -> Option<Section> {
+    let seconds = |us: i64| time(us as f64 * 1e3);
+    let mixed = analysis
+        .read_before_write
+        .map_or("not known to this version of SQLite".to_owned(), |count| grouped(count));
+    let facts = [
+        ("commits that wrote", grouped(analysis.commits)),
+        ("of these in autocommit", grouped(analysis.autocommit_writes)),
+        ("transactions between BEGIN and their end", grouped(analysis.transactions)),
+        ("of these read before they wrote", mixed),
+        ("time in them without a running statement", seconds(analysis.idle_us)),
+    ];
+    let mut blocks = vec![Block::Facts(
+        facts.map(|(name, value)| (name.into(), Sentence::number(value))).into(),
+    )];
+    let rows = analysis.longest.iter().map(|it| {
+        Row::new([
+            Cell::number(Some(seconds(it.duration_us))),
+            Cell::number(Some(seconds(it.idle_us))),
+            number(it.statements),
+            Cell::new(if it.wrote { "yes" } else { "no" }),
+            Cell::number(Some(it.connection.to_string())),
+            Cell::number(Some(seconds(it.start_us))),
+            Cell::code(shortened(&it.slowest, QUOTED)),
+        ])
+    });
+    let columns = [
+        Column::right("longest transactions"),
+        Column::right("of that idle"),
+        Column::right("statements"),
+        Column::left("wrote"),
+        Column::right("connection"),
+        Column::right("began at"),
+        Column::left("slowest statement"),
+    ];
+    if !analysis.longest.is_empty() {
+        blocks.push(Block::table(Table::new("the longest transactions", columns, rows)));
+    }
+    section("transactions", "Transactions", blocks)
+}
+
+fn failures(analysis: &Analysis) -> Option<Section> {
+    let columns = [Column::right("failures"), Column::left("error"), Column::left("statement")];
+    let rows = analysis.failures.iter().map(|(code, sql, count)| {
+        Row::new([
+            number(*count),
+            Cell::code(error_name(*code)),
+            Cell::code(shortened(sql, QUOTED)),
+        ])
+    });
+    let table = Table::new("failed statements", columns, rows);
+    let blocks = if analysis.failures.is_empty() { Vec::new() } else { vec![Block::table(table)] };
+    section("failures", "Failed statements", blocks)
+}
+
+/// SQLite's name of a primary result code.
+fn error_name(code: i64) -> String {
+    let name = match code {
+        1 => "SQLITE_ERROR",
+        3 => "SQLITE_PERM",
+        4 => "SQLITE_ABORT",
+        5 => "SQLITE_BUSY",
+        6 => "SQLITE_LOCKED",
+        7 => "SQLITE_NOMEM",
+        8 => "SQLITE_READONLY",
+        9 => "SQLITE_INTERRUPT",
+        10 => "SQLITE_IOERR",
+        11 => "SQLITE_CORRUPT",
+        13 => "SQLITE_FULL",
+        14 => "SQLITE_CANTOPEN",
+        17 => "SQLITE_SCHEMA",
+        18 => "SQLITE_TOOBIG",
+        19 => "SQLITE_CONSTRAINT",
+        20 => "SQLITE_MISMATCH",
+        26 => "SQLITE_NOTADB",
+        _ => return format!("result code {code}"),
+    };
+    name.to_owned()
+}
+
+fn connections(traffic: &Traffic) -> Option<Section> {
+    let mut databases: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for connection in &traffic.connections {
+        let name = if connection.database.is_empty() {
+            "in memory or temporary"
+        } else {
+            &connection.database
+        };
+        let (count, open) = databases.entry(name).or_default();
+        *count += 1;
+        *open += u64::from(connection.closed_us.is_none());
+    }
+    let rows = databases
+        .into_iter()
+        .map(|(name, (count, open))| Row::new([Cell::code(name), number(count), number(open)]));
+    let columns =
+        [Column::left("database"), Column::right("connections"), Column::right("not closed")];
+    let mut blocks = vec![Block::table(Table::new("databases", columns, rows))];
+    let rows = traffic.settings.iter().map(|it| {
+        Row::new([
+            Cell::code(&it.name),
+            Cell::code(level(it)),
+            number(it.connections.unsigned_abs()),
+        ])
+    });
+    let columns = [Column::left("setting"), Column::left("value"), Column::right("connections")];
+    if !traffic.settings.is_empty() {
+        let mut table = Table::new("settings", columns, rows);
+        table.dense = true;
+        blocks.push(Block::table(table));
+        blocks.push(Block::small(
+            "Settings are read back when a connection is closed, if it has run a statement.",
+        ));
+    }
+    section("connections", "Connections and settings", blocks)
+}
+
+/// The value of a setting by its name, where values have names.
+fn level(setting: &Setting) -> String {
+    let pragma = engine::pragma::find(&setting.name);
+    let named = pragma.and_then(|it| it.normalise(&setting.value).ok());
+    named.unwrap_or_else(|| setting.value.clone())
+}
+
+fn over_time(analysis: &Analysis) -> Option<Section> {
+    let size = analysis.timeline.len().div_ceil(TIMES).max(1);
+    let bucket = analysis.bucket_us as f64 * 1e3;
+    let rows = analysis.timeline.chunks(size).enumerate().map(|(index, buckets)| {
+        let sum = |what: fn(&trace::analysis::Bucket) -> u64| buckets.iter().map(what).sum::<u64>();
+        Row::new([
+            Cell::number(Some(time((index * size) as f64 * bucket))),
+            number(sum(|it| it.reads)),
+            number(sum(|it| it.commits)),
+            Cell::figure(Some(sum(|it| it.busy_ns) as f64), time),
+        ])
+    });
+    let columns = [
+        Column::right("from"),
+        Column::right("statements without commit"),
+        Column::right("commits"),
+        Column::right("time in statements"),
+    ];
+    let table = Table::new("statements over time", columns, rows);
+    section(
+        "time",
+        "Over time",
+        if analysis.events == 0 { Vec::new() } else { vec![Block::table(table)] },
+    )
+}
+
+/// Returns what the trace lacks, if anything.
+fn completeness(traffic: &Traffic) -> Vec<Block> {
+    let notes = traffic.notes.iter().map(of_note);
+    let failed = traffic.snapshots.iter().filter(|it| it.state == "failed");
+    let items = of_processes(&traffic.processes)
+        .into_iter()
+        .chain(of_recording(&traffic.meta, traffic.analysis.unfinished))
+        .chain(notes)
+        .chain(failed.map(of_snapshot))
+        .map(|words| Item::doubt(None, words));
+    Block::list(items).into_iter().collect()
+}
+
+fn of_processes(processes: &[Process]) -> Vec<String> {
+    let count = |is_so: fn(&&Process) -> bool| processes.iter().filter(is_so).count() as u64;
+    let killed = count(|process| !process.ended);
+    let inexact = count(|process| !process.exact_values);
+    let words = |count: u64| plural(count, "process", "processes");
+    [
+        (killed > 0).then(|| {
+            format!("{} ended without saying so: killed, or still running.", words(killed))
+        }),
+        (inexact > 0).then(|| {
+            format!(
+                "In {}, values are inexact: REAL has 15 digits, and a text ends at NUL.",
+                words(inexact)
+            )
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn of_recording(meta: &Meta, unfinished: u64) -> Vec<String> {
+    let statements = || plural(unfinished, "statement", "statements");
+    let lost = "A part of the recording is missing; the table `meta` says why.";
+    let redacted =
+        "Texts and blobs are hashed and there are no snapshots, so the trace cannot be replayed.";
+    [
+        (unfinished > 0).then(|| format!("The end of {} was not recorded.", statements())),
+        (meta.unreadable_bytes > 0)
+            .then(|| format!("{} bytes of the recording were unreadable.", meta.unreadable_bytes)),
+        meta.lost.then(|| lost.to_owned()),
+        meta.redacted.then(|| redacted.to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn of_note(note: &Note) -> String {
+    let words = &note.words;
+    match note.code {
+        1 => format!("The SQLite library in {words} could not be recorded."),
+        2 => format!(
+            "The program replaced the recorder's callback in {words}; statements after that are missing."
+        ),
+        3 => format!("A key was set for {words}; values of that connection are omitted."),
+        4 => format!("SQLite in {words} is older than 3.14 and was not recorded."),
+        code => format!("Note {code}: {words}"),
+    }
+}
+
+fn of_snapshot(snapshot: &Snapshot) -> String {
+    let code = snapshot.result.unwrap_or(0);
+    format!("There is no snapshot of {}: {}.", snapshot.database, error_name(code & 0xff))
+}

@@ -1,0 +1,299 @@
+//! What deserves a look in a trace, in words, and the plans of its statements.
+
+use std::collections::BTreeMap;
+
+use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table};
+use report::figures::{duration, percent};
+use report::sql::shortened;
+use trace::analysis::{Analysis, CycleUse, FEW, Finding, READS, StatementUse};
+use trace::plans::{Plans, UnusedIndex};
+
+use crate::words::{grouped, plural};
+
+/// How much of a statement with a plan is quoted, in characters.
+const QUOTED_WITH_PLAN: usize = 60;
+/// How many indexes of a database are named.
+const NAMED: usize = 5;
+/// How much of a statement a sentence quotes, in characters.
+const QUOTED: usize = 70;
+
+/// Returns what deserves a look, as items of a list.
+pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
+    let findings = analysis.findings();
+    let items = findings.iter().map(|finding| item(analysis, plans, finding));
+    items.chain(of_plans(analysis, plans)).collect()
+}
+
+fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
+    let sentence = match finding {
+        Finding::Time(it) => share_of_time(analysis, it),
+        Finding::FullScans(it) => full_scans(plans, it),
+        Finding::Runs(it) => run(it),
+        Finding::Cycles(it) => cycle(it),
+        Finding::SingleRows(it) => single_rows(it),
+        Finding::Prepared(it) => prepared(it),
+        Finding::Autocommit { writes, commits } => autocommit(*writes, *commits),
+        Finding::SingleStatement { transactions, commits } => {
+            single_statement(*transactions, *commits)
+        }
+        Finding::ShortConnections { short, connections } => short_connections(*short, *connections),
+        Finding::ReadBeforeWrite(count) => read_before_write(*count),
+        Finding::Busy(count) => busy(*count),
+        Finding::Idle(us) => idle(*us),
+    };
+    Item::new(lesson(sentence, finding.experiment()))
+}
+
+fn share_of_time(analysis: &Analysis, it: &StatementUse) -> Sentence {
+    let share = percent(analysis.share_of_time(it));
+    about(it, format!("took {share} of the time in statements."))
+}
+
+fn full_scans(plans: &Plans, it: &StatementUse) -> Sentence {
+    let scans = about(
+        it,
+        format!(
+            "made {} steps in full scans and returned or changed {} rows.",
+            grouped(it.scan_steps),
+            grouped(it.rows.max(it.changes))
+        ),
+    );
+    match plans.missing.get(&it.sql) {
+        Some(missing) => scans
+            .words(" SQLite would use an index on ")
+            .and_code(format!("{}({})", missing.table, missing.column))
+            .words(" instead."),
+        None => scans,
+    }
+}
+
+fn run(it: &StatementUse) -> Sentence {
+    about(
+        it,
+        format!(
+            "ran {} times in {} of at least {READS} in a row (N+1), {} in the longest. One query for all rows may \
+             replace each of them.",
+            grouped(it.in_runs),
+            plural(it.runs, "run", "runs"),
+            grouped(it.longest_run)
+        ),
+    )
+}
+
+fn cycle(it: &CycleUse) -> Sentence {
+    let mut statements = Sentence::default();
+    for (number, sql) in it.texts.iter().enumerate() {
+        let between = if number == 0 { "" } else { ", then " };
+        statements = statements.words(between).and_code(shortened(sql, QUOTED));
+    }
+    statements.words(format!(
+        " ran in turn {} times in {} of at least {READS} (N+1), {} in the longest. One query for all rows may replace each \
+         of them.",
+        grouped(it.times),
+        plural(it.runs, "run", "runs"),
+        grouped(it.longest)
+    ))
+}
+
+fn single_rows(it: &StatementUse) -> Sentence {
+    about(
+        it,
+        format!(
+            "inserted {} rows one by one in runs within a transaction, {} in the longest. One statement can insert \
+             several rows.",
+            grouped(it.single_rows),
+            grouped(it.longest_single_rows)
+        ),
+    )
+}
+
+fn prepared(it: &StatementUse) -> Sentence {
+    about(
+        it,
+        format!(
+            "was prepared again on the same connection for {} of {} executions. The application could keep it prepared.",
+            grouped(it.prepared_again),
+            grouped(it.count)
+        ),
+    )
+}
+
+fn autocommit(writes: u64, commits: u64) -> Sentence {
+    format!(
+        "{} of {} commits were writes in autocommit, each soon after another one on its connection with at most reads \
+         between them. Several writes in one transaction share its cost.",
+        grouped(writes),
+        grouped(commits)
+    )
+    .into()
+}
+
+fn single_statement(transactions: u64, commits: u64) -> Sentence {
+    format!(
+        "{} of {} commits ended transactions of one statement that writes, each soon after another one on its connection \
+         with at most reads between them. Several writes in one transaction share its cost.",
+        grouped(transactions),
+        grouped(commits)
+    )
+    .into()
+}
+
+fn short_connections(short: u64, connections: u64) -> Sentence {
+    format!(
+        "{} of {} executed fewer than {FEW} statements. Each new connection reads the schema and prepares \
+         its statements again. The application could keep connections open.",
+        grouped(short),
+        plural(connections, "connection", "connections")
+    )
+    .into()
+}
+
+fn read_before_write(count: u64) -> Sentence {
+    Sentence::marked(&format!(
+        "{} read before writing. Such a write fails at once, whatever the busy timeout is, if another connection has \
+         written in the meantime. `BEGIN IMMEDIATE` avoids that.",
+        plural(count, "transaction", "transactions")
+    ))
+}
+
+fn busy(count: u64) -> Sentence {
+    let statements = plural(count, "statement", "statements");
+    format!("{statements} failed because another connection had a lock.").into()
+}
+
+fn idle(us: i64) -> Sentence {
+    format!(
+        "Transactions were open for {} without a running statement. A transaction that has written blocks other \
+         writers meanwhile.",
+        time(us as f64 * 1e3)
+    )
+    .into()
+}
+
+/// Adds the experiment that measures the advice on this machine.
+fn lesson(sentence: Sentence, experiment: Option<&str>) -> Sentence {
+    // An application in another language is another application.
+    let name = match experiment {
+        Some("orm-activerecord") => " Experiment (an application in Ruby): ",
+        _ => " Experiment: ",
+    };
+    match experiment {
+        Some(id) => sentence.words(name).and_code(format!("pragmark run {id}")).words("."),
+        None => sentence,
+    }
+}
+
+fn about(it: &StatementUse, words: String) -> Sentence {
+    Sentence::code(shortened(&it.sql, QUOTED)).words(format!(" {words}"))
+}
+
+/// Returns a time in words.
+pub(super) fn time(ns: f64) -> String {
+    match ns {
+        0.0 => "0".to_owned(),
+        ..1e3 => format!("{ns:.0} ns"),
+        ..1e6 => format!("{:.1} µs", ns / 1e3),
+        ..1e9 => format!("{:.1} ms", ns / 1e6),
+        _ => duration(ns / 1e9),
+    }
+}
+
+/// What plans say that deserves a look.
+fn of_plans(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
+    let scans = analysis.statements.iter().filter(|it| plans.patterns.contains(&it.sql));
+    let searches = scans.map(|it| {
+        let words = format!(
+            " searches texts with a wildcard at the beginning, which no index helps: {} steps in full scans. A \
+             full-text index (FTS5) finds words, and with its trigram tokenizer parts of words.",
+            grouped(it.scan_steps)
+        );
+        let about = Sentence::code(shortened(&it.sql, QUOTED_WITH_PLAN)).words(words);
+        Item::new(lesson(about, Some("fts-baselines")))
+    });
+    searches.chain(sorting(analysis, plans)).chain(unused(&plans.unused)).collect()
+}
+
+/// The statements that sort each time although an index could have their order.
+fn sorting<'a>(analysis: &'a Analysis, plans: &'a Plans) -> impl Iterator<Item = Item> + 'a {
+    let statements = analysis.statements.iter();
+    statements.filter_map(|it| {
+        let index = plans.sorting.get(&it.sql)?;
+        let sorts = plural(it.sorts, "time", "times");
+        let words = format!(" sorted its rows {sorts}. With an index on ");
+        let columns = index.columns.join(", ").replace('"', "");
+        let about = Sentence::code(shortened(&it.sql, QUOTED_WITH_PLAN)).words(words);
+        let about = about.and_code(format!("{}({columns})", index.table));
+        Some(Item::new(
+            about.words(
+                ", SQLite reads them in order. Writes to the table then maintain that index.",
+            ),
+        ))
+    })
+}
+
+/// An item for each database with indexes that no statement uses.
+fn unused(indexes: &[UnusedIndex]) -> Vec<Item> {
+    let mut databases: BTreeMap<&str, Vec<&UnusedIndex>> = BTreeMap::new();
+    for index in indexes {
+        databases.entry(&index.database).or_default().push(index);
+    }
+    let item = |(database, indexes): (&str, Vec<&UnusedIndex>)| {
+        let named = indexes.iter().take(NAMED);
+        let names: Vec<String> = named.map(|it| format!("{} ({})", it.index, it.table)).collect();
+        let others = indexes.len().saturating_sub(NAMED);
+        let others = match others {
+            0 => String::new(),
+            others => format!(" and {others} others"),
+        };
+        let words = format!(
+            ": no recorded statement uses {} {}{others}. Writes to the table maintain an index whether or not it is used.",
+            if indexes.len() == 1 { "the index" } else { "the indexes" },
+            names.join(", "),
+        );
+        let name = if database.is_empty() { "in memory" } else { database };
+        Item::new(lesson(Sentence::code(name).words(words), Some("index-timing")))
+    };
+    databases.into_iter().map(item).collect()
+}
+
+/// The plans of all statements, and which have none.
+pub(super) fn plans(analysis: &Analysis, plans: &Plans) -> Vec<Block> {
+    let rows: Vec<Row> = analysis
+        .statements
+        .iter()
+        .filter_map(|it| Some((it, plans.plans.get(&it.sql)?)))
+        .map(|(it, plan)| {
+            let nodes: Vec<&str> = plan.iter().map(|node| node.trim_start()).collect();
+            let mut name = Cell::code(shortened(&it.sql, QUOTED_WITH_PLAN));
+            name.title = Some(it.sql.clone());
+            Row::new([name, Cell::new(nodes.join("; "))])
+        })
+        .collect();
+    let mut blocks = Vec::new();
+    if !rows.is_empty() {
+        let columns = [Column::left("statement"), Column::left("query plan").prose()];
+        let mut table = Table::new("query plans", columns, rows);
+        table.abridge = Abridge::End;
+        blocks.push(Block::table(table));
+        blocks.push(Block::small(
+            "These are the plans of pragmark's own version of SQLite for the schema at the latest execution of each \
+             statement. The version that the program used may have chosen others.",
+        ));
+    }
+    blocks.extend(unknown(plans));
+    blocks
+}
+
+fn unknown(plans: &Plans) -> Option<Block> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for why in plans.unknown.values() {
+        *reasons.entry(why).or_default() += 1;
+    }
+    let item = |(why, count): (&str, u64)| {
+        Item::doubt(
+            None,
+            format!("{} without a plan: {why}.", plural(count, "statement", "statements")),
+        )
+    };
+    Block::list(reasons.into_iter().map(item))
+}

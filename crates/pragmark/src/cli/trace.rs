@@ -1,0 +1,277 @@
+//! Options of `record` and `trace`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use app::Error;
+use app::trace::{Edit, ScriptRequest};
+use clap::{Args, Subcommand, ValueEnum};
+use recorder::{Door, Options};
+use trace::edit::Part;
+use trace::export::Form;
+
+use super::reading::ReportOutput;
+use super::values::seconds;
+use crate::action::{Action, RecordAction, TraceAction};
+
+/// Ways into a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DoorArg {
+    /// Through the table of functions that SQLite has for its extensions.
+    Table,
+    /// Through SQLite's exported functions.
+    Symbol,
+    /// By functions in place of those that open connections, in programs that load SQLite as a shared library. SQLite is
+    /// not started before the program starts it.
+    Interpose,
+}
+
+/// Options of `record`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark record -- python3 app.py             record a program into python3.trace
+  pragmark record --out load.trace -- ./server  choose the file
+  pragmark record --redact -- rails server      hash texts and blobs
+  pragmark record --extension                   for programs that can only load an extension
+  pragmark trace python3.trace                  what it does")]
+pub struct RecordArgs {
+    /// Trace to write; by default the name of the program with `.trace`.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Use only this way into the program. By default pragmark chooses.
+    #[arg(long, value_enum)]
+    pub door: Option<DoorArg>,
+    /// Print the extension to load, and record programs that load it until Ctrl-C or the end of the command.
+    /// Use it where LD_PRELOAD has no effect.
+    #[arg(long, conflicts_with = "door")]
+    pub extension: bool,
+    /// Hash texts and blobs: the trace keeps their lengths, which of them are equal, and the order of their beginnings. It
+    /// has no snapshots, so it cannot be replayed.
+    #[arg(long)]
+    pub redact: bool,
+    /// Seal a recording that was interrupted, such as `app.trace.recording`.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["door", "extension", "redact", "command"])]
+    pub seal: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required_unless_present_any = ["extension", "seal"])]
+    pub command: Vec<OsString>,
+}
+
+impl RecordArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        if let Some(folder) = self.seal {
+            return Action::Record(RecordAction::Seal { folder, out: self.out });
+        }
+        let door = match self.door {
+            _ if self.extension => Door::Extension,
+            Some(DoorArg::Table) => Door::Table,
+            Some(DoorArg::Symbol) => Door::Symbol,
+            Some(DoorArg::Interpose) => Door::Interpose,
+            None => Door::Any,
+        };
+        let program = self.command.first().map(Path::new).and_then(Path::file_name);
+        let out = self.out.unwrap_or_else(|| {
+            let mut name = program.unwrap_or("sqlite".as_ref()).to_owned();
+            name.push(".trace");
+            name.into()
+        });
+        Action::Record(RecordAction::Record(app::record::RecordRequest {
+            out,
+            options: Options { door, redact: self.redact },
+            extension: self.extension,
+            command: self.command,
+        }))
+    }
+}
+
+/// Options of `trace`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "\
+Examples:
+  pragmark trace app.trace                                summary for the terminal
+  pragmark trace app.trace --format html --out app.html   one page
+  pragmark trace cut app.trace --to 60s --out first.trace
+  pragmark trace redact app.trace --out to-share.trace")]
+pub struct TraceArgs {
+    #[command(subcommand)]
+    pub command: Option<TraceCommand>,
+    /// Trace that `pragmark record` has written.
+    #[arg(required = true)]
+    pub trace: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub output: ReportOutput,
+}
+
+/// Commands of `trace`.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Write a part of a trace as a trace: a time, or some connections.
+    Cut(CutArgs),
+    /// Write several traces as one, such as those of processes that were recorded one by one.
+    Merge(MergeArgs),
+    /// Write a trace whose texts and blobs are hashed, to share it.
+    Redact(RedactArgs),
+    /// Write all executions of statements to a file for other tools, a row for each.
+    Export(ExportTraceArgs),
+    /// Write a script for `pragmark measure` that does the same work with values of the same distributions.
+    ToScript(ToScriptArgs),
+}
+
+/// Options of `trace to-script`.
+#[derive(Debug, Args)]
+pub struct ToScriptArgs {
+    /// Trace to fit.
+    pub trace: PathBuf,
+    /// Script to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Database to write, as it was when recording began; by default the name of the script with `.db`.
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
+    /// The recorded database whose work the script does, by its path or name; by default the one with most
+    /// statements.
+    #[arg(long, value_name = "NAME")]
+    pub database: Option<String>,
+}
+
+/// Files that a trace is exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceForm {
+    /// JSON Lines.
+    Jsonl,
+    /// Apache Parquet.
+    Parquet,
+    /// An SQLite database.
+    Sqlite,
+}
+
+/// Options of `trace export`.
+#[derive(Debug, Args)]
+pub struct ExportTraceArgs {
+    /// Trace to export.
+    pub trace: PathBuf,
+    /// Form of the file; by default its name says which: .jsonl, .parquet, .db or .sqlite.
+    #[arg(long, value_enum)]
+    pub format: Option<TraceForm>,
+    /// File to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Options of `trace cut`.
+#[derive(Debug, Args)]
+pub struct CutArgs {
+    /// Trace to cut.
+    pub trace: PathBuf,
+    /// Only statements that started from this time on, such as 90s, counted from the beginning. The part has no
+    /// snapshots then, so it cannot be replayed.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub from: Option<f64>,
+    /// Only statements that ended until this time.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub to: Option<f64>,
+    /// Only the connection of this number, as in the table `connection`; repeat it for several.
+    #[arg(long, value_name = "NUMBER")]
+    pub connection: Vec<i64>,
+    /// Trace to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Options of `trace merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Traces to merge.
+    #[arg(required = true, num_args = 2..)]
+    pub traces: Vec<PathBuf>,
+    /// Trace to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Options of `trace redact`.
+#[derive(Debug, Args)]
+pub struct RedactArgs {
+    /// Trace to redact.
+    pub trace: PathBuf,
+    /// Trace to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+impl TraceArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Result<Action, Error> {
+        Ok(Action::Trace(match (self.command, self.trace) {
+            (Some(command), _) => command.resolve()?,
+            (None, Some(trace)) => TraceAction::Show { trace, output: self.output.resolve() },
+            (None, None) => {
+                return Err(Error::mistake("name a trace, such as `pragmark trace app.trace`"));
+            }
+        }))
+    }
+}
+
+impl TraceCommand {
+    fn resolve(self) -> Result<TraceAction, Error> {
+        Ok(match self {
+            TraceCommand::Cut(args) => args.resolve()?,
+            TraceCommand::Merge(args) => {
+                TraceAction::Edit { edit: Edit::Merge(args.traces), out: args.out }
+            }
+            TraceCommand::Redact(args) => {
+                TraceAction::Edit { edit: Edit::Redact(args.trace), out: args.out }
+            }
+            TraceCommand::Export(args) => {
+                let form = form(args.format, &args.out)?;
+                TraceAction::Edit { edit: Edit::Export { trace: args.trace, form }, out: args.out }
+            }
+            TraceCommand::ToScript(args) => TraceAction::ToScript(ScriptRequest {
+                trace: args.trace,
+                snapshot: args.snapshot.unwrap_or_else(|| args.out.with_extension("db")),
+                out: args.out,
+                database: args.database,
+            }),
+        })
+    }
+}
+
+impl CutArgs {
+    fn resolve(self) -> Result<TraceAction, Error> {
+        match (self.from, self.to) {
+            (None, None) if self.connection.is_empty() => {
+                return Err(Error::mistake("name a part: --from, --to or --connection"));
+            }
+            (Some(from), Some(to)) if from >= to => {
+                return Err(Error::mistake("--from must be earlier than --to"));
+            }
+            _ => {}
+        }
+        let micros = |seconds: f64| (seconds * 1e6) as i64;
+        let part = Part {
+            from_us: self.from.map_or(0, micros),
+            to_us: self.to.map(micros),
+            connections: self.connection,
+        };
+        Ok(TraceAction::Edit { edit: Edit::Cut { trace: self.trace, part }, out: self.out })
+    }
+}
+
+/// Returns the form of an exported file: by its name, unless it is given.
+fn form(given: Option<TraceForm>, out: &Path) -> Result<Form, Error> {
+    match (given, out.extension().and_then(OsStr::to_str)) {
+        (Some(TraceForm::Jsonl), _) | (None, Some("jsonl" | "ndjson")) => Ok(Form::JsonLines),
+        (Some(TraceForm::Parquet), _) | (None, Some("parquet")) => Ok(Form::Parquet),
+        (Some(TraceForm::Sqlite), _) | (None, Some("db" | "sqlite" | "sqlite3")) => {
+            Ok(Form::Sqlite)
+        }
+        (None, _) => Err(Error::mistake(format!(
+            "the name of {} does not say its form; use --format",
+            out.display()
+        ))),
+    }
+}

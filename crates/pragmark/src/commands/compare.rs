@@ -1,0 +1,55 @@
+//! `pragmark compare`: what differs between two sides, without a verdict on time.
+
+use std::path::PathBuf;
+
+use app::Error;
+use app::compare::{Compared, ExactRequest, compare_exactly, compare_runs};
+use app::measure::{Replay, Work};
+use lab::exact::{Comparison, Side};
+
+use crate::action::Output;
+use crate::exit::Exit;
+use crate::output;
+use crate::terminal::Terminal;
+
+/// Compares what the paths name.
+pub fn execute(
+    paths: &[PathBuf],
+    mut request: ExactRequest,
+    output: &Output,
+) -> Result<Exit, Error> {
+    match Compared::of(paths)? {
+        Compared::Runs(folders) => return runs(&folders, output),
+        Compared::Trace(trace) => {
+            request.subject.work = Work::Replay(Replay { trace, mode: None, speed: None });
+        }
+        Compared::Scripts(files) => {
+            if let Work::Sql(sql) = &mut request.subject.work {
+                sql.files = files;
+            }
+        }
+    }
+    let Some(sides) = compare_exactly(&request, &Terminal::new(true))? else {
+        return Ok(Exit::Interrupted);
+    };
+    let Some((base, others)) = sides.split_first() else {
+        return Ok(Exit::Success);
+    };
+    let compared = others.iter().map(|new| Comparison::of(base, new));
+    let comparisons: Vec<Comparison> = compared.collect();
+    output::write_document(output, &report::exact(&comparisons), &comparisons)?;
+    let is_whole = |side: &Side| side.trials.iter().all(|trial| trial.problem().is_none());
+    Ok(exit(sides.iter().all(is_whole)))
+}
+
+/// Compares runs with the first one.
+fn runs(paths: &[PathBuf], output: &Output) -> Result<Exit, Error> {
+    let compared = compare_runs(paths)?;
+    let document = report::runs(&compared.comparisons, &compared.settle, &compared.unreadable);
+    output::write_document(output, &document, &compared.comparisons)?;
+    Ok(exit(compared.unreadable.is_empty()))
+}
+
+fn exit(is_whole: bool) -> Exit {
+    if is_whole { Exit::Success } else { Exit::TrialsFailed }
+}

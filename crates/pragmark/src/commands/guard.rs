@@ -1,0 +1,58 @@
+//! `pragmark guard`: the gate for continuous integration.
+
+use app::Error;
+use app::guard::{GuardRequest, guard};
+use lab::guard::Status;
+use report::render;
+
+use crate::action::{GuardOutput, Undecided};
+use crate::exit::Exit;
+use crate::output::{terminal_style, write_text};
+use crate::terminal::Terminal;
+
+/// Measures both sides and judges. Prints the result, and writes it in the other forms that are wanted.
+pub fn execute(
+    request: &GuardRequest,
+    undecided: Option<Undecided>,
+    output: &GuardOutput,
+) -> Result<Exit, Error> {
+    let guarded = guard(request, &Terminal::new(true))?;
+    let document = guarded.document();
+    if let Some(path) = &output.markdown {
+        write_text(Some(path), &render::markdown(&document))?;
+    }
+    if let Some(path) = &output.html {
+        write_text(Some(path), &app::report::html(&document)?)?;
+    }
+    if let Some(path) = &output.json {
+        write_text(Some(path), &guarded.json()?)?;
+    }
+    if let Some(path) = &output.junit {
+        write_text(Some(path), &report::junit(&guarded.gate))?;
+    }
+    write_text(None, &render::terminal(&document, terminal_style()))?;
+    Ok(exit(guarded.gate.status(), undecided))
+}
+
+fn exit(status: Status, undecided: Option<Undecided>) -> Exit {
+    match (status, undecided) {
+        (Status::Passed, _) | (Status::Undecided, Some(Undecided::Passes)) => Exit::Success,
+        (Status::Failed, _) | (Status::Undecided, Some(Undecided::Fails)) => Exit::BeyondBudget,
+        (Status::Undecided, None) => Exit::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_undecided_is_what_the_user_says() {
+        let undecided = |what| exit(Status::Undecided, what);
+        assert_eq!(undecided(None), Exit::Undecided);
+        assert_eq!(undecided(Some(Undecided::Passes)), Exit::Success);
+        assert_eq!(undecided(Some(Undecided::Fails)), Exit::BeyondBudget);
+        assert_eq!(exit(Status::Failed, Some(Undecided::Passes)), Exit::BeyondBudget);
+        assert_eq!(exit(Status::Passed, Some(Undecided::Fails)), Exit::Success);
+    }
+}

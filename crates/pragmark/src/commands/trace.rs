@@ -1,0 +1,49 @@
+//! `pragmark trace`: what a recorded application does, and other traces and files.
+
+use app::Error;
+use app::trace::{ScriptRequest, describe, make, to_script};
+use app::words::plural;
+use trace::{Amount, Fitted};
+
+use crate::action::TraceAction;
+use crate::exit::Exit;
+use crate::output;
+
+/// Shows or edits traces.
+pub fn execute(action: &TraceAction) -> Result<Exit, Error> {
+    match action {
+        TraceAction::Show { trace, output } => {
+            output::write_document(output, &describe(trace)?, &())
+        }
+        TraceAction::Edit { edit, out } => {
+            let statements = plural(make(edit, out)?, "statement", "statements");
+            tell!("{}: {statements}", out.display());
+            Ok(Exit::Success)
+        }
+        TraceAction::ToScript(request) => {
+            say(request, &to_script(request)?);
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn say(request: &ScriptRequest, fitted: &Fitted) {
+    let (script, snapshot) = (request.out.display(), request.snapshot.display());
+    tell!("{script}: {} on {}", words(&fitted.fitted), fitted.database);
+    if fitted.left_out.transactions > 0 {
+        tell!("left out: {}", words(&fitted.left_out));
+    }
+    for (database, statements) in &fitted.others {
+        let statements = plural(*statements, "statement", "statements");
+        tell!("not in the script: {statements} on {database}");
+    }
+    tell!("measure it: pragmark measure --db {snapshot} {script}");
+}
+
+fn words(amount: &Amount) -> String {
+    format!(
+        "{} of {}",
+        plural(amount.transactions, "transaction", "transactions"),
+        plural(amount.statements, "statement", "statements")
+    )
+}

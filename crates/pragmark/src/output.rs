@@ -1,0 +1,74 @@
+//! Where the answer of a command goes: a file, or standard output.
+
+use std::io::{self, BufWriter, IsTerminal, Write, stdout};
+use std::path::Path;
+
+use app::{Error, files};
+use report::document::Document;
+use report::render;
+use serde::Serialize;
+
+use crate::action::{Format, Output};
+use crate::exit::Exit;
+
+/// Writes to the file, or to standard output by default. A reader that closes the pipe early (`| head`) is not an error.
+pub fn write(
+    out: Option<&Path>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Exit, Error> {
+    match out {
+        Some(path) => files::write(path, fill)?,
+        None => match fill(&mut BufWriter::new(stdout().lock())) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                return Err(Error::unusable(format!("cannot write to standard output: {error}")));
+            }
+            _ => {}
+        },
+    }
+    Ok(Exit::Success)
+}
+
+/// Writes a text with names out of files to standard output, without what a terminal would act on.
+pub fn display(text: &str) -> Result<Exit, Error> {
+    write_text(None, &lab::text::lines(text))
+}
+
+/// Writes a text as it is.
+pub fn write_text(out: Option<&Path>, text: &str) -> Result<Exit, Error> {
+    write(out, |writer| {
+        writer.write_all(text.as_bytes())?;
+        writer.flush()
+    })
+}
+
+/// Writes JSON to standard output.
+pub fn display_json(value: &impl Serialize) -> Result<Exit, Error> {
+    let json = serde_json::to_string_pretty(value).map_err(Error::unusable)?;
+    display(&format!("{json}\n"))
+}
+
+/// Writes a document, or its data as JSON.
+pub fn write_document(
+    output: &Output,
+    document: &Document,
+    data: &impl Serialize,
+) -> Result<Exit, Error> {
+    let text = match output.format {
+        Format::Terminal => render::terminal(document, terminal_style()),
+        Format::Markdown => render::markdown(document),
+        Format::Html => app::report::html(document)?,
+        Format::Json => {
+            let json = serde_json::to_string_pretty(data).map_err(Error::unusable)?;
+            format!("{json}\n")
+        }
+    };
+    write_text(output.out.as_deref(), &text)
+}
+
+/// Returns how to print on the terminal at hand.
+pub fn terminal_style() -> report::Style {
+    // Obeys NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM (https://no-color.org, https://bixense.com/clicolors).
+    let colour = anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never;
+    let width = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
+    report::Style { width: width.map_or(100, |(width, _)| usize::from(width.0)), colour }
+}
