@@ -20,12 +20,12 @@ pub enum TrialError {
     Setting {
         /// Its name.
         name: String,
-        /// The level.
+        /// The value found.
         found: String,
-        /// The levels that are accepted.
+        /// The accepted values.
         wanted: String,
     },
-    /// A file of the user's is not what it should be.
+    /// A file of the user cannot be used.
     #[error(transparent)]
     Import(#[from] crate::import::error::ImportError),
     /// SQLite or the loading of it reported an error.
@@ -37,27 +37,27 @@ pub enum TrialError {
     /// A file of the trial could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// The operation.
+        /// The attempted operation.
         doing: &'static str,
-        /// On which path.
+        /// The path.
         path: std::path::PathBuf,
-        /// The error of the system.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A PostgreSQL server could not be used.
     #[error("cannot {doing}: {why}")]
     Server {
-        /// The operation.
+        /// The attempted operation.
         doing: &'static str,
         /// The message of the server or its driver.
         why: String,
     },
-    /// The work was done but its result is wrong.
+    /// The work was done, but its result is wrong.
     #[error("wrong result: {what} is {found} instead of {wanted}")]
     WrongResult {
-        /// The part that was checked.
+        /// The checked part of the result.
         what: String,
-        /// Its value.
+        /// The value found.
         found: String,
         /// The right value.
         wanted: String,
@@ -65,9 +65,9 @@ pub enum TrialError {
     /// One of several threads or processes that share the work could not do its part.
     #[error("{who}: {why}")]
     Worker {
-        /// Which.
+        /// The thread or process.
         who: String,
-        /// The reason.
+        /// Its problem.
         why: String,
     },
     /// A setting of the variant was not in force on a connection when the work was done.
@@ -79,15 +79,15 @@ pub enum TrialError {
         setting: String,
         /// The connection.
         connection: String,
-        /// The value that was read back.
+        /// The value read back.
         found: String,
-        /// The value that the variant requires.
+        /// The value of the variant.
         wanted: String,
     },
     /// Settings cannot be proved, because no connection was read back.
     #[error("no connection was read back, so {0} is not proved to have been in force")]
     NotProved(String),
-    /// There is a mistake in a statement or a meta command of the user's own.
+    /// There is a mistake in the user's statement or meta command.
     #[error("{file}:{line}: {why}")]
     Script {
         /// The file, as the user named it.
@@ -97,39 +97,39 @@ pub enum TrialError {
         /// The message of SQLite or of the evaluation.
         why: String,
     },
-    /// A statement of the user's own was right, but could not be executed: a lock, the disk or what the tables hold prevented it. The
-    /// line comes last, so that nobody takes it for a mistake in the statement.
+    /// The user's statement was right, but could not be executed: a lock, the disk or the contents of the tables prevented it. The line
+    /// comes last, so that it does not look like a mistake in the statement.
     #[error("{why} ({file}:{line})")]
     Prevented {
         /// The file, as the user named it.
         file: String,
         /// The line, counted from one.
         line: usize,
-        /// The message of SQLite.
+        /// SQLite's message.
         why: String,
     },
-    /// The measuring itself failed.
+    /// The measurement itself failed.
     #[error("cannot measure: {0}")]
     Measuring(String),
 }
 
 impl TrialError {
-    /// Returns the error of a variant that cannot run here.
+    /// Returns that the variant cannot be run here.
     pub(crate) fn cannot_run(why: impl Into<String>) -> TrialError {
         TrialError::CannotRun(why.into())
     }
 
-    /// Returns the error of a variant that cannot run here for the reason of another error.
+    /// Returns that the variant cannot be run here because of an error.
     pub(crate) fn because(error: impl Display) -> TrialError {
         TrialError::CannotRun(error.to_string())
     }
 
-    /// Returns a function that adds the operation and the path to an error of the system.
+    /// Returns a function that adds the attempted operation and the path to an error of the system.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
         move |source| TrialError::Io { doing, path: path.to_owned(), source }
     }
 
-    /// Returns the error of a wrong part of the result.
+    /// Returns that a part of the result is wrong.
     pub(crate) fn wrong(
         what: impl Into<String>,
         found: impl Into<String>,
@@ -146,11 +146,11 @@ impl TrialError {
         }
     }
 
-    /// Returns the outcome of a trial that ended so.
+    /// Returns the outcome of a trial with this error.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
-            // A feature that the engine was compiled without does not make the trial fail.
+            // A feature that the engine was compiled without does not fail the trial.
             TrialError::Engine(
                 error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
             ) => Outcome::Skipped { why: error.to_string() },
@@ -168,7 +168,7 @@ impl From<TraceError> for TrialError {
 impl From<LoadError> for TrialError {
     fn from(error: LoadError) -> TrialError {
         match error {
-            // The loader says of itself what it would do by SQL.
+            // The strategy cannot load this input.
             LoadError::Strategy { .. } => TrialError::CannotRun(error.to_string()),
             LoadError::Engine(source) | LoadError::Database { source, .. } => {
                 TrialError::Engine(source)

@@ -13,6 +13,7 @@ mod bindings;
 mod catalogue;
 mod descriptors;
 mod drive;
+mod driver;
 mod error;
 pub mod examination;
 mod generate;
@@ -30,20 +31,21 @@ mod workload;
 pub use advice::{advice, idle_settings, idle_settings_of_pgbench, schema_advice};
 pub use bindings::{binding_spec, judge_binding, normalise_pragmas};
 pub use catalogue::catalogue;
-pub use drive::{describe_engine, die_with_the_parent, drive};
+pub use driver::{describe_engine, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextOptions, TextSummary};
 pub use levers::{
     Ground, good_settings, level_of_setting, levers, may_be_written_anew, on_request,
 };
 pub use measure::peak_memory_bytes;
+pub use platform::die_with_the_parent;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use text_experiments::{
     TakesNoText, TextUse, check_takes_text, compares_classes, needs_queries, text_of, use_queries,
     use_text,
 };
 pub use training::training;
-pub use workload::contention::work as contention_worker;
+pub use workload::contention_worker;
 pub use workload::crash::crash_script;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 pub use workload::replay::work as replay_worker;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::Library;
 use engine::vfs::CountingVfs;
+use engine::{Library, Origin};
 use lab::level::Settings;
 use lab::seed::Seed;
 
@@ -45,6 +45,15 @@ impl<'a> Trial<'a> {
             artifacts: None,
             // A closure without captures has no size, so nothing is allocated or leaked.
             phase: Box::leak(Box::new(|_: &str| {})),
+        }
+    }
+
+    /// Returns the name by which another process loads the same engine.
+    pub(crate) fn engine_name(&self) -> String {
+        match &self.library.identity().origin {
+            Origin::Embedded => "default".to_owned(),
+            Origin::System(_) => "system".to_owned(),
+            Origin::File(path) => path.display().to_string(),
         }
     }
 }

@@ -3,12 +3,14 @@
 //! that take minutes on the published tables.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use base64::Engine;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{self, Serializer as _, V2DeflateSerializer};
 use lab::trial::Latency;
+use serde::{Deserialize, Serialize};
 
 use crate::error::TrialError;
 
@@ -16,7 +18,7 @@ use crate::error::TrialError;
 /// takes 311 kB; one that ends at a minute takes 221 kB.
 const LONGEST_NS: u64 = 24 * 60 * 60 * 1_000_000_000;
 
-/// Operations from which on a 99th percentile is given, and a 99.9th.
+/// Number of operations from which a 99th percentile is given, and a 99.9th.
 const P99_FROM: u64 = 1_000;
 const P999_FROM: u64 = 10_000;
 
@@ -29,8 +31,8 @@ const BUCKET: usize = 2_048;
 /// nanoseconds, which are a share of a short statement.
 pub(crate) struct LatencyHistogram(Vec<u64>);
 
-/// Returns the cell of a latency. The first bucket tells single nanoseconds apart, each further one half as finely as
-/// the one before, and only in its upper half, because the lower half belongs to the buckets before it.
+/// Returns the cell of a latency. The first bucket has a cell for each nanosecond. Each further bucket is half as fine as the
+/// previous one, and uses only its upper half, because the lower half belongs to the previous buckets.
 #[inline]
 fn cell(nanos: u64) -> usize {
     let nanos = nanos.min(LONGEST_NS);
@@ -44,7 +46,7 @@ fn least(cell: usize) -> u64 {
     ((cell - bucket * (BUCKET / 2)) as u64) << bucket
 }
 
-/// Returns the longest latency of a cell, which stands for all of them.
+/// Returns the longest latency of a cell, which represents all of them.
 fn longest(cell: usize) -> u64 {
     least(cell + 1) - 1
 }
@@ -65,18 +67,18 @@ impl LatencyHistogram {
         self.0.iter().sum()
     }
 
-    /// Returns each cell that counts something.
+    /// Returns each cell that is not empty.
     fn recorded(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
         let cells = self.0.iter().copied().enumerate();
         cells.filter(|(_, count)| *count > 0)
     }
 
-    /// Returns the longest latency; 0 of none.
+    /// Returns the longest latency, or 0.
     fn max(&self) -> u64 {
-        self.recorded().next_back().map_or(0, |(it, _)| longest(it))
+        self.recorded().next_back().map_or(0, |(cell, _)| longest(cell))
     }
 
-    /// Returns the latency that so much of the operations (0 to 1) had at most; 0 of none.
+    /// Returns the latency that a share of the operations (0 to 1) had at most, or 0.
     fn quantile(&self, quantile: f64) -> u64 {
         let wanted = ((quantile * self.count() as f64).ceil() as u64).max(1);
         let mut passed = 0;
@@ -84,10 +86,10 @@ impl LatencyHistogram {
             passed += count;
             passed >= wanted
         });
-        reached.map_or_else(|| self.max(), |(it, _)| longest(it))
+        reached.map_or_else(|| self.max(), |(cell, _)| longest(cell))
     }
 
-    /// Percentiles as metrics in microseconds, as far as the number of operations bears them.
+    /// Returns percentiles as metrics in microseconds, if there are enough operations.
     pub(crate) fn metrics(&self) -> BTreeMap<String, f64> {
         self.metrics_of(self.count())
     }
@@ -98,8 +100,7 @@ impl LatencyHistogram {
         metrics.map(move |(name, value)| (format!("{name}.{phase}"), value))
     }
 
-    /// Returns the same as [`LatencyHistogram::metrics`] for this number of operations, if some latencies were recorded
-    /// more than once.
+    /// As [`LatencyHistogram::metrics`] for a number of operations, some of whose latencies were recorded more than once.
     pub(crate) fn metrics_of(&self, operations: u64) -> BTreeMap<String, f64> {
         let enough = [
             ("p50_us", 0.5, 1),
@@ -125,13 +126,13 @@ impl LatencyHistogram {
         }
     }
 
-    /// Returns the latency that so much of the operations (0 to 1) had at most, in microseconds.
+    /// Returns the latency that a share of the operations (0 to 1) had at most, in microseconds.
     pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
         self.quantile(quantile) as f64 / 1e3
     }
 
-    /// Returns the share of the operations that took longer than this, in percent, to the three digits that are kept of
-    /// each latency; 0 of none.
+    /// Returns the share of the operations that took longer than this, in percent, to the three digits that each latency is
+    /// recorded with.
     pub(crate) fn percent_above(&self, limit: Duration) -> f64 {
         let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let above: u64 = self.0[cell(limit.saturating_add(1))..].iter().sum();
@@ -142,8 +143,9 @@ impl LatencyHistogram {
     pub(crate) fn mean_us(&self) -> f64 {
         let sum: f64 = self
             .recorded()
-            .map(|(it, count)| {
-                (least(it) + (longest(it) + 1 - least(it)) / 2) as f64 * count as f64
+            .map(|(cell, count)| {
+                let middle = least(cell) + (longest(cell) + 1 - least(cell)) / 2;
+                middle as f64 * count as f64
             })
             .sum();
         sum / self.count().max(1) as f64 / 1e3
@@ -154,11 +156,12 @@ impl LatencyHistogram {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(&latency.histogram)
             .map_err(measuring)?;
-        let stored: Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(measuring)?;
+        let stored: Histogram<u64> = serialization::Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(measuring)?;
         let mut read = LatencyHistogram::new();
-        for it in stored.iter_recorded() {
-            read.0[cell(it.value_iterated_to())] += it.count_at_value();
+        for value in stored.iter_recorded() {
+            read.0[cell(value.value_iterated_to())] += value.count_at_value();
         }
         Ok(read)
     }
@@ -176,7 +179,28 @@ impl LatencyHistogram {
     }
 }
 
-fn measuring(error: impl std::fmt::Display) -> TrialError {
+impl fmt::Debug for LatencyHistogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LatencyHistogram of {}", self.count())
+    }
+}
+
+impl Serialize for LatencyHistogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.latency().map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for LatencyHistogram {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<LatencyHistogram, D::Error> {
+        LatencyHistogram::read(&Latency::deserialize(deserializer)?)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+fn measuring(error: impl fmt::Display) -> TrialError {
     TrialError::Measuring(error.to_string())
 }
 
@@ -245,7 +269,8 @@ mod tests {
         histogram.record(Duration::from_secs(3600));
         let stored = histogram.latency().unwrap();
         let bytes = base64::engine::general_purpose::STANDARD.decode(stored.histogram).unwrap();
-        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        let read: Histogram<u64> =
+            serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!(read.len(), stored.count);
         assert_eq!(read.count_between(2_900_000, 3_100_000), 1);
         let hour = 3_600_000_000_000_u64;

@@ -1,4 +1,4 @@
-//! CPU time and memory of this process, as the kernel counts them.
+//! Resources that the kernel has accounted to this process.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
@@ -13,12 +13,12 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// CPU time of all threads of this process until now.
+    /// Returns the CPU time of all threads of this process so far.
     pub(crate) fn now() -> Result<CpuTime, TrialError> {
         CpuTime::of(UsageWho::RUSAGE_SELF)
     }
 
-    /// Returns the CPU time of the processes that this one has started and waited for until now, and of their children.
+    /// Returns the CPU time of the processes that this one has started and waited for so far, including their own processes.
     pub(crate) fn of_children() -> Result<CpuTime, TrialError> {
         CpuTime::of(UsageWho::RUSAGE_CHILDREN)
     }
@@ -29,12 +29,12 @@ impl CpuTime {
         Ok(CpuTime { user: seconds(usage.user_time()), system: seconds(usage.system_time()) })
     }
 
-    /// This and that time together.
+    /// Returns the sum of both times.
     pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
         CpuTime { user: self.user + other.user, system: self.system + other.system }
     }
 
-    /// CPU time used since an earlier moment.
+    /// Returns the CPU time used since an earlier moment.
     pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime { user: self.user - earlier.user, system: self.system - earlier.system }
     }
@@ -44,15 +44,15 @@ fn seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
 }
 
-/// Returns the largest resident set of this process, in bytes, or `None` if the system does not say.
+/// Returns the largest resident set of this process in bytes, if the system reports it.
 ///
-/// Taken from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
+/// It is read from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
 /// its parent on Linux.
 pub fn peak_memory_bytes() -> Option<f64> {
     peak_memory_bytes_of("self")
 }
 
-/// Returns the same of the process of this number, as long as it lives.
+/// Returns the largest resident set of a running process.
 pub(crate) fn peak_memory_bytes_of(process: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

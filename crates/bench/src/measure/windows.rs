@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-/// Parts that a trial's work is divided into.
+/// Number of parts of a trial's work.
 const WINDOWS: usize = 100;
 
-/// Marks the time whenever another part of the work is done: a hundredth of it, or, where the work
-/// ends by the clock, what is done in a hundredth of the time.
+/// Notes the time whenever another part of the work is done: a hundredth of it or, if the clock ends the work, the work of a
+/// hundredth of the time.
 pub(crate) struct Windows {
     step: usize,
     slot: Option<Duration>,
@@ -16,8 +16,8 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// For work of `total` units, done in indivisible pieces of `piece` units, that ends after
-    /// `limit` where there is one. Call [`Windows::start`] when the clock starts.
+    /// Divides work of `total` units, done in indivisible pieces of `piece` units, that ends after `limit` if there is one. Call
+    /// [`Windows::start`] when the clock starts.
     pub(crate) fn new(total: usize, piece: usize, limit: Option<Duration>) -> Windows {
         Windows {
             step: total.div_ceil(WINDOWS).next_multiple_of(piece.max(1)),
@@ -55,7 +55,7 @@ impl Windows {
         self.done = 0;
     }
 
-    /// Units a second in each whole part.
+    /// Returns the units a second in each whole part.
     pub(crate) fn rates(self) -> Vec<f64> {
         self.rates
     }

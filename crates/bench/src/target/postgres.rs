@@ -1,5 +1,5 @@
-//! A PostgreSQL server as a target: connecting as the settings ask, in a schema of the trial's own,
-//! and reading back what the server says of itself.
+//! A PostgreSQL server as a target: connecting with the settings of the trial, in a schema of its own, and reading back the
+//! server's settings.
 
 use std::error::Error;
 use std::ops::{Deref, DerefMut};
@@ -14,7 +14,7 @@ use postgres::{Client, NoTls};
 use crate::error::TrialError;
 use crate::parameters::Choice;
 
-/// The setting that says what a commit waits for.
+/// The setting that decides whether a commit waits for its log.
 pub(crate) const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
 
 /// The schema in which a trial that drives PostgreSQL works.
@@ -23,7 +23,7 @@ pub const SCHEMA: &str = "pragmark_trial";
 /// The name under which its sessions stand in `pg_stat_activity`.
 const APPLICATION: &str = "pragmark";
 
-/// Kept by the trial's first session as long as it works, so that two never share the schema.
+/// Key of the lock that the trial's first session holds, so that two trials never share the schema.
 const LOCK: i64 = 0x7072_6167_6d61_726b;
 
 /// Time in which a server must accept a connection, and in which ended sessions must be gone.
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time in which a schema that a killed trial has left must be removed.
 const REMOVAL: Duration = Duration::from_secs(30);
 
-/// Settings that decide what is measured, as far as the server has them.
+/// Settings that affect the figures.
 const REPORTED: [&str; 9] = [
     "server_version",
     "fsync",
@@ -55,7 +55,7 @@ choice! {
     }
 }
 
-/// A server, and how the settings ask to use it.
+/// A server, and the settings of its sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     config: Config,
@@ -63,10 +63,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The server of a trial.
+    /// Returns the server of a trial.
     ///
     /// # Errors
-    /// [`TrialError::CannotRun`] where the specification names none; an address that is none.
+    /// The specification names no server ([`TrialError::CannotRun`]), or the address cannot be parsed.
     pub(crate) fn of(
         address: Option<&str>,
         synchronous_commit: SynchronousCommit,
@@ -80,10 +80,10 @@ impl Server {
         Ok(Server { config, synchronous_commit: synchronous_commit.name() })
     }
 
-    /// The trial's first session, with an empty schema.
+    /// Begins the trial's first session, with an empty schema.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses, or another trial uses it.
+    /// The server cannot be reached or refuses, or another trial uses it.
     pub(crate) fn begin(&self) -> Result<Workspace, TrialError> {
         let mut client = self.connect()?;
         lock(&mut client)?;
@@ -94,7 +94,7 @@ impl Server {
         Ok(Workspace { client, is_there: true })
     }
 
-    /// Removes the schema if it is there, when no trial works in it any more.
+    /// Removes the schema if it exists, once no trial uses it.
     fn tidy(&self) -> Result<(), TrialError> {
         let mut client = self.connect()?;
         lock(&mut client)?;
@@ -102,10 +102,10 @@ impl Server {
         left.end()
     }
 
-    /// Another session.
+    /// Opens another session.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses.
+    /// The server cannot be reached or refuses.
     pub(crate) fn connect(&self) -> Result<Client, TrialError> {
         let mut client = self.config.connect(NoTls).map_err(failed("connect to the server"))?;
         client
@@ -126,29 +126,29 @@ impl Server {
         Ok(client)
     }
 
-    /// A setting as the session has it.
+    /// Returns a setting of the session.
     ///
     /// # Errors
-    /// When the server knows none of this name.
+    /// The server has no setting of this name.
     pub(crate) fn setting(&self, client: &mut Client, name: &str) -> Result<String, TrialError> {
         value(client, "SELECT current_setting($1)", &[&name], "read a setting")
     }
 
-    /// What decides the figures: names and values.
+    /// Returns the names and values of the settings that affect the figures.
     ///
     /// # Errors
-    /// When the server cannot be asked.
+    /// The server cannot be asked.
     pub(crate) fn settings(&self, client: &mut Client) -> Result<Vec<Vec<String>>, TrialError> {
         let read = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
         REPORTED.iter().map(read).collect()
     }
 
-    /// How often the server's log was synced since its statistics began, after every other session of
-    /// the trial has ended and reported its part; none where the server does not count (before version 14
-    /// and from 18 on, where the count is elsewhere, and where writing itself syncs).
+    /// Returns how often the server's log was synced since its statistics began, after every other session of the trial has ended
+    /// and reported its part. Some servers do not count: before version 14, from 18 on, where the count is elsewhere, and where
+    /// writing itself syncs.
     ///
     /// # Errors
-    /// When the server cannot be asked.
+    /// The server cannot be asked.
     pub(crate) fn log_syncs(&self, client: &mut Client) -> Result<Option<u64>, TrialError> {
         let version = "SELECT current_setting('server_version_num')::int";
         let number: i32 = value(client, version, &[], "read the server's version")?;
@@ -162,10 +162,10 @@ impl Server {
         Ok(u64::try_from(syncs).ok())
     }
 
-    /// What is left of a trial whose last session has ended: tables and indexes in its schema, and sessions.
+    /// Returns the number of tables, indexes and sessions that are left of a trial whose last session has ended.
     ///
     /// # Errors
-    /// When the server cannot be asked.
+    /// The server cannot be asked.
     pub(crate) fn left_over(&self) -> Result<usize, TrialError> {
         const RELATIONS: &str =
             "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1)";
@@ -175,7 +175,7 @@ impl Server {
         Ok(usize::try_from(sessions + relations).unwrap_or_default())
     }
 
-    /// Waits until the server has noticed the end of the other sessions, and counts those that remain.
+    /// Waits until the server has noticed the end of the other sessions. Returns the number of sessions that remain.
     fn wait_for_others(&self, client: &mut Client) -> Result<i64, TrialError> {
         const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()";
         let deadline = Instant::now() + PATIENCE;
@@ -189,11 +189,11 @@ impl Server {
     }
 }
 
-/// Removes the schema that a trial which was killed has left on the server at this address, if it is
-/// there. An address that cannot be read has led no trial anywhere.
+/// Removes the schema that a killed trial has left on the server at this address, if it exists. An address that cannot be parsed
+/// has led no trial anywhere.
 ///
 /// # Errors
-/// When the server cannot be reached, refuses or does not answer, or another trial uses it.
+/// The server cannot be reached, refuses or does not answer, or another trial uses it.
 pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
     match Server::of(Some(address), SynchronousCommit::On) {
         Ok(server) => remove_within(REMOVAL, server),
@@ -201,11 +201,11 @@ pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
     }
 }
 
-/// On a thread of its own, because a server that hangs accepts a connection and then says nothing.
+/// Uses a thread of its own, because a server that hangs accepts a connection and then sends nothing.
 fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
     let (sender, removed) = channel();
     thread::spawn(move || {
-        // Nobody waits for it any more after the limit.
+        // Nobody receives the result after the limit.
         let _ = sender.send(server.tidy());
     });
     removed.recv_timeout(limit).unwrap_or_else(|_| {
@@ -216,7 +216,7 @@ fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
     })
 }
 
-/// Takes the lock that goes with the schema. A trial that was killed has it until the server notices.
+/// Takes the lock of the schema. A killed trial holds it until the server notices its end.
 fn lock(client: &mut Client) -> Result<(), TrialError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -234,7 +234,7 @@ fn lock(client: &mut Client) -> Result<(), TrialError> {
     }
 }
 
-/// The trial's first session, the last to end, and the schema, which goes with it.
+/// The trial's first session, which ends last, with the schema.
 pub(crate) struct Workspace {
     client: Client,
     is_there: bool,
@@ -244,7 +244,7 @@ impl Workspace {
     /// Removes the schema.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// The server refuses.
     pub(crate) fn end(mut self) -> Result<(), TrialError> {
         self.is_there = false;
         self.remove().map_err(failed("remove the schema"))
@@ -273,13 +273,13 @@ impl DerefMut for Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         if self.is_there {
-            // The trial has failed already; what cannot be removed now the next one removes.
+            // The trial has failed already. The next one removes what is left.
             let _ = self.remove();
         }
     }
 }
 
-/// The only value that a query gives.
+/// Returns the only value of a query.
 pub(crate) fn value<T: FromSqlOwned>(
     client: &mut Client,
     sql: &str,
@@ -290,7 +290,7 @@ pub(crate) fn value<T: FromSqlOwned>(
     row.and_then(|row| row.try_get(0)).map_err(failed(doing))
 }
 
-/// Adds what was tried to the message of the server or the driver, which alone says little.
+/// Adds the attempted operation to the message of the server or the driver.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialError {
     move |error| TrialError::Server { doing, why: explained(&error) }
 }

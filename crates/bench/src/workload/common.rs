@@ -15,10 +15,10 @@ use crate::trial::Trial;
 
 /// Host parameters that one statement may have in every SQLite since 3.32
 /// (<https://sqlite.org/limits.html>, section 9).
-pub(super) const MAX_HOST_PARAMETERS: usize = 32_766;
+pub(crate) const MAX_HOST_PARAMETERS: usize = 32_766;
 
 /// Refuses a statement of more host parameters than there can be.
-pub(super) fn check_host_parameters(values: usize, rows: &str) -> Result<(), TrialError> {
+pub(crate) fn check_host_parameters(values: usize, rows: &str) -> Result<(), TrialError> {
     if values > MAX_HOST_PARAMETERS {
         Err(TrialError::cannot_run(format!(
             "{rows} need {values} parameters, but a statement can have {MAX_HOST_PARAMETERS}"
@@ -29,35 +29,35 @@ pub(super) fn check_host_parameters(values: usize, rows: &str) -> Result<(), Tri
 }
 
 /// Bytes in a mebibyte.
-pub(super) const MIB: f64 = 1_048_576.0;
+pub(crate) const MIB: f64 = 1_048_576.0;
 
 /// Wall-clock and CPU time of the measured work.
-pub(super) struct Stopwatch {
+pub(crate) struct Stopwatch {
     cpu: CpuTime,
     start: Instant,
 }
 
 /// Times measured by a [`Stopwatch`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Elapsed {
-    pub(super) seconds: f64,
+pub(crate) struct Elapsed {
+    pub(crate) seconds: f64,
     cpu: CpuTime,
 }
 
 impl Stopwatch {
     /// Starts; the clock is read last.
-    pub(super) fn start() -> Result<Stopwatch, TrialError> {
+    pub(crate) fn start() -> Result<Stopwatch, TrialError> {
         let cpu = CpuTime::now()?;
         Ok(Stopwatch { cpu, start: Instant::now() })
     }
 
     /// Returns the moment at which the clock was started.
-    pub(super) fn started(&self) -> Instant {
+    pub(crate) fn started(&self) -> Instant {
         self.start
     }
 
     /// Stops; the clock is read first.
-    pub(super) fn stop(self) -> Result<Elapsed, TrialError> {
+    pub(crate) fn stop(self) -> Result<Elapsed, TrialError> {
         // Work shorter than the clock can tell has no rate; a nanosecond keeps it finite.
         let seconds = self.start.elapsed().as_secs_f64().max(1e-9);
         Ok(Elapsed { seconds, cpu: CpuTime::now()?.since(self.cpu) })
@@ -66,20 +66,20 @@ impl Stopwatch {
 
 impl Elapsed {
     /// Adds another part of the work.
-    pub(super) fn add(&mut self, other: Elapsed) {
+    pub(crate) fn add(&mut self, other: Elapsed) {
         self.seconds += other.seconds;
         self.cpu = self.cpu.plus(other.cpu);
     }
 
     /// Returns the times, and the rate for this number of rows.
-    pub(super) fn measured(&self, rows: usize) -> Measured {
+    pub(crate) fn measured(&self, rows: usize) -> Measured {
         let mut measured = self.times();
         set(&mut measured, "rows_per_s", rows as f64 / self.seconds);
         measured
     }
 
     /// Returns the times alone.
-    pub(super) fn times(&self) -> Measured {
+    pub(crate) fn times(&self) -> Measured {
         let mut measured = Measured::default();
         set(&mut measured, "seconds", self.seconds);
         set_cpu(&mut measured, self.cpu);
@@ -87,44 +87,44 @@ impl Elapsed {
     }
 
     /// Returns the rate for this number of bytes, in mebibytes a second.
-    pub(super) fn mib_per_s(&self, bytes: f64) -> f64 {
+    pub(crate) fn mib_per_s(&self, bytes: f64) -> f64 {
         bytes / MIB / self.seconds
     }
 }
 
 /// Notes a figure.
-pub(super) fn set(measured: &mut Measured, metric: &str, value: f64) {
+pub(crate) fn set(measured: &mut Measured, metric: &str, value: f64) {
     measured.metrics.insert(metric.to_owned(), value);
 }
 
 /// Notes CPU time.
-pub(super) fn set_cpu(measured: &mut Measured, cpu: CpuTime) {
+pub(crate) fn set_cpu(measured: &mut Measured, cpu: CpuTime) {
     set(measured, "cpu_user_s", cpu.user);
     set(measured, "cpu_system_s", cpu.system);
 }
 
 /// Adds to a figure.
-pub(super) fn add(measured: &mut Measured, metric: &str, value: f64) {
+pub(crate) fn add(measured: &mut Measured, metric: &str, value: f64) {
     *measured.metrics.entry(metric.to_owned()).or_default() += value;
 }
 
-/// Notes the largest resident set so far, where the system says it: to be called before the
-/// result is verified, which may take memory of its own.
-pub(super) fn set_peak_memory(measured: &mut Measured) {
+/// Notes the largest resident set so far, if the system reports it. Call it before the result is verified, which may take
+/// memory of its own.
+pub(crate) fn set_peak_memory(measured: &mut Measured) {
     if let Some(bytes) = peak_memory_bytes() {
         set(measured, "peak_memory_bytes", bytes);
     }
 }
 
-/// Notes the size of the database per row, once it is closed; nothing for one in memory.
-pub(super) fn set_bytes_per_row(measured: &mut Measured, rows: usize) {
+/// Notes the size of a database in a file per row, once it is closed.
+pub(crate) fn set_bytes_per_row(measured: &mut Measured, rows: usize) {
     if let Some(bytes) = measured.metrics.get("db_bytes").copied() {
         set(measured, "bytes_per_row", bytes / rows as f64);
     }
 }
 
-/// Notes what was counted until now in work by one connection, in a counting trial.
-pub(super) fn set_counts(
+/// Notes the counts of the work of one connection so far, in a counting trial.
+pub(crate) fn set_counts(
     measured: &mut Measured,
     counts: Option<Counts>,
     connection: &Connection,
@@ -136,7 +136,7 @@ pub(super) fn set_counts(
 }
 
 /// Notes latencies: percentiles, and the whole distribution.
-pub(super) fn set_latency(
+pub(crate) fn set_latency(
     measured: &mut Measured,
     histogram: &LatencyHistogram,
 ) -> Result<(), TrialError> {
@@ -146,7 +146,7 @@ pub(super) fn set_latency(
 }
 
 /// Checks a part of the result: fast but wrong is a failed trial.
-pub(super) fn expect<T: PartialEq + Display>(
+pub(crate) fn expect<T: PartialEq + Display>(
     what: &str,
     found: T,
     wanted: T,
@@ -157,9 +157,9 @@ pub(super) fn expect<T: PartialEq + Display>(
     Err(TrialError::wrong(what, found.to_string(), wanted.to_string()))
 }
 
-/// Reads back the PRAGMAs, closes the connection, and notes how long that took and how large the
-/// files are; `file` is none for a database in memory.
-pub(super) fn close(
+/// Reads back the PRAGMAs, closes the connection, and notes how long closing took and how large the files are. `file` is `None`
+/// for a database in memory.
+pub(crate) fn close(
     connection: Connection,
     file: Option<&Path>,
     measured: &mut Measured,
@@ -178,9 +178,9 @@ pub(super) fn close(
     Ok(())
 }
 
-/// As [`close`] for several databases, whose times and sizes are added up; the connections are named
-/// `name`, or `name 1`, `name 2` and so on where there are several.
-pub(super) fn close_all(
+/// As [`close`] for several databases, whose times and sizes are added up. Connections are named `name`, or `name 1`, `name 2`
+/// and so on.
+pub(crate) fn close_all(
     name: &str,
     connections: Vec<Connection>,
     files: &[impl AsRef<Path>],
@@ -206,16 +206,13 @@ pub(super) fn close_all(
     Ok(())
 }
 
-/// Refuses a counting trial: for work that does not go through SQLite's file system.
-pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
-    match trial.counter {
-        Some(_) => Err(TrialError::cannot_run(why)),
-        None => Ok(()),
-    }
+/// Refuses a counting trial of work that does not go through SQLite's file system.
+pub(crate) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
+    if trial.counter.is_some() { Err(TrialError::cannot_run(why)) } else { Ok(()) }
 }
 
-/// Refuses an engine that allows one connection at a time: for work that needs several.
-pub(super) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<(), TrialError> {
+/// Refuses an engine that allows one connection at a time.
+pub(crate) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<(), TrialError> {
     match trial.library.identity().threadsafe {
         0 => Err(TrialError::cannot_run(
             "this engine was compiled with THREADSAFE=0, which allows one connection per process at a time",

@@ -1,16 +1,16 @@
-//! What statements of the user's own say of what a crash can destroy: they may change settings that decide it, or
-//! attach databases with settings of their own.
+//! Effects of the user's statements on the damage of a crash: they may change settings that affect it, or attach databases with
+//! settings of their own.
 
 use lab::level::distinct;
 use script::effect;
 
 use crate::target::sqlite::decides_what_a_crash_takes;
 
-/// What each statement, with its name, does to it, in words; nothing where none does anything.
+/// Describes the effect of each named statement that has one.
 pub(super) fn set_by<'s>(statements: impl IntoIterator<Item = (&'s str, &'s str)>) -> Vec<String> {
     let words = statements.into_iter().filter_map(|(name, sql)| {
-        let pragma = effect::pragma(sql).filter(|it| it.has_value);
-        match pragma.filter(|it| decides_what_a_crash_takes(&it.name)) {
+        let pragma = effect::pragma(sql).filter(|pragma| pragma.has_value);
+        match pragma.filter(|pragma| decides_what_a_crash_takes(&pragma.name)) {
             Some(pragma) => Some(format!("{name} sets {}", pragma.name)),
             None => effect::attached(sql).map(|_| format!("{name} attaches a database")),
         }

@@ -1,10 +1,10 @@
-//! Workloads: what is done to a target, as a pure function of settings and seed.
+//! Workloads: the work done to a target, as a pure function of settings and seed.
 //!
 //! A new workload is a module here that implements [`Declared`], and a line in [`ALL`].
 
 mod binding_basics;
-mod common;
-pub(crate) mod contention;
+pub(crate) mod common;
+mod contention;
 pub(crate) mod crash;
 pub(crate) mod declared;
 mod durability;
@@ -14,18 +14,21 @@ mod inserts;
 mod load_file;
 mod many_databases;
 mod orm;
+mod preparation;
 mod queue;
 pub(crate) mod replay;
 mod set_query;
-mod shaping;
 pub(crate) mod sql;
 mod sums;
-mod team;
 mod upper_bounds;
+
+use std::io::{self, BufRead, Write};
 
 use lab::trial::Measured;
 
 use self::declared::{Declared, Workload};
+use crate::drive::messages::Role;
+use crate::drive::worker;
 use crate::error::TrialError;
 use crate::trial::Trial;
 
@@ -57,9 +60,20 @@ pub const ALL: &[&dyn Workload] = &[
     &Empty,
 ];
 
-/// The workload of this name.
+/// Returns the workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
     ALL.iter().copied().find(|workload| workload.name() == name)
+}
+
+/// Works in a process of its own for a trial of `sql` or `contention`.
+///
+/// # Errors
+/// Responses cannot be written. Whatever goes wrong in the work is a response.
+pub fn contention_worker(input: impl BufRead, output: impl Write) -> io::Result<()> {
+    worker::serve_process(input, output, |connection, spec| match spec.role {
+        Role::Client => sql::client(connection, spec),
+        Role::Writer | Role::Reader => contention::client(connection, spec),
+    })
 }
 
 /// A trial without work: the overhead of the laboratory itself.

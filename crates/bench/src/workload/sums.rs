@@ -7,7 +7,7 @@ use engine::{Connection, Value};
 use super::common::expect;
 use crate::error::TrialError;
 
-/// A sum with the expression by which SQLite computes it.
+/// The name of a sum, and SQLite's expression for it.
 pub(super) type Sum = (&'static str, &'static str);
 
 /// Returns the sums of rows, column by column.
@@ -15,8 +15,8 @@ pub(super) fn sums<const N: usize>(rows: impl Iterator<Item = [i64; N]>) -> [i64
     rows.fold([0; N], |sums, row| from_fn(|column| sums[column] + row[column]))
 }
 
-/// Checks the sums of a table; `from` follows FROM, and `ending` ends the name of each sum. NULL, which SQLite answers
-/// without any row, counts as 0.
+/// Checks the sums of a table. `from` follows FROM, and `ending` ends the name of each sum. A sum over no row, which is NULL in
+/// SQLite, counts as 0.
 pub(super) fn check_sums(
     connection: &Connection,
     sums: &[Sum],

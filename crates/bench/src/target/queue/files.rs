@@ -1,7 +1,6 @@
 //! Tasks as files: one JSON file each in one directory, written whole at every change.
 //!
-//! Every call that touches the disk is counted here, because no shim stands between a program and its
-//! file system as it does between SQLite and its own.
+//! Every file operation is counted here, because a program has no shim between itself and its file system, as SQLite has.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lab::durability::Durability;
 
 use super::schedule::Schedule;
-use super::{Change, Job, Notes, Session, Status, Store, Task, TaskId, missing};
+use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
 use crate::error::TrialError;
 
 choice! {
@@ -40,11 +39,10 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Uses the tasks in `directory`, which must exist, and looks through them for the schedule.
+    /// Uses the tasks in `directory`, which must exist, and reads them for the schedule.
     ///
     /// # Errors
-    /// [`TrialError::CannotRun`] where the file system cannot do what `writing` needs; a task that
-    /// cannot be read.
+    /// The file system lacks an operation that `writing` needs ([`TrialError::CannotRun`]), or a task cannot be read.
     pub(crate) fn open(directory: PathBuf, writing: Writing) -> Result<Files, TrialError> {
         let disk = Disk::open(directory)?;
         disk.probe(writing)?;
@@ -78,16 +76,16 @@ impl Files {
 }
 
 impl Store for Files {
-    fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
-        job(&mut FilesSession(self))
+    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError> {
+        work(&mut FilesSession(self))
     }
 
     fn tasks(&self) -> Result<Vec<Task>, TrialError> {
         read_tasks(&self.disk.path)
     }
 
-    /// That a file was synced does not make its name durable: a new file may be missing, and an old
-    /// one stand in the place of the new, until the directory is synced.
+    /// Syncing a file does not make its name durable: until the directory is synced, a new file may be missing, or an old one
+    /// stand in its place.
     fn durability(&self) -> Result<Durability, TrialError> {
         Ok(match self.writing {
             Writing::Truncate => Durability::Torn,
@@ -97,9 +95,13 @@ impl Store for Files {
         })
     }
 
-    fn notes(&self) -> Notes {
+    fn stats(&self) -> StoreStats {
         let counts = self.disk.counts();
-        Notes { syncs: counts.get("syncs").map(|syncs| *syncs as u64), counts, ..Notes::default() }
+        StoreStats {
+            syncs: counts.get("syncs").map(|syncs| *syncs as u64),
+            counts,
+            ..StoreStats::default()
+        }
     }
 }
 
@@ -134,7 +136,7 @@ impl Session for FilesSession<'_> {
         Ok(self.0.schedule.list(status, limit))
     }
 
-    /// The schedule decides who gets the task; its file says so to whoever starts later.
+    /// Returns the schedule decides which session gets the task; its file records it for later processes.
     fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
         let Some(id) = self.0.schedule.claim(now) else {
             return Ok(None);
@@ -146,7 +148,7 @@ impl Session for FilesSession<'_> {
     }
 }
 
-/// The number of files in a directory, including temporary ones that an interrupted write left.
+/// Returns the number of files in a directory, including temporary ones that an interrupted write left.
 pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
     match fs::read_dir(directory) {
         Ok(entries) => Ok(entries.count()),
@@ -155,7 +157,7 @@ pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
     }
 }
 
-/// Every task in a directory, in the order of ids.
+/// Reads every task in a directory, in the order of ids.
 pub(super) fn read_tasks(directory: &Path) -> Result<Vec<Task>, TrialError> {
     let failed = TrialError::io("read", directory);
     let mut tasks = Vec::new();
@@ -183,10 +185,10 @@ fn read_task(path: &Path) -> Result<Option<Task>, TrialError> {
     Ok(Some(task))
 }
 
-/// A directory, and what was done to files in it.
+/// A directory, and the counts of its file operations.
 struct Disk {
     path: PathBuf,
-    /// For syncing.
+    /// The open directory, for syncing.
     directory: File,
     writes: AtomicU64,
     bytes_written: AtomicU64,
@@ -256,7 +258,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Whether the file system can do what this way of writing needs, by doing it once.
+    /// Checks that the file system supports this way of writing, by trying it once.
     fn probe(&self, writing: Writing) -> Result<(), TrialError> {
         let (old, new) = (self.path.join("probe.old"), self.path.join("probe.new"));
         let tried = || -> io::Result<()> {
@@ -291,7 +293,7 @@ impl Disk {
     }
 }
 
-/// Whether an error says that a file system lacks something, rather than that something went wrong.
+/// Returns whether an error means that the file system lacks an operation.
 fn cannot_ever(error: &io::Error) -> bool {
     matches!(
         error.kind(),

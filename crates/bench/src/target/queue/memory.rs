@@ -1,5 +1,5 @@
-//! Tasks in memory, read from files when the process starts: the fastest that any queue can be, and
-//! what the laboratory's own side costs at most.
+//! Tasks in memory, read from files when the process starts: the fastest possible queue, and an upper bound of the laboratory's
+//! own overhead.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use lab::durability::Durability;
 
 use super::files::read_tasks;
 use super::schedule::Schedule;
-use super::{Change, Job, Notes, Session, Status, Store, Task, TaskId, missing};
+use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
 use crate::error::TrialError;
 use crate::locks::locked;
 
@@ -23,10 +23,10 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The tasks whose files are in `directory`.
+    /// Reads the tasks whose files are in `directory`.
     ///
     /// # Errors
-    /// When a file cannot be read or is no task.
+    /// A file cannot be read or is not a task.
     pub(crate) fn rebuild(directory: &Path) -> Result<Memory, TrialError> {
         let memory = Memory {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -51,11 +51,11 @@ impl Memory {
 }
 
 impl Store for Memory {
-    fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
-        job(&mut MemorySession(self))
+    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError> {
+        work(&mut MemorySession(self))
     }
 
-    /// What it holds; a process that starts anew would find the files it was read from.
+    /// Returns the tasks in memory; a new process would find the files they were read from.
     fn tasks(&self) -> Result<Vec<Task>, TrialError> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
@@ -69,8 +69,8 @@ impl Store for Memory {
         Ok(Durability::Nothing)
     }
 
-    fn notes(&self) -> Notes {
-        Notes { syncs: Some(0), ..Notes::default() }
+    fn stats(&self) -> StoreStats {
+        StoreStats { syncs: Some(0), ..StoreStats::default() }
     }
 }
 

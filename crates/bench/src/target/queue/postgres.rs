@@ -8,7 +8,10 @@ use postgres::types::ToSql;
 use postgres::{Client, Row, Statement};
 
 use super::sql::{self, COLUMNS, Sql};
-use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, damaged, missing};
+use super::{
+    Change, Closing, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, damaged,
+    missing,
+};
 use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
 use crate::target::postgres::{Server, Workspace, failed, value};
@@ -16,15 +19,15 @@ use crate::target::postgres::{Server, Workspace, failed, value};
 /// A table of tasks on a server.
 pub(crate) struct Postgres {
     server: Server,
-    /// For what is done besides the measured work.
+    /// The session for everything besides the measured work.
     first: Mutex<Workspace>,
 }
 
 impl Postgres {
-    /// Makes the table in a schema of its own, and an index of the schedule where `indexed`.
+    /// Creates the table in a schema of its own and, if `indexed`, an index of the schedule.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses, or another trial uses it.
+    /// The server cannot be reached or refuses, or another trial uses it.
     pub(crate) fn create(server: Server, indexed: bool) -> Result<Postgres, TrialError> {
         let mut first = server.begin()?;
         first.batch_execute(&sql::create_table("bigint")).map_err(failed("make the table"))?;
@@ -36,9 +39,9 @@ impl Postgres {
 }
 
 impl Store for Postgres {
-    fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
+    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError> {
         let mut session = PostgresSession::prepare(self.server.connect()?)?;
-        job(&mut session)?;
+        work(&mut session)?;
         session.client.close().map_err(failed("close a connection"))
     }
 
@@ -54,16 +57,15 @@ impl Store for Postgres {
         Ok(durability(&of("fsync")?, &of("synchronous_commit")?))
     }
 
-    fn notes(&self) -> Notes {
-        // A server that cannot say it, or cannot be asked any more, leaves the count out; a dead one
-        // fails the trial by the work itself.
+    fn stats(&self) -> StoreStats {
+        // The count is left out if the server does not know it or cannot be asked; a dead server fails the work itself.
         let syncs = self.server.log_syncs(&mut locked(&self.first)).unwrap_or_default();
         let count = |syncs: u64| ("syncs".to_owned(), syncs as f64);
-        Notes {
+        StoreStats {
             syncs,
             shares_syncs: true,
             counts: syncs.map(count).into_iter().collect(),
-            ..Notes::default()
+            ..StoreStats::default()
         }
     }
 
@@ -86,7 +88,7 @@ impl Store for Postgres {
     }
 }
 
-/// What these settings undertake
+/// Returns the durability of these settings
 /// (<https://www.postgresql.org/docs/current/runtime-config-wal.html>).
 fn durability(fsync: &str, synchronous_commit: &str) -> Durability {
     match (fsync, synchronous_commit) {
@@ -96,7 +98,7 @@ fn durability(fsync: &str, synchronous_commit: &str) -> Durability {
     }
 }
 
-/// A statement as PostgreSQL writes it; sessions that claim a task pass over those that others are claiming.
+/// Returns a statement in PostgreSQL's syntax. Sessions that claim a task skip tasks that others are claiming.
 fn text(sql: Sql) -> String {
     let text = sql.text("BEGIN").replace('?', "$");
     match sql {
@@ -107,7 +109,7 @@ fn text(sql: Sql) -> String {
 
 struct PostgresSession {
     client: Client,
-    /// By [`Sql`].
+    /// The prepared statements, by [`Sql`].
     statements: Vec<Statement>,
 }
 
@@ -135,7 +137,7 @@ impl PostgresSession {
         }
     }
 
-    /// The task that a statement gives, if any.
+    /// Returns the task of a statement, if any.
     fn one(
         &mut self,
         sql: Sql,

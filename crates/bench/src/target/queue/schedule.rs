@@ -1,5 +1,5 @@
-//! Which task is due next, kept in memory: what an application with files must have, and rebuild when
-//! it starts, because a directory answers no such question.
+//! The schedule of tasks in memory. An application with files must have one, and rebuild it when it starts, because a directory
+//! cannot tell which task is due next.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
@@ -38,7 +38,7 @@ impl Schedule {
         locked(&self.0)
     }
 
-    /// Notes where a task stands now.
+    /// Records the status of a task.
     pub(super) fn put(&self, task: &Task) {
         let mut lists = self.lists();
         lists.remove(task.scheduled_at, task.id);
@@ -50,7 +50,7 @@ impl Schedule {
         self.lists().remove(due, id);
     }
 
-    /// At most `limit` tasks of this status.
+    /// Returns at most `limit` tasks of this status.
     pub(super) fn list(&self, status: Status, limit: usize) -> Vec<TaskId> {
         let mut lists = self.lists();
         let found = lists.of(status).iter().take(limit);

@@ -3,10 +3,10 @@
 /// The columns of a task, in order.
 pub(super) const COLUMNS: &str = "id, status, cmd, args, scheduled_at, output";
 
-/// Makes the index by which tasks are claimed.
+/// Creates the index by which tasks are claimed.
 pub(super) const CREATE_INDEX: &str = "CREATE INDEX tasks_schedule ON tasks(status, scheduled_at)";
 
-/// Makes the table; `integer` is the type of a whole number of 64 bits.
+/// Returns the statement that creates the table. `integer` is the type of a 64-bit integer.
 pub(super) fn create_table(integer: &str) -> String {
     format!(
         "CREATE TABLE tasks(id varchar(32) NOT NULL PRIMARY KEY, status varchar(16) NOT NULL, cmd varchar(16) NOT NULL, args text NOT NULL, scheduled_at {integer} NOT NULL, output text NOT NULL)"
@@ -42,7 +42,7 @@ impl Sql {
         Sql::Commit,
     ];
 
-    /// The statement; `begin` is how transactions begin.
+    /// Returns the text of the statement. `begin` begins transactions.
     pub(super) fn text(self, begin: &'static str) -> &'static str {
         match self {
             Sql::Insert => "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

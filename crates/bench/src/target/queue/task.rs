@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What identifies a task: 128 random bits, written as 32 hexadecimal digits.
+/// The id of a task: 128 random bits, written as 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TaskId(pub(crate) u128);
 
@@ -15,7 +15,7 @@ impl fmt::Display for TaskId {
 }
 
 impl TaskId {
-    /// The id that is written so.
+    /// Parses an id.
     pub(crate) fn parse(text: &str) -> Option<TaskId> {
         let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let id = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for TaskId {
     }
 }
 
-/// How far a task has come.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
@@ -47,7 +47,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// The status as it is stored.
+    /// Returns the status as it is stored.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Status::Pending => "pending",
@@ -55,13 +55,13 @@ impl Status {
         }
     }
 
-    /// The status that is stored so.
+    /// Parses a stored status.
     pub(crate) fn parse(name: &str) -> Option<Status> {
         [Status::Pending, Status::Processing].into_iter().find(|status| status.name() == name)
     }
 }
 
-/// A task as the application holds it.
+/// A task in the application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) id: TaskId,

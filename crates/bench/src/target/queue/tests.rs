@@ -166,23 +166,23 @@ fn a_transaction_begins_as_the_settings_ask_and_waits_for_another_in_its_first_s
             assert!(second.is_err(), "{transaction}");
             assert_eq!(begun, begins, "{transaction}");
             // It was tried again and again.
-            assert!(store.notes().busy > 1, "{transaction}");
+            assert!(store.stats().busy > 1, "{transaction}");
         }
     }
 }
 
 #[test]
 fn parts_of_the_work_add_up_and_what_one_cannot_tell_is_not_known() {
-    let part = |syncs: Option<u64>| Notes {
+    let part = |syncs: Option<u64>| StoreStats {
         busy: 2,
         syncs,
         counts: [("writes".to_owned(), 3.0)].into(),
-        ..Notes::default()
+        ..StoreStats::default()
     };
-    let both = part(Some(4)).and(part(Some(5)));
+    let both = part(Some(4)).plus(part(Some(5)));
     assert_eq!((both.busy, both.syncs), (4, Some(9)));
     assert_eq!(both.counts["writes"], 6.0);
-    assert_eq!(part(Some(4)).and(part(None)).syncs, None);
+    assert_eq!(part(Some(4)).plus(part(None)).syncs, None);
 }
 
 #[test]
@@ -190,17 +190,17 @@ fn the_syncs_of_files_are_counted_and_a_renamed_one_is_never_synced() {
     let syncs = |writing| {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::open(directory.path().to_owned(), writing).unwrap();
-        let before = files.notes();
+        let before = files.stats();
         let work = |session: &mut dyn Session| {
             session.insert(&task(1))?;
             session.update(&task(1), Change::Output)?;
             session.delete(&task(1))
         };
         files.session(&mut |session| work(session)).unwrap();
-        let notes = files.notes().since(&before);
-        assert_eq!(notes.counts["writes"], 2.0);
-        assert_eq!(notes.counts["deletes"], 1.0);
-        notes.syncs.unwrap()
+        let stats = files.stats().since(&before);
+        assert_eq!(stats.counts["writes"], 2.0);
+        assert_eq!(stats.counts["deletes"], 1.0);
+        stats.syncs.unwrap()
     };
     assert_eq!(syncs(Writing::Truncate), 0);
     assert_eq!(syncs(Writing::Rename), 0);
@@ -240,13 +240,13 @@ fn a_pool_keeps_two_connections_and_opens_what_it_lacks() {
     let directory = tempfile::tempdir().unwrap();
     let store = sqlite(directory.path(), Connections::Pool, Statements::EachTime);
     let together = |store: &dyn Store, sessions: usize| {
-        let before = store.notes().opened;
+        let before = store.stats().opened;
         let barrier = std::sync::Barrier::new(sessions);
         std::thread::scope(|scope| {
             for number in 0..sessions {
                 let barrier = &barrier;
                 scope.spawn(move || {
-                    let mut job = |session: &mut dyn Session| {
+                    let mut work = |session: &mut dyn Session| {
                         // A transaction holds its connection, so that all are wanted at a time.
                         if number == 0 {
                             session.begin()?;
@@ -258,11 +258,11 @@ fn a_pool_keeps_two_connections_and_opens_what_it_lacks() {
                         }
                         Ok(())
                     };
-                    store.session(&mut job).unwrap();
+                    store.session(&mut work).unwrap();
                 });
             }
         });
-        store.notes().opened - before
+        store.stats().opened - before
     };
     assert!(together(&*store, 1) >= 1);
     assert_eq!(together(&*store, 1), 0, "the idle one is used again");

@@ -1,4 +1,4 @@
-//! What the work does to files and to the page cache, counted in counting trials.
+//! Counts of file operations and of the page cache, in counting trials.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use engine::{Connection, DbStatus};
 use crate::error::TrialError;
 use crate::trial::Trial;
 
-/// What the work does to files and to the page cache, counted from its making on.
+/// Counts file operations and page cache events from its creation on.
 pub(crate) struct Counts {
     counter: Arc<CountingVfs>,
     before: IoCounts,
@@ -24,7 +24,7 @@ const CACHE: &[(&str, DbStatus)] = &[
 ];
 
 impl Counts {
-    /// Begins to count in a counting trial; none in a timed one.
+    /// Begins to count in a counting trial; returns `None` in a timed one.
     pub(crate) fn begin(
         trial: &Trial<'_>,
         connection: &Connection,
@@ -60,8 +60,8 @@ impl Counts {
         }))
     }
 
-    /// Adds what the page cache of a connection has counted since it was opened or counting began;
-    /// to be called once before it is closed.
+    /// Adds the page cache counters of a connection since it was opened or counting began. Call it once before the connection is
+    /// closed.
     pub(crate) fn note(&mut self, connection: &Connection) -> Result<(), TrialError> {
         for (name, status) in CACHE {
             let value = connection.db_status(*status, true)?.current;
@@ -70,7 +70,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Leaves out what happens to files until [`Counts::resume`], after noting these connections.
+    /// Stops counting file operations until [`Counts::resume`], after noting these connections.
     pub(crate) fn pause(&mut self, connections: &[Connection]) -> Result<(), TrialError> {
         let now = self.counter.counts();
         for (name, value) in file_metrics(&now.since(&self.before)) {
@@ -80,18 +80,17 @@ impl Counts {
         connections.iter().try_for_each(|connection| self.note(connection))
     }
 
-    /// Counts again what happens to files.
+    /// Resumes counting file operations.
     pub(crate) fn resume(&mut self) {
         self.before = self.counter.counts();
     }
 
-    /// What was counted until the last pause, as metrics: for all files together, and by kind of
-    /// file where any of that kind took part.
+    /// Returns the counts until the last pause as metrics: for all files together, and for each kind of file that took part.
     pub(crate) fn finish(self) -> BTreeMap<String, f64> {
         self.metrics
     }
 
-    /// What was counted until now in work by one connection.
+    /// Returns the counts so far of work by one connection.
     pub(crate) fn end(
         mut self,
         connection: &Connection,
@@ -101,8 +100,7 @@ impl Counts {
     }
 }
 
-/// What is reported per row and per transaction: the metric, what it divides, and the rate
-/// that tells how many there were.
+/// Counts that are reported per row and per transaction: the metric, the count, and the rate of rows or transactions.
 const EACH: &[(&str, &str, &str)] = &[
     ("pages_per_row", "pages_written", "rows_per_s"),
     ("bytes_written_per_row", "bytes_written", "rows_per_s"),
@@ -111,7 +109,7 @@ const EACH: &[(&str, &str, &str)] = &[
     ("bytes_written_per_txn", "bytes_written", "txns_per_s"),
 ];
 
-/// Adds what was counted for each row and each transaction, where the work has them.
+/// Adds the counts per row and per transaction, if the work has any.
 pub(crate) fn add_counts_for_each(metrics: &mut BTreeMap<String, f64>) {
     let figure = |name: &str| metrics.get(name).copied();
     let of = |&(each, all, rate): &(&str, &str, &str)| {
@@ -122,7 +120,7 @@ pub(crate) fn add_counts_for_each(metrics: &mut BTreeMap<String, f64>) {
     metrics.extend(each);
 }
 
-/// What was done to files, as metrics: for all together, and by kind where any took part.
+/// Returns file operations as metrics: for all files together, and for each kind of file that took part.
 pub(crate) fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
     let kinds = [
         ("database", &counts.database),

@@ -1,5 +1,4 @@
-//! SQLite as a target: opening a connection with the settings of a variant, and reading back what was in
-//! force.
+//! SQLite as a target: opening a connection with the settings of a variant, and reading back the settings in force.
 
 mod counts;
 mod proof;
@@ -23,7 +22,7 @@ pub(crate) use counts::{Counts, add_counts_for_each, file_metrics};
 use proof::OPEN_MUTEX;
 pub(crate) use proof::{defaults, prove, read_back};
 
-/// Settings of a connection that are no PRAGMAs.
+/// Returns the settings of a connection that are not PRAGMAs.
 pub(crate) fn connection_settings() -> Vec<Parameter> {
     let choice = |name: &str, names: &[&str], about: &str| Parameter {
         default: Some(names[0].into()),
@@ -43,19 +42,18 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
     ]
 }
 
-/// The PRAGMAs that decide what a crash can destroy (<https://sqlite.org/howtocorrupt.html>,
-/// sections 3 and 5, and the documentation of each). The locking mode changes how a journal is
-/// ended.
+/// The PRAGMAs that affect the damage of a crash (<https://sqlite.org/howtocorrupt.html>, sections 3 and 5, and the documentation
+/// of each). The locking mode changes how a journal is ended.
 const CRASH_RELEVANT: &[&str] =
     &["journal_mode", "synchronous", "locking_mode", "fullfsync", "checkpoint_fullfsync"];
 
-/// Whether a PRAGMA decides what a crash can destroy.
+/// Returns whether a PRAGMA affects the damage of a crash.
 pub(crate) fn decides_what_a_crash_takes(name: &str) -> bool {
     CRASH_RELEVANT.contains(&name)
 }
 
-/// Every PRAGMA that can be set, as a setting. None has a default here: what no experiment names
-/// is left as SQLite has it.
+/// Returns every PRAGMA that can be set, as a setting without a default: SQLite's own default applies unless an experiment names
+/// the PRAGMA.
 pub(crate) fn pragma_settings() -> Vec<Parameter> {
     pragma::CATALOGUE
         .iter()
@@ -87,8 +85,7 @@ fn accepted(values: &Values) -> Option<Accepts> {
     }
 }
 
-/// Why SQLite, whatever its version and options, can never work with these settings; the rest shows
-/// only when a setting is applied and read back.
+/// Returns why no SQLite library can work with these settings. Other problems show only when a setting is applied and read back.
 pub(crate) fn why_impossible(settings: &Settings) -> Option<String> {
     let number = |name: &str| settings.get(name).and_then(Level::as_int);
     if settings.get("query_only").and_then(Level::as_bool) == Some(true) {
@@ -105,7 +102,7 @@ pub(crate) fn why_impossible(settings: &Settings) -> Option<String> {
     }
 }
 
-/// Why a database in memory cannot have these settings
+/// Returns why a database in memory cannot have these settings
 /// (<https://sqlite.org/pragma.html#pragma_journal_mode>, `#pragma_locking_mode`,
 /// `#pragma_mmap_size`).
 pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
@@ -126,27 +123,27 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialEr
     open_with(&trial.library, trial.settings, trial.counter.as_deref(), path)
 }
 
-/// How the connections of a trial are opened: for threads, which cannot have the trial itself.
+/// Opens the connections of a trial on other threads, which cannot have the trial itself.
 pub(crate) struct Opening {
     library: Arc<Library>,
     settings: Settings,
     flags: OpenFlags,
     /// The PRAGMAs of the settings, for connections whose opening is timed.
     script: String,
-    /// Those without the ones that only a new file takes; none where there are none of these.
+    /// The same without PRAGMAs that only affect a new file, if there are any of them.
     script_of_existing: Option<String>,
     /// The counters of a counting trial.
     pub(crate) counter: Option<Arc<CountingVfs>>,
 }
 
 impl Opening {
-    /// As the trial asks.
+    /// Opens connections with the settings of a trial.
     ///
     /// # Errors
     /// A setting has a value that its PRAGMA does not take.
     pub(crate) fn of(trial: &Trial<'_>) -> Result<Opening, TrialError> {
         let script = pragma_script(trial.settings, |_| true)?;
-        let of_existing = pragma_script(trial.settings, |it| !is_of_new_file(it))?;
+        let of_existing = pragma_script(trial.settings, |entry| !is_of_new_file(entry))?;
         Ok(Opening {
             library: Arc::clone(&trial.library),
             settings: trial.settings.clone(),
@@ -157,12 +154,12 @@ impl Opening {
         })
     }
 
-    /// A setting of the trial.
+    /// Returns a setting of the trial.
     pub(crate) fn setting(&self, name: &str) -> Option<&Level> {
         self.settings.get(name)
     }
 
-    /// The library of the trial.
+    /// Returns the library of the trial.
     pub(crate) fn library(&self) -> &Arc<Library> {
         &self.library
     }
@@ -172,10 +169,9 @@ impl Opening {
         open_with(&self.library, &self.settings, self.counter.as_deref(), path)
     }
 
-    /// As an application opens a connection: its settings are applied and not looked at. It is for
-    /// connections whose opening is timed; what they became is to be given to [`Opening::prove`] when
-    /// the clock has stopped. An existing file has got what shapes it: an application says that once, and
-    /// `PRAGMA auto_vacuum` would write a transaction each time.
+    /// Opens a connection as an application does: its settings are applied and not read back. This is for connections whose opening
+    /// is timed; give their settings to [`Opening::prove`] when the clock has stopped. PRAGMAs of a new file are not applied to an
+    /// existing one: an application sets them once, and `PRAGMA auto_vacuum` would write a transaction each time.
     pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
         let vfs = self.counter.as_deref().map(CountingVfs::name);
         let connection = Connection::open(&self.library, path, self.flags, vfs)?;
@@ -189,12 +185,12 @@ impl Opening {
         Ok(connection)
     }
 
-    /// How transactions begin, as [`begin_statement`].
+    /// As [`begin_statement`].
     pub(crate) fn begin(&self) -> &'static str {
         begin_statement(&self.settings)
     }
 
-    /// As [`prove`], for connections that were opened unproved; there may have been none.
+    /// As [`prove`], for connections that were opened unproved, if there were any.
     ///
     /// # Errors
     /// The first setting that was not in force, with the connection.
@@ -234,7 +230,7 @@ fn check_begin(connection: &Connection, settings: &Settings) -> Result<(), Trial
 
 const BEGIN_CONCURRENT: &str = "BEGIN CONCURRENT";
 
-/// The PRAGMAs that the settings name, in the order in which they must be applied.
+/// Returns the PRAGMAs of the settings, in the order in which they must be applied.
 fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
     let mut pragmas: Vec<(&Pragma, &Level)> =
         settings.iter().filter_map(|(name, level)| Some((pragma::find(name)?, level))).collect();
@@ -242,11 +238,11 @@ fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
     pragmas
 }
 
-/// The PRAGMAs of the settings as statements, in the order in which they must be executed, each with its value in the normal
-/// spelling.
+/// Returns the PRAGMAs of the settings as statements, in the order in which they must be executed, each with its value in the
+/// normal spelling.
 ///
 /// # Errors
-/// A value is none that the PRAGMA takes: as a part of a statement it could be anything.
+/// The PRAGMA does not take the value, which could be anything as a part of a statement.
 pub(crate) fn pragma_statements(settings: &Settings) -> Result<Vec<String>, EngineError> {
     let statement = |(entry, level): (&Pragma, &Level)| {
         let wanted = entry.normalise(&level.to_string())?;
@@ -255,8 +251,8 @@ pub(crate) fn pragma_statements(settings: &Settings) -> Result<Vec<String>, Engi
     in_order(settings).into_iter().map(statement).collect()
 }
 
-/// The PRAGMAs of the settings that are wanted as one script: for connections whose opening is timed, and whose
-/// settings are proved afterwards.
+/// Returns some PRAGMAs of the settings as a script, for connections whose opening is timed and whose settings are proved
+/// afterwards.
 ///
 /// # Errors
 /// As for [`pragma_statements`].
@@ -266,18 +262,17 @@ fn pragma_script(
 ) -> Result<String, EngineError> {
     let is_wanted = |name: &String| pragma::find(name).is_some_and(&is_wanted);
     let statements = pragma_statements(&picked(settings, is_wanted))?;
-    Ok(statements.iter().map(|it| format!("{it};")).collect())
+    Ok(statements.iter().map(|statement| format!("{statement};")).collect())
 }
 
-/// Whether only a file that has not been written takes the PRAGMA, without VACUUM.
+/// Returns whether the PRAGMA only affects a file that has not been written, or VACUUM.
 fn is_of_new_file(entry: &Pragma) -> bool {
     matches!(entry.timing, Timing::BeforeCreation | Timing::BeforeFirstWrite)
 }
 
-/// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another
-/// connection's lock. What shapes the file comes before anything that writes to it, which `auto_vacuum`
-/// does; the locking mode before the journal mode, since WAL with exclusive locking does without shared
-/// memory only in this order.
+/// Returns the rank of a PRAGMA. The busy timeout comes first, because every other PRAGMA that reads the file may meet another
+/// connection's lock. PRAGMAs of a new file come before any that writes to it, as `auto_vacuum` does. The locking mode comes
+/// before the journal mode, because WAL with exclusive locking needs no shared memory only in this order.
 fn order(entry: &Pragma) -> u8 {
     match (entry.timing, entry.name) {
         (_, "busy_timeout") => 0,
@@ -289,7 +284,7 @@ fn order(entry: &Pragma) -> u8 {
     }
 }
 
-/// An engine without a PRAGMA cannot run the variant; a PRAGMA without effect is a failure.
+/// Returns that the variant cannot run if the engine lacks a PRAGMA; a PRAGMA without effect is a failure.
 fn cannot_or_failed(error: EngineError) -> TrialError {
     match &error {
         EngineError::Pragma(PragmaError::NotInEngine { .. }) => {
@@ -299,13 +294,13 @@ fn cannot_or_failed(error: EngineError) -> TrialError {
     }
 }
 
-/// How long a connection waits for a lock.
+/// Returns how long a connection waits for a lock.
 pub(crate) fn busy_timeout(settings: &Settings) -> Duration {
     let millis = settings.get("busy_timeout").and_then(Level::as_int);
     Duration::from_millis(millis.unwrap_or(0).max(0) as u64)
 }
 
-/// How a transaction begins.
+/// Returns the statement that begins a transaction.
 pub(crate) fn begin_statement(settings: &Settings) -> &'static str {
     match settings.get("transaction").and_then(Level::as_text) {
         Some("immediate") => "BEGIN IMMEDIATE",
@@ -315,7 +310,7 @@ pub(crate) fn begin_statement(settings: &Settings) -> &'static str {
     }
 }
 
-/// The size of a file; 0 where there is none.
+/// Returns the size of a file; 0 if it does not exist.
 pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
     match std::fs::metadata(path) {
         Ok(metadata) => Ok(metadata.len() as f64),
@@ -324,15 +319,14 @@ pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
     }
 }
 
-/// The size of the write-ahead log of a database; 0 where there is none.
+/// Returns the size of the write-ahead log of a database; 0 if it does not exist.
 pub(crate) fn wal_size(path: &Path) -> Result<f64, TrialError> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     size(Path::new(&wal))
 }
 
-/// Closes connections and returns the settings that were in force on each; they are named `name 1`,
-/// `name 2` and so on.
+/// Closes connections and returns the settings that were in force on each. They are named `name 1`, `name 2` and so on.
 pub(crate) fn close_numbered(
     name: &str,
     connections: Vec<Connection>,
@@ -345,7 +339,7 @@ pub(crate) fn close_numbered(
     Ok(closed)
 }
 
-/// The flags that the settings ask for.
+/// Returns the flags of the settings.
 fn open_flags(settings: &Settings) -> OpenFlags {
     let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
     match settings.get(OPEN_MUTEX).and_then(Level::as_text) {

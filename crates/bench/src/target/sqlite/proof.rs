@@ -1,4 +1,4 @@
-//! Which settings were in force: read back from every connection and compared with the variant.
+//! Proof of the settings in force: they are read back from every connection and compared with the variant.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,10 @@ use lab::trial::ReadBack;
 use crate::error::TrialError;
 use crate::trial::Trial;
 
-/// Name under which it is read back whether a connection takes its mutex.
+/// Name of the setting that tells whether a connection takes its mutex.
 pub(super) const OPEN_MUTEX: &str = "open_mutex";
 
-/// The PRAGMAs of a fresh connection, to a file of its own in the trial's directory, before anything
-/// is set.
+/// Returns the PRAGMAs of a fresh connection to a file of its own in the trial's directory, before anything is set.
 pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>, TrialError> {
     let path = trial.directory.join("defaults.db");
     let fresh = Connection::open(&trial.library, &path, OpenFlags::default(), None)?;
@@ -23,7 +22,7 @@ pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>, Tr
     Ok(pragmas)
 }
 
-/// Every configuration PRAGMA as the connection answers it, and how it was opened.
+/// Reads back every configuration PRAGMA of a connection, and how it was opened.
 pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadBack, TrialError> {
     let mut pragmas = pragma::read_back(database)?;
     if let Some(serialised) = database.is_serialised() {
@@ -33,11 +32,10 @@ pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadB
     Ok(ReadBack { connection: connection.to_owned(), pragmas })
 }
 
-/// Whether what the settings ask was in force on every connection that took part, as it was read
-/// back after the work.
+/// Checks that the settings were in force on every connection that took part, as read back after the work.
 ///
 /// # Errors
-/// The first setting that was not, with the connection; or that there is no connection to tell.
+/// The first setting that was not in force, with its connection; or no connection was read back.
 pub(crate) fn prove(settings: &Settings, connections: &[ReadBack]) -> Result<(), TrialError> {
     let readable = settings.iter().filter(|(name, _)| is_read_back(name));
     for (name, level) in readable {
@@ -62,8 +60,8 @@ pub(crate) fn prove(settings: &Settings, connections: &[ReadBack]) -> Result<(),
     Ok(())
 }
 
-/// Whether the setting can be seen after the work: what cannot be read, and what the end of each
-/// transaction switches off, was proved when it was applied.
+/// Returns whether the setting can be read after the work. A setting that cannot be read, or that the end of each transaction
+/// resets, was proved when it was applied.
 fn is_read_back(name: &str) -> bool {
     name == OPEN_MUTEX
         || pragma::find(name).is_some_and(|entry| {
@@ -71,7 +69,7 @@ fn is_read_back(name: &str) -> bool {
         })
 }
 
-/// The value to be found; none where any will do.
+/// Returns the required value; `None` if any value is allowed.
 fn wanted(name: &str, level: &Level) -> Result<Option<String>, TrialError> {
     match pragma::find(name) {
         Some(entry) => {

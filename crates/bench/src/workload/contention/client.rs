@@ -1,32 +1,57 @@
-//! What a worker does to the database: a write transaction or a read, begun anew where another
-//! connection was in the way, as an application would.
+//! The operations of a worker: a write transaction or a read, retried as an application would if another connection is in the
+//! way.
 
 use std::time::Duration;
 
 use engine::{Connection, EngineError, Statement, Step};
-use lab::seed::{Seed, SplitMix64};
+use lab::level::overlaid;
+use lab::seed::SplitMix64;
 
-use super::clock::{Clock, Nanos};
-use super::message::{BusyCounts, Kind, WorkerSpec};
-use super::pace::Ended;
 use super::parameters::{Parameters, Work};
-use super::worker::Operator;
+use crate::drive::clock::{Clock, Monotonic, Nanos};
+use crate::drive::messages::{BusyCounts, Role, WorkerSpec};
+use crate::drive::pacing::Ended;
+use crate::drive::retry::{AttemptError, Retries};
+use crate::drive::worker::Client;
 use crate::error::TrialError;
+use crate::parameters::Parameters as _;
 use crate::target::sqlite;
 use crate::workload::common::expect;
 
-/// Does the operations of one worker.
-pub(super) struct Client<'c, C> {
+/// Prepares the client of a worker.
+///
+/// # Errors
+/// SQLite refuses a statement.
+pub(in crate::workload) fn client<'c>(
+    connection: &'c Connection,
+    spec: &WorkerSpec,
+) -> Result<Box<dyn Client + 'c>, TrialError> {
+    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &spec.settings))?;
+    let operations = match spec.role {
+        Role::Writer => {
+            Operations::Write(Box::new(Writer::prepare(connection, spec, &parameters)?))
+        }
+        _ => Operations::Read(Box::new(Reader::prepare(connection, &parameters)?)),
+    };
+    Ok(Box::new(Contender {
+        operations,
+        clock: Monotonic,
+        choice: spec.seed.child("items").generator(),
+        retries: Retries::new(
+            parameters.max_retries,
+            parameters.retry_pause,
+            parameters.busy_timeout.0,
+            spec.seed,
+        ),
+    }))
+}
+
+/// Carries out the operations of one worker.
+struct Contender<'c> {
     operations: Operations<'c>,
-    clock: C,
+    clock: Monotonic,
     choice: SplitMix64,
-    /// Apart from the other choices, so that retries do not change what is written.
-    pauses: SplitMix64,
-    max_retries: usize,
-    retry_pause: Duration,
-    /// A busy result that comes sooner was not waited for.
-    patience: Duration,
-    busy: BusyCounts,
+    retries: Retries,
 }
 
 enum Operations<'c> {
@@ -34,88 +59,25 @@ enum Operations<'c> {
     Read(Box<Reader<'c>>),
 }
 
-/// Why an attempt did not succeed.
-enum Hindered {
-    /// Another connection was in the way, since this moment.
-    Busy { asked: Nanos, snapshot: bool },
-    /// Something is wrong.
-    Failed(TrialError),
-}
-
-impl<'c, C: Clock + Copy> Client<'c, C> {
-    pub(super) fn prepare(
-        connection: &'c Connection,
-        spec: &WorkerSpec,
-        parameters: &Parameters,
-        clock: C,
-    ) -> Result<Client<'c, C>, TrialError> {
-        let operations = match spec.kind {
-            Kind::Writer => {
-                Operations::Write(Box::new(Writer::prepare(connection, spec, parameters)?))
-            }
-            // Clients execute scripts of the user's own, which the workload `sql` does.
-            Kind::Reader | Kind::Client => {
-                Operations::Read(Box::new(Reader::prepare(connection, parameters)?))
-            }
-        };
-        let own = |seed: Seed, name: &str| seed.child(name).generator();
-        Ok(Client {
-            operations,
-            clock,
-            choice: own(spec.seed, "items"),
-            pauses: own(spec.seed, "pauses"),
-            max_retries: parameters.max_retries,
-            retry_pause: parameters.retry_pause,
-            patience: parameters.busy_timeout.0 / 2,
-            busy: BusyCounts::default(),
-        })
-    }
-
-    fn note(&mut self, asked: Nanos, snapshot: bool) {
-        let waited = Duration::from_nanos(self.clock.now().saturating_sub(asked));
-        self.busy.errors += 1;
-        self.busy.at_once += u64::from(waited < self.patience);
-        self.busy.snapshots += u64::from(snapshot);
-    }
-
-    fn pause(&mut self) {
-        let mean = self.retry_pause.as_nanos() as u64;
-        let pause = mean / 2 + self.pauses.below(mean.max(1));
-        self.clock.wait_until(self.clock.now() + pause);
-    }
-}
-
-impl<C: Clock + Copy> Operator for Client<'_, C> {
+impl Client for Contender<'_> {
     fn take_busy(&mut self) -> BusyCounts {
-        std::mem::take(&mut self.busy)
+        self.retries.take_busy()
     }
 
     fn operate(&mut self, number: u64, _: Nanos) -> Result<Ended, TrialError> {
         let random = self.choice.next_u64();
-        for attempt in 0..=self.max_retries {
-            let done = match &mut self.operations {
+        let mut failures = 0;
+        loop {
+            let attempt = match &mut self.operations {
                 Operations::Write(writer) => writer.attempt(&self.clock, random, number),
                 Operations::Read(reader) => reader.attempt(&self.clock, random),
             };
-            match done {
-                Ok(()) => return Ok(true.into()),
-                Err(Hindered::Failed(error)) => return Err(error),
-                Err(Hindered::Busy { asked, snapshot }) => self.note(asked, snapshot),
-            }
-            if attempt < self.max_retries {
-                self.busy.retries += 1;
-                self.pause();
+            let Err(error) = attempt else { return Ok(true.into()) };
+            failures += 1;
+            if !self.retries.pause_after(error, failures, &self.clock)? {
+                return Ok(false.into());
             }
         }
-        Ok(false.into())
-    }
-}
-
-/// Tells a lock in the way from everything else.
-fn hindered(asked: Nanos) -> impl FnOnce(EngineError) -> Hindered {
-    move |error| match error.is_busy() {
-        true => Hindered::Busy { asked, snapshot: error.is_busy_snapshot() },
-        false => Hindered::Failed(error.into()),
     }
 }
 
@@ -159,16 +121,26 @@ impl<'c> Writer<'c> {
         })
     }
 
-    /// One transaction; where it is hindered, none is open afterwards.
-    fn attempt(&mut self, clock: &impl Clock, random: u64, number: u64) -> Result<(), Hindered> {
+    /// Carries out one transaction. If it fails, no transaction is open afterwards.
+    fn attempt(
+        &mut self,
+        clock: &impl Clock,
+        random: u64,
+        number: u64,
+    ) -> Result<(), AttemptError> {
         let outcome = self.transaction(clock, random, number);
         if outcome.is_err() && self.connection.in_transaction() {
-            self.rollback.run().map_err(|error| Hindered::Failed(error.into()))?;
+            self.rollback.run().map_err(|error| AttemptError::Failed(error.into()))?;
         }
         outcome
     }
 
-    fn transaction(&mut self, clock: &impl Clock, random: u64, op: u64) -> Result<(), Hindered> {
+    fn transaction(
+        &mut self,
+        clock: &impl Clock,
+        random: u64,
+        op: u64,
+    ) -> Result<(), AttemptError> {
         let id = below(random, self.items);
         run(clock, &mut self.begin, &[])?;
         match self.work {
@@ -188,7 +160,7 @@ impl<'c> Writer<'c> {
     }
 }
 
-/// A row chosen by 64 random bits, from 1 to `items`.
+/// Returns the row that 64 random bits choose, from 1 to `items`.
 fn below(random: u64, items: u64) -> i64 {
     ((u128::from(random) * u128::from(items)) >> 64) as i64 + 1
 }
@@ -203,7 +175,7 @@ fn run(
     clock: &impl Clock,
     statement: &mut Statement<'_, 'static>,
     values: &[i64],
-) -> Result<(), Hindered> {
+) -> Result<(), AttemptError> {
     let asked = clock.now();
     let mut bound = || {
         for (index, value) in (1..).zip(values) {
@@ -211,15 +183,15 @@ fn run(
         }
         statement.run()
     };
-    bound().map_err(hindered(asked))
+    bound().map_err(AttemptError::of(asked))
 }
 
-/// The integer that a query for one row gives.
+/// Returns the integer of a query for one row.
 fn query(
     clock: &impl Clock,
     statement: &mut Statement<'_, 'static>,
     id: i64,
-) -> Result<i64, Hindered> {
+) -> Result<i64, AttemptError> {
     let asked = clock.now();
     let mut first = || {
         statement.bind_i64(1, id)?;
@@ -228,7 +200,7 @@ fn query(
         statement.reset()?;
         Ok((stepped? == Step::Row).then_some(value))
     };
-    first().map_err(hindered(asked))?.ok_or_else(|| Hindered::Failed(missing(id)))
+    first().map_err(AttemptError::of(asked))?.ok_or_else(|| AttemptError::Failed(missing(id)))
 }
 
 fn missing(id: i64) -> TrialError {
@@ -256,12 +228,12 @@ impl<'c> Reader<'c> {
         })
     }
 
-    fn attempt(&mut self, clock: &impl Clock, random: u64) -> Result<(), Hindered> {
+    fn attempt(&mut self, clock: &impl Clock, random: u64) -> Result<(), AttemptError> {
         let from = below(random, self.items - self.read_rows + 1);
         let to = from + self.read_rows as i64 - 1;
         let asked = clock.now();
-        let [rows, first, last] = self.ask(from, to).map_err(hindered(asked))?;
-        let wrong = |error| Hindered::Failed(error);
+        let [rows, first, last] = self.ask(from, to).map_err(AttemptError::of(asked))?;
+        let wrong = |error| AttemptError::Failed(error);
         expect("the count of rows read", rows, self.read_rows as i64).map_err(wrong)?;
         // A transaction adds to one column at its beginning and to the other at its end.
         expect("the sum of `last` compared with that of `first`, which must be equal,", last, first)

@@ -1,24 +1,11 @@
 //! The parameters of `contention`.
 
-use std::time::Duration;
-
-use lab::catalogue::Parameter;
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
+use crate::drive::parameters::{BusyTimeout, Workers};
 use crate::error::TrialError;
 use crate::parameters::{Micros, Millis, Percent, Rows};
-use crate::target::sqlite;
-
-choice! {
-    /// What workers are.
-    enum Workers {
-        /// Threads of one process.
-        Threads = "threads",
-        /// Processes.
-        Processes = "processes",
-    }
-}
 
 choice! {
     /// What a write transaction does.
@@ -64,20 +51,6 @@ const OTHER_FILES: u64 = 64;
 /// file.
 const FILES_PER_CONNECTION: u64 = 4;
 
-/// The shared setting of this name, which is no parameter of the workload.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BusyTimeout(pub(crate) Duration);
-
-impl crate::parameters::Parameters for BusyTimeout {
-    fn declared() -> Vec<Parameter> {
-        Vec::new()
-    }
-
-    fn read(settings: &Settings) -> Result<BusyTimeout, TrialError> {
-        Ok(BusyTimeout(sqlite::busy_timeout(settings)))
-    }
-}
-
 parameters! {
     /// The parameters of one trial.
     #[derive(Clone, Copy, Debug)]
@@ -119,7 +92,7 @@ parameters! {
 }
 
 impl Parameters {
-    /// The rules between parameters.
+    /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let idle = |workers: u32, per_s: usize| workers > 0 && per_s == 0;
         let locking = settings.get("locking_mode").and_then(Level::as_text);
@@ -139,7 +112,7 @@ impl Parameters {
         Err(TrialError::cannot_run(why))
     }
 
-    /// What a trial needs of the operating system.
+    /// Returns the needs of a trial from the operating system.
     pub(super) fn needs(&self) -> Needs {
         let workers = u64::from(self.writers) + u64::from(self.readers);
         let connections = match self.workers {

@@ -1,4 +1,4 @@
-//! Whether the database holds what was acknowledged: every operation once, and nothing else.
+//! Checks that the database holds every acknowledged operation once, and nothing else.
 
 use engine::Connection;
 
@@ -6,14 +6,15 @@ use crate::error::TrialError;
 use crate::workload::common::expect;
 use crate::workload::sums::{Sum, check_sums};
 
-/// What must be equal to the number of acknowledged operations.
+/// Sums that must equal the number of acknowledged operations.
 const SUMS: [Sum; 2] = [("the sum of `first`", "sum(first)"), ("the sum of `last`", "sum(last)")];
 
-/// The operations that a writer was told are committed: all up to `attempted` but those given up.
+/// The operations that a writer was told are committed: all operations up to `attempted`, except those given up.
+#[derive(Clone, Default)]
 pub(super) struct Acknowledged {
     /// Operations begun, numbered from 0.
     pub(super) attempted: u64,
-    /// The numbers of those that were given up, ascending.
+    /// The numbers of the operations that were given up, ascending.
     pub(super) given_up: Vec<u64>,
 }
 
@@ -23,7 +24,7 @@ impl Acknowledged {
         (0..self.attempted).filter(move |number| given_up.next_if_eq(number).is_none())
     }
 
-    /// How many operations.
+    /// Returns the number of operations.
     pub(super) fn count(&self) -> u64 {
         self.attempted - self.given_up.len() as u64
     }

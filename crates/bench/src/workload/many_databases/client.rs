@@ -9,10 +9,10 @@ use lab::seed::SplitMix64;
 use super::counters::{Latencies, Throughput};
 use super::parameters::{Connections, Parameters, YesNo};
 use super::quotes::{INSERT, Quotes};
+use crate::drive::gate::Gate;
 use crate::error::TrialError;
 use crate::target::sqlite::Opening;
 use crate::workload::common::expect;
-use crate::workload::team::Gate;
 
 /// Opens databases as an application does, without proving every setting, which takes longer than the opening.
 pub(super) struct Opener {

@@ -12,16 +12,16 @@ use super::parameters::{Connections, Parameters};
 use super::quotes::Sums;
 use super::{coming, create};
 use crate::descriptors::open_files;
+use crate::drive::gate::{Gate, run_threads};
 use crate::error::TrialError;
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
 use crate::workload::common::{expect, set};
-use crate::workload::team::{Gate, together};
 
 /// Threads that verify the databases, which mostly wait until files are created and removed.
 const VERIFIERS: usize = 8;
 
-/// Parts of the time for the throughput over its throughput.
+/// Parts of the time for the throughput over time.
 const SLOTS: u32 = 100;
 
 /// All databases of a trial.
@@ -70,7 +70,7 @@ impl Session {
             }
             Ok((client, Instant::now()))
         };
-        let (opened, start) = together(clients, Gate::begin, open)?;
+        let (opened, start) = run_threads(clients, Gate::begin, open)?;
         let last = opened.iter().map(|(_, ended)| *ended).max();
         note_time("seconds.open", start, last, measured);
         let clients: Vec<Client> = opened.into_iter().map(|(client, _)| client).collect();
@@ -107,7 +107,7 @@ impl Session {
             }
             gate.start_clock()
         };
-        let (worked, watch) = together(clients, start, work)?;
+        let (worked, watch) = run_threads(clients, start, work)?;
         let started = watch.started();
         let mut elapsed = watch.stop()?;
         // Threads give their statements back when they end, which is not part of the work.
@@ -212,7 +212,7 @@ impl Session {
             }
             Ok(Instant::now())
         };
-        let (ended, start) = together(worked, Gate::begin, close)?;
+        let (ended, start) = run_threads(worked, Gate::begin, close)?;
         if self.shared.parameters.connections == Connections::Kept {
             note_time("seconds.close", start, ended.into_iter().max(), measured);
         }
@@ -240,7 +240,7 @@ impl Session {
             }
             Ok(())
         };
-        together(parts, Gate::begin, verify).map(drop)
+        run_threads(parts, Gate::begin, verify).map(drop)
     }
 
     fn verify_one(&self, database: usize, wanted: Sums) -> Result<(), TrialError> {

@@ -1,34 +1,34 @@
 //! A queue of tasks, kept in SQLite, in files, on a PostgreSQL server or in memory.
 //!
-//! It follows the comparison of article 004 and takes its factors apart: how workers come to a
-//! connection, how a file is written, what a commit waits for. A target says what survives of a change
-//! it has acknowledged, so that targets can be compared at the same durability. Every task must be
-//! there once as it was left, or be gone, before a trial counts as measured.
+//! It follows the comparison of article 004 and separates its factors: how workers get a connection, how a file is written, and
+//! whether a commit waits for the disk. A target states the durability of an acknowledged change, so that targets can be compared
+//! at the same durability. Every task must be stored once as it was left, or be gone, before a trial counts as measured.
 
-mod jobs;
-mod marks;
+mod operations;
 mod parameters;
 mod verify;
+mod worker;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use lab::level::Settings;
 use lab::needs::Needs;
 use lab::trial::Measured;
 
-use self::jobs::{Done, Maker, Part};
-use self::marks::{Course, Op};
+use self::operations::{Op, Operations};
 use self::parameters::{Parameters, Target, Work};
 use self::verify::Expected;
+use self::worker::{TaskGenerator, WorkerInput, WorkerResult};
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
-use super::team::{Gate, together};
-use super::{Declared, Trial};
+use super::declared::Declared;
+use crate::drive::gate::{Gate, run_threads};
 use crate::error::TrialError;
 use crate::parameters::Choice;
 use crate::target::postgres::Server;
-use crate::target::queue::{Connections, Files, Memory, Notes, Postgres, Sqlite, Store, Task};
+use crate::target::queue::{Connections, Files, Memory, Postgres, Sqlite, Store, StoreStats, Task};
+use crate::trial::Trial;
 
 /// The workload `queue`.
 pub(super) struct Queue;
@@ -66,25 +66,25 @@ impl Declared for Queue {
 
         (trial.phase)("work");
         let mut expected = Expected::new(parameters, stored);
-        let worked = work(trial, parameters, &*store, &mut expected)?;
-        let notes = worked.notes();
-        let mut measured = worked.measured(parameters)?;
+        let repetitions = work(trial, parameters, &*store, &mut expected)?;
+        let stats = repetitions.stats();
+        let mut measured = repetitions.measured(parameters)?;
         set_peak_memory(&mut measured);
-        note(&notes, parameters, trial.counter.is_some(), &mut measured);
+        note_stats(&stats, parameters, trial.counter.is_some(), &mut measured);
         if let Some(seconds) = rebuild_s {
             set(&mut measured, "seconds.rebuild", seconds);
         }
 
         (trial.phase)("verify");
         let durability = store.durability()?;
-        verify::check_durability(durability, &notes, parameters)?;
+        verify::check_durability(durability, &stats, parameters)?;
         measured.durability = Some(durability);
         expected.check(&store.tasks()?)?;
         let closing = store.close()?;
         measured.metrics.extend(closing.metrics);
         measured.connections = closing.connections;
         measured.tables = closing.tables;
-        let files = files(trial.directory);
+        let files = trial.directory.join(FILES);
         let left = match closing.left_on_server {
             Some(left) => Some(left),
             None => expected.left_over(trial.directory, &files)?,
@@ -96,27 +96,22 @@ impl Declared for Queue {
     }
 }
 
-fn files(directory: &Path) -> PathBuf {
-    directory.join(FILES)
-}
-
-/// The tasks that are there from the beginning.
+/// Returns the tasks that are stored before the work.
 fn stored(trial: &Trial<'_>, parameters: &Parameters) -> Vec<Task> {
-    let mut maker = Maker::new(trial.seed.child("stored"), parameters.payload_bytes);
+    let mut generator = TaskGenerator::new(trial.seed.child("stored"), parameters.payload_bytes);
     match parameters.work {
-        Work::Schedule => maker.not_due(parameters.first_tasks()),
-        _ => maker.due(parameters.first_tasks()),
+        Work::Schedule => generator.not_due(parameters.first_tasks()),
+        _ => generator.due(parameters.first_tasks()),
     }
 }
 
-/// The store, and the time it took to look through the files that were there, in seconds, where the
-/// target must do so when it starts.
+/// Creates the store. Returns it with the seconds of reading the existing files, if the target must read them when it starts.
 fn store(
     trial: &Trial<'_>,
     parameters: &Parameters,
     stored: &[Task],
 ) -> Result<(Box<dyn Store>, Option<f64>), TrialError> {
-    let directory = files(trial.directory);
+    let directory = trial.directory.join(FILES);
     match parameters.target {
         Target::Sqlite => {
             let (connections, statements) = (parameters.connections, parameters.statements);
@@ -128,17 +123,15 @@ fn store(
             let postgres = Postgres::create(server, parameters.indexed)?;
             Ok((Box::new(postgres), None))
         }
-        Target::Files => {
+        Target::Files | Target::Memory => {
             make_files(&directory, stored)?;
             let clock = Instant::now();
-            let files = Files::open(directory, parameters.writing)?;
-            Ok((Box::new(files), Some(clock.elapsed().as_secs_f64())))
-        }
-        Target::Memory => {
-            make_files(&directory, stored)?;
-            let clock = Instant::now();
-            let memory = Memory::rebuild(&directory)?;
-            Ok((Box::new(memory), Some(clock.elapsed().as_secs_f64())))
+            let store: Box<dyn Store> = if parameters.target == Target::Files {
+                Box::new(Files::open(directory, parameters.writing)?)
+            } else {
+                Box::new(Memory::rebuild(&directory)?)
+            };
+            Ok((store, Some(clock.elapsed().as_secs_f64())))
         }
     }
 }
@@ -162,13 +155,14 @@ fn fill(store: &dyn Store, parameters: &Parameters, stored: &[Task]) -> Result<(
     add(store, parameters, stored)
 }
 
-/// What all repetitions have taken.
-struct Worked {
-    course: Course,
+/// The figures of all repetitions.
+#[derive(Default)]
+struct Repetitions {
+    operations: Operations,
     elapsed: Elapsed,
     seconds: Vec<f64>,
-    /// What the store noted in each, without what was loaded before it.
-    notes: Vec<Notes>,
+    /// The store's statistics of each repetition, without the tasks that were loaded before it.
+    stats: Vec<StoreStats>,
 }
 
 fn work(
@@ -176,20 +170,16 @@ fn work(
     parameters: &Parameters,
     store: &dyn Store,
     expected: &mut Expected,
-) -> Result<Worked, TrialError> {
-    let mut worked = Worked {
-        course: Course::default(),
-        elapsed: Elapsed::default(),
-        seconds: Vec::new(),
-        notes: Vec::new(),
-    };
+) -> Result<Repetitions, TrialError> {
+    let mut repetitions = Repetitions::default();
     for repetition in 0..parameters.repeats {
         let seed = trial.seed.child("work").nth(repetition as u64);
         let tasks = |worker: usize| {
-            let mut maker = Maker::new(seed.nth(worker as u64), parameters.payload_bytes);
+            let mut generator =
+                TaskGenerator::new(seed.nth(worker as u64), parameters.payload_bytes);
             match parameters.work {
                 Work::Get | Work::List => Vec::new(),
-                _ => maker.due(parameters.tasks),
+                _ => generator.due(parameters.tasks),
             }
         };
         let mut tasks: Vec<Vec<Task>> = (0..parameters.workers).map(tasks).collect();
@@ -198,26 +188,26 @@ fn work(
             add(store, parameters, &due)?;
             expected.add_due(&due);
         }
-        let parts = tasks.into_iter().enumerate().map(|(worker, tasks)| Part {
+        let specs = tasks.into_iter().enumerate().map(|(worker, tasks)| WorkerInput {
             parameters,
             tasks,
             stored: expected.stored(),
             seed: seed.child("choice").nth(worker as u64),
         });
-        let before = store.notes();
-        let (done, elapsed) =
-            together(parts.collect(), clock, |part, gate| attend(store, part, gate))?;
-        worked.notes.push(store.notes().since(&before));
-        worked.seconds.push(elapsed.seconds);
-        worked.elapsed.add(elapsed);
-        let marks = expected.add(done.into_iter().flatten().collect())?;
-        worked.course.add(marks, elapsed.seconds);
+        let before = store.stats();
+        let (results, elapsed) =
+            run_threads(specs.collect(), time_work, |spec, gate| run_worker(store, spec, gate))?;
+        repetitions.stats.push(store.stats().since(&before));
+        repetitions.seconds.push(elapsed.seconds);
+        repetitions.elapsed.add(elapsed);
+        let logs = expected.add(results.into_iter().flatten().collect())?;
+        repetitions.operations.add(logs, elapsed.seconds);
     }
-    Ok(worked)
+    Ok(repetitions)
 }
 
-/// The time from the moment at which all workers begin to that at which the last has ended.
-fn clock(gate: &Gate) -> Result<Elapsed, TrialError> {
+/// Returns the time from the moment at which all workers begin to the end of the last one.
+fn time_work(gate: &Gate) -> Result<Elapsed, TrialError> {
     let watch = gate.start_clock()?;
     gate.wait_until_done();
     let elapsed = watch.stop()?;
@@ -225,17 +215,21 @@ fn clock(gate: &Gate) -> Result<Elapsed, TrialError> {
     Ok(elapsed)
 }
 
-/// Has a worker do its part with a session of its own; returns none where another failed first.
-fn attend(store: &dyn Store, part: Part<'_>, gate: &Gate) -> Result<Option<Done>, TrialError> {
-    let (mut part, mut done) = (Some(part), None);
+/// Runs a worker with a session of its own. Returns `None` if another worker failed first.
+fn run_worker(
+    store: &dyn Store,
+    spec: WorkerInput<'_>,
+    gate: &Gate,
+) -> Result<Option<WorkerResult>, TrialError> {
+    let (mut spec, mut result) = (Some(spec), None);
     store.session(&mut |session| {
-        if let (Some(began), Some(part)) = (gate.pass(), part.take()) {
-            done = Some(jobs::job(part, session, began)?);
-            gate.wait_to_leave();
+        if let (Some(began), Some(spec)) = (gate.pass(), spec.take()) {
+            result = Some(worker::run(spec, session, began)?);
+            gate.wait_for_dismissal();
         }
         Ok(())
     })?;
-    Ok(done)
+    Ok(result)
 }
 
 /// Adds tasks outside the clock, in one transaction where there are transactions.
@@ -253,41 +247,43 @@ fn add(store: &dyn Store, parameters: &Parameters, tasks: &[Task]) -> Result<(),
     })
 }
 
-impl Worked {
-    /// What the store noted while the clock ran.
-    fn notes(&self) -> Notes {
-        let parts = self.notes.iter().cloned();
-        parts.reduce(Notes::and).unwrap_or_default()
+impl Repetitions {
+    /// Returns the store's statistics while the clock ran.
+    fn stats(&self) -> StoreStats {
+        self.stats.iter().cloned().reduce(StoreStats::plus).unwrap_or_default()
     }
 
     fn measured(&self, parameters: &Parameters) -> Result<Measured, TrialError> {
         let mut measured = self.elapsed.times();
         let operations = parameters.operations() * parameters.repeats;
-        let rate = operations as f64 / self.elapsed.seconds;
-        set(&mut measured, "ops_per_s", rate);
+        set(&mut measured, "ops_per_s", operations as f64 / self.elapsed.seconds);
         let halves = self.seconds.split_at(self.seconds.len() / 2);
         if let (first @ [_, ..], second) = halves {
             let mean = |seconds: &[f64]| seconds.iter().sum::<f64>() / seconds.len() as f64;
             let percent = 100.0 * mean(second) / mean(first);
             set(&mut measured, "settled_percent", percent);
         }
-        self.course.note(&mut measured)?;
+        self.operations.note(&mut measured)?;
         Ok(measured)
     }
 }
 
-/// Tells what the store noted while the clock ran.
-fn note(notes: &Notes, parameters: &Parameters, counting: bool, measured: &mut Measured) {
-    set(measured, "busy_errors", notes.busy as f64);
+/// Notes the store's statistics while the clock ran.
+fn note_stats(
+    stats: &StoreStats,
+    parameters: &Parameters,
+    counting: bool,
+    measured: &mut Measured,
+) {
+    set(measured, "busy_errors", stats.busy as f64);
     if parameters.target == Target::Sqlite && parameters.connections == Connections::Pool {
         let all = measured.metrics["seconds"] * parameters.workers as f64;
-        set(measured, "connections_opened", notes.opened as f64);
-        set(measured, "opening_percent", 100.0 * notes.opening_s / all);
+        set(measured, "connections_opened", stats.opened as f64);
+        set(measured, "opening_percent", 100.0 * stats.opening_s / all);
     }
-    // Files are counted at no cost, so that their counts are those of the timed work itself.
+    // Files are counted at no cost, so their counts belong to the timed work itself.
     if counting || parameters.target == Target::Files {
-        let counts = notes.counts.iter();
-        measured.metrics.extend(counts.map(|(name, value)| (name.clone(), *value)));
+        measured.metrics.extend(stats.counts.clone());
     }
 }
 

@@ -48,16 +48,16 @@ choice! {
     }
 }
 
-/// Workers of a trial at most: threads of one process, and a connection each.
+/// Number of workers of a trial at most: threads of one process with a connection each.
 const MOST_WORKERS: i64 = 2_000;
 
-/// Statements in the life of a task: its insertion, a status, ten outputs, its deletion.
+/// Number of statements in the life cycle of a task: its insertion, a status, ten outputs, its deletion.
 pub(super) const STATEMENTS_OF_A_LIFE: usize = 1 + 1 + OUTPUTS + 1;
 
-/// Outputs in the life of a task.
+/// Number of outputs in the life cycle of a task.
 pub(super) const OUTPUTS: usize = 10;
 
-/// For so many tasks that are due there is one more that is not.
+/// Number of due tasks for each task that is not due.
 const NOT_DUE: usize = 4;
 
 parameters! {
@@ -96,7 +96,7 @@ parameters! {
 }
 
 impl Parameters {
-    /// The rules between parameters.
+    /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let has_transactions = matches!(self.target, Target::Sqlite | Target::Postgres);
         let shares = self.connections != Connections::PerThread;
@@ -121,7 +121,7 @@ impl Parameters {
         Err(TrialError::cannot_run(why))
     }
 
-    /// What a trial needs at the same time.
+    /// Returns the resources that a trial needs at the same time.
     pub(super) fn needs(&self) -> Needs {
         let workers = self.workers as u64;
         let (handles, files) = match self.target {
@@ -146,12 +146,12 @@ impl Parameters {
         }
     }
 
-    /// Whether nothing is changed.
+    /// Returns whether the work only reads.
     pub(super) fn reads(&self) -> bool {
         matches!(self.work, Work::Get | Work::List)
     }
 
-    /// Tasks that are there from the beginning: those of a schedule are not due.
+    /// Returns the number of tasks that are stored before the work. With a schedule they are not due.
     pub(super) fn first_tasks(&self) -> usize {
         match self.work {
             Work::Schedule => self.workers * self.tasks / NOT_DUE,
@@ -159,7 +159,7 @@ impl Parameters {
         }
     }
 
-    /// Tasks that are there at the same time, at most.
+    /// Returns the number of tasks that are stored at the same time, at most.
     fn most_tasks(&self) -> usize {
         let each_time = self.workers * self.tasks;
         let added = match self.work {
@@ -173,8 +173,8 @@ impl Parameters {
         self.first_tasks() + added
     }
 
-    /// Tasks that are surely on the disk at the same time: memory writes none of its own, and of those
-    /// that come and go in a life-cycle it depends on chance how many meet.
+    /// Returns the number of tasks that are surely on the disk at the same time. Memory writes no tasks, and in life cycles the
+    /// number depends on chance.
     fn tasks_on_disk(&self) -> usize {
         match (self.target, self.work) {
             (Target::Memory, _) | (_, Work::LifeCycle) => self.first_tasks(),
@@ -182,7 +182,7 @@ impl Parameters {
         }
     }
 
-    /// Operations in one repetition.
+    /// Returns the number of operations in one repetition.
     pub(super) fn operations(&self) -> usize {
         let each = match self.work {
             Work::Insert | Work::Get | Work::List => 1,

@@ -1,4 +1,4 @@
-//! What must be there in the end, and what must not.
+//! Verification of the tasks at the end.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,50 +6,53 @@ use std::path::Path;
 
 use lab::durability::Durability;
 
-use super::jobs::Done;
-use super::marks::Marks;
+use super::operations::OperationLog;
 use super::parameters::{Parameters, STATEMENTS_OF_A_LIFE, Target, Work};
+use super::worker::WorkerResult;
 use crate::error::TrialError;
-use crate::target::queue::{Notes, Task, TaskId, files_left};
+use crate::target::queue::{StoreStats, Task, TaskId, files_left};
 use crate::workload::common::expect;
 
 /// The file that a trial with SQLite leaves.
 const DATABASE: &str = "test.db";
 
-/// The tasks that must be there.
+/// The tasks that must be stored at the end.
 pub(super) struct Expected {
     target: Target,
     stored: Vec<Task>,
-    /// Added by workers and left there.
+    /// Tasks that workers added and left.
     added: Vec<Task>,
-    /// Due, and given to nobody yet.
+    /// Tasks that are due and not claimed yet.
     due: BTreeSet<TaskId>,
 }
 
 impl Expected {
-    /// Those that are there from the beginning.
+    /// Expects the tasks that are stored before the work.
     pub(super) fn new(parameters: &Parameters, stored: Vec<Task>) -> Expected {
         Expected { target: parameters.target, stored, added: Vec::new(), due: BTreeSet::new() }
     }
 
-    /// The tasks that were there from the beginning, which no work takes away.
+    /// Returns the tasks that were stored before the work, which no work deletes.
     pub(super) fn stored(&self) -> &[Task] {
         &self.stored
     }
 
-    /// These wait to be claimed.
+    /// Adds tasks that wait to be claimed.
     pub(super) fn add_due(&mut self, due: &[Task]) {
         self.due.extend(due.iter().map(|task| task.id));
     }
 
-    /// Notes what the workers have done in a repetition, and gives their marks.
+    /// Adds the results of the workers in a repetition. Returns their logs.
     ///
     /// # Errors
     /// A task that was claimed twice, or never.
-    pub(super) fn add(&mut self, done: Vec<Done>) -> Result<Vec<Marks>, TrialError> {
-        let mut marks = Vec::with_capacity(done.len());
-        for done in done {
-            for id in done.claimed {
+    pub(super) fn add(
+        &mut self,
+        results: Vec<WorkerResult>,
+    ) -> Result<Vec<OperationLog>, TrialError> {
+        let mut logs = Vec::with_capacity(results.len());
+        for result in results {
+            for id in result.claimed {
                 if !self.due.remove(&id) {
                     let what = format!("the task {id}");
                     return Err(TrialError::wrong(
@@ -59,14 +62,14 @@ impl Expected {
                     ));
                 }
             }
-            self.added.extend(done.added);
-            marks.push(done.marks);
+            self.added.extend(result.added);
+            logs.push(result.log);
         }
         expect("the number of due tasks that were never claimed", self.due.len(), 0)?;
-        Ok(marks)
+        Ok(logs)
     }
 
-    /// Compares with what was found in the end, in the order of ids.
+    /// Compares the expected tasks with the stored ones, which are in the order of ids.
     ///
     /// # Errors
     /// The first task that is lost, too many, or not as it was left.
@@ -84,11 +87,11 @@ impl Expected {
         Ok(())
     }
 
-    /// Files that are there when the store is closed and should not be: the temporary file of a
-    /// task, a journal, a log. None where nothing is stored in files.
+    /// Returns the number of files that are left when the store is closed and should not be: temporary files of tasks, journals and
+    /// logs. `None` if nothing is stored in files.
     ///
     /// # Errors
-    /// When the directory cannot be read.
+    /// The directory cannot be read.
     pub(super) fn left_over(
         &self,
         directory: &Path,
@@ -112,16 +115,16 @@ impl Expected {
     }
 }
 
-/// Compares what the target undertakes with the syncs that were counted, where some were.
+/// Compares the durability of the target with the counted syncs, if syncs were counted.
 ///
 /// # Errors
-/// When there were too few.
+/// There were too few syncs.
 pub(super) fn check_durability(
     durability: Durability,
-    notes: &Notes,
+    stats: &StoreStats,
     parameters: &Parameters,
 ) -> Result<(), TrialError> {
-    let Some(syncs) = notes.syncs else {
+    let Some(syncs) = stats.syncs else {
         return Ok(());
     };
     let per_life = STATEMENTS_OF_A_LIFE.div_ceil(parameters.statements_per_txn);
@@ -131,7 +134,7 @@ pub(super) fn check_durability(
         Work::Insert | Work::Schedule => parameters.operations(),
     };
     let changes = (changes * parameters.repeats) as u64;
-    match durability.contradicted(syncs, changes, notes.shares_syncs) {
+    match durability.contradicted(syncs, changes, stats.shares_syncs) {
         Some(why) => Err(TrialError::Measuring(why)),
         None => Ok(()),
     }

@@ -1,39 +1,45 @@
-//! What a call did in the replay, and how that differs from the recording.
+//! The outcomes of calls in the replay, and their differences from the recording.
+
+use std::collections::HashMap;
 
 use engine::{EngineError, ErrorKind};
+use lab::trial::ReadBack;
 use serde::{Deserialize, Serialize};
 use trace::{Call, Values};
 
-/// SQLite's result codes that are owed to the moment: locks, interruptions, memory and disks
+use crate::drive::answers::AnswerDigest;
+use crate::drive::messages::StatementCounters;
+
+/// SQLite's result codes that depend on the moment: locks, interruptions, memory and disks
 /// (<https://sqlite.org/rescode.html>).
 const OF_THE_MOMENT: [i32; 6] = [5, 6, 7, 9, 10, 13];
 
-/// Whether a call failed for a reason that a replay does not repeat, such as another connection's lock.
+/// Returns whether a call failed for a reason that a replay does not repeat, such as another connection's lock.
 pub(super) fn failed_by_chance(call: &Call) -> bool {
     let primary = call.result.unwrap_or(0) & 0xff;
     OF_THE_MOMENT.contains(&primary)
 }
 
-/// Whether a call was still running when recording of its process ended, for example by SIGKILL, and had committed
+/// Returns whether a call was still running when recording of its process ended, for example by SIGKILL, and had committed
 /// nothing: whatever it wrote was rolled back.
 pub(super) fn was_cut_off(call: &Call) -> bool {
     call.duration_ns.is_none() && call.ticket.is_none()
 }
 
-/// Whether a call executes the text of its statement, as another call may.
+/// Returns whether a call executes the text of its statement, as another call may.
 pub(super) fn has_parameters(call: &Call) -> bool {
     matches!(call.values, Values::Bound(_))
 }
 
-/// What a call did.
-pub(super) struct Done {
+/// The outcome of a call in the replay.
+pub(super) struct CallOutcome {
     pub(super) rows: u64,
     pub(super) changes: i64,
     pub(super) error: Option<EngineError>,
 }
 
-impl Done {
-    /// Whether another connection's lock was in the way.
+impl CallOutcome {
+    /// Returns whether another connection's lock was in the way.
     pub(super) fn is_busy(&self) -> bool {
         let kind = self.error.as_ref().and_then(EngineError::as_sqlite);
         kind.is_some_and(|error| matches!(error.kind(), ErrorKind::Busy | ErrorKind::Locked))
@@ -45,20 +51,20 @@ impl Done {
     }
 }
 
-/// How a call differs from the recording.
+/// A difference between a call and the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Difference {
     /// The event of the call.
     pub(super) event: i64,
     /// Its statement.
     pub(super) statement: i64,
-    /// What differs, in words.
+    /// The difference in words.
     pub(super) what: String,
 }
 
 impl Difference {
-    /// The difference between a call and what it did; none where they are equal.
-    pub(super) fn between(call: &Call, done: &Done) -> Option<Difference> {
+    /// Returns the difference between a recorded call and its outcome in the replay, if any.
+    pub(super) fn between(call: &Call, done: &CallOutcome) -> Option<Difference> {
         let what = match call.result {
             Some(code) if !same_code(code, done.code()) => error_words(code, done),
             None if done.error.is_some() => error_words(0, done),
@@ -74,7 +80,7 @@ impl Difference {
     }
 }
 
-/// The differences of a replay: how many, and the first of them.
+/// The number of differences of a replay, and the first of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Differences {
     pub(super) count: u64,
@@ -83,7 +89,7 @@ pub(super) struct Differences {
 }
 
 impl Differences {
-    /// Differences that are named.
+    /// Number of differences that are named.
     pub(super) const NAMED: usize = 20;
 
     /// Adds one.
@@ -92,25 +98,25 @@ impl Differences {
         self.name(difference);
     }
 
-    /// Adds those of another part of the replay.
+    /// Adds the differences of another part of the replay.
     pub(super) fn add(&mut self, other: Differences) {
         self.count += other.count;
-        other.first.into_iter().for_each(|it| self.name(it));
+        other.first.into_iter().for_each(|difference| self.name(difference));
     }
 
     fn name(&mut self, difference: Difference) {
-        let at = self.first.partition_point(|it| it.event <= difference.event);
+        let at = self.first.partition_point(|named| named.event <= difference.event);
         self.first.insert(at, difference);
         self.first.truncate(Differences::NAMED);
     }
 }
 
-/// Whether two result codes are the same; a recording may have the primary one only.
+/// Returns whether two result codes are the same. A recording may have the primary code only.
 fn same_code(one: i32, other: i32) -> bool {
     one == other || (one & 0xff == other & 0xff && (one < 0x100 || other < 0x100))
 }
 
-fn error_words(recorded: i32, done: &Done) -> String {
+fn error_words(recorded: i32, done: &CallOutcome) -> String {
     let was = match recorded {
         0 => "succeeded in the recording".to_owned(),
         code => format!("failed with SQLite's result code {code} in the recording"),
@@ -129,6 +135,47 @@ fn rows(count: u64) -> String {
     match count {
         1 => "1 row".to_owned(),
         count => format!("{count} rows"),
+    }
+}
+
+/// The outcomes of the calls of one or several threads.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Summary {
+    pub(super) differences: Differences,
+    /// Number of calls that were compared.
+    pub(super) compared: u64,
+    /// Number of busy errors.
+    pub(super) busy: u64,
+    /// Counters, by normalised statement.
+    pub(super) counters: HashMap<i64, StatementCounters>,
+    /// Digests of the answers, by normalised statement: in a counting trial only, because they take time.
+    pub(super) answers: HashMap<i64, AnswerDigest>,
+    /// Settings in force on the connections.
+    pub(super) connections: Vec<ReadBack>,
+}
+
+impl Summary {
+    /// Adds the summary of other threads.
+    pub(super) fn add(&mut self, other: Summary) {
+        self.differences.add(other.differences);
+        self.compared += other.compared;
+        self.busy += other.busy;
+        for (form, counters) in other.counters {
+            self.counters.entry(form).or_default().add(counters);
+        }
+        for (form, digest) in other.answers {
+            let entry = self.answers.entry(form);
+            entry.and_modify(|sum| sum.add(digest)).or_insert(digest);
+        }
+        self.connections.extend(other.connections);
+    }
+
+    /// Returns the share of compared statements that did the same as in the recording, in percent.
+    pub(super) fn agreement(&self) -> f64 {
+        match self.compared {
+            0 => 100.0,
+            compared => 100.0 * (1.0 - self.differences.count as f64 / compared as f64),
+        }
     }
 }
 
@@ -156,7 +203,7 @@ mod tests {
     }
 
     fn what(call: &Call, rows: u64, changes: i64) -> Option<String> {
-        let done = Done { rows, changes, error: None };
+        let done = CallOutcome { rows, changes, error: None };
         Difference::between(call, &done).map(|it| it.what)
     }
 

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use lab::level::{Level, Settings};
 
-use super::source::Recording;
+use crate::drive::parameters::Workers;
 use crate::error::TrialError;
 use crate::parameters::{FilePath, Percent, SqlText};
-use crate::workload::contention::parameters::Workers;
-use crate::workload::shaping::Shaping;
+use crate::workload::preparation::Preparation;
 
 choice! {
     /// In which order statements are replayed.
@@ -23,8 +22,8 @@ choice! {
     }
 }
 
-/// How long a connection waits for a lock in a replay, unless a variant says otherwise, in milliseconds.
-const PATIENCE_MS: i64 = 60_000;
+/// Busy timeout of a replay in milliseconds, unless a variant sets another.
+const BUSY_TIMEOUT_MS: i64 = 60_000;
 
 parameters! {
     /// The parameters of one trial.
@@ -53,38 +52,38 @@ parameters! {
 }
 
 impl Parameters {
-    /// What is done once to the file of the database.
-    pub(super) fn shaping(&self) -> Shaping<'_> {
-        Shaping {
+    /// Returns the changes that are made once to the databases.
+    pub(super) fn preparation(&self) -> Preparation<'_> {
+        Preparation {
             vacuum: self.vacuum,
             analyze: self.analyze,
             schema_change: self.schema_change.as_deref(),
         }
     }
 
-    /// The path of the trace.
+    /// Returns the path of the trace.
     ///
     /// # Errors
-    /// None is named.
+    /// No trace is named.
     pub(super) fn trace(&self) -> Result<&Path, TrialError> {
         let trace = self.trace.as_deref().map(Path::new);
         trace.ok_or_else(|| TrialError::cannot_run("trace names no trace of an application"))
     }
 
-    /// The rules between parameters; whether the trace can be replayed at all is looked at, too.
+    /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         if settings.get("locking_mode").and_then(Level::as_text) == Some("exclusive") {
             return Err(TrialError::cannot_run(
                 "locking_mode = exclusive keeps other recorded connections out",
             ));
         }
-        Recording::check(self.trace()?)
+        Ok(())
     }
 }
 
-/// The settings of a trial, with the busy timeout of a replay: that of the application belongs to its own waits.
-pub(super) fn with_patience(settings: &Settings) -> Settings {
+/// Returns the settings of a trial with the busy timeout of a replay, because the application's belongs to its own waits.
+pub(super) fn with_busy_timeout(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
-    settings.entry("busy_timeout".to_owned()).or_insert(PATIENCE_MS.into());
+    settings.entry("busy_timeout".to_owned()).or_insert(BUSY_TIMEOUT_MS.into());
     settings
 }

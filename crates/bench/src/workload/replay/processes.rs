@@ -1,155 +1,182 @@
-//! A replay by several processes: each executes the lanes of its own, and all begin at one moment.
+//! A replay by several processes: each executes threads of its own, and all begin at one moment.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::process::{ChildStdin, Command, Stdio};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use engine::vfs::CountingVfs;
 use engine::{Library, Source};
+use lab::level::Settings;
 use lab::trial::Measured;
-use process::{Group, Process};
+use serde::{Deserialize, Serialize};
 
-use super::lane::{self, Shared};
-use super::memory;
-use super::message::{Answer, Done, Order, Part, Summary, TimesRecord};
-use super::plan::Plan;
-use super::source::{self, Recording};
-use super::tape::Take;
+use super::calls::CallSpool;
+use super::executor::{Options, Shared, execute_threads};
+use super::outcome::Summary;
+use super::plan::{Plan, PlanIndex};
+use super::progress::Progress;
+use super::source::{self, LeftOut, Recording};
+use super::spool::SpoolIndex;
 use super::times::Times;
-use super::turns::Turns;
-use crate::drive::die_with_the_parent;
+use crate::drive::child::{Channel, ChildWorker, follow_parent, read_message};
+use crate::drive::gate::Gate;
 use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
-use crate::target::sqlite::{Counts, Opening};
+use crate::target::sqlite::Counts;
 use crate::trial::Trial;
-use crate::workload::common::{Elapsed, Stopwatch, add};
-use crate::workload::contention::worker::is_gone;
-use crate::workload::team::{Gate, together};
+use crate::workload::common::{Stopwatch, add};
 
-/// The hidden subcommand of pragmark under which such a process runs.
+/// The hidden subcommand of pragmark that runs such a process.
 const SUBCOMMAND: &str = "replay-worker";
 
-/// Executes the parts by a process each; what they have done, put together, and how long that took.
-///
-/// # Errors
-/// The first one of a process that could not do its part; the others are ended.
-pub(super) fn execute(
-    parts: Vec<Part>,
-    measured: &mut Measured,
-) -> Result<(Summary, Times, Elapsed), TrialError> {
-    let mut crew = Crew::start(parts)?;
-    crew.listen(|answer| matches!(answer, Answer::Ready))?;
-    let watch = Stopwatch::start()?;
-    crew.order(Order::Begin)?;
-    crew.listen(|answer| matches!(answer, Answer::Done))?;
-    let elapsed = watch.stop()?;
-    *measured = elapsed.times();
-    crew.order(Order::Leave)?;
-    let (mut summary, mut all) = (Summary::default(), None::<Times>);
-    for answer in crew.listen(|answer| matches!(answer, Answer::Left(_)))? {
-        let Answer::Left(done) = answer else { continue };
-        note_use(&done, measured);
-        let times = done.times.read()?;
-        match &mut all {
-            Some(all) => all.add(&times),
-            None => all = Some(times),
-        }
-        summary.add(done.report);
-        measured.connections.extend(done.connections);
-    }
-    let times = all.ok_or_else(|| TrialError::Measuring("no process took part".to_owned()))?;
-    Ok((summary, times, elapsed))
+/// The specification of a process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ProcessSpec {
+    /// Every setting of the variant.
+    pub(super) settings: Settings,
+    pub(super) engine: String,
+    pub(super) trace: PathBuf,
+    pub(super) directory: PathBuf,
+    /// The process of the trial.
+    pub(super) parent: u32,
+    /// Statements that are not replayed.
+    pub(super) left_out: HashMap<i64, LeftOut>,
+    pub(super) calls: SpoolIndex,
+    pub(super) plan: PlanIndex,
+    /// The threads that it executes.
+    pub(super) threads: Vec<usize>,
+    /// The file of the common progress; `None` if connections are not held to the recorded order.
+    pub(super) progress: Option<PathBuf>,
+    /// The divisor of pauses; `None` without pauses.
+    pub(super) speed: Option<f64>,
+    /// The normalised statements whose times are kept apart.
+    pub(super) timed: Vec<i64>,
+    /// Whether its file operations are counted.
+    pub(super) counting: bool,
 }
 
-/// Adds what a process used to the figures.
-fn note_use(done: &Done, measured: &mut Measured) {
-    add(measured, "cpu_user_s", done.cpu.0);
-    add(measured, "cpu_system_s", done.cpu.1);
-    if let Some(bytes) = done.peak_memory {
-        add(measured, "peak_memory_bytes", bytes);
+/// A request to a process.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Request {
+    /// Execute the threads.
+    Begin,
+    /// Close the connections, report and end.
+    Finish,
+}
+
+/// The response of a process.
+#[derive(Debug, Serialize, Deserialize)]
+enum Response {
+    /// It waits for the request to begin.
+    Ready,
+    /// The threads are executed.
+    Executed,
+    /// The connections are closed.
+    Finished(Box<ProcessReport>),
+    /// The variant cannot be run here.
+    CannotRun(String),
+    /// Something failed.
+    Failed(String),
+}
+
+/// The last report of a process.
+#[derive(Debug, Serialize, Deserialize)]
+struct ProcessReport {
+    times: Times,
+    summary: Summary,
+    /// Counts of its file operations and page caches, by metric, in a counting trial.
+    counts: Option<BTreeMap<String, f64>>,
+    /// CPU time in user mode and in the kernel, in seconds.
+    cpu: (f64, f64),
+    peak_memory: Option<f64>,
+}
+
+/// Executes a replay by a process for each specification. Returns the sums of their reports and the time in seconds.
+///
+/// # Errors
+/// The first error of a process; the others are ended.
+pub(super) fn execute(
+    specs: &[ProcessSpec],
+    measured: &mut Measured,
+) -> Result<(Summary, Times, f64), TrialError> {
+    let mut pool = ProcessPool::start(specs)?;
+    pool.receive(|response| matches!(response, Response::Ready))?;
+    let watch = Stopwatch::start()?;
+    pool.send(Request::Begin)?;
+    pool.receive(|response| matches!(response, Response::Executed))?;
+    let elapsed = watch.stop()?;
+    *measured = elapsed.times();
+    pool.send(Request::Finish)?;
+    let mut summary = Summary::default();
+    let mut times: Option<Times> = None;
+    for response in pool.receive(|response| matches!(response, Response::Finished(_)))? {
+        let Response::Finished(report) = response else { continue };
+        add(measured, "cpu_user_s", report.cpu.0);
+        add(measured, "cpu_system_s", report.cpu.1);
+        if let Some(bytes) = report.peak_memory {
+            add(measured, "peak_memory_bytes", bytes);
+        }
+        for (metric, count) in report.counts.iter().flatten() {
+            add(measured, metric, *count);
+        }
+        match &mut times {
+            Some(times) => times.add(&report.times),
+            None => times = Some(report.times),
+        }
+        summary.add(report.summary);
     }
-    for (metric, count) in done.counts.iter().flatten() {
-        add(measured, metric, *count);
-    }
+    let times = times.ok_or_else(|| TrialError::Measuring("no process took part".to_owned()))?;
+    Ok((summary, times, elapsed.seconds))
 }
 
 /// The processes of a replay.
-struct Crew {
-    orders: Vec<ChildStdin>,
-    /// The number of a process and its answer; none when it has ended.
-    answers: Receiver<(usize, Option<Answer>)>,
-    // They are killed before the readers of their answers are joined.
-    processes: Vec<Process>,
-    _readers: Vec<JoinHandle<()>>,
+struct ProcessPool {
+    processes: Vec<ChildWorker>,
+    /// The number of a process and its response; `None` when it has ended. A process may wait for another one, so all are
+    /// listened to at the same time.
+    responses: Receiver<(usize, Option<Response>)>,
 }
 
-impl Crew {
-    fn start(parts: Vec<Part>) -> Result<Crew, TrialError> {
-        let (sender, answers) = channel();
-        let mut crew =
-            Crew { orders: Vec::new(), answers, processes: Vec::new(), _readers: Vec::new() };
-        for (number, part) in parts.into_iter().enumerate() {
-            let started = crew.add(number, &part, sender.clone());
-            started.map_err(|error| {
+impl ProcessPool {
+    fn start(specs: &[ProcessSpec]) -> Result<ProcessPool, TrialError> {
+        let (sender, responses) = channel();
+        let mut processes = Vec::with_capacity(specs.len());
+        for (number, spec) in specs.iter().enumerate() {
+            let (process, output) = ChildWorker::start(SUBCOMMAND, spec).map_err(|error| {
                 TrialError::CannotRun(format!("process {} cannot be started: {error}", number + 1))
             })?;
+            processes.push(process);
+            let sender = sender.clone();
+            std::thread::spawn(move || forward(number, output, &sender));
         }
-        Ok(crew)
+        Ok(ProcessPool { processes, responses })
     }
 
-    fn add(
-        &mut self,
-        number: usize,
-        part: &Part,
-        answers: Sender<(usize, Option<Answer>)>,
-    ) -> io::Result<()> {
-        let mut command = Command::new(std::env::current_exe()?);
-        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process =
-            Process::start(pipes.arg(SUBCOMMAND), Group::Shared).map_err(io::Error::other)?;
-        let ends = process.take_input().zip(process.take_output());
-        let (orders, output) = ends.ok_or_else(|| io::Error::other("its pipes are missing"))?;
-        self.processes.push(process);
-        self.orders.push(orders);
-        self._readers.push(std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let answer = serde_json::from_str(&line).ok();
-                let is_last = answer.is_none();
-                if answers.send((number, answer)).is_err() || is_last {
-                    return;
-                }
-            }
-            // Nobody listens any more where another one has failed.
-            let _ = answers.send((number, None));
-        }));
-        write_line(&mut self.orders[number], part)
-    }
-
-    fn order(&mut self, order: Order) -> Result<(), TrialError> {
-        for (number, orders) in self.orders.iter_mut().enumerate() {
-            write_line(orders, &order).map_err(|error| failed(number, &error.to_string()))?;
+    fn send(&mut self, request: Request) -> Result<(), TrialError> {
+        for (number, process) in self.processes.iter_mut().enumerate() {
+            process.send(&request).map_err(|error| failed(number, &error.to_string()))?;
         }
         Ok(())
     }
 
-    /// Waits for an answer of each process.
-    fn listen(&self, is_wanted: impl Fn(&Answer) -> bool) -> Result<Vec<Answer>, TrialError> {
+    /// Waits for a response of each process.
+    fn receive(&self, is_wanted: impl Fn(&Response) -> bool) -> Result<Vec<Response>, TrialError> {
         let mut all = Vec::with_capacity(self.processes.len());
         let mut has_answered = vec![false; self.processes.len()];
         while all.len() < self.processes.len() {
-            match self.answers.recv() {
-                Ok((number, Some(answer))) if is_wanted(&answer) => {
+            match self.responses.recv() {
+                Ok((number, Some(response))) if is_wanted(&response) => {
                     has_answered[number] = true;
-                    all.push(answer);
+                    all.push(response);
                 }
-                // After its last answer, a process ends.
+                // After its last response, a process ends.
                 Ok((number, None)) if has_answered[number] => {}
-                Ok((_, Some(Answer::CannotRun(why)))) => return Err(TrialError::CannotRun(why)),
-                Ok((number, Some(Answer::Failed(why)))) => return Err(failed(number, &why)),
+                Ok((_, Some(Response::CannotRun(why)))) => return Err(TrialError::CannotRun(why)),
+                Ok((number, Some(Response::Failed(why)))) => return Err(failed(number, &why)),
                 Ok((number, _)) => return Err(failed(number, "it ended without an answer")),
                 Err(_) => return Err(TrialError::Measuring("no process answers".to_owned())),
             }
@@ -158,116 +185,91 @@ impl Crew {
     }
 }
 
+/// Forwards the responses of a process until it ends.
+fn forward(number: usize, mut output: impl BufRead, responses: &Sender<(usize, Option<Response>)>) {
+    loop {
+        let response = read_message(&mut output).ok();
+        let is_last = response.is_none();
+        // Nobody receives any more when another process has failed.
+        if responses.send((number, response)).is_err() || is_last {
+            return;
+        }
+    }
+}
+
 fn failed(number: usize, why: &str) -> TrialError {
     TrialError::Worker { who: format!("process {}", number + 1), why: why.to_owned() }
 }
 
-fn write_line(output: &mut impl Write, message: &impl serde::Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    output.write_all(&line)?;
-    output.flush()
-}
-
-/// Works in a process of its own: the first line of `input` is the part of the replay, each further one an order; each
-/// line of `output` is an answer.
+/// Works in a process of its own: the first line of `input` is the specification, each further line a request; each line of
+/// `output` is a response.
 ///
 /// # Errors
-/// When answers cannot be written; whatever goes wrong in the work is an answer.
+/// Responses cannot be written. Whatever goes wrong in the work is a response.
 pub fn work(input: impl BufRead + Send, output: impl Write + Send) -> io::Result<()> {
-    die_with_the_parent();
-    let mut talk = Talk { input, output };
-    let answer = match talk.read::<Part>() {
-        Ok(part) if is_gone(part.parent) => return Ok(()),
-        Ok(part) => take_part(part, &mut talk),
+    let mut channel = Channel::new(input, output);
+    let report = match channel.receive::<ProcessSpec>() {
+        Ok(spec) if !follow_parent(spec.parent) => return Ok(()),
+        Ok(spec) => execute_spec(spec, &mut channel),
         Err(error) => Err(TrialError::Measuring(error.to_string())),
     };
-    match answer {
-        Ok(done) => talk.say(&Answer::Left(Box::new(done))),
-        Err(TrialError::CannotRun(why)) => talk.say(&Answer::CannotRun(why)),
-        Err(error) => talk.say(&Answer::Failed(error.to_string())),
-    }
+    channel.send(&match report {
+        Ok(report) => Response::Finished(Box::new(report)),
+        Err(TrialError::CannotRun(why)) => Response::CannotRun(why),
+        Err(error) => Response::Failed(error.to_string()),
+    })
 }
 
-/// The lines between a process and the replay.
-struct Talk<I, O> {
-    input: I,
-    output: O,
+/// Sends a response, and waits for the next request.
+fn respond(
+    channel: &mut Channel<impl BufRead, impl Write>,
+    response: &Response,
+) -> Result<(), TrialError> {
+    let request = channel.send(response).and_then(|()| channel.receive::<Request>());
+    request.map(drop).map_err(|error| TrialError::Measuring(error.to_string()))
 }
 
-impl<I: BufRead, O: Write> Talk<I, O> {
-    fn read<T: serde::de::DeserializeOwned>(&mut self) -> io::Result<T> {
-        let mut line = String::new();
-        self.input.read_line(&mut line)?;
-        Ok(serde_json::from_str(&line)?)
+/// Executes the threads of a process.
+fn execute_spec(
+    spec: ProcessSpec,
+    channel: &mut Channel<impl BufRead, impl Write>,
+) -> Result<ProcessReport, TrialError> {
+    let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
+    let counter =
+        spec.counting.then(|| CountingVfs::register(&library).map(Arc::new)).transpose()?;
+    let trial = Trial { counter, ..Trial::detached(&spec.settings, &library, &spec.directory) };
+    let mut recording = Recording::of(&source::open(&spec.trace)?, &spec.trace, &spec.directory)?;
+    recording.confine(&spec.settings);
+    recording.left_out = spec.left_out;
+    let (call_spool, plan) = (CallSpool::open(spec.calls)?, Plan::open(spec.plan)?);
+    let progress = spec.progress.as_deref().map(Progress::open).transpose();
+    let progress = progress.map_err(|error| TrialError::Measuring(error.to_string()))?;
+    let progress = progress.map(Arc::new);
+    let options = Options { progress: progress.clone(), speed: spec.speed, timed: spec.timed };
+    let shared = Shared::new(&trial, &recording, &call_spool, &plan, options)?;
+    let executed =
+        execute_threads(&shared, spec.threads, |gate| coordinate(gate, &shared, channel));
+    if let (Err(_), Some(progress)) = (&executed, progress) {
+        progress.fail();
     }
-
-    fn say(&mut self, answer: &Answer) -> io::Result<()> {
-        write_line(&mut self.output, answer)
-    }
-
-    /// Answers, and waits for an order.
-    fn reach(&mut self, answer: &Answer) -> Result<(), TrialError> {
-        let order = self.say(answer).and_then(|()| self.read::<Order>());
-        let order = order.map_err(|error| TrialError::Measuring(error.to_string()));
-        order.map(drop)
-    }
-}
-
-/// Executes the lanes of a part.
-fn take_part<I, O>(part: Part, talk: &mut Talk<I, O>) -> Result<Done, TrialError>
-where
-    I: BufRead + Send,
-    O: Write + Send,
-{
-    let library = Arc::new(Library::load(&Source::from_str(&part.engine)?)?);
-    let counter = match part.counting {
-        true => Some(Arc::new(CountingVfs::register(&library)?)),
-        false => None,
-    };
-    let trial = Trial { counter, ..Trial::detached(&part.settings, &library, &part.directory) };
-    let mut recording = Recording::of(&source::open(&part.trace)?, &part.trace, &part.directory)?;
-    recording.confine(&part.settings);
-    recording.left_out = part.left_out;
-    let (take, plan) = (Take::open(part.take)?, Plan::open(part.plan)?);
-    let turns = part.turns.as_deref().map(Turns::open).transpose();
-    let turns = turns.map_err(|error| TrialError::Measuring(error.to_string()))?;
-    let opening = Opening::of(&trial)?;
-    let _held = memory::hold(&opening, &recording)?;
-    let shared = Shared {
-        recording: &recording,
-        take: &take,
-        plan: &plan,
-        opening: &opening,
-        turns: turns.map(Arc::new),
-        ends_early: !recording.sets("wal_autocheckpoint"),
-        speed: part.speed,
-        counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
-        times: Mutex::new(Times::of(part.timed.into_iter())),
-    };
-    let reports = perform(&shared, part.lanes, |gate| act(gate, &shared, talk));
-    if let (Err(_), Some(turns)) = (&reports, &shared.turns) {
-        turns.fail();
-    }
-    let (reports, cpu) = reports?;
-    Ok(Done {
-        connections: reports.iter().filter_map(|it| it.read_back.clone()).collect(),
-        report: Summary::of(reports),
-        times: TimesRecord::of(&unlocked(shared.times))?,
+    let (summary, cpu) = executed?;
+    Ok(ProcessReport {
+        summary,
+        times: unlocked(shared.times),
         counts: unlocked(shared.counts).map(Counts::finish),
         cpu: (cpu.user, cpu.system),
         peak_memory: peak_memory_bytes(),
     })
 }
 
-/// Lets the lanes begin and leave as the replay orders; the CPU time that they took.
-fn act<I: BufRead, O: Write>(
+/// Lets the threads begin and end as the trial requests. Returns the CPU time of their work.
+fn coordinate(
     gate: &Gate,
     shared: &Shared<'_>,
-    talk: &mut Talk<I, O>,
+    channel: &mut Channel<impl BufRead, impl Write>,
 ) -> Result<CpuTime, TrialError> {
     gate.wait_until_ready();
-    talk.reach(&Answer::Ready)?;
+    respond(channel, &Response::Ready)?;
     let cpu = CpuTime::now()?;
     gate.begin()?;
     gate.wait_until_done();
@@ -275,19 +277,7 @@ fn act<I: BufRead, O: Write>(
     if let Some(counts) = &mut *locked(&shared.counts) {
         counts.pause(&[])?;
     }
-    talk.reach(&Answer::Done)?;
+    respond(channel, &Response::Executed)?;
     gate.dismiss();
     Ok(cpu)
-}
-
-/// Executes lanes in threads of this process; what they report, and what `watch` returns, which lets them begin.
-///
-/// # Errors
-/// A lane's, or that of `watch`.
-pub(super) fn perform<S>(
-    shared: &Shared<'_>,
-    lanes: Vec<usize>,
-    watch: impl FnOnce(&Gate) -> Result<S, TrialError>,
-) -> Result<(Vec<lane::Report>, S), TrialError> {
-    together(lanes, watch, |lane, gate| lane::execute(lane, shared, gate))
 }

@@ -1,4 +1,4 @@
-//! The recording that is replayed, without its calls, and what becomes of each of them. A recording that cannot be
+//! The recording that is replayed, without its calls, and the decision which calls are replayed. A recording that cannot be
 //! replayed is refused.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -15,17 +15,18 @@ use trace::{Bound, Call, Connection, EndOfDatabase, Meta, Text, Trace, Values, i
 
 use super::outcome::{failed_by_chance, was_cut_off};
 use crate::error::TrialError;
+use crate::target::sqlite;
 use crate::workload::durability;
 
 /// A database of the recording.
 #[derive(Clone, Debug)]
-pub(in crate::workload) struct Database {
+pub(crate) struct Database {
     /// Its path in the recording.
-    pub(in crate::workload) recorded: String,
-    /// Its snapshot; none where it was empty.
+    pub(crate) recorded: String,
+    /// Its snapshot; `None` if it was empty.
     snapshot: Option<i64>,
     /// Its copy in the trial.
-    pub(in crate::workload) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whether it was in WAL mode when recording began.
     began_with_log: bool,
 }
@@ -40,18 +41,18 @@ impl Database {
         let mut header = [0; 20];
         let read = File::open(&self.path).and_then(|mut it| it.read_exact(&mut header));
         read.map_err(|error| TrialError::because(format!("{}: {error}", self.path.display())))?;
-        // The version that is needed to write it: 2 is a log.
+        // The version that is needed to write it: 2 means WAL mode.
         self.began_with_log = header[18] == 2;
         Ok(())
     }
 }
 
-/// A trace, without its calls, which are passed one by one.
-pub(in crate::workload) struct Recording {
+/// A trace, without its calls, which are visited one by one.
+pub(crate) struct Recording {
     pub(super) meta: Meta,
-    pub(in crate::workload) databases: Vec<Database>,
-    pub(in crate::workload) connections: HashMap<i64, Connection>,
-    pub(in crate::workload) texts: HashMap<i64, Text>,
+    pub(crate) databases: Vec<Database>,
+    pub(crate) connections: HashMap<i64, Connection>,
+    pub(crate) texts: HashMap<i64, Text>,
     pub(super) ends: Vec<EndOfDatabase>,
     /// The versions of SQLite that the application used.
     pub(super) versions: Vec<String>,
@@ -61,25 +62,25 @@ pub(in crate::workload) struct Recording {
     pub(super) further_commits: Vec<u64>,
     /// Statements that attach a file whose name is bound.
     attaching: HashSet<i64>,
-    /// Where the files of the trial are.
+    /// The directory of the trial's files.
     directory: PathBuf,
 }
 
 /// Why a statement is not replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::workload) enum LeftOut {
-    /// The variant, or the replay itself, decides what it would set.
+pub(crate) enum LeftOut {
+    /// The variant, or the replay itself, decides the setting.
     Setting,
     /// Something is missing.
     Missing(String),
 }
 
-/// What becomes of a call.
+/// The decision on a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::workload) enum Fate<'r> {
+pub(crate) enum Fate<'r> {
     /// It is executed.
     Replayed,
-    /// It is not executed, and no loss: a setting that the variant decides, an error of the moment, or a statement
+    /// It is not executed, and this is not a loss: a setting that the variant decides, an error of the moment, or a statement
     /// that never ended.
     Apart,
     /// It cannot be executed.
@@ -89,19 +90,19 @@ pub(in crate::workload) enum Fate<'r> {
 /// Opens a trace.
 ///
 /// # Errors
-/// It is none, or of another version.
-pub(in crate::workload) fn open(path: &Path) -> Result<Trace, TrialError> {
+/// The file is not a trace, or has another version.
+pub(crate) fn open(path: &Path) -> Result<Trace, TrialError> {
     // The engine of a trial may lack what a trace needs.
     let library = Arc::new(Library::load(&Source::Embedded)?);
     Ok(Trace::open(&library, path)?)
 }
 
 impl Recording {
-    /// Whether a trace can be replayed at all.
+    /// Checks whether a trace can be replayed.
     ///
     /// # Errors
     /// It cannot be read, is redacted, or lacks a snapshot.
-    pub(in crate::workload) fn check(path: &Path) -> Result<(), TrialError> {
+    pub(crate) fn check(path: &Path) -> Result<(), TrialError> {
         let trace = open(path)?;
         check(path, &trace.meta()?)?;
         databases(path, &trace, Path::new("")).map(drop)
@@ -111,7 +112,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::check`]; a snapshot cannot be written.
-    pub(in crate::workload) fn read(
+    pub(crate) fn read(
         trace: &Trace,
         path: &Path,
         directory: &Path,
@@ -123,7 +124,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The same where the databases are in the directory already.
+    /// Returns the same where the databases are in the directory already.
     ///
     /// # Errors
     /// As [`Recording::check`].
@@ -138,10 +139,13 @@ impl Recording {
         Ok(Recording {
             meta,
             databases: databases(path, trace, directory)?,
-            connections: connections.into_iter().map(|it| (it.id, it)).collect(),
-            texts: texts.into_iter().map(|it| (it.id, it)).collect(),
+            connections: connections
+                .into_iter()
+                .map(|connection| (connection.id, connection))
+                .collect(),
+            texts: texts.into_iter().map(|text| (text.id, text)).collect(),
             ends: trace.end_states()?,
-            versions: trace.processes()?.into_iter().map(|it| it.versions).collect(),
+            versions: trace.processes()?.into_iter().map(|process| process.versions).collect(),
             left_out: HashMap::new(),
             further_commits: trace.further_commits()?,
             attaching: HashSet::new(),
@@ -149,8 +153,8 @@ impl Recording {
         })
     }
 
-    /// What becomes of a call.
-    pub(in crate::workload) fn fate(&self, call: &Call) -> Fate<'_> {
+    /// Returns whether a call is replayed.
+    pub(crate) fn fate(&self, call: &Call) -> Fate<'_> {
         let by_itself = self.fate_by_itself(call);
         match (by_itself, self.left_out.get(&call.statement)) {
             (Fate::Apart, _) | (_, Some(LeftOut::Setting)) => Fate::Apart,
@@ -159,7 +163,7 @@ impl Recording {
         }
     }
 
-    /// What becomes of a call as far as its statement is not left out.
+    /// As [`Recording::fate`], if the statement is not left out.
     pub(super) fn fate_by_itself(&self, call: &Call) -> Fate<'static> {
         if failed_by_chance(call) || was_cut_off(call) {
             return Fate::Apart;
@@ -173,26 +177,26 @@ impl Recording {
         }
     }
 
-    /// The database that a connection opened; none for one in memory.
+    /// Returns the database that a connection opened; `None` for a database in memory.
     pub(super) fn database_of(&self, connection: i64) -> Option<&Database> {
         let file = &self.connections.get(&connection)?.database;
-        self.databases.iter().find(|it| it.recorded == *file)
+        self.databases.iter().find(|database| database.recorded == *file)
     }
 
-    /// The name in this process of a database in memory that connections share; none for one that has no other connection.
+    /// Returns the name in this process of a database in memory, if other connections share it.
     pub(super) fn shared_memory(&self, connection: i64) -> Option<PathBuf> {
         let database = &self.connections.get(&connection)?.database;
         let is_shared = !database.is_empty() && is_in_memory(database);
         is_shared.then(|| Path::new("/").join(self.directory.join(database)))
     }
 
-    /// The names of all databases in memory that connections share.
+    /// Returns the names of all databases in memory that connections share.
     pub(super) fn shared_memories(&self) -> BTreeSet<PathBuf> {
         let connections = self.connections.keys();
-        connections.filter_map(|it| self.shared_memory(*it)).collect()
+        connections.filter_map(|connection| self.shared_memory(*connection)).collect()
     }
 
-    /// Whether the application sets this PRAGMA and the variant does not.
+    /// Returns whether the application sets this PRAGMA and the variant does not.
     pub(super) fn sets(&self, name: &str) -> bool {
         let mut texts = self.texts.values();
         texts.any(|text| {
@@ -202,25 +206,26 @@ impl Recording {
         })
     }
 
-    /// The connections to databases whose reads and commits exclude each other: with a rollback journal, where the application
-    /// has not changed to a log, or in memory.
+    /// Returns the connections to databases whose reads and commits exclude each other: databases in memory, and databases with a
+    /// rollback journal unless the application changed to a log.
     pub(super) fn waiting(&self) -> HashSet<i64> {
         let changes = |text: &Text| {
             let pragma = effect::pragma(&text.sql);
-            let is_journal = pragma.is_some_and(|it| it.name == "journal_mode" && it.has_value);
+            let is_journal =
+                pragma.is_some_and(|pragma| pragma.name == "journal_mode" && pragma.has_value);
             is_journal && text.sql.to_ascii_lowercase().contains("wal")
         };
         let has_log = self.texts.values().any(changes);
         let has_journal = |connection: &i64| {
             let database = self.database_of(*connection);
-            let in_file = database.is_some_and(|it| !has_log && !it.began_with_log);
+            let in_file = database.is_some_and(|database| !has_log && !database.began_with_log);
             in_file || self.shared_memory(*connection).is_some()
         };
         let connections = self.connections.keys().copied();
         connections.filter(has_journal).collect()
     }
 
-    /// What replayed statements do to what a crash can destroy, in words.
+    /// Describes how replayed statements change the safety of the databases.
     pub(super) fn set_by_statements(&self) -> Vec<String> {
         let texts = self.texts.values();
         let replayed = texts.filter(|text| !self.left_out.contains_key(&text.id));
@@ -230,14 +235,19 @@ impl Recording {
         words
     }
 
-    /// Whether statements are missing in the recording.
+    /// Returns the size of all databases.
+    pub(super) fn database_bytes(&self) -> Result<f64, TrialError> {
+        self.databases.iter().map(|database| sqlite::size(&database.path)).sum()
+    }
+
+    /// Returns whether statements are missing in the recording.
     pub(super) fn is_incomplete(&self) -> bool {
         self.meta.lost || self.meta.unreadable_bytes > 0
     }
 
     /// Leaves out statements that belong to the application's settings rather than to its work, and those that would
     /// reach files outside of the trial; returns the PRAGMAs that the variant sets itself.
-    pub(in crate::workload) fn confine(&mut self, settings: &Settings) -> Vec<String> {
+    pub(crate) fn confine(&mut self, settings: &Settings) -> Vec<String> {
         let mut replaced = Vec::new();
         let texts: Vec<Text> = self.texts.values().cloned().collect();
         for text in texts {
@@ -261,7 +271,7 @@ impl Recording {
         replaced
     }
 
-    /// Has a statement that opens files open those of the trial; why that is not possible.
+    /// Has a statement open the trial's files. Returns the reason if this is not possible.
     fn confined(&mut self, text: &Text) -> Option<String> {
         if effect::vacuums_into(&text.sql) {
             return Some("VACUUM INTO, which writes another file".to_owned());
@@ -285,8 +295,8 @@ impl Recording {
         }
     }
 
-    /// Has a call that attaches a file whose name is bound open that of the trial.
-    pub(in crate::workload) fn bind_attached(&mut self, call: &mut Call) {
+    /// Has a call that attaches a file whose name is bound open the trial's file.
+    pub(crate) fn bind_attached(&mut self, call: &mut Call) {
         if !self.attaching.contains(&call.statement) {
             return;
         }
@@ -308,17 +318,16 @@ impl Recording {
         }
     }
 
-    /// The copy of an attached file. A relative name was relative to a directory that is not known.
+    /// Returns the copy of an attached file. The directory of a relative name is not known.
     fn inside(&self, file: &str) -> Option<String> {
         if file.is_empty() || file == ":memory:" {
             return Some(file.to_owned());
         }
         let plain = file.strip_prefix("file:").unwrap_or(file);
         let plain = plain.split('?').next().unwrap_or_default();
-        let mut known = self
-            .databases
-            .iter()
-            .filter(|it| Path::new(&it.recorded).ends_with(plain.trim_start_matches("./")));
+        let mut known = self.databases.iter().filter(|database| {
+            Path::new(&database.recorded).ends_with(plain.trim_start_matches("./"))
+        });
         match (known.next(), known.next()) {
             (Some(database), None) => Some(database.path.to_str()?.to_owned()),
             _ => None,
@@ -326,7 +335,7 @@ impl Recording {
     }
 }
 
-/// Whether the variant decides a setting that the application changes. The busy timeout belongs to the replay.
+/// Returns whether the variant decides a setting that the application changes. The busy timeout belongs to the replay.
 fn is_replaced(pragma: &effect::Pragma, settings: &Settings) -> bool {
     pragma.has_value && (pragma.name == "busy_timeout" || settings.contains_key(&pragma.name))
 }
@@ -344,11 +353,11 @@ fn check(path: &Path, meta: &Meta) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// The databases of a trace, with a file of the trial for each.
+/// Returns the databases of a trace, with a file of the trial for each.
 fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Database>, TrialError> {
     let mut databases: Vec<Database> = Vec::new();
     for snapshot in trace.snapshots()? {
-        if databases.iter().any(|it| it.recorded == snapshot.database) {
+        if databases.iter().any(|database| database.recorded == snapshot.database) {
             continue;
         }
         let number = match snapshot.state.as_str() {
@@ -365,7 +374,7 @@ fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Databas
     }
     for connection in trace.connections()? {
         let file = &connection.database;
-        if !is_in_memory(file) && !databases.iter().any(|it| it.recorded == *file) {
+        if !is_in_memory(file) && !databases.iter().any(|database| database.recorded == *file) {
             return Err(without_snapshot(path, file, None));
         }
     }

@@ -1,15 +1,17 @@
-//! How long the statements of a replay took: all of them, and each of those that are reported apart.
+//! Execution times of the statements of a replay: of all statements, and of those that are reported apart.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::locks::locked;
 use crate::measure::LatencyHistogram;
 
-/// How long an executed statement took.
+/// Execution time of one statement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timed {
+pub(super) struct Timing {
     /// Its normalised statement.
     pub(super) form: i64,
     pub(super) time: Duration,
@@ -17,28 +19,29 @@ pub(super) struct Timed {
     pub(super) ends: bool,
 }
 
-/// How long statements took.
+/// Execution times of statements.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Times {
     pub(super) statements: u64,
-    /// Those that ended outside of `BEGIN` and `COMMIT` in the recording.
+    /// Number of statements that ended outside of `BEGIN` and `COMMIT` in the recording.
     pub(super) transactions: u64,
     pub(super) latency: LatencyHistogram,
-    /// By normalised statement, of those that are reported apart.
+    /// Latencies of the statements that are reported apart, by normalised statement.
     pub(super) of_forms: HashMap<i64, LatencyHistogram>,
 }
 
 impl Times {
-    /// Of nothing yet, with these normalised statements apart.
-    pub(super) fn of(forms: impl Iterator<Item = i64>) -> Times {
+    /// No times yet. These normalised statements are reported apart.
+    pub(super) fn new(forms: &[i64]) -> Times {
         Times {
             statements: 0,
             transactions: 0,
             latency: LatencyHistogram::new(),
-            of_forms: forms.map(|it| (it, LatencyHistogram::new())).collect(),
+            of_forms: forms.iter().map(|form| (*form, LatencyHistogram::new())).collect(),
         }
     }
 
-    /// Adds those of another process.
+    /// Adds the times of another process.
     pub(super) fn add(&mut self, other: &Times) {
         self.statements += other.statements;
         self.transactions += other.transactions;
@@ -50,7 +53,7 @@ impl Times {
         }
     }
 
-    fn note(&mut self, timed: Timed) {
+    fn note(&mut self, timed: Timing) {
         self.statements += 1;
         self.transactions += u64::from(timed.ends);
         self.latency.record(timed.time);
@@ -60,30 +63,30 @@ impl Times {
     }
 }
 
-/// The times of one lane, which it hands over from time to time: a histogram of its own for each statement would need
-/// too much memory where there are many lanes.
-pub(super) struct Sheet<'t> {
+/// Collects the times of one thread, and adds them to the common ones from time to time: a histogram of its own for each
+/// statement would need too much memory with many threads.
+pub(super) struct TimingBuffer<'t> {
     times: &'t Mutex<Times>,
-    lines: Vec<Timed>,
+    timings: Vec<Timing>,
 }
 
-impl<'t> Sheet<'t> {
-    /// Lines until they are handed over.
-    const LINES: usize = 1_024;
+impl<'t> TimingBuffer<'t> {
+    /// Number of times that are collected.
+    const CAPACITY: usize = 1_024;
 
-    pub(super) fn of(times: &'t Mutex<Times>) -> Sheet<'t> {
-        Sheet { times, lines: Vec::with_capacity(Sheet::LINES) }
+    pub(super) fn new(times: &'t Mutex<Times>) -> TimingBuffer<'t> {
+        TimingBuffer { times, timings: Vec::with_capacity(TimingBuffer::CAPACITY) }
     }
 
-    pub(super) fn note(&mut self, timed: Timed) {
-        self.lines.push(timed);
-        if self.lines.len() == Sheet::LINES {
-            self.hand_over();
+    pub(super) fn note(&mut self, timed: Timing) {
+        self.timings.push(timed);
+        if self.timings.len() == TimingBuffer::CAPACITY {
+            self.flush();
         }
     }
 
-    pub(super) fn hand_over(&mut self) {
+    pub(super) fn flush(&mut self) {
         let mut times = locked(self.times);
-        self.lines.drain(..).for_each(|timed| times.note(timed));
+        self.timings.drain(..).for_each(|timed| times.note(timed));
     }
 }

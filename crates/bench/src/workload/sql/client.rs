@@ -1,213 +1,224 @@
 //! A client: it executes scripts on its connection, transaction after transaction, and times their statements.
 
+use std::path::Path;
 use std::time::Duration;
 
-use engine::{Connection, EngineError, Statement};
-use lab::seed::{Seed, SplitMix64};
+use engine::{Connection, Statement};
+use lab::level::{Settings, overlaid};
+use lab::seed::Seed;
 use script::{Op, Prng, Slot, Value, Variables};
 
-use super::answers::Tally;
 use super::draw::Pools;
 use super::parameters::{Parameters, Preparing};
-use super::prompt::{Prompt, Wrong};
+use super::statement::{PreparedStatement, StatementError};
 use super::suite::Suite;
-use super::unroll::Executed;
+use crate::drive::answers::AnswerDigest;
+use crate::drive::clock::{Clock, Monotonic, Nanos};
+use crate::drive::messages::{BusyCounts, PartReport};
+use crate::drive::pacing::Ended;
+use crate::drive::retry::{AttemptError, Retries};
+use crate::drive::worker::Client;
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
-use crate::workload::contention::clock::{Clock, Monotonic, Nanos};
-use crate::workload::contention::message::{BusyCounts, PartReport};
-use crate::workload::contention::pace::Ended;
-use crate::workload::contention::worker::Operator;
+use crate::parameters::Parameters as _;
+use crate::target::sqlite;
 
-/// What a client needs besides its connection.
-pub(super) struct Job {
-    pub(super) suite: Suite,
-    pub(super) pools: Pools,
-    pub(super) parameters: Parameters,
-    /// The statement with which transactions begin.
-    pub(super) begin: &'static str,
-    pub(super) seed: Seed,
+/// The scripts of a client and their values.
+pub(super) struct Workload {
+    suite: Suite,
+    pools: Pools,
+    parameters: Parameters,
+    /// The statement that begins transactions.
+    begin: &'static str,
+    seed: Seed,
     /// The number of the client, from 0.
-    pub(super) number: u32,
+    number: u32,
+}
+
+impl Workload {
+    /// Reads the scripts of the settings, and the values that the trial drew for them.
+    pub(super) fn read(
+        connection: &Connection,
+        settings: &Settings,
+        directory: &Path,
+        seed: Seed,
+        number: u32,
+    ) -> Result<Workload, TrialError> {
+        let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
+        let mut suite = Suite::read(&parameters)?;
+        suite.resolve(connection)?;
+        let begin = sqlite::begin_statement(settings);
+        suite.begin_with(begin);
+        Ok(Workload { suite, pools: Pools::read(directory)?, parameters, begin, seed, number })
+    }
+}
+
+/// One execution of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Executed {
+    pub(crate) sql: String,
+    /// The values of its parameters, in order.
+    pub(crate) values: Vec<engine::Value>,
+    /// The file and the line of the script.
+    pub(crate) location: String,
+    /// The number of rows that it changed.
+    pub(crate) changes: i64,
 }
 
 /// Executes scripts on a connection.
-pub(in crate::workload) struct Client<'c> {
+pub(super) struct ScriptClient<'c> {
     connection: &'c Connection,
-    job: Job,
-    scripts: Vec<Prepared<'c>>,
+    workload: Workload,
+    scripts: Vec<PreparedScript<'c>>,
     variables: Variables,
     /// The variables at the start of a transaction, for another attempt.
     saved: Variables,
     prng: Prng,
-    pauses: SplitMix64,
-    busy: BusyCounts,
-    /// The end of the last statement, where the next begins at once.
+    retries: Retries,
+    /// The end of the last statement, if the next one begins at once.
     last: Option<Nanos>,
-    /// Scripts of the transaction: those of a group are chosen ahead.
+    /// The scripts of the transaction. The scripts of a group are chosen in advance.
     chosen: Vec<usize>,
-    /// The scripts one after the other, where each is executed as often as the others.
+    /// The scripts in turn, if each is executed as often as the others.
     turns: std::iter::Cycle<std::vec::IntoIter<usize>>,
     group: Option<[Statement<'c, 'static>; 2]>,
-    /// Whether answers are looked at.
-    tallies: bool,
-    /// What was executed, where that is kept; pauses are left out then.
+    /// Whether answers are digested.
+    digests: bool,
+    /// The executed statements, if they are kept. Pauses are left out then.
     journal: Option<Vec<Executed>>,
 }
 
-struct Prepared<'c> {
-    statements: Vec<Prompt<'c>>,
+struct PreparedScript<'c> {
+    statements: Vec<PreparedStatement<'c>>,
     latency: LatencyHistogram,
 }
 
-/// Why an attempt did not succeed.
-enum Hindered {
-    /// Another connection was in the way, since this moment.
-    Busy { asked: Nanos, snapshot: bool },
-    /// Something is wrong.
-    Failed(TrialError),
-}
-
-impl<'c> Client<'c> {
+impl<'c> ScriptClient<'c> {
     /// Prepares the statements of all scripts.
     ///
     /// # Errors
     /// SQLite refuses a statement, with its file and line.
-    pub(super) fn prepare(connection: &'c Connection, job: Job) -> Result<Client<'c>, TrialError> {
-        let mut scripts = Vec::new();
-        for number in 0..job.suite.scripts.len() {
-            scripts.push(Prepared::of(connection, &job.suite, number)?);
-        }
-        let group = match job.parameters.group {
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        workload: Workload,
+    ) -> Result<ScriptClient<'c>, TrialError> {
+        let scripts = (0..workload.suite.scripts.len())
+            .map(|number| PreparedScript::prepare(connection, &workload.suite, number))
+            .collect::<Result<_, _>>()?;
+        let parameters = &workload.parameters;
+        let group = match parameters.group {
             0 => None,
-            _ => Some([connection.prepare(job.begin)?, connection.prepare("COMMIT")?]),
+            _ => Some([connection.prepare(workload.begin)?, connection.prepare("COMMIT")?]),
         };
-        let mut variables = Variables::new(&job.suite.names);
-        predefine(&mut variables, &job);
-        Ok(Client {
+        let mut variables = Variables::new(&workload.suite.names);
+        predefine(&mut variables, &workload);
+        Ok(ScriptClient {
             saved: variables.clone(),
             variables,
-            prng: Prng::new(job.seed.child("choices").0),
-            pauses: job.seed.child("pauses").generator(),
-            busy: BusyCounts::default(),
+            prng: Prng::new(workload.seed.child("choices").0),
+            retries: Retries::new(
+                parameters.max_retries,
+                parameters.retry_pause,
+                parameters.busy_timeout.0,
+                workload.seed,
+            ),
             last: None,
             chosen: Vec::new(),
-            turns: job.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
-            tallies: false,
+            turns: workload.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
+            digests: false,
             journal: None,
             connection,
             scripts,
             group,
-            job,
+            workload,
         })
     }
 
-    /// Executes each script so many times and looks at every answer.
+    /// Executes each script a number of times. Returns a digest of the answers of each statement, with its name.
     ///
     /// # Errors
-    /// As the work itself; also where another connection stays in the way.
-    pub(super) fn answer(&mut self, times: usize) -> Result<(), TrialError> {
-        self.tallies = true;
+    /// As the work itself.
+    pub(super) fn answers(
+        &mut self,
+        times: usize,
+    ) -> Result<impl Iterator<Item = (&str, AnswerDigest)>, TrialError> {
+        self.digests = true;
         for script in 0..self.scripts.len() {
             for _ in 0..times {
                 self.chosen = vec![script];
-                self.persist()?;
+                self.execute_chosen()?;
             }
         }
-        Ok(())
+        let scripts = self.workload.suite.scripts.iter().zip(&self.scripts);
+        Ok(scripts.flat_map(|(script, prepared)| {
+            let statements = script.statements.iter().zip(&prepared.statements);
+            statements.map(|(statement, prepared)| (statement.name.as_str(), prepared.answers))
+        }))
     }
 
-    /// Keeps what is executed from here on.
+    /// Keeps all statements that are executed from now on.
     pub(super) fn keep_journal(&mut self) {
         self.journal = Some(Vec::new());
     }
 
-    /// What was executed.
+    /// Returns the executed statements.
     pub(super) fn take_journal(&mut self) -> Vec<Executed> {
         self.journal.take().unwrap_or_default()
     }
 
-    /// What each statement of each script has answered.
-    pub(super) fn tallies(&self) -> impl Iterator<Item = (&str, Tally)> {
-        let scripts = self.job.suite.scripts.iter().zip(&self.scripts);
-        scripts.flat_map(|(script, prepared)| {
-            let statements = script.statements.iter().zip(&prepared.statements);
-            statements.map(|(statement, prompt)| (statement.name.as_str(), prompt.tally))
-        })
-    }
-
-    /// The chosen scripts, again while another connection is in the way; `false` where they were given up. The first
-    /// attempt begins at the moment `last`, if there is one.
-    fn persist(&mut self) -> Result<bool, TrialError> {
+    /// Executes the chosen scripts, and retries while another connection is in the way. Returns `false` if they were given up.
+    /// The first attempt begins at the moment `last`, if there is one.
+    fn execute_chosen(&mut self) -> Result<bool, TrialError> {
         let prng = self.prng.clone();
         self.saved.clone_from(&self.variables);
-        for attempt in 0..=self.job.parameters.max_retries {
-            match self.attempt() {
-                Ok(()) => return Ok(true),
-                Err(Hindered::Failed(error)) => return Err(error),
-                Err(Hindered::Busy { asked, snapshot }) => self.note(asked, snapshot),
-            }
-            if attempt < self.job.parameters.max_retries {
-                self.busy.retries += 1;
-                self.pause();
-            }
+        let mut failures = 0;
+        loop {
+            let Err(error) = self.attempt() else { return Ok(true) };
+            failures += 1;
+            let retries = self.retries.pause_after(error, failures, &Monotonic)?;
             self.prng = prng.clone();
             self.variables.clone_from(&self.saved);
             self.last = None;
+            if !retries {
+                return Ok(false);
+            }
         }
-        Ok(false)
     }
 
-    fn note(&mut self, asked: Nanos, snapshot: bool) {
-        let waited = Duration::from_nanos(Monotonic.now().saturating_sub(asked));
-        self.busy.errors += 1;
-        self.busy.at_once += u64::from(waited < self.job.parameters.busy_timeout.0 / 2);
-        self.busy.snapshots += u64::from(snapshot);
-    }
-
-    fn pause(&mut self) {
-        let mean = self.job.parameters.retry_pause.as_nanos() as u64;
-        let pause = mean / 2 + self.pauses.below(mean.max(1));
-        Monotonic.wait_until(Monotonic.now() + pause);
-    }
-
-    /// One transaction; where it is hindered or fails, none is open afterwards.
-    fn attempt(&mut self) -> Result<(), Hindered> {
+    /// Carries out one transaction. If it fails, no transaction is open afterwards.
+    fn attempt(&mut self) -> Result<(), AttemptError> {
         let outcome = self.transaction();
         if outcome.is_err() && self.connection.in_transaction() {
             let rolled_back = self.connection.execute("ROLLBACK");
-            rolled_back.map_err(|error| Hindered::Failed(error.into()))?;
+            rolled_back.map_err(|error| AttemptError::Failed(error.into()))?;
         }
         outcome
     }
 
-    fn transaction(&mut self) -> Result<(), Hindered> {
+    fn transaction(&mut self) -> Result<(), AttemptError> {
         if let Some([begin, _]) = &mut self.group {
             let asked = self.last.take().unwrap_or_else(|| Monotonic.now());
-            begin.run().map_err(hindered(asked))?;
+            begin.run().map_err(AttemptError::of(asked))?;
         }
         for index in 0..self.chosen.len() {
             self.script(self.chosen[index])?;
         }
         if let Some([_, commit]) = &mut self.group {
             let asked = self.last.take().unwrap_or_else(|| Monotonic.now());
-            commit.run().map_err(hindered(asked))?;
+            commit.run().map_err(AttemptError::of(asked))?;
         }
         Ok(())
     }
 
     /// Executes the operations of a script.
-    fn script(&mut self, number: usize) -> Result<(), Hindered> {
+    fn script(&mut self, number: usize) -> Result<(), AttemptError> {
         let start = self.last.unwrap_or_else(|| Monotonic.now());
-        self.job.pools.draw(number, &mut self.variables, &mut self.prng);
+        self.workload.pools.draw(number, &mut self.variables, &mut self.prng);
         let mut at = 0;
-        while at < self.job.suite.scripts[number].operations.len() {
-            at = match self.operation(number, at)? {
-                Some(jump) => jump,
-                None => at + 1,
-            };
+        while at < self.workload.suite.scripts[number].operations.len() {
+            at = self.operation(number, at)?.unwrap_or(at + 1);
         }
-        // The latency of the only script is that of the transactions.
+        // The only script has the latency of the transactions.
         if self.scripts.len() > 1 {
             let end = *self.last.get_or_insert_with(|| Monotonic.now());
             let latency = Duration::from_nanos(end.saturating_sub(start));
@@ -216,13 +227,13 @@ impl<'c> Client<'c> {
         Ok(())
     }
 
-    /// One operation; where it goes on, unless at the next.
+    /// Carries out one operation. Returns the next one, if it is not the following one.
     #[inline]
-    fn operation(&mut self, number: usize, at: usize) -> Result<Option<usize>, Hindered> {
-        let script = &self.job.suite.scripts[number];
+    fn operation(&mut self, number: usize, at: usize) -> Result<Option<usize>, AttemptError> {
+        let script = &self.workload.suite.scripts[number];
         let (variables, prng) = (&mut self.variables, &mut self.prng);
         let failed = |error: script::EvaluationError| {
-            Hindered::Failed(TrialError::Script {
+            AttemptError::Failed(TrialError::Script {
                 file: script.file.clone(),
                 line: script.lines[at],
                 why: error.to_string(),
@@ -240,7 +251,7 @@ impl<'c> Client<'c> {
             Op::Set(slot, value) => {
                 let evaluated = value.evaluate(variables, prng).map_err(failed)?;
                 variables.set(*slot, evaluated);
-                // The time is then a part of the next statement's: reading the clock would take longer.
+                // The time counts to the next statement, because reading the clock would take longer.
                 if value.is_quick() {
                     return Ok(None);
                 }
@@ -265,13 +276,12 @@ impl<'c> Client<'c> {
 
     /// Executes a statement and notes it in the journal.
     #[cold]
-    fn run_noted(&mut self, script: usize, number: usize) -> Result<(), Hindered> {
-        let (text, prompt) =
-            (&self.job.suite.scripts[script], &self.scripts[script].statements[number]);
+    fn run_noted(&mut self, script: usize, number: usize) -> Result<(), AttemptError> {
+        let text = &self.workload.suite.scripts[script];
         let statement = &text.statements[number];
         let noted = Executed {
             sql: statement.sql.clone(),
-            values: prompt.values(&self.variables),
+            values: self.scripts[script].statements[number].values(&self.variables),
             location: format!("{}:{}", text.file, statement.line),
             changes: -self.connection.total_changes(),
         };
@@ -284,110 +294,100 @@ impl<'c> Client<'c> {
 
     /// Executes a statement.
     #[inline]
-    fn run(&mut self, script: usize, number: usize) -> Result<(), Hindered> {
-        let prompt = &mut self.scripts[script].statements[number];
+    fn run(&mut self, script: usize, number: usize) -> Result<(), AttemptError> {
+        let statement = &mut self.scripts[script].statements[number];
         let start = self.last.unwrap_or_else(|| Monotonic.now());
-        let executed = prompt.execute(self.connection, &mut self.variables, self.tallies);
-        if self.job.parameters.prepare == Preparing::Each {
-            prompt.finalize();
+        let executed = statement.execute(self.connection, &mut self.variables, self.digests);
+        if self.workload.parameters.prepare == Preparing::Each {
+            statement.finalize();
         }
         let end = Monotonic.now();
         if let Err(error) = executed {
             return Err(match error {
-                Wrong::Engine(error) if error.is_busy() => {
-                    Hindered::Busy { asked: start, snapshot: error.is_busy_snapshot() }
+                StatementError::Engine(error) if error.is_busy() => {
+                    AttemptError::Busy { since: start, snapshot: error.is_busy_snapshot() }
                 }
                 other => {
-                    let script = &self.job.suite.scripts[script];
-                    Hindered::Failed(other.at(&script.file, script.statements[number].line))
+                    let script = &self.workload.suite.scripts[script];
+                    AttemptError::Failed(other.at(&script.file, script.statements[number].line))
                 }
             });
         }
-        prompt.latency.record(Duration::from_nanos(end.saturating_sub(start)));
+        statement.latency.record(Duration::from_nanos(end.saturating_sub(start)));
         self.last = Some(end);
         Ok(())
     }
 }
 
-impl Operator for Client<'_> {
+impl Client for ScriptClient<'_> {
     fn operate(&mut self, _: u64, now: Nanos) -> Result<Ended, TrialError> {
         self.last = Some(now);
         self.chosen.clear();
-        for _ in 0..self.job.parameters.group.max(1) {
-            let script = match self.job.parameters.executions {
-                0 => Some(self.job.suite.choose(&mut self.prng)),
+        for _ in 0..self.workload.parameters.group.max(1) {
+            let script = match self.workload.parameters.executions {
+                0 => Some(self.workload.suite.choose(&mut self.prng)),
                 _ => self.turns.next(),
             };
             self.chosen.extend(script);
         }
-        let done = self.persist()?;
+        let done = self.execute_chosen()?;
         Ok(Ended { done, at: self.last.take() })
     }
 
     fn take_busy(&mut self) -> BusyCounts {
-        std::mem::take(&mut self.busy)
+        self.retries.take_busy()
     }
 
-    fn take_parts(&mut self) -> Result<Vec<PartReport>, TrialError> {
+    fn take_parts(&mut self) -> Vec<PartReport> {
         let mut parts = Vec::new();
-        for (script, prepared) in self.job.suite.scripts.iter().zip(&mut self.scripts) {
-            let latency = std::mem::replace(&mut prepared.latency, LatencyHistogram::new());
+        for (script, prepared) in self.workload.suite.scripts.iter().zip(&mut self.scripts) {
             parts.push(PartReport {
                 name: script.name.clone(),
-                latency: latency.latency()?,
+                latency: std::mem::replace(&mut prepared.latency, LatencyHistogram::new()),
                 counters: None,
             });
-            for (statement, prompt) in script.statements.iter().zip(&mut prepared.statements) {
-                parts.push(prompt.report(&statement.name)?);
-            }
+            let statements = script.statements.iter().zip(&mut prepared.statements);
+            parts.extend(statements.map(|(statement, prepared)| prepared.report(&statement.name)));
         }
-        Ok(parts)
+        parts
     }
 }
 
-impl<'c> Prepared<'c> {
-    /// The script of this number.
-    fn of(
+impl<'c> PreparedScript<'c> {
+    /// Prepares the script of this number.
+    fn prepare(
         connection: &'c Connection,
         suite: &Suite,
         number: usize,
-    ) -> Result<Prepared<'c>, TrialError> {
+    ) -> Result<PreparedScript<'c>, TrialError> {
         let script = &suite.scripts[number];
         let mut changes_schema = false;
         let mut statements = Vec::new();
         for (index, statement) in script.statements.iter().enumerate() {
             let gset = suite.gset_of(number, index);
-            let prompt = Prompt::prepare(connection, statement, gset, changes_schema);
-            statements.push(prompt.map_err(|wrong| wrong.at(&script.file, statement.line))?);
-            changes_schema |= changes(&statement.sql);
+            let prepared = PreparedStatement::prepare(connection, statement, gset, changes_schema);
+            statements.push(prepared.map_err(|error| error.at(&script.file, statement.line))?);
+            changes_schema |= may_change_tables(&statement.sql);
         }
-        Ok(Prepared { statements, latency: LatencyHistogram::new() })
+        Ok(PreparedScript { statements, latency: LatencyHistogram::new() })
     }
 }
 
-/// Whether a statement changes which tables there are.
-fn changes(sql: &str) -> bool {
-    let word = sql.split_whitespace().next().unwrap_or_default();
-    ["create", "alter", "drop", "attach"].iter().any(|it| word.eq_ignore_ascii_case(it))
+/// Returns whether a statement may add, change or remove tables.
+fn may_change_tables(sql: &str) -> bool {
+    let first = sql.split_whitespace().next().unwrap_or_default();
+    ["create", "alter", "drop", "attach"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
-/// Gives the variables that pgbench defines their values.
-fn predefine(variables: &mut Variables, job: &Job) {
+/// Sets the variables that pgbench defines.
+fn predefine(variables: &mut Variables, workload: &Workload) {
     let values = [
-        job.parameters.scale_factor as i64,
-        i64::from(job.number),
-        job.seed.child("default_seed").0 as i64,
-        job.seed.0 as i64,
+        workload.parameters.scale_factor as i64,
+        i64::from(workload.number),
+        workload.seed.child("default_seed").0 as i64,
+        workload.seed.0 as i64,
     ];
     for (slot, value) in values.into_iter().enumerate() {
         variables.set(Slot(slot), Value::Int(value));
-    }
-}
-
-/// Tells a lock in the way from everything else.
-fn hindered(asked: Nanos) -> impl FnOnce(EngineError) -> Hindered {
-    move |error| match error.is_busy() {
-        true => Hindered::Busy { asked, snapshot: error.is_busy_snapshot() },
-        false => Hindered::Failed(error.into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Values for parameters, drawn from the database itself: those that a column has.
+//! Values for parameters, drawn from the columns of the database itself.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,13 +13,13 @@ use super::parameters::{Drawing, Parameters};
 use super::suite::Suite;
 use crate::error::TrialError;
 
-/// Values that are kept of a column at most.
+/// Number of values of a column that are kept at most.
 const MOST_VALUES: usize = 10_000;
 
-/// Parameter of Zipf's law where a script names none.
+/// Parameter of Zipf's law, unless a script names another.
 const ZIPF: f64 = 1.1;
 
-/// The file in the directory of a trial by which its clients get the values.
+/// The file in the directory of a trial from which its clients read the values.
 const FILE: &str = "drawn.json";
 
 /// One value of a column.
@@ -38,7 +38,7 @@ struct Pool {
     script: usize,
     slot: usize,
     values: Vec<Drawn>,
-    /// Parameter of Zipf's law; none where all are equally likely.
+    /// Parameter of Zipf's law; `None` if all values are equally likely.
     zipf: Option<f64>,
 }
 
@@ -47,8 +47,8 @@ struct Pool {
 pub(super) struct Pools(Vec<Pool>);
 
 impl Pools {
-    /// Takes up to 10,000 values of each column that a script draws from. `set` says which variables get their
-    /// values otherwise.
+    /// Takes up to 10,000 values of each column that a script draws from. `set` lists the variables that get their values
+    /// otherwise.
     ///
     /// # Errors
     /// A parameter has no column, or its column no values; with the file and line that use it.
@@ -142,7 +142,7 @@ fn at(script: &Script, line: usize, why: impl Into<String>) -> TrialError {
     TrialError::Script { file: script.file.clone(), line, why: why.into() }
 }
 
-/// What a script draws: what it says, and what its parameters need.
+/// Returns the draws of a script: those that it names, and those that its parameters need.
 fn draws(
     script: &Script,
     suite: &Suite,
@@ -171,11 +171,11 @@ fn draws(
     Ok(draws)
 }
 
-/// Why SQLite refuses the statement that a line is in, which then has other mistakes than a parameter without a value;
-/// and the line at which it begins.
+/// Returns the first line of the statement at a line and why SQLite refuses it, if it has other mistakes than a parameter without
+/// a value.
 fn refused(script: &Script, line: usize, connection: &Connection) -> Option<(usize, String)> {
-    let before = script.statements.iter().filter(|it| it.line <= line);
-    let statement = before.max_by_key(|it| it.line)?;
+    let before = script.statements.iter().filter(|statement| statement.line <= line);
+    let statement = before.max_by_key(|statement| statement.line)?;
     match connection.prepare(&statement.sql).err()? {
         EngineError::Sqlite(error) => Some((statement.line, error.message().to_owned())),
         other => Some((statement.line, other.to_string())),
@@ -197,15 +197,16 @@ impl Schema {
         let mut tables = Vec::new();
         for name in names {
             let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(&name)));
-            // A view may be one of tables that are gone.
+            // A view may refer to tables that are gone.
             let Ok(statement) = statement else { continue };
-            let columns = (0..statement.column_count()).filter_map(|it| statement.column_name(it));
+            let columns = 0..statement.column_count();
+            let columns = columns.filter_map(|column| statement.column_name(column));
             tables.push((name, columns.collect()));
         }
         Ok(Schema(tables))
     }
 
-    /// The table and column that a hint means.
+    /// Returns the table and column of a hint.
     fn column(&self, hint: &Hint) -> Option<(String, String)> {
         let named = hint.table.iter().chain(hint.tables.iter().filter(|_| hint.table.is_none()));
         named.into_iter().find_map(|wanted| {
@@ -216,13 +217,13 @@ impl Schema {
         })
     }
 
-    /// What may be meant by a table or a column that there is not.
+    /// Suggests an existing name for a table or column that does not exist.
     fn suggestion(&self, draw: &Draw) -> String {
         let same = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
         let table = self.0.iter().find(|(table, _)| same(table, &draw.table));
         let near = match table {
             None => nearest(&draw.table, self.0.iter().map(|(table, _)| table.as_str())),
-            Some((_, columns)) if columns.iter().any(|it| same(it, &draw.column)) => None,
+            Some((_, columns)) if columns.iter().any(|column| same(column, &draw.column)) => None,
             Some((_, columns)) => nearest(&draw.column, columns.iter().map(String::as_str)),
         };
         near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
@@ -254,10 +255,10 @@ impl Columns<'_> {
         Ok(values)
     }
 
-    /// Every value of a small table, otherwise those of rows at random: the first at or after a random rowid.
+    /// Returns every value of a small table, or values of random rows: the first row at or after a random rowid.
     fn sample(&self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
         let table_sql = quoted(table);
-        // With its table: alone, SQLite takes a name in quotes that is no column for a text.
+        // With its table, because SQLite takes a quoted name alone for a text if there is no such column.
         let column_sql = format!("{table_sql}.{}", quoted(column));
         let words = |error: EngineError| match error {
             EngineError::Sqlite(error) => error.message().to_owned(),
@@ -273,11 +274,8 @@ impl Columns<'_> {
             );
             return self.near(&near, *min, *max).map_err(words);
         }
-        // Whatever indexes there are: databases that differ in them get the same values.
-        let order = match bounds.is_empty() {
-            true => "",
-            false => "ORDER BY rowid",
-        };
+        // Databases that differ only in their indexes get the same values.
+        let order = if bounds.is_empty() { "" } else { "ORDER BY rowid" };
         let all = format!(
             "SELECT {column_sql} FROM {table_sql} WHERE {column_sql} IS NOT NULL {order} LIMIT {MOST_VALUES}"
         );

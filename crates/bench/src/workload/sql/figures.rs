@@ -1,54 +1,54 @@
-//! What the reports of the clients add up to.
+//! The figures of a trial, from the reports of its clients.
 
 use std::collections::BTreeMap;
 
 use lab::trial::Measured;
 
 use super::parameters::Parameters;
+use crate::drive::messages::{PartReport, StatementCounters};
+use crate::drive::period::{Period, done, latencies};
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
 use crate::workload::common::{set, set_latency};
-use crate::workload::contention::message::{Counters, PartReport};
-use crate::workload::contention::shift::{Shift, done, latencies};
 
-/// Notes everything that one period of work says.
+/// Notes all figures of a period of work.
 pub(super) fn note(
-    shift: &Shift,
+    period: &Period,
     parameters: &Parameters,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let transactions = done(&shift.reports);
-    set(measured, "seconds", shift.seconds());
+    let transactions = done(&period.reports);
+    set(measured, "seconds", period.seconds());
     // Executions of scripts that share a transaction are as much work as those with one of their own.
     let executions = transactions * parameters.group.max(1) as u64;
-    set(measured, "txns_per_s", executions as f64 / shift.seconds());
-    let latency = latencies(&shift.reports)?;
+    set(measured, "txns_per_s", executions as f64 / period.seconds());
+    let latency = latencies(&period.reports);
     if !parameters.latency_limit.is_zero() {
         let over = latency.percent_above(parameters.latency_limit);
         set(measured, "over_limit_percent", over);
     }
     set_latency(measured, &latency)?;
-    shift.note_cpu(measured);
-    shift.note_hindrances(parameters.busy_timeout.0, measured);
-    shift.note_counts(measured);
+    period.note_cpu(measured);
+    period.note_busy(parameters.busy_timeout.0, measured);
+    period.note_counts(measured);
     if parameters.is_timed() {
-        measured.windows = shift.windows();
+        measured.windows = period.windows();
     }
     if parameters.rate > 0 {
-        shift.note_offer(measured)?;
+        period.note_arrivals(measured);
     }
-    note_parts(shift, transactions, measured)
+    note_parts(period, transactions, measured);
+    Ok(())
 }
 
-/// Notes figures of each statement and, where there are several, of each script.
-fn note_parts(shift: &Shift, transactions: u64, measured: &mut Measured) -> Result<(), TrialError> {
+/// Notes figures of each statement and, if there are several, of each script.
+fn note_parts(period: &Period, transactions: u64, measured: &mut Measured) {
     let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
-    let all = shift.reports.iter().flat_map(|report| &report.parts);
-    for report in all {
-        Part::of(&mut parts, report)?.add(report)?;
+    for report in period.reports.iter().flat_map(|report| &report.parts) {
+        parts.entry(&report.name).or_insert_with(Part::new).add(report);
     }
     let scripts = parts.values().filter(|part| part.counters.is_none()).count();
-    let mut sum = Counters::default();
+    let mut sum = StatementCounters::default();
     for (name, part) in &parts {
         if let Some(counters) = part.counters {
             sum.add(counters);
@@ -59,37 +59,28 @@ fn note_parts(shift: &Shift, transactions: u64, measured: &mut Measured) -> Resu
         }
     }
     sum.set_means(transactions, "", measured);
-    Ok(())
 }
 
-/// What became of a script or a statement on all clients.
+/// A script or a statement on all clients. A script of one statement has the name of the statement, whose report counts.
 struct Part {
     latency: LatencyHistogram,
-    counters: Option<Counters>,
+    counters: Option<StatementCounters>,
 }
 
 impl Part {
-    /// The part of a report's name: a script that is one statement is that statement.
-    fn of<'m, 'r>(
-        parts: &'m mut BTreeMap<&'r str, Part>,
-        report: &'r PartReport,
-    ) -> Result<&'m mut Part, TrialError> {
-        let empty = Part { latency: LatencyHistogram::new(), counters: None };
-        let part = parts.entry(&report.name).or_insert(empty);
-        if part.counters.is_none() && report.counters.is_some() {
-            part.latency = LatencyHistogram::new();
-        }
-        Ok(part)
+    fn new() -> Part {
+        Part { latency: LatencyHistogram::new(), counters: None }
     }
 
-    fn add(&mut self, report: &PartReport) -> Result<(), TrialError> {
-        if report.counters.is_none() && self.counters.is_some() {
-            return Ok(());
+    fn add(&mut self, report: &PartReport) {
+        match (self.counters.as_mut(), report.counters) {
+            (Some(_), None) => return,
+            (Some(sum), Some(counters)) => sum.add(counters),
+            (None, Some(counters)) => {
+                *self = Part { counters: Some(counters), ..Part::new() };
+            }
+            (None, None) => {}
         }
-        if let Some(counters) = report.counters {
-            self.counters.get_or_insert_default().add(counters);
-        }
-        self.latency.add(&LatencyHistogram::read(&report.latency)?);
-        Ok(())
+        self.latency.add(&report.latency);
     }
 }

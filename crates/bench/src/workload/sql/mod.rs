@@ -1,59 +1,55 @@
-//! SQL of the user's own: scripts in pgbench's language, named queries or plain statements, on a copy of the user's
-//! database or on one that a script makes.
+//! The user's SQL: scripts in pgbench's language, named queries or plain statements, on a copy of the user's database or on one
+//! that a script creates.
 //!
-//! Clients are the workers of `contention`, threads or processes. Between the reading of the clocks they evaluate meta
-//! commands, bind, step and reset. After the work every script is executed several times more with values that depend
-//! on the seed alone, and what its statements answer is handed over to be compared with the answers of other variants.
+//! Clients are threads or processes. Between the readings of the clock they evaluate meta commands, bind, step and reset.
+//! After the work every script is executed several times more with values that depend on the seed alone, and the answers of
+//! its statements are recorded, to be compared with the answers of other variants.
 
-pub(in crate::workload) mod answers;
 mod client;
+mod database;
 mod draw;
 mod figures;
 mod parameters;
 mod pgbench;
-mod prompt;
 pub(crate) mod snapshot;
-mod stage;
+mod statement;
 mod suite;
 pub(super) mod unroll;
 
 pub(crate) use self::pgbench::TABLES as PGBENCH_TABLES;
 
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Connection;
 use lab::level::{Settings, overlaid};
 use lab::needs::Needs;
 use lab::seed::Seed;
-use lab::trial::{Measured, StatementRecord};
+use lab::trial::{Answer, Measured, StatementRecord};
 
-use self::client::{Client, Job};
+use self::client::{ScriptClient, Workload};
+use self::database::TrialDatabase;
 use self::draw::Pools;
 use self::parameters::Parameters;
-use self::stage::Stage;
-use self::suite::Suite;
-use super::common::{add, refuse_single_threaded, set, set_peak_memory};
-use super::contention::clock::{Clock, Monotonic};
-use super::contention::crew::{Crew, engine_name};
-use super::contention::message::{Kind, WorkerSpec};
-use super::contention::pace::{Pace, Task};
-use super::contention::parameters::Workers;
-use super::contention::shift::{LEAD, Shift};
-use super::contention::worker;
+use self::suite::{Suite, refuse_other_files};
+use super::common::{refuse_single_threaded, set, set_peak_memory};
+use super::declared::Declared;
 use super::durability;
-use super::{Declared, Trial};
+use crate::drive::messages::{Role, WorkerSpec};
+use crate::drive::pacing::{Pacing, Task};
+use crate::drive::parameters::Workers;
+use crate::drive::period::{Period, next_start};
+use crate::drive::pool::WorkerPool;
+use crate::drive::worker::Client;
 use crate::error::TrialError;
 use crate::parameters::Parameters as _;
 use crate::target::sqlite;
+use crate::trial::Trial;
 
 /// The workload `sql`.
 pub(super) struct Sql;
 
-/// The file of the database.
-const DATABASE: &str = "test.db";
-
-/// The time after which a number of transactions that takes longer is cut off.
+/// The time after which a number of transactions is cut off.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Declared for Sql {
@@ -63,7 +59,10 @@ impl Declared for Sql {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
-        parameters.check(settings)
+        parameters.check(settings)?;
+        let change = parameters.schema_change.as_deref().unwrap_or_default();
+        refuse_other_files("schema_change", 1, change)?;
+        Suite::read(parameters).map(drop)
     }
 
     fn needs(parameters: &Parameters, _: &Settings) -> Needs {
@@ -75,48 +74,46 @@ impl Declared for Sql {
             refuse_single_threaded(trial)?;
         }
         (trial.phase)("load");
-        let stage = stage::make(trial, parameters, trial.directory)?;
-        let (suite, statements) = look_at(trial, parameters, &stage)?;
-        stage::prepare_cache(&stage.path, parameters.page_cache)?;
-        let before = sqlite::size(&stage.path)?;
+        let database = database::create(trial, parameters, trial.directory)?;
+        let (suite, statements) = prepare(trial, parameters, &database)?;
+        database::prepare_cache(&database.path, parameters.page_cache)?;
+        let before = sqlite::size(&database.path)?;
 
-        let mut crew = Crew::start(specs(trial, parameters), parameters.workers, &trial.library)?;
-        let texts = statements.iter().map(|it| (it.name.as_str(), it.sql.as_str()));
+        let spec = |number| WorkerSpec::new(trial, parameters.workers, Role::Client, number);
+        let specs = (0..parameters.clients).map(spec).collect();
+        let mut pool = WorkerPool::start(specs, &trial.library, client)?;
+        let texts =
+            statements.iter().map(|statement| (statement.name.as_str(), statement.sql.as_str()));
         let mut measured =
             Measured { sets_itself: durability::set_by(texts), statements, ..Measured::default() };
         (trial.phase)("work");
-        let shift = Shift::carry_out(
-            &mut crew,
-            &tasks(parameters, &suite, trial.seed),
-            0,
-            parameters.time(),
-        )?;
-        figures::note(&shift, parameters, &mut measured)?;
-        close(crew, &stage, before, &mut measured)?;
+        let tasks = tasks(parameters, &suite, trial.seed);
+        let period = Period::run(&mut pool, &tasks, parameters.time())?;
+        figures::note(&period, parameters, &mut measured)?;
+        close(pool, &database, before, &mut measured)?;
 
         // Other counting trials are an addition to timed ones, which have compared answers.
         let is_alone = parameters.executions > 0;
         if parameters.answers > 0 && (trial.counter.is_none() || is_alone) {
             (trial.phase)("verify");
-            note_answers(trial, parameters, &stage, &suite, &mut measured)?;
+            note_answers(trial, parameters, &database, &suite, &mut measured)?;
         }
         Ok(measured)
     }
 }
 
-/// Reads the scripts, draws values for them, and looks at their plans.
-fn look_at(
+/// Reads the scripts, draws values for them, and records their plans.
+fn prepare(
     trial: &Trial<'_>,
     parameters: &Parameters,
-    stage: &Stage,
+    database: &TrialDatabase,
 ) -> Result<(Suite, Vec<StatementRecord>), TrialError> {
-    let connection = sqlite::open(trial, &stage.path)?;
+    let connection = sqlite::open(trial, &database.path)?;
     let mut suite = Suite::read(parameters)?;
     suite.resolve(&connection)?;
     let set = suite.set_by_gset();
     Pools::of(&connection, &suite, parameters, &set, trial.seed)?.write(trial.directory)?;
-    let statements = suite.scripts.iter().flat_map(|script| &script.statements);
-    let records = statements.map(|statement| StatementRecord {
+    let records = suite.statements().map(|statement| StatementRecord {
         name: statement.name.clone(),
         sql: statement.sql.clone(),
         // A statement without a plan is reported by its execution.
@@ -125,102 +122,67 @@ fn look_at(
     });
     let records = records.collect();
     // Mistakes show here and not in the middle of the work.
-    let job = job(&connection, trial.settings, trial.directory, trial.seed, 0)?;
-    drop(Client::prepare(&connection, job)?);
+    let workload = Workload::read(&connection, trial.settings, trial.directory, trial.seed, 0)?;
+    drop(ScriptClient::prepare(&connection, workload)?);
     connection.close()?;
     Ok((suite, records))
 }
 
-/// What a client works on; its scripts and values are those of the trial.
-fn job(
-    connection: &Connection,
-    settings: &Settings,
-    directory: &Path,
-    seed: Seed,
-    number: u32,
-) -> Result<Job, TrialError> {
-    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
-    let mut suite = Suite::read(&parameters)?;
-    suite.resolve(connection)?;
-    let begin = sqlite::begin_statement(settings);
-    suite.begin_with(begin);
-    Ok(Job { suite, pools: Pools::read(directory)?, parameters, begin, seed, number })
-}
-
-/// Whether the scripts of these settings, as far as they can be read, leave to the setting `transaction` how transactions
+/// Returns whether the scripts of these settings, if they can be read, leave it to the setting `transaction` how transactions
 /// begin.
 pub(crate) fn leaves_begin_open(settings: &Settings) -> bool {
-    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings));
-    parameters.is_ok_and(|parameters| {
-        let suite = Suite::read(&parameters);
+    read(settings).is_ok_and(|(parameters, suite)| {
         parameters.group > 0 || suite.is_ok_and(|suite| suite.leaves_begin_open())
     })
 }
 
-/// The statements of the scripts of these settings.
+/// Returns the statements of the scripts of these settings.
 ///
 /// # Errors
 /// A script cannot be read, or has a mistake.
 pub fn statements(settings: &Settings) -> Result<Vec<String>, TrialError> {
-    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
-    let suite = Suite::read(&parameters)?;
-    let statements = suite.scripts.into_iter().flat_map(|it| it.statements);
-    Ok(statements.map(|it| it.sql).collect())
+    let (_, suite) = read(settings)?;
+    Ok(suite?.statements().map(|statement| statement.sql.clone()).collect())
 }
 
-/// Whether the scripts of these settings, as far as they can be read, write, and every statement is a transaction of its own.
+/// Returns whether the scripts of these settings, if they can be read, write, and every statement is a transaction of its own.
 pub(crate) fn commits_by_itself(settings: &Settings) -> bool {
-    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings));
-    parameters.is_ok_and(|parameters| {
+    read(settings).is_ok_and(|(parameters, suite)| {
         let can_group = parameters.group + parameters.executions == 0;
-        can_group && Suite::read(&parameters).is_ok_and(|suite| suite.commits_by_itself())
+        can_group && suite.is_ok_and(|suite| suite.commits_by_itself())
     })
 }
 
-/// The client that a worker is.
+fn read(settings: &Settings) -> Result<(Parameters, Result<Suite, TrialError>), TrialError> {
+    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
+    let suite = Suite::read(&parameters);
+    Ok((parameters, suite))
+}
+
+/// Prepares the client of a worker.
 ///
 /// # Errors
-/// As [`Client::prepare`].
+/// As [`ScriptClient::prepare`].
 pub(super) fn client<'c>(
     connection: &'c Connection,
     spec: &WorkerSpec,
-) -> Result<Client<'c>, TrialError> {
-    let job = job(connection, &spec.settings, &spec.directory, spec.seed, spec.number)?;
-    Client::prepare(connection, job)
+) -> Result<Box<dyn Client + 'c>, TrialError> {
+    let workload =
+        Workload::read(connection, &spec.settings, &spec.directory, spec.seed, spec.number)?;
+    Ok(Box::new(ScriptClient::prepare(connection, workload)?))
 }
 
-fn specs(trial: &Trial<'_>, parameters: &Parameters) -> Vec<WorkerSpec> {
-    let parent = match parameters.workers {
-        Workers::Threads => None,
-        Workers::Processes => Some(std::process::id()),
-    };
-    let of = |number: u32| WorkerSpec {
-        settings: trial.settings.clone(),
-        engine: engine_name(&trial.library),
-        directory: trial.directory.to_owned(),
-        seed: trial.seed.child("clients").nth(u64::from(number)),
-        kind: Kind::Client,
-        number,
-        parent,
-        counting: trial.counter.is_some(),
-    };
-    (0..parameters.clients).map(of).collect()
-}
-
-/// What each client does from the same moment on.
+/// Returns the task of each client; all start at the same moment.
 fn tasks(parameters: &Parameters, suite: &Suite, seed: Seed) -> Vec<Task> {
-    let start = Monotonic.now() + LEAD.as_nanos() as u64;
-    let limit = match parameters.is_timed() {
-        true => parameters.duration,
-        false => LONGEST,
-    };
+    let start = next_start();
+    let limit = if parameters.is_timed() { parameters.duration } else { LONGEST };
     let most = match parameters.executions {
         0 => parameters.transactions,
         each => each * suite.in_use().count(),
     };
-    let pace = |client: u32| match parameters.rate {
-        0 => Pace::Closed,
-        rate => Pace::Arrivals {
+    let pacing = |client: u32| match parameters.rate {
+        0 => Pacing::Closed,
+        rate => Pacing::Arrivals {
             per_s: rate as f64 / f64::from(parameters.clients),
             seed: seed.child("arrivals").nth(u64::from(client)),
         },
@@ -228,48 +190,82 @@ fn tasks(parameters: &Parameters, suite: &Suite, seed: Seed) -> Vec<Task> {
     let task = |client| Task {
         most: most as u64,
         think: parameters.think.as_nanos() as u64,
-        ..worker::task(pace(client), start, limit)
+        ..Task::timed(pacing(client), start, limit)
     };
     (0..parameters.clients).map(task).collect()
 }
 
-/// Ends the clients, and notes what became of their connections and of the file.
+/// Ends the clients, and notes their connections and the size of the file.
 fn close(
-    crew: Crew,
-    stage: &Stage,
+    pool: WorkerPool,
+    database: &TrialDatabase,
     before: f64,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    set(measured, "wal_bytes", sqlite::wal_size(&stage.path)?);
+    set(measured, "wal_bytes", sqlite::wal_size(&database.path)?);
     set_peak_memory(measured);
-    for closing in crew.finish()? {
-        measured.connections.push(closing.read_back);
-        if let Some(bytes) = closing.peak_memory {
-            add(measured, "peak_memory_bytes", bytes);
-        }
-    }
-    let after = sqlite::size(&stage.path)?;
+    pool.finish(measured)?;
+    let after = sqlite::size(&database.path)?;
     set(measured, "db_bytes", after);
     set(measured, "growth_bytes", after - before);
     Ok(())
 }
 
-/// Notes what each statement answers, and of what it was asked.
+/// Notes the answer of each statement, and a checksum of the questions.
 fn note_answers(
     trial: &Trial<'_>,
     parameters: &Parameters,
-    stage: &Stage,
+    database: &TrialDatabase,
     suite: &Suite,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let mut answers = answers::of(trial, parameters, stage)?;
+    let mut answers = answers(trial, parameters, database)?;
     for statement in &mut measured.statements {
         statement.answer = answers.remove(&statement.name);
     }
-    let asked = trial.seed.child(&stage.origin).nth(suite.checksum);
+    let asked = trial.seed.child(&database.origin).nth(suite.checksum);
     let asked = asked.nth(parameters.answers as u64);
     measured.asked = Some(format!("{:016x}", asked.0));
     Ok(())
+}
+
+/// Returns the answers of the statements of all scripts, by name. Each script is executed several times with values that
+/// depend on the seed alone. Scripts that write get a copy of their own.
+fn answers(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    database: &TrialDatabase,
+) -> Result<BTreeMap<String, Answer>, TrialError> {
+    let connection = sqlite::open(trial, &database.path)?;
+    let suite = Suite::read(parameters)?;
+    let is_read = |statement: &script::Statement| {
+        connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
+    };
+    if suite.statements().all(is_read) {
+        return answers_on(trial, parameters, connection);
+    }
+    connection.close()?;
+    let directory = trial.directory.join("answers");
+    std::fs::create_dir(&directory).map_err(TrialError::io("make", &directory))?;
+    let copy = database::create(trial, parameters, &directory)?;
+    let found = answers_on(trial, parameters, sqlite::open(trial, &copy.path)?);
+    std::fs::remove_dir_all(&directory).map_err(TrialError::io("remove", &directory))?;
+    found
+}
+
+fn answers_on(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    connection: Connection,
+) -> Result<BTreeMap<String, Answer>, TrialError> {
+    let seed = trial.seed.child("answers");
+    let workload = Workload::read(&connection, trial.settings, trial.directory, seed, 0)?;
+    let mut client = ScriptClient::prepare(&connection, workload)?;
+    let digests = client.answers(parameters.answers)?;
+    let answers = digests.map(|(name, digest)| (name.to_owned(), digest.answer())).collect();
+    drop(client);
+    connection.close()?;
+    Ok(answers)
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use std::time::Duration;
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
-use super::suite::{Suite, refuse_other_files};
+use crate::drive::parameters::{BusyTimeout, Workers};
 use crate::error::TrialError;
 use crate::parameters::{DatabasePath, FilePath, Micros, Millis, SqlText, WeightedFilePaths};
-use crate::workload::contention::parameters::{BusyTimeout, Workers};
-use crate::workload::shaping::Shaping;
+use crate::workload::preparation::Preparation;
 
 choice! {
     /// Which of pgbench's scripts is executed.
@@ -136,16 +135,16 @@ parameters! {
 }
 
 impl Parameters {
-    /// What is done once to the file of the database.
-    pub(super) fn shaping(&self) -> Shaping<'_> {
-        Shaping {
+    /// Returns the changes that are made once to the database.
+    pub(super) fn preparation(&self) -> Preparation<'_> {
+        Preparation {
             vacuum: self.vacuum,
             analyze: self.analyze,
             schema_change: self.schema_change.as_deref(),
         }
     }
 
-    /// The rules between parameters; the scripts are read, too.
+    /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let locking = settings.get("locking_mode").and_then(Level::as_text);
         let own = [&self.scripts, &self.sql];
@@ -159,14 +158,12 @@ impl Parameters {
         } else if self.executions > 0 && self.transactions + self.group + self.rate > 0 {
             "executions excludes transactions, group and rate_per_s"
         } else {
-            let change = self.schema_change.as_deref().unwrap_or_default();
-            refuse_other_files("schema_change", 1, change)?;
-            return Suite::read(self).map(drop);
+            return Ok(());
         };
         Err(TrialError::cannot_run(why))
     }
 
-    /// Which of pgbench's scripts is executed, if one is.
+    /// Returns the script of pgbench that is executed, if any.
     pub(super) fn pgbench(&self) -> Option<Builtin> {
         match (&self.scripts, &self.sql) {
             (None, None) => Some(self.builtin.unwrap_or(Builtin::TpcbLike)),
@@ -174,20 +171,17 @@ impl Parameters {
         }
     }
 
-    /// How long the work lasts; zero where it ends by a number of transactions.
+    /// Returns how long the work lasts; zero if a number of transactions ends it.
     pub(super) fn time(&self) -> Duration {
-        match self.is_timed() {
-            true => self.duration,
-            false => Duration::ZERO,
-        }
+        if self.is_timed() { self.duration } else { Duration::ZERO }
     }
 
-    /// Whether the work ends after a time and not after a number of transactions.
+    /// Returns whether the work ends after a time and not after a number of transactions.
     pub(super) fn is_timed(&self) -> bool {
         self.transactions == 0 && self.executions == 0
     }
 
-    /// What a trial needs of the operating system.
+    /// Returns the needs of a trial from the operating system.
     pub(super) fn needs(&self) -> Needs {
         let clients = u64::from(self.clients);
         Needs {

@@ -4,7 +4,6 @@
 use engine::{Connection, EngineError};
 
 use super::parameters::Builtin;
-use crate::parameters::Choice;
 
 /// Rows for each unit of the scale factor.
 const TELLERS: usize = 10;
@@ -53,12 +52,7 @@ const SELECT_ONLY: &str = "\\set aid random(1, 100000 * :scale)
 SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 ";
 
-/// The name of a script.
-pub(super) fn name(builtin: Builtin) -> &'static str {
-    builtin.name()
-}
-
-/// The text of a script.
+/// Returns the text of a script.
 pub(super) fn text(builtin: Builtin) -> &'static str {
     match builtin {
         Builtin::TpcbLike => TPCB_LIKE,
@@ -67,7 +61,7 @@ pub(super) fn text(builtin: Builtin) -> &'static str {
     }
 }
 
-/// Makes the tables and their rows; all balances are 0.
+/// Creates the tables and their rows; all balances are 0.
 pub(super) fn fill(connection: &Connection, scale: usize) -> Result<(), EngineError> {
     connection.execute(TABLES)?;
     connection.execute("BEGIN")?;

@@ -1,4 +1,4 @@
-//! Copies of the user's own database, which is not changed by one byte.
+//! Copies of the user's database, which does not change by one byte.
 //!
 //! Opening a database, even only to read, can create files next to it, bring a journal back, or touch its log. So it is
 //! copied as files, with its journal or write-ahead log:
@@ -22,24 +22,24 @@ use rustix::process::{Flock, FlockType, fcntl_getlk};
 use crate::error::TrialError;
 use crate::platform::{QUIET, shares_blocks};
 
-/// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
+/// The first bytes of a database (<https://sqlite.org/fileformat2.html>, section 1.3.1).
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// How long the lock of a writer is waited for.
+/// Time to wait for the lock of a writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Files that belong to a database, by what follows its name: itself, its write-ahead log and its journal.
 const PARTS: [&str; 3] = ["", "-wal", "-journal"];
 
-/// Sizes and times of change of the files of a database, by which a change is noticed.
+/// Sizes and modification times of the files of a database, which reveal a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State([Option<(u64, i64, i64)>; PARTS.len()]);
 
 impl State {
-    /// As it is now.
+    /// Returns the present state.
     ///
     /// # Errors
-    /// A file cannot be looked at.
+    /// The metadata of a file cannot be read.
     pub fn of(database: &Path) -> Result<State, TrialError> {
         let mut state = [None; PARTS.len()];
         for (state, part) in state.iter_mut().zip(PARTS) {
@@ -54,7 +54,7 @@ impl State {
         Ok(State(state))
     }
 
-    /// As text, for checksums.
+    /// Returns the state as text, for checksums.
     pub(super) fn text(&self) -> String {
         format!("{:?}", self.0)
     }
@@ -66,10 +66,10 @@ fn part_of(database: &Path, part: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether the user's database is in WAL mode.
+/// Returns whether the user's database is in WAL mode.
 ///
 /// # Errors
-/// It is no database, or cannot be read.
+/// The file is not a database, or cannot be read.
 pub fn is_in_wal_mode(database: &Path) -> Result<bool, TrialError> {
     let journal = journal_of(&mut open(database)?, database)?;
     Ok(matches!(journal, Journal::Log))
@@ -78,7 +78,7 @@ pub fn is_in_wal_mode(database: &Path) -> Result<bool, TrialError> {
 /// Copies the user's database to `copy`, without changing it by one byte.
 ///
 /// # Errors
-/// It is no database, cannot be read, or stays locked; the disk is full.
+/// The file is not a database, cannot be read, or stays locked; or the disk is full.
 pub fn copy_database(
     library: &Arc<Library>,
     database: &Path,
@@ -87,7 +87,7 @@ pub fn copy_database(
     take(library, database, copy).map(drop)
 }
 
-/// As [`copy_database`]; the state that was copied.
+/// As [`copy_database`]. Returns the state that was copied.
 pub(crate) fn take(
     library: &Arc<Library>,
     database: &Path,
@@ -108,11 +108,11 @@ pub(crate) fn take(
     State::of(database)
 }
 
-/// How a database keeps what a transaction changes.
+/// The journal of a database.
 enum Journal {
-    /// In a rollback journal.
+    /// A rollback journal.
     Rollback,
-    /// In a write-ahead log.
+    /// A write-ahead log.
     Log,
 }
 
@@ -120,7 +120,7 @@ fn cannot(doing: &str, path: &Path, why: impl std::fmt::Display) -> TrialError {
     TrialError::cannot_run(format!("cannot {doing} {}: {why}", path.display()))
 }
 
-/// Opens a file to read it; the time of the last access stays as it is where the system allows that.
+/// Opens a file to read it, and keeps the time of its last access if the system allows this.
 fn open(path: &Path) -> Result<File, TrialError> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).custom_flags(QUIET).open(path);
@@ -152,7 +152,7 @@ fn journal_of(file: &mut File, path: &Path) -> Result<Journal, TrialError> {
     }
 }
 
-/// Copies a database and its log; `false` where the log began again each time.
+/// Copies a database and its log. Returns `false` if the log began again each time.
 fn copy_with_log(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialError> {
     const ATTEMPTS: usize = 5;
     for _ in 0..ATTEMPTS {
@@ -165,8 +165,7 @@ fn copy_with_log(file: &File, database: &Path, copy: &Path) -> Result<bool, Tria
     Ok(false)
 }
 
-/// What tells one beginning of the log from the next: its header, which has new salts each time; without a log, the
-/// state of the database.
+/// Returns the generation of the log: its header, which has new salts each time, or the state of a database without a log.
 fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
     const HEADER: u64 = 32;
     let path = part_of(database, "-wal");
@@ -179,7 +178,7 @@ fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
     Ok((header, state))
 }
 
-/// Whether another process holds a lock on the file. One in WAL mode is locked as long as anybody has it open.
+/// Returns whether another process holds a lock on the file. A database in WAL mode is locked as long as a process has it open.
 fn is_in_use(file: &File, path: &Path) -> Result<bool, TrialError> {
     let lock = Flock::from(FlockType::WriteLock);
     let holder =
@@ -187,7 +186,7 @@ fn is_in_use(file: &File, path: &Path) -> Result<bool, TrialError> {
     Ok(holder.is_some())
 }
 
-/// Copies the files under a shared lock; `false` where another process got a lock first.
+/// Copies the files under a shared lock. Returns `false` if another process got a lock first.
 fn copy_files(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialError> {
     if fcntl_lock(file, FlockOperation::NonBlockingLockShared).is_err() {
         return Ok(false);
@@ -196,7 +195,7 @@ fn copy_files(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialEr
     Ok(true)
 }
 
-/// Copies the database first, then what belongs to it.
+/// Copies the database first, then its other files.
 fn copy_parts(file: &File, database: &Path, copy: &Path) -> Result<(), TrialError> {
     for part in PARTS {
         let (from, to) = (part_of(database, part), part_of(copy, part));
@@ -209,7 +208,7 @@ fn copy_parts(file: &File, database: &Path, copy: &Path) -> Result<(), TrialErro
     Ok(())
 }
 
-/// Shares the blocks of a file where the file system can do that, otherwise copies them.
+/// Shares the blocks of a file if the file system can, otherwise copies them.
 fn copy_file(mut file: &File, from: &Path, to: &Path) -> Result<(), TrialError> {
     let failed = |error| cannot("copy", from, error);
     let mut target = File::create(to).map_err(failed)?;
@@ -224,7 +223,7 @@ fn copy_file(mut file: &File, from: &Path, to: &Path) -> Result<(), TrialError> 
 /// Copies through the backup interface.
 fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), TrialError> {
     for part in PARTS {
-        // What an attempt to copy files has left.
+        // Left by an attempt to copy files.
         let _ = std::fs::remove_file(part_of(copy, part));
     }
     let failed = |error: engine::EngineError| cannot("copy the database", database, error);
@@ -232,7 +231,7 @@ fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), T
     from.busy_timeout(PATIENCE).map_err(failed)?;
     let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
     let said = |error: engine::EngineError| match error.as_sqlite() {
-        // What was being done is in the words around it.
+        // The message around it names the operation.
         Some(sqlite) => cannot("copy the database", database, sqlite.message()),
         None => failed(error),
     };

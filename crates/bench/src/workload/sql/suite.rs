@@ -10,8 +10,9 @@ use script::{Form, Names, Script, Slot, choose, parse, weighted};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
-use super::prompt::Wrong;
+use super::statement::StatementError;
 use crate::error::TrialError;
+use crate::parameters::Choice;
 
 /// Scripts with their weights and the names of their variables.
 pub(super) struct Suite {
@@ -24,10 +25,11 @@ pub(super) struct Suite {
     gset: BTreeMap<(usize, usize), Vec<(i32, Slot)>>,
 }
 
-/// Refuses SQL that reaches files which are no copies: those are the user's, and nothing of them may change.
+/// Refuses SQL that reaches files other than the copies of the trial, because the user's files must not change. `line` is the
+/// line of the first statement.
 ///
 /// # Errors
-/// `ATTACH` or `VACUUM INTO`, with the file and the line; that of the first statement is given.
+/// `ATTACH` or `VACUUM INTO`, with the file and the line.
 pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<(), TrialError> {
     let Some(further) = line_that_reaches_files(sql) else {
         return Ok(());
@@ -44,14 +46,14 @@ pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<(
 /// The first words of statements that begin or end transactions.
 const TRANSACTIONS: [&str; 6] = ["begin", "commit", "end", "rollback", "savepoint", "release"];
 
-/// Whether a script is nothing but such a statement.
+/// Returns whether a script is a single statement of this kind.
 fn begins_or_ends(script: &Script) -> bool {
     let statements = &script.statements;
     statements.len() == 1 && TRANSACTIONS.contains(&first_word(&statements[0].sql).as_str())
 }
 
 impl Suite {
-    /// Reads what the parameters name.
+    /// Reads the scripts that the parameters name.
     ///
     /// # Errors
     /// A file cannot be read; the first mistake in a script, with its file and line.
@@ -68,7 +70,7 @@ impl Suite {
             Unit::Statement => Form::Statements,
         };
         if let Some(builtin) = parameters.pgbench() {
-            suite.add(pgbench::name(builtin), pgbench::text(builtin), 1, Form::Transaction)?;
+            suite.add(builtin.name(), pgbench::text(builtin), 1, Form::Transaction)?;
         }
         if let Some(sql) = &parameters.sql {
             suite.add("sql", sql, 1, form)?;
@@ -83,10 +85,10 @@ impl Suite {
                 refuse_other_files(&script.file, statement.line, &statement.sql)?;
             }
         }
-        match suite.weights.iter().any(|weight| *weight > 0) {
-            true => Ok(suite),
-            false => Err(TrialError::cannot_run("the weights of all scripts are 0")),
+        if suite.in_use().next().is_none() {
+            return Err(TrialError::cannot_run("the weights of all scripts are 0"));
         }
+        Ok(suite)
     }
 
     fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<(), TrialError> {
@@ -115,18 +117,19 @@ impl Suite {
         Ok(())
     }
 
-    /// The name for the scripts of a file, which two files of one name must not share.
+    /// Returns a name for the scripts of a file. Two files of the same name get different ones.
     fn free(&self, stem: &str) -> String {
         let taken = |name: &str| {
             let mut scripts = self.scripts.iter();
-            scripts.any(|it| it.name == name || it.name.starts_with(&format!("{name}:")))
+            scripts
+                .any(|script| script.name == name || script.name.starts_with(&format!("{name}:")))
         };
         let numbered = (2..).map(|number| format!("{stem}-{number}"));
         let mut names = std::iter::once(stem.to_owned()).chain(numbered);
         names.find(|name| !taken(name)).unwrap_or_default()
     }
 
-    /// Numbers the variables that `\gset` sets: their names are those of the columns.
+    /// Numbers the variables that `\gset` sets, which have the names of the columns.
     ///
     /// # Errors
     /// SQLite refuses such a statement, with its file and line.
@@ -137,7 +140,8 @@ impl Suite {
                     continue;
                 };
                 let prepared = connection.prepare(&statement.sql);
-                let refused = |error| Wrong::Engine(error).at(&script.file, statement.line);
+                let refused =
+                    |error| StatementError::Engine(error).at(&script.file, statement.line);
                 let prepared = prepared.map_err(refused)?;
                 let columns = (0..prepared.column_count()).filter_map(|column| {
                     let name = format!("{prefix}{}", prepared.column_name(column)?);
@@ -149,52 +153,57 @@ impl Suite {
         Ok(())
     }
 
-    /// Has transactions begin with this statement where a script does not say how.
+    /// Replaces each plain BEGIN of a script by this statement.
     pub(super) fn begin_with(&mut self, begin: &str) {
-        let statements = self.scripts.iter_mut().flat_map(|it| &mut it.statements);
-        for statement in statements.filter(|it| is_plain_begin(&it.sql)) {
-            begin.clone_into(&mut statement.sql);
+        for statement in self.scripts.iter_mut().flat_map(|script| &mut script.statements) {
+            if is_plain_begin(&statement.sql) {
+                begin.clone_into(&mut statement.sql);
+            }
         }
     }
 
-    /// Whether a script begins transactions without saying how.
-    pub(super) fn leaves_begin_open(&self) -> bool {
-        let mut statements = self.scripts.iter().flat_map(|it| &it.statements);
-        statements.any(|it| is_plain_begin(&it.sql))
+    /// Returns the statements of all scripts.
+    pub(super) fn statements(&self) -> impl Iterator<Item = &script::Statement> {
+        self.scripts.iter().flat_map(|script| &script.statements)
     }
 
-    /// Whether a script writes, and none begins or ends transactions.
+    /// Returns whether a script begins transactions without saying how.
+    pub(super) fn leaves_begin_open(&self) -> bool {
+        self.statements().any(|statement| is_plain_begin(&statement.sql))
+    }
+
+    /// Returns whether a script writes, and none begins or ends transactions.
     pub(super) fn commits_by_itself(&self) -> bool {
-        let statements = || self.scripts.iter().flat_map(|it| &it.statements);
-        let begins_with =
-            |words: &[&str]| statements().any(|it| words.contains(&first_word(&it.sql).as_str()));
+        let begins_with = |words: &[&str]| {
+            let mut statements = self.statements();
+            statements.any(|statement| words.contains(&first_word(&statement.sql).as_str()))
+        };
         begins_with(&["insert", "update", "delete", "replace"]) && !begins_with(&TRANSACTIONS)
     }
 
-    /// The variables that the columns of a statement set.
+    /// Returns the variables that the columns of a statement set.
     pub(super) fn gset_of(&self, script: usize, statement: usize) -> &[(i32, Slot)] {
-        let of = self.gset.get(&(script, statement));
-        of.map_or(&[], Vec::as_slice)
+        self.gset.get(&(script, statement)).map_or(&[], Vec::as_slice)
     }
 
-    /// Every variable that a `\gset` sets.
+    /// Returns every variable that a `\gset` sets.
     pub(super) fn set_by_gset(&self) -> Vec<Slot> {
         self.gset.values().flatten().map(|(_, slot)| *slot).collect()
     }
 
-    /// The numbers of the scripts that are executed: those whose weight is not 0.
+    /// Returns the numbers of the scripts that are executed, because their weight is not 0.
     pub(super) fn in_use(&self) -> impl Iterator<Item = usize> + Clone {
         let weights = self.weights.iter().enumerate();
         weights.filter(|(_, weight)| **weight > 0).map(|(number, _)| number)
     }
 
-    /// The number of the script for the next transaction.
+    /// Returns the number of the script for the next transaction.
     pub(super) fn choose(&self, prng: &mut script::Prng) -> usize {
         choose(&self.weights, prng)
     }
 }
 
-/// Whether a statement is `BEGIN` or `BEGIN TRANSACTION`.
+/// Returns whether a statement is `BEGIN` or `BEGIN TRANSACTION`.
 fn is_plain_begin(sql: &str) -> bool {
     let words = sql.trim_end_matches([';', ' ', '\n']).split_whitespace();
     let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
@@ -202,7 +211,7 @@ fn is_plain_begin(sql: &str) -> bool {
     matches!(words[..], ["begin"] | ["begin", "transaction"])
 }
 
-/// The text of a file of SQL.
+/// Reads a file of SQL.
 pub(super) fn read_text(path: &Path) -> Result<String, TrialError> {
     let cannot = |why: &dyn std::fmt::Display| {
         TrialError::cannot_run(format!("cannot read {}: {why}", path.display()))

@@ -1,77 +1,77 @@
 //! The order of a replay, from the times and the commits of the recording.
 //!
-//! Connections that were never open at the same time share a **lane**, which a thread executes. Transactions that write
-//! have a **turn**: those that were committed in the order of their tickets, those that were rolled back between the
-//! commits that surrounded them. A turn begins when the one before it has ended, and when the reading statements of
-//! other lanes that had ended before it began have been executed. A statement that holds no lock begins when the turns
-//! whose commits had ended before it began have ended. Statements within a transaction wait for nothing, because they
-//! may hold a lock. Everything that is waited for came earlier in the recording, so a replay cannot stand still.
+//! Connections that were never open at the same time share a **thread**. Each transaction that writes has a **turn**.
+//! Committed transactions take turns in the order of their tickets; a transaction that was rolled back has its turn between the
+//! commits around it. A turn begins when the previous turn has ended, and when other threads have executed the reading
+//! statements that had ended before it began. A statement that holds no lock begins when all turns have ended whose commits had
+//! ended before it began. Statements within a transaction do not wait, because they may hold a lock. Every event that is waited
+//! for came earlier in the recording, so a replay cannot stand still.
 //!
-//! Calls are read from their tape, connection by connection, and the plan is written to tapes, so that what has to be in
-//! memory grows with the commits of a recording and not with its statements.
+//! Calls are read from their spool, connection by connection, and the plan is written to spools, so that memory grows with the
+//! commits of a recording and not with its statements.
 
-mod commits;
-mod lane;
-mod reads;
-mod schedule;
+mod assignment;
+mod steps;
 mod turns;
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::lane::Lane;
-use self::reads::Reads;
-pub(super) use self::schedule::{Step, Steps};
-use self::turns::Turns;
-use super::tape::{Take, Tape, TapeIndex, Writer, put};
+pub(super) use self::assignment::ThreadPlan;
+use self::assignment::{Spans, ThreadCalls, assign, is_over};
+pub(super) use self::steps::{Step, Steps};
+use self::turns::{Turn, TurnOrder};
+use super::calls::CallSpool;
+use super::spool::{Spool, SpoolIndex, SpoolWriter, put};
 use crate::error::TrialError;
 
-/// Nanoseconds by which a start, which is recorded in microseconds, may be later than it is said to be.
+/// Nanoseconds by which a start may be later than recorded, because it is recorded in microseconds.
 const ROUNDED: i64 = 1_000;
 
-/// A replay.
+/// The plan of a replay.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) lanes: Vec<Lane>,
-    /// The steps of each lane.
-    steps: Tape,
-    /// Before each turn of a lane: how many steps of which other lanes must have been executed, as far as no earlier turn
-    /// says so.
-    before: Tape,
-    /// Calls at the end of the recording that are not replayed, because a commit before them is missing.
+    pub(super) threads: Vec<ThreadPlan>,
+    /// The steps of each thread.
+    steps: Spool,
+    /// For each turn of a thread: the number of steps that other threads must have executed before it, unless an earlier turn
+    /// requires as many.
+    before: Spool,
+    /// Number of calls at the end of the recording that are not replayed, because a commit before them is missing.
     pub(super) cut: u64,
 }
 
 impl Plan {
-    /// The steps of a lane with their calls.
-    pub(super) fn steps<'p>(&'p self, lane: usize, take: &'p Take) -> Steps<'p> {
-        let reels = (self.steps.reel(lane as i64), self.before.reel(lane as i64));
-        Steps::of(self.lanes[lane].calls(take), reels)
+    /// Returns the steps of a thread with their calls.
+    pub(super) fn steps<'p>(&'p self, thread: usize, call_spool: &'p CallSpool) -> Steps<'p> {
+        let streams = (self.steps.stream(thread as i64), self.before.stream(thread as i64));
+        Steps::of(self.threads[thread].calls(call_spool), streams)
     }
 
-    /// Some lanes for another process, with the connections whose calls it needs.
-    pub(super) fn index(&self, lanes: &[usize]) -> (PlanIndex, Vec<i64>) {
-        let reels = || lanes.iter().map(|lane| *lane as i64);
-        let connections = lanes.iter().flat_map(|lane| self.lanes[*lane].connections());
+    /// Returns some threads for another process, with the connections whose calls it needs.
+    pub(super) fn index(&self, threads: &[usize]) -> (PlanIndex, Vec<i64>) {
+        let streams = || threads.iter().map(|thread| *thread as i64);
+        let connections = threads.iter().flat_map(|thread| self.threads[*thread].connections());
         let index = PlanIndex {
-            lanes: self.lanes.clone(),
-            steps: self.steps.index(reels()),
-            before: self.before.index(reels()),
+            threads: self.threads.clone(),
+            steps: self.steps.index(streams()),
+            before: self.before.index(streams()),
         };
         (index, connections.collect())
     }
 
-    /// The lanes of another process's plan.
+    /// Returns the threads of another process's plan.
     ///
     /// # Errors
-    /// A tape cannot be read.
+    /// A spool cannot be read.
     pub(super) fn open(index: PlanIndex) -> Result<Plan, TrialError> {
         Ok(Plan {
-            lanes: index.lanes,
-            steps: Tape::open(index.steps)?,
-            before: Tape::open(index.before)?,
+            threads: index.threads,
+            steps: Spool::open(index.steps)?,
+            before: Spool::open(index.before)?,
             cut: 0,
         })
     }
@@ -80,76 +80,147 @@ impl Plan {
 /// The commits of a recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Commits {
-    /// How many were begun.
+    /// Number of commits that were begun.
     pub(super) begun: u64,
-    /// Those that no call has as its ticket, because the statement made several.
+    /// Commits that no call has as its ticket, because the statement made several.
     pub(super) further: Vec<u64>,
     /// The connections to databases with a rollback journal.
     pub(super) waiting: HashSet<i64>,
 }
 
-/// What another process needs to execute some lanes of a plan.
+/// The part of a plan that another process needs to execute some threads.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PlanIndex {
-    lanes: Vec<Lane>,
-    steps: TapeIndex,
-    before: TapeIndex,
+    threads: Vec<ThreadPlan>,
+    steps: SpoolIndex,
+    before: SpoolIndex,
 }
 
-/// Plans the replay of calls, with lanes of their own for the connections of each process; the tapes of the plan are in
-/// this directory.
+/// Plans the replay of calls, with threads of their own for the connections of each process. The spools of the plan are written
+/// to this directory.
 ///
 /// # Errors
-/// A tape cannot be read or written; the times of the recording contradict the order of its commits.
+/// A spool cannot be read or written; the times of the recording contradict the order of its commits.
 pub(super) fn plan(
-    take: &Take,
+    call_spool: &CallSpool,
     commits: &Commits,
     processes: &HashMap<i64, i64>,
     directory: &Path,
 ) -> Result<Plan, TrialError> {
-    let (ends, kept) = commits::cut(take, commits)?;
-    let spans = kept.as_ref().unwrap_or(&take.spans);
-    let lanes = lane::lanes(spans, processes);
-    let mut turns = Vec::with_capacity(lanes.len());
-    for lane in &lanes {
-        turns.push(turns::of_lane(lane, take, &commits.waiting)?);
+    let (ends, kept) = turns::cut(call_spool, commits)?;
+    let spans = kept.as_ref().unwrap_or(&call_spool.spans);
+    let threads = assign(spans, processes);
+    let mut turns = Vec::with_capacity(threads.len());
+    for thread in &threads {
+        turns.push(turns::of_thread(thread, call_spool, &commits.waiting)?);
     }
-    let turns = Turns::number(turns, &ends)?;
-    let mut steps = Writer::create(&directory.join("replay-steps.tape"))?;
-    for (number, lane) in lanes.iter().enumerate() {
-        schedule::write((number, lane, take), &turns, (&ends, commits), &mut steps)?;
+    let turns = TurnOrder::number(turns, &ends)?;
+    let mut steps = SpoolWriter::create(&directory.join("replay-steps.tape"))?;
+    for (number, thread) in threads.iter().enumerate() {
+        steps::write((number, thread, call_spool), &turns, (&ends, commits), &mut steps)?;
     }
-    let before = before(&lanes, take, &turns, directory)?;
-    let all = |spans: &lane::Spans| spans.values().map(|span| span.calls).sum::<u64>();
-    Ok(Plan { cut: all(&take.spans) - all(spans), steps: steps.finish()?, before, lanes })
+    let before = before(&threads, call_spool, &turns, directory)?;
+    let all = |spans: &Spans| spans.values().map(|span| span.calls).sum::<u64>();
+    Ok(Plan { cut: all(&call_spool.spans) - all(spans), steps: steps.finish()?, before, threads })
 }
 
-/// The steps that must have been executed before each turn: reading ones that did not see it.
+/// Writes the reading steps that must have been executed before each turn, because they did not see it.
 fn before(
-    lanes: &[Lane],
-    take: &Take,
-    turns: &Turns,
+    threads: &[ThreadPlan],
+    call_spool: &CallSpool,
+    turns: &TurnOrder,
     directory: &Path,
-) -> Result<Tape, TrialError> {
-    let reads = lanes.iter().zip(&turns.of_lanes);
+) -> Result<Spool, TrialError> {
+    let reads = threads.iter().zip(&turns.of_threads);
     let mut reads: Vec<Reads<'_>> =
-        reads.map(|(lane, turns)| Reads::of(lane.calls(take), turns)).collect();
-    let mut required = vec![0; lanes.len()];
-    let mut writer = Writer::create(&directory.join("replay-before.tape"))?;
+        reads.map(|(thread, turns)| Reads::of(thread.calls(call_spool), turns)).collect();
+    let mut required = vec![0; threads.len()];
+    let mut writer = SpoolWriter::create(&directory.join("replay-before.tape"))?;
     let mut record = Vec::new();
     for (own, moment) in turns.moments() {
         record.clear();
-        for (lane, reads) in reads.iter_mut().enumerate().filter(|(lane, _)| *lane != own) {
+        for (thread, reads) in reads.iter_mut().enumerate().filter(|(thread, _)| *thread != own) {
             let steps = reads.until(moment)?;
-            if steps > required[lane] {
-                required[lane] = steps;
-                put(&mut record, lane as u64);
+            if steps > required[thread] {
+                required[thread] = steps;
+                put(&mut record, thread as u64);
                 put(&mut record, steps);
             }
         }
         writer.append(own as i64, &record)?;
     }
     writer.finish()
+}
+
+/// The reading steps of a thread, in the order of their ends.
+struct Reads<'l> {
+    calls: ThreadCalls<'l>,
+    turns: &'l [Turn],
+    /// Number of steps that were read.
+    steps: u64,
+    /// The read that starts next: its start, its end, and the number of steps up to it.
+    next: Option<(i64, i64, u64)>,
+    has_ended: bool,
+    /// Reads that had started and were not over: their ends, and the number of steps up to them.
+    open: BinaryHeap<Reverse<(i64, u64)>>,
+    most: u64,
+}
+
+impl<'l> Reads<'l> {
+    fn of(calls: ThreadCalls<'l>, turns: &'l [Turn]) -> Reads<'l> {
+        Reads {
+            calls,
+            turns,
+            steps: 0,
+            next: None,
+            has_ended: false,
+            open: BinaryHeap::new(),
+            most: 0,
+        }
+    }
+
+    /// Returns the number of steps up to the last read that was over at a moment. Earlier moments change nothing.
+    ///
+    /// # Errors
+    /// The spool cannot be read.
+    fn until(&mut self, moment: i64) -> Result<u64, TrialError> {
+        loop {
+            if self.next.is_none() && !self.has_ended {
+                self.next = self.read()?;
+                self.has_ended = self.next.is_none();
+            }
+            match self.next.filter(|(start, ..)| *start <= moment) {
+                Some((_, end, steps)) => self.open.push(Reverse((end, steps))),
+                None => break,
+            }
+            self.next = None;
+        }
+        while let Some(Reverse((end, steps))) = self.open.peek().copied()
+            && is_over(end, moment)
+        {
+            self.most = self.most.max(steps);
+            self.open.pop();
+        }
+        Ok(self.most)
+    }
+
+    /// Returns the next step that belongs to no turn.
+    fn read(&mut self) -> Result<Option<(i64, i64, u64)>, TrialError> {
+        while let Some(read) = self.calls.header()? {
+            let step = self.steps;
+            self.steps += 1;
+            while let Some((turn, later)) = self.turns.split_first()
+                && turn.last < step
+            {
+                self.turns = later;
+            }
+            let turn = self.turns.first();
+            if turn.is_none_or(|turn| step < turn.first) {
+                return Ok(Some((read.call.start, read.call.end, self.steps)));
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

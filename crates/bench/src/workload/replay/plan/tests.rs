@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use trace::{Call, Values};
 
 use super::*;
-use crate::workload::replay::tape::Recorded;
+use crate::workload::replay::calls::CallWriter;
 
 /// A call of a connection from one microsecond to another.
 fn call(connection: i64, start_us: i64, end_us: i64) -> Call {
@@ -37,9 +37,9 @@ fn written(connection: i64, start_us: i64, end_us: i64) -> Call {
 
 /// A plan, read.
 struct Planned {
-    /// The steps of each lane, with the numbers of their calls.
-    lanes: Vec<Vec<(Step, usize)>>,
-    /// The process of each lane.
+    /// The steps of each thread, with the numbers of their calls.
+    threads: Vec<Vec<(Step, usize)>>,
+    /// The process of each thread.
     processes: Vec<usize>,
     cut: u64,
 }
@@ -52,37 +52,37 @@ impl Planned {
 
     fn by_processes(calls: &[Call], commits: &Commits, processes: &HashMap<i64, i64>) -> Planned {
         let folder = tempfile::tempdir().unwrap();
-        let mut recorded = Recorded::create(&folder.path().join("calls")).unwrap();
+        let mut recorded = CallWriter::create(&folder.path().join("calls")).unwrap();
         for (number, call) in calls.iter().enumerate() {
             let event = number as i64;
             recorded.add(&Call { event, ..call.clone() }).unwrap();
         }
-        let take = recorded.finish().unwrap();
-        let plan = plan(&take, commits, processes, folder.path()).unwrap();
-        let steps = |lane| {
-            let mut steps = plan.steps(lane, &take);
+        let call_spool = recorded.finish().unwrap();
+        let plan = plan(&call_spool, commits, processes, folder.path()).unwrap();
+        let steps = |thread| {
+            let mut steps = plan.steps(thread, &call_spool);
             let next = move || steps.step().unwrap();
             std::iter::from_fn(next).map(|(step, call)| (step, call.event as usize))
         };
-        let lanes = 0..plan.lanes.len();
+        let threads = 0..plan.threads.len();
         Planned {
-            lanes: lanes.map(|lane| steps(lane).collect()).collect(),
-            processes: plan.lanes.iter().map(|lane| lane.process).collect(),
+            threads: threads.map(|thread| steps(thread).collect()).collect(),
+            processes: plan.threads.iter().map(|thread| thread.process).collect(),
             cut: plan.cut,
         }
     }
 
-    /// Before each turn: how many steps of which lanes must have been executed.
+    /// Before each turn: how many steps of which threads must have been executed.
     fn before(&self) -> Vec<Vec<(usize, u64)>> {
-        let steps = self.lanes.iter().flatten().map(|(step, _)| step);
+        let steps = self.threads.iter().flatten().map(|(step, _)| step);
         let mut turns: Vec<&Step> = steps.filter(|step| step.begins > 0).collect();
         turns.sort_by_key(|step| step.begins);
         turns.into_iter().map(|step| step.before.clone()).collect()
     }
 
-    /// The lane that begins with a call.
-    fn lane(&self, call: usize) -> usize {
-        self.lanes.iter().position(|lane| lane[0].1 == call).unwrap()
+    /// The thread that begins with a call.
+    fn thread(&self, call: usize) -> usize {
+        self.threads.iter().position(|thread| thread[0].1 == call).unwrap()
     }
 }
 
@@ -102,7 +102,7 @@ fn planned_with(calls: &[Call], waiting: &[i64]) -> Planned {
 
 /// The step of a call.
 fn step(plan: &Planned, call: usize) -> &Step {
-    let mut steps = plan.lanes.iter().flatten();
+    let mut steps = plan.threads.iter().flatten();
     &steps.find(|(_, of)| *of == call).unwrap().0
 }
 
@@ -116,7 +116,7 @@ fn writers_take_turns_and_a_read_waits_for_the_commits_that_had_ended() {
         call(3, 5, 70),
     ];
     let plan = planned(&calls);
-    assert_eq!(plan.lanes.len(), 3);
+    assert_eq!(plan.threads.len(), 3);
     let (first, second) = (step(&plan, 0), step(&plan, 1));
     assert_eq!((first.after, first.begins, first.ends), (0, 1, 1));
     assert_eq!((second.after, second.begins, second.ends), (1, 2, 2));
@@ -137,7 +137,7 @@ fn with_a_rollback_journal_a_read_saw_what_was_committed_while_it_waited() {
 fn with_a_rollback_journal_a_turn_waits_for_reads_that_ended_before_its_commit() {
     let calls = [call(1, 0, 25), commit(2, 20, 40, 1), call(3, 10, 45)];
     let plan = planned_with(&calls, &[1, 2, 3]);
-    assert_eq!(plan.before(), [vec![(plan.lane(0), 1)]]);
+    assert_eq!(plan.before(), [vec![(plan.thread(0), 1)]]);
     assert_eq!(step(&plan, 2).after, 1);
     assert_eq!(planned(&calls).before(), [vec![]]);
 }
@@ -146,7 +146,7 @@ fn with_a_rollback_journal_a_turn_waits_for_reads_that_ended_before_its_commit()
 fn a_turn_waits_for_reads_that_had_ended_before_it_began() {
     let calls = [call(1, 0, 10), call(1, 20, 90), commit(2, 30, 40, 1)];
     let plan = planned(&calls);
-    assert_eq!(plan.before(), [vec![(plan.lane(0), 1)]]);
+    assert_eq!(plan.before(), [vec![(plan.thread(0), 1)]]);
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn what_was_rolled_back_has_its_turn_between_the_commits_around_it() {
 fn connections_one_after_the_other_share_a_lane() {
     let calls = [call(1, 0, 10), call(2, 20, 30), call(3, 25, 40)];
     let plan = planned(&calls);
-    assert_eq!(plan.lanes.len(), 2);
-    assert!(plan.lanes[0].iter().all(|(step, _)| step.closes));
-    assert_eq!(plan.lanes[0][1].0.pause_ns, 10_000);
+    assert_eq!(plan.threads.len(), 2);
+    assert!(plan.threads[0].iter().all(|(step, _)| step.closes));
+    assert_eq!(plan.threads[0][1].0.pause_ns, 10_000);
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn each_process_has_its_own_lanes_and_processes_one_after_the_other_are_one() {
     let calls = [call(1, 0, 10), call(2, 5, 8), call(3, 20, 30), call(4, 25, 60), call(5, 50, 70)];
     let processes = HashMap::from([(1, 71), (2, 72), (3, 71), (4, 73), (5, 74)]);
     let plan = Planned::by_processes(&calls, &Commits::default(), &processes);
-    let has = |lane: &Vec<(Step, usize)>, call| lane.iter().any(|(_, of)| *of == call);
-    let lane = |call| plan.lanes.iter().position(|lane| has(lane, call));
-    assert_eq!(lane(0), lane(2));
-    let process = |call| plan.processes[lane(call).unwrap()];
+    let has = |thread: &Vec<(Step, usize)>, call| thread.iter().any(|(_, of)| *of == call);
+    let thread = |call| plan.threads.iter().position(|thread| has(thread, call));
+    assert_eq!(thread(0), thread(2));
+    let process = |call| plan.processes[thread(call).unwrap()];
     assert_eq!(process(1), process(3));
     assert_eq!(process(0), process(4));
     assert_ne!(process(0), process(1));
@@ -196,7 +196,7 @@ fn a_statement_is_kept_where_it_is_executed_once_more() {
     let prepared = |it: Call| Call { prepared: true, ..it };
     let calls = [prepared(call(1, 0, 1)), call(1, 2, 3), prepared(call(1, 4, 5))];
     let plan = planned(&calls);
-    let keeps: Vec<bool> = plan.lanes[0].iter().map(|(step, _)| step.keeps).collect();
+    let keeps: Vec<bool> = plan.threads[0].iter().map(|(step, _)| step.keeps).collect();
     assert_eq!(keeps, [true, false, false]);
 }
 
@@ -206,31 +206,31 @@ fn a_recording_is_cut_where_a_commit_is_missing_unless_it_is_known_to_have_no_ca
     let commits = |further| Commits { begun: 3, further, ..Commits::default() };
     let torn = Planned::of(&calls, &commits(vec![]));
     assert_eq!(torn.cut, 2);
-    let kept: usize = torn.lanes.iter().map(Vec::len).sum();
+    let kept: usize = torn.threads.iter().map(Vec::len).sum();
     assert_eq!(kept, 2);
     let whole = Planned::of(&calls, &commits(vec![2]));
     assert_eq!(whole.cut, 0);
     assert_eq!(step(&whole, 2).after, 2);
 }
 
-/// Carries a plan out as far as possible, always the first lane that need not wait; how many steps remain.
+/// Carries a plan out as far as possible, always the first thread that need not wait; how many steps remain.
 fn left_waiting(plan: &Planned) -> usize {
-    let mut next = vec![0; plan.lanes.len()];
+    let mut next = vec![0; plan.threads.len()];
     let mut ended = 0;
     loop {
-        let ready = (0..next.len()).find(|lane| {
-            let step = plan.lanes[*lane].get(next[*lane]);
+        let ready = (0..next.len()).find(|thread| {
+            let step = plan.threads[*thread].get(next[*thread]);
             step.is_some_and(|(step, _)| {
                 let mut before = step.before.iter();
                 ended >= step.after && before.all(|(of, steps)| next[*of] as u64 >= *steps)
             })
         });
-        let Some(lane) = ready else { break };
-        ended = ended.max(plan.lanes[lane][next[lane]].0.ends);
-        next[lane] += 1;
+        let Some(thread) = ready else { break };
+        ended = ended.max(plan.threads[thread][next[thread]].0.ends);
+        next[thread] += 1;
     }
-    let lanes = plan.lanes.iter().zip(next);
-    lanes.map(|(lane, next)| lane.len() - next).sum()
+    let threads = plan.threads.iter().zip(next);
+    threads.map(|(thread, next)| thread.len() - next).sum()
 }
 
 /// A recording of connections that write one at a time: each entry is a connection, what it does, and how long.
@@ -278,7 +278,7 @@ proptest! {
         let plan = planned_with(&calls, &waiting);
         prop_assert_eq!(plan.cut, 0);
         prop_assert_eq!(left_waiting(&plan), 0);
-        let steps: usize = plan.lanes.iter().map(Vec::len).sum();
+        let steps: usize = plan.threads.iter().map(Vec::len).sum();
         prop_assert_eq!(steps, calls.len());
     }
 }

@@ -1,45 +1,146 @@
-//! The turns of transactions that write, and their order.
+//! The commits of a recording, and the turns of transactions that write.
 
 use std::collections::HashSet;
 
-use super::commits::Ends;
-use super::lane::Lane;
+use super::Commits;
+use super::assignment::{Spans, ThreadPlan};
 use crate::error::TrialError;
-use crate::workload::replay::tape::{Mark, Take};
+use crate::workload::replay::calls::{CallHeader, CallSpool, Calls, Span};
 
-/// Where the transactions of a connection begin.
+/// Tracks where the transactions of a connection begin.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     open: bool,
 }
 
 impl Tracker {
-    /// Whether a transaction begins with a call, or it is a statement outside of one.
-    pub(super) fn begins(&mut self, mark: &Mark) -> bool {
+    /// Returns whether a call begins a transaction or is a statement outside of one.
+    pub(super) fn begins(&mut self, header: &CallHeader) -> bool {
         let begins = !self.open;
-        // Of a statement without an end, what followed is not known.
-        self.open = if mark.has_ended { !mark.autocommit } else { self.open };
+        // The effect of a statement without an end is not known.
+        self.open = if header.has_ended { !header.autocommit } else { self.open };
         begins
     }
 }
 
-/// A turn of a lane.
+/// The ends of commits.
+#[derive(Debug, Default)]
+pub(super) struct CommitEnds {
+    /// By ticket less one; the greatest number for tickets that no call has.
+    of_tickets: Vec<i64>,
+    /// The same for a ticket and all later ones: it grows with the ticket.
+    at_least: Vec<i64>,
+}
+
+impl CommitEnds {
+    /// Returns the number of commits.
+    pub(super) fn count(&self) -> u64 {
+        self.of_tickets.len() as u64
+    }
+
+    /// Returns the number of commits that had ended at a moment.
+    pub(super) fn until(&self, moment: i64) -> u64 {
+        self.at_least.partition_point(|end| *end <= moment) as u64
+    }
+
+    /// Leaves out all commits after the first `count`.
+    fn truncated(mut self, count: u64) -> CommitEnds {
+        self.of_tickets.resize(count as usize, i64::MAX);
+        let mut least = i64::MAX;
+        self.at_least = self.of_tickets.clone();
+        for end in self.at_least.iter_mut().rev() {
+            least = least.min(*end);
+            *end = least;
+        }
+        self
+    }
+}
+
+/// Returns the ends of the commits and, if a commit is missing, the spans of the calls before it.
+///
+/// # Errors
+/// The spool cannot be read.
+pub(super) fn cut(
+    call_spool: &CallSpool,
+    commits: &Commits,
+) -> Result<(CommitEnds, Option<Spans>), TrialError> {
+    let (ends, last) = read(call_spool, commits)?;
+    let known = |ticket: &u64| {
+        let end = ends.of_tickets.get(*ticket as usize - 1);
+        end.is_some_and(|end| *end != i64::MAX) || commits.further.binary_search(ticket).is_ok()
+    };
+    let whole = (1..).take_while(known).count() as u64;
+    if whole == commits.begun.max(last) {
+        return Ok((ends.truncated(whole), None));
+    }
+    let ends = ends.truncated(whole);
+    let before = ends.of_tickets.iter().rev().find(|end| **end != i64::MAX);
+    let until = before.copied().unwrap_or(i64::MIN);
+    let mut spans = Spans::new();
+    for connection in call_spool.spans.keys() {
+        let span = kept(call_spool.calls(*connection), until, whole)?;
+        spans.extend((span.calls > 0).then_some((*connection, span)));
+    }
+    Ok((ends, Some(spans)))
+}
+
+/// Returns the ends of all commits of calls, and the last ticket. A ticket that is greater than the number of calls comes after a
+/// missing one.
+fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64), TrialError> {
+    let calls: u64 = call_spool.spans.values().map(|span| span.calls).sum();
+    let most = calls + commits.further.len() as u64;
+    let mut last = commits.further.last().copied().unwrap_or(0);
+    let mut ends = CommitEnds::default();
+    for connection in call_spool.spans.keys() {
+        let mut calls = call_spool.calls(*connection);
+        while let Some(header) = calls.header()? {
+            let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) else {
+                continue;
+            };
+            last = last.max(ticket);
+            if ticket <= most {
+                let length = ends.of_tickets.len().max(ticket as usize);
+                ends.of_tickets.resize(length, i64::MAX);
+                ends.of_tickets[ticket as usize - 1] = header.end;
+            }
+        }
+    }
+    Ok((ends, last))
+}
+
+/// Returns the calls of a connection up to the first transaction that began after a moment or has a later commit.
+fn kept(mut calls: Calls<'_>, until: i64, whole: u64) -> Result<Span, TrialError> {
+    let (mut span, mut transaction) = (Span::NONE, Span::NONE);
+    let mut tracker = Tracker::default();
+    while let Some(header) = calls.header()? {
+        if tracker.begins(&header) {
+            span = span.and(&std::mem::replace(&mut transaction, Span::NONE));
+        }
+        if header.start > until || header.ticket.is_some_and(|ticket| ticket > whole) {
+            return Ok(span);
+        }
+        transaction.add(&header);
+    }
+    Ok(span.and(&transaction))
+}
+
+/// A turn of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
-    /// The number of its transaction in the lane.
+    /// The number of its transaction in the thread.
     pub(super) transaction: u64,
     /// The step with which it begins.
     pub(super) first: u64,
     /// The step with which it ends.
     pub(super) last: u64,
-    /// When it began.
+    /// The moment at which it began.
     start: i64,
-    /// When its commit ended, if its connection waits for those that read; else the least number.
+    /// End of its commit, if its connection waits for readers; else the least number.
     commit: i64,
     /// Its ticket; 0 if it was rolled back after it had written.
     pub(super) ticket: u64,
-    /// Its number among all turns, from 1. Before that is known: when the last statement of a transaction that was rolled
-    /// back started.
+    /// Its number among all turns, from 1. Before it is known: the start of the last statement of a transaction that was
+    /// rolled back.
     number: i64,
 }
 
@@ -61,7 +162,7 @@ struct Open {
 }
 
 impl Open {
-    /// The turn of a transaction that was rolled back after it had written.
+    /// Returns the turn of a transaction that was rolled back after it had written.
     fn undone(&self) -> Option<Turn> {
         (self.has_written && self.tickets == 0).then_some(Turn {
             transaction: self.number,
@@ -74,48 +175,52 @@ impl Open {
         })
     }
 
-    /// The turn that ends with a commit: the first one of a transaction begins with it.
-    fn committed(&self, step: u64, mark: &Mark, ticket: u64, waits: bool) -> Turn {
+    /// Returns the turn that ends with a commit: the first one of a transaction begins with it.
+    fn committed(&self, step: u64, header: &CallHeader, ticket: u64, waits: bool) -> Turn {
         let is_first = self.tickets == 0;
         Turn {
             transaction: self.number,
             first: if is_first { self.first } else { step },
             last: step,
-            start: if is_first { self.start } else { mark.start },
-            commit: if waits { mark.end } else { i64::MIN },
+            start: if is_first { self.start } else { header.start },
+            commit: if waits { header.end } else { i64::MIN },
             ticket,
             number: 0,
         }
     }
 }
 
-/// The turns of a lane in their order.
+/// Returns the turns of a thread in their order.
 ///
 /// # Errors
-/// The tape cannot be read.
-pub(super) fn of_lane(
-    lane: &Lane,
-    take: &Take,
+/// The spool cannot be read.
+pub(super) fn of_thread(
+    thread: &ThreadPlan,
+    call_spool: &CallSpool,
     waiting: &HashSet<i64>,
 ) -> Result<Vec<Turn>, TrialError> {
     let (mut turns, mut tracker, mut open) = (Vec::new(), Tracker::default(), Open::default());
-    let mut calls = lane.calls(take);
+    let mut calls = thread.calls(call_spool);
     let mut step = 0;
-    while let Some(it) = calls.mark()? {
-        let mark = it.call;
-        if tracker.begins(&mark) {
+    while let Some(call) = calls.header()? {
+        let header = call.call;
+        if tracker.begins(&header) {
             turns.extend(open.undone());
-            open =
-                Open { number: open.number + 1, first: step, start: mark.start, ..Open::default() };
+            open = Open {
+                number: open.number + 1,
+                first: step,
+                start: header.start,
+                ..Open::default()
+            };
         }
-        if let Some(ticket) = mark.ticket.filter(|ticket| *ticket > 0) {
-            let waits = waiting.contains(&it.connection);
-            turns.push(open.committed(step, &mark, ticket, waits));
+        if let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) {
+            let waits = waiting.contains(&call.connection);
+            turns.push(open.committed(step, &header, ticket, waits));
             open.tickets += 1;
         }
-        open.has_written |= tracker.open && mark.transaction == 2;
-        open.last = (step, mark.start);
-        if it.closes {
+        open.has_written |= tracker.open && header.transaction == 2;
+        open.last = (step, header.start);
+        if call.closes {
             tracker = Tracker::default();
         }
         step += 1;
@@ -124,55 +229,58 @@ pub(super) fn of_lane(
     Ok(turns)
 }
 
-/// The turns of all lanes.
+/// The turns of all threads.
 #[derive(Debug)]
-pub(super) struct Turns {
-    pub(super) of_lanes: Vec<Vec<Turn>>,
-    /// By ticket: the number of the last turn that was committed with it or before; that of ticket 0 is 0.
+pub(super) struct TurnOrder {
+    pub(super) of_threads: Vec<Vec<Turn>>,
+    /// By ticket: the number of the last turn that was committed with it or before; 0 for ticket 0.
     of_tickets: Vec<u64>,
     count: usize,
 }
 
-impl Turns {
-    /// Gives the turns of lanes their numbers.
+impl TurnOrder {
+    /// Gives the turns of threads their numbers.
     ///
     /// # Errors
     /// The order of the commits contradicts the times.
-    pub(super) fn number(of_lanes: Vec<Vec<Turn>>, ends: &Ends) -> Result<Turns, TrialError> {
-        let mut turns = Turns {
+    pub(super) fn number(
+        of_threads: Vec<Vec<Turn>>,
+        ends: &CommitEnds,
+    ) -> Result<TurnOrder, TrialError> {
+        let mut turns = TurnOrder {
             of_tickets: vec![0; ends.count() as usize + 1],
-            count: of_lanes.iter().map(Vec::len).sum(),
-            of_lanes,
+            count: of_threads.iter().map(Vec::len).sum(),
+            of_threads,
         };
         let undone = turns.undone(ends);
         turns.count_up(&undone);
-        for turn in turns.of_lanes.iter_mut().flatten() {
+        for turn in turns.of_threads.iter_mut().flatten() {
             if turn.ticket > 0 {
                 turn.number = turns.of_tickets[turn.ticket as usize] as i64;
             }
         }
-        match turns.of_lanes.iter().all(|it| it.is_sorted_by_key(Turn::number)) {
-            true => Ok(turns),
-            false => Err(TrialError::cannot_run(
+        if !turns.of_threads.iter().all(|turns| turns.is_sorted_by_key(Turn::number)) {
+            return Err(TrialError::cannot_run(
                 "the times of the recording contradict the order of its commits",
-            )),
+            ));
         }
+        Ok(turns)
     }
 
-    /// The turns that were rolled back: after how many commits, when they began, and where they are.
-    fn undone(&self, ends: &Ends) -> Vec<(u64, i64, usize, usize)> {
+    /// Returns the turns that were rolled back: the number of commits before them, their beginnings, and their places.
+    fn undone(&self, ends: &CommitEnds) -> Vec<(u64, i64, usize, usize)> {
         let mut all = Vec::new();
-        for (lane, turns) in self.of_lanes.iter().enumerate() {
+        for (thread, turns) in self.of_threads.iter().enumerate() {
             let mut most = ends.count();
             for (index, turn) in turns.iter().enumerate().rev() {
                 if turn.ticket > 0 {
                     most = turn.ticket - 1;
                     continue;
                 }
-                let earlier = turns[..index].iter().rev().find(|it| it.ticket > 0);
-                let least = earlier.map_or(0, |it| it.ticket);
+                let earlier = turns[..index].iter().rev().find(|turn| turn.ticket > 0);
+                let least = earlier.map_or(0, |turn| turn.ticket);
                 let commits = ends.until(turn.number).min(most).max(least);
-                all.push((commits, turn.start, lane, index));
+                all.push((commits, turn.start, thread, index));
             }
         }
         all.sort_unstable();
@@ -181,7 +289,7 @@ impl Turns {
 
     /// Counts turns: committed ones in the order of their tickets, others after the commits before them.
     fn count_up(&mut self, undone: &[(u64, i64, usize, usize)]) {
-        let committed = self.of_lanes.iter().flatten().map(|turn| turn.ticket);
+        let committed = self.of_threads.iter().flatten().map(|turn| turn.ticket);
         for ticket in committed.filter(|ticket| *ticket > 0) {
             self.of_tickets[ticket as usize] = 1;
         }
@@ -193,35 +301,36 @@ impl Turns {
                 (is_committed, _) => number * is_committed,
             };
             let ticket = ticket as u64;
-            while let Some((.., lane, index)) = undone.next_if(|(commits, ..)| *commits == ticket) {
+            while let Some((.., thread, index)) = undone.next_if(|(commits, ..)| *commits == ticket)
+            {
                 number += 1;
-                self.of_lanes[*lane][*index].number = number as i64;
+                self.of_threads[*thread][*index].number = number as i64;
             }
         }
     }
 
-    /// The number of the last turn that was committed with a ticket or before it.
+    /// Returns the number of the last turn that was committed with a ticket or before it.
     pub(super) fn of_ticket(&self, ticket: u64) -> u64 {
         self.of_tickets[ticket as usize]
     }
 
-    /// For each turn in their order its lane, and until when reading statements that had ended did not see it: its start,
-    /// and with a rollback journal the end of its commit, or of a later one that ended before.
+    /// Returns for each turn, in order, its thread and the moment before which reading statements must have ended not to see it:
+    /// its start, or with a rollback journal the end of its commit or of a later one that ended before.
     pub(super) fn moments(&self) -> Vec<(usize, i64)> {
         let mut moments = vec![(0, 0, i64::MIN); self.count];
-        for (lane, turns) in self.of_lanes.iter().enumerate() {
+        for (thread, turns) in self.of_threads.iter().enumerate() {
             for turn in turns {
-                moments[turn.number as usize - 1] = (lane, turn.start, turn.commit);
+                moments[turn.number as usize - 1] = (thread, turn.start, turn.commit);
             }
         }
         let mut least = i64::MAX;
-        for (.., commit) in moments.iter_mut().rev().filter(|(.., it)| *it != i64::MIN) {
+        for (.., commit) in moments.iter_mut().rev().filter(|(.., commit)| *commit != i64::MIN) {
             least = least.min(*commit);
             *commit = least;
         }
-        let moment = |(lane, start, commit): (usize, i64, i64)| match commit {
-            i64::MIN => (lane, start),
-            commit => (lane, commit),
+        let moment = |(thread, start, commit): (usize, i64, i64)| match commit {
+            i64::MIN => (thread, start),
+            commit => (thread, commit),
         };
         moments.into_iter().map(moment).collect()
     }

@@ -1,87 +1,85 @@
-//! Threads that do one thing together: they get ready, begin at one moment, and stop together when one
-//! of them fails. They may also wait until the clock has stopped before they leave, so that closing
-//! connections costs no measured time.
+//! Threads that start their work at one moment, and stop when one of them fails. They may also wait until the clock has
+//! stopped before they end, so that closing connections costs no measured time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, scope};
 use std::time::Instant;
 
-use super::common::Stopwatch;
 use crate::error::TrialError;
 use crate::locks::locked;
+use crate::workload::common::Stopwatch;
 
 /// Stack of a thread in bytes: SQLite needs far less than the usual two mebibytes, and thousands of
 /// threads are started.
 const STACK: usize = 512 << 10;
 
-/// How far the threads are.
+/// Progress of the threads.
 #[derive(Debug, Default)]
-struct Stage {
+struct State {
     ready: usize,
     done: usize,
     began: Option<Instant>,
     may_leave: bool,
 }
 
-/// Where threads and the one who watches the clock wait for one another: apart, since a thread that is
-/// done must not be woken by others while the clock runs.
+/// The point at which threads and the coordinator, which watches the clock, wait for one another. They wait apart, because a
+/// thread that is done must not be woken by others while the clock runs.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
-    /// How many threads there are.
-    team: usize,
-    stage: Mutex<Stage>,
+pub(crate) struct Gate {
+    /// Number of threads.
+    threads: usize,
+    state: Mutex<State>,
     workers: Condvar,
-    watcher: Condvar,
+    coordinator: Condvar,
     failed: AtomicBool,
 }
 
 impl Gate {
-    fn of(team: usize) -> Gate {
-        Gate { team, ..Gate::default() }
+    fn new(threads: usize) -> Gate {
+        Gate { threads, ..Gate::default() }
     }
 
-    /// Whether a thread has failed, so that the others need not go on.
-    pub(super) fn is_cancelled(&self) -> bool {
+    /// Returns whether a thread has failed, so that the others need not go on.
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Has a thread that is ready wait for all others; returns the moment at which all begin, or none
-    /// where one has failed.
-    pub(super) fn pass(&self) -> Option<Instant> {
-        self.arrive(|stage| &mut stage.ready);
-        let stage = self.wait(&self.workers, |stage| stage.began.is_some());
-        stage.began.filter(|_| !self.is_cancelled())
+    /// Waits until all threads are ready. Returns the moment at which all begin, or `None` if one has failed.
+    pub(crate) fn pass(&self) -> Option<Instant> {
+        self.arrive(|state| &mut state.ready);
+        let state = self.wait(&self.workers, |state| state.began.is_some());
+        state.began.filter(|_| !self.is_cancelled())
     }
 
-    /// Has a thread that is done wait until the clock has stopped.
-    pub(super) fn wait_to_leave(&self) {
-        self.arrive(|stage| &mut stage.done);
-        drop(self.wait(&self.workers, |stage| stage.may_leave));
+    /// Waits, as a thread that is done, until the clock has stopped.
+    pub(crate) fn wait_for_dismissal(&self) {
+        self.arrive(|state| &mut state.done);
+        drop(self.wait(&self.workers, |state| state.may_leave));
     }
 
-    /// Has the one who watches wait until all are ready.
-    pub(super) fn wait_until_ready(&self) {
-        drop(self.wait(&self.watcher, |stage| stage.ready == self.team));
+    /// Waits, as the coordinator, until all threads are ready.
+    pub(crate) fn wait_until_ready(&self) {
+        drop(self.wait(&self.coordinator, |state| state.ready == self.threads));
     }
 
-    /// Has the one who watches wait until all are done.
-    pub(super) fn wait_until_done(&self) {
-        drop(self.wait(&self.watcher, |stage| stage.done == self.team));
+    /// Waits, as the coordinator, until all threads are done.
+    pub(crate) fn wait_until_done(&self) {
+        drop(self.wait(&self.coordinator, |state| state.done == self.threads));
     }
 
     /// Lets the threads begin.
     fn open(&self, began: Instant) {
-        self.let_go(|stage| stage.began = Some(began));
+        self.release(|state| state.began = Some(began));
     }
 
-    /// Lets the threads leave.
-    pub(super) fn dismiss(&self) {
-        self.let_go(|stage| stage.may_leave = true);
+    /// Lets the threads end.
+    pub(crate) fn dismiss(&self) {
+        self.release(|state| state.may_leave = true);
     }
 
-    /// Waits until all are ready and lets them begin; returns that moment.
-    pub(super) fn begin(&self) -> Result<Instant, TrialError> {
+    /// Waits until all are ready and lets them begin. Returns the moment.
+    pub(crate) fn begin(&self) -> Result<Instant, TrialError> {
         self.wait_until_ready();
         let began = Instant::now();
         self.open(began);
@@ -89,51 +87,51 @@ impl Gate {
     }
 
     /// Waits until all are ready, starts the clock and lets them begin.
-    pub(super) fn start_clock(&self) -> Result<Stopwatch, TrialError> {
+    pub(crate) fn start_clock(&self) -> Result<Stopwatch, TrialError> {
         self.wait_until_ready();
         let watch = Stopwatch::start()?;
         self.open(watch.started());
         Ok(watch)
     }
 
-    fn let_go(&self, change: impl FnOnce(&mut Stage)) {
-        change(&mut locked(&self.stage));
+    fn release(&self, change: impl FnOnce(&mut State)) {
+        change(&mut locked(&self.state));
         self.workers.notify_all();
     }
 
     fn fail(&self) {
-        let stage = locked(&self.stage);
+        let state = locked(&self.state);
         self.failed.store(true, Ordering::Relaxed);
-        drop(stage);
+        drop(state);
         self.workers.notify_all();
-        self.watcher.notify_one();
+        self.coordinator.notify_one();
     }
 
-    /// Counts one more thread, the last of which wakes the one who watches.
-    fn arrive(&self, arrived: impl FnOnce(&mut Stage) -> &mut usize) {
-        let mut stage = locked(&self.stage);
-        let arrived = arrived(&mut stage);
+    /// Counts one more thread. The last one wakes the coordinator.
+    fn arrive(&self, arrived: impl FnOnce(&mut State) -> &mut usize) {
+        let mut state = locked(&self.state);
+        let arrived = arrived(&mut state);
         *arrived += 1;
-        if *arrived == self.team {
-            self.watcher.notify_one();
+        if *arrived == self.threads {
+            self.coordinator.notify_one();
         }
     }
 
-    /// Waits until a stage is reached or a thread has failed.
-    fn wait(&self, at: &Condvar, reached: impl Fn(&Stage) -> bool) -> MutexGuard<'_, Stage> {
-        let stage = locked(&self.stage);
-        at.wait_while(stage, |stage| !reached(stage) && !self.is_cancelled())
+    /// Waits until the state satisfies a condition or a thread has failed.
+    fn wait(&self, at: &Condvar, reached: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let state = locked(&self.state);
+        at.wait_while(state, |state| !reached(state) && !self.is_cancelled())
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Tells the others when a thread fails or panics before it is done, or the one who watches gives up.
-struct Alarm<'g> {
+/// Tells the other threads when one fails or panics before it is done, or the coordinator gives up.
+struct FailureGuard<'g> {
     gate: &'g Gate,
     armed: bool,
 }
 
-impl Drop for Alarm<'_> {
+impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
         if self.armed {
             self.gate.fail();
@@ -141,33 +139,33 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// Runs `work` in a thread for each of `parts` and returns what they return, in that order, with the
-/// result of `watch`, which lets them begin.
+/// Runs `work` in a thread for each of `parts`, and `coordinate`, which lets them begin. Returns the results of the threads in
+/// the order of the parts, and that of `coordinate`.
 ///
 /// # Errors
-/// The first error in the order of the parts; a thread cannot be started; or the error of `watch`.
-pub(super) fn together<P: Send, R: Send, S>(
+/// The first error in the order of the parts; a thread cannot be started; or the error of `coordinate`.
+pub(crate) fn run_threads<P: Send, R: Send, S>(
     parts: Vec<P>,
-    watch: impl FnOnce(&Gate) -> Result<S, TrialError>,
+    coordinate: impl FnOnce(&Gate) -> Result<S, TrialError>,
     work: impl Fn(P, &Gate) -> Result<R, TrialError> + Sync,
 ) -> Result<(Vec<R>, S), TrialError> {
     let threads = parts.len();
-    let (gate, work) = (&Gate::of(threads), &work);
+    let (gate, work) = (&Gate::new(threads), &work);
     scope(|scope| {
-        let mut alarm = Alarm { gate, armed: true };
+        let mut guard = FailureGuard { gate, armed: true };
         let mut started = Vec::with_capacity(threads);
         for part in parts {
             let body = move || {
-                let mut alarm = Alarm { gate, armed: true };
+                let mut guard = FailureGuard { gate, armed: true };
                 let done = work(part, gate);
-                alarm.armed = done.is_err();
+                guard.armed = done.is_err();
                 done
             };
             let thread = Builder::new().stack_size(STACK).spawn_scoped(scope, body);
             started.push(thread.map_err(|error| cannot_start(started.len(), threads, &error))?);
         }
-        let watched = watch(gate)?;
-        alarm.armed = false;
+        let coordinated = coordinate(gate)?;
+        guard.armed = false;
         let mut results = Vec::with_capacity(threads);
         for (number, thread) in started.into_iter().enumerate() {
             results.push(thread.join().map_err(|_| TrialError::Worker {
@@ -175,7 +173,7 @@ pub(super) fn together<P: Send, R: Send, S>(
                 why: "it panicked".to_owned(),
             })??);
         }
-        Ok((results, watched))
+        Ok((results, coordinated))
     })
 }
 
@@ -193,9 +191,9 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn nobody_begins_before_all_are_ready_and_results_keep_their_order() {
+    fn no_thread_begins_before_all_are_ready_and_results_keep_their_order() {
         let ready = AtomicUsize::new(0);
-        let (results, started) = together(
+        let (results, started) = run_threads(
             (0..20).collect(),
             |gate| {
                 gate.wait_until_ready();
@@ -217,7 +215,7 @@ mod tests {
 
     #[test]
     fn one_that_fails_before_the_gate_holds_nobody_up_and_cancels_the_rest() {
-        let failed = together((0..8).collect(), Gate::begin, |part, gate| {
+        let failed = run_threads((0..8).collect(), Gate::begin, |part, gate| {
             if part == 5 {
                 return Err(TrialError::Measuring("as told".to_owned()));
             }
@@ -233,19 +231,19 @@ mod tests {
     #[test]
     fn a_worker_that_is_done_sleeps_until_it_may_leave() {
         const OTHERS: usize = 50;
-        let gate = Gate::of(OTHERS + 1);
+        let gate = Gate::new(OTHERS + 1);
         let looked = AtomicUsize::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {
-                gate.arrive(|stage| &mut stage.done);
-                drop(gate.wait(&gate.workers, |stage| {
+                gate.arrive(|state| &mut state.done);
+                drop(gate.wait(&gate.workers, |state| {
                     looked.fetch_add(1, Ordering::Relaxed);
-                    stage.may_leave
+                    state.may_leave
                 }));
             });
             for _ in 0..OTHERS {
                 thread::sleep(Duration::from_millis(1));
-                gate.arrive(|stage| &mut stage.done);
+                gate.arrive(|state| &mut state.done);
             }
             gate.wait_until_done();
             gate.dismiss();

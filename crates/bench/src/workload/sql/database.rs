@@ -1,4 +1,4 @@
-//! The database of a trial: a copy of the user's own, pgbench's tables, or what the set-up makes.
+//! The database of a trial: a copy of the user's database, pgbench's tables, or the result of the set-up.
 
 use std::fs::File;
 use std::io::{Read, sink};
@@ -7,37 +7,37 @@ use std::path::{Path, PathBuf};
 use engine::Connection;
 
 use super::parameters::{Caching, Parameters};
-use super::snapshot;
 use super::suite::{read_text, refuse_other_files};
-use super::{DATABASE, pgbench};
+use super::{pgbench, snapshot};
+use crate::drive::worker::DATABASE;
 use crate::error::TrialError;
 use crate::platform::forget;
 use crate::target::sqlite;
 use crate::trial::Trial;
-use crate::workload::shaping;
+use crate::workload::preparation::apply_file_settings;
 
 /// A database that is ready for the work.
-pub(super) struct Stage {
+pub(super) struct TrialDatabase {
     pub(super) path: PathBuf,
-    /// What it was made from, for checksums.
+    /// The text that it was made from, for checksums.
     pub(super) origin: String,
 }
 
-/// Makes the database in a directory.
+/// Creates the database in a directory.
 ///
 /// # Errors
 /// The user's database cannot be copied, the set-up fails, or a setting has no effect on this database.
-pub(super) fn make(
+pub(super) fn create(
     trial: &Trial<'_>,
     parameters: &Parameters,
     directory: &Path,
-) -> Result<Stage, TrialError> {
+) -> Result<TrialDatabase, TrialError> {
     let path = directory.join(DATABASE);
     let mut origin = String::new();
     if let Some(database) = &parameters.database {
         let state = snapshot::take(&trial.library, Path::new(database), &path)?;
         origin = format!("{database} {}", state.text());
-        shaping::fit(&trial.library, trial.settings, &path)
+        apply_file_settings(&trial.library, trial.settings, &path)
             .map_err(|error| in_database(error, parameters))?;
     }
     let connection = open(trial, &path).map_err(|error| in_database(error, parameters))?;
@@ -53,18 +53,18 @@ pub(super) fn make(
     }
     // The last connection to close writes the log back, so that every trial begins without one.
     connection.close()?;
-    parameters.shaping().apply(&trial.library, &path)?;
-    Ok(Stage { path, origin })
+    parameters.preparation().apply(&trial.library, &path)?;
+    Ok(TrialDatabase { path, origin })
 }
 
-/// Opens a database and reads its schema, which shows whether it is one.
+/// Opens a database and reads its schema, which fails if the file is not a database.
 fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
     let connection = sqlite::open(trial, path)?;
     connection.query_i64("SELECT count(*) FROM sqlite_master")?;
     Ok(connection)
 }
 
-/// An error on opening a copy is one of the user's database.
+/// Turns an error of a copy into one of the user's database.
 fn in_database(error: TrialError, parameters: &Parameters) -> TrialError {
     match (&parameters.database, &error) {
         (Some(database), TrialError::Engine(engine)) => {

@@ -1,15 +1,15 @@
-//! The steps of a lane, on a tape.
+//! The steps of a thread, on a spool.
 
 use std::collections::HashMap;
 
 use trace::Call;
 
 use super::Commits;
-use super::commits::Ends;
-use super::lane::{InLane, Lane, LaneCalls};
-use super::turns::{Tracker, Turn, Turns};
+use super::assignment::{ThreadCall, ThreadCalls, ThreadPlan};
+use super::turns::{CommitEnds, Tracker, Turn, TurnOrder};
 use crate::error::TrialError;
-use crate::workload::replay::tape::{Input, Mark, Reel, Take, Writer, put};
+use crate::workload::replay::calls::{CallHeader, CallSpool};
+use crate::workload::replay::spool::{Input, SpoolWriter, Stream, put};
 
 /// The bits of a step.
 const CLOSES: u64 = 1;
@@ -17,21 +17,21 @@ const KEEPS: u64 = 2;
 
 /// One execution of a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::workload::replay) struct Step {
-    /// Turns that must have ended before.
-    pub(in crate::workload::replay) after: u64,
+pub(crate) struct Step {
+    /// Number of turns that must have ended before.
+    pub(crate) after: u64,
     /// The turn that it begins; 0 for none.
-    pub(in crate::workload::replay) begins: u64,
+    pub(crate) begins: u64,
     /// The turn that ends with it; 0 for none.
-    pub(in crate::workload::replay) ends: u64,
-    /// How many steps of other lanes must have been executed before the turn that it begins.
-    pub(in crate::workload::replay) before: Vec<(usize, u64)>,
+    pub(crate) ends: u64,
+    /// Number of steps that other threads must have executed before the turn that it begins.
+    pub(crate) before: Vec<(usize, u64)>,
     /// The pause before it in the recording, in nanoseconds.
-    pub(in crate::workload::replay) pause_ns: u64,
-    /// Whether it is the last of its connection.
-    pub(in crate::workload::replay) closes: bool,
+    pub(crate) pause_ns: u64,
+    /// Whether it is the last step of its connection.
+    pub(crate) closes: bool,
     /// Whether the same prepared statement is executed once more.
-    pub(in crate::workload::replay) keeps: bool,
+    pub(crate) keeps: bool,
 }
 
 impl Step {
@@ -58,34 +58,34 @@ impl Step {
     }
 }
 
-/// Writes the steps of the lane of this number.
+/// Writes the steps of the thread of this number.
 ///
 /// # Errors
-/// A tape cannot be read or written.
+/// A spool cannot be read or written.
 pub(super) fn write(
-    (number, lane, take): (usize, &Lane, &Take),
-    turns: &Turns,
-    (ends, commits): (&Ends, &Commits),
-    writer: &mut Writer,
+    (number, thread, call_spool): (usize, &ThreadPlan, &CallSpool),
+    turns: &TurnOrder,
+    (ends, commits): (&CommitEnds, &Commits),
+    writer: &mut SpoolWriter,
 ) -> Result<(), TrialError> {
-    let mut draft = Draft {
+    let mut builder = StepBuilder {
         turns,
-        own: &turns.of_lanes[number],
-        committed: &turns.of_lanes[number],
+        own: &turns.of_threads[number],
+        committed: &turns.of_threads[number],
         ends,
         commits,
         step: 0,
         tracker: Tracker::default(),
         transaction: 0,
         is_locked: false,
-        ended: take.began(),
+        ended: call_spool.began(),
     };
-    let kept = kept(lane.calls(take))?;
-    let mut calls = lane.calls(take);
+    let kept = kept(thread.calls(call_spool))?;
+    let mut calls = thread.calls(call_spool);
     let mut record = Vec::new();
-    while let Some(it) = calls.mark()? {
-        let keeps = kept.contains(draft.step);
-        let step = Step { keeps, ..draft.step(&it) };
+    while let Some(call) = calls.header()? {
+        let keeps = kept.contains(builder.step);
+        let step = Step { keeps, ..builder.step(&call) };
         record.clear();
         step.put(&mut record);
         writer.append(number as i64, &record)?;
@@ -93,11 +93,11 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A set of steps, a bit each.
+/// A set of steps, as bits.
 #[derive(Default)]
-struct Steplist(Vec<u64>);
+struct StepSet(Vec<u64>);
 
-impl Steplist {
+impl StepSet {
     fn insert(&mut self, step: u64) {
         let word = (step / 64) as usize;
         self.0.resize(self.0.len().max(word + 1), 0);
@@ -110,16 +110,16 @@ impl Steplist {
     }
 }
 
-/// The steps whose prepared statements are executed once more.
-fn kept(mut calls: LaneCalls<'_>) -> Result<Steplist, TrialError> {
-    let (mut kept, mut step) = (Steplist::default(), 0);
+/// Returns the steps whose prepared statements are executed once more.
+fn kept(mut calls: ThreadCalls<'_>) -> Result<StepSet, TrialError> {
+    let (mut kept, mut step) = (StepSet::default(), 0);
     let mut latest: HashMap<i64, u64> = HashMap::new();
-    while let Some(it) = calls.mark()? {
-        let former = latest.insert(it.call.statement, step);
-        if let Some(former) = former.filter(|_| !it.call.prepared) {
+    while let Some(call) = calls.header()? {
+        let former = latest.insert(call.call.statement, step);
+        if let Some(former) = former.filter(|_| !call.call.prepared) {
             kept.insert(former);
         }
-        if it.closes {
+        if call.closes {
             latest.clear();
         }
         step += 1;
@@ -127,57 +127,53 @@ fn kept(mut calls: LaneCalls<'_>) -> Result<Steplist, TrialError> {
     Ok(kept)
 }
 
-/// What is known of a lane while its steps are made.
-struct Draft<'t> {
-    turns: &'t Turns,
-    /// The turns of the lane that have not ended.
+/// Builds the steps of a thread.
+struct StepBuilder<'t> {
+    turns: &'t TurnOrder,
+    /// The turns of the thread that have not ended.
     own: &'t [Turn],
-    /// Those from the present transaction on.
+    /// The turns from the present transaction on.
     committed: &'t [Turn],
-    ends: &'t Ends,
+    ends: &'t CommitEnds,
     commits: &'t Commits,
     step: u64,
     tracker: Tracker,
     transaction: u64,
     is_locked: bool,
-    /// When the last call ended; at first, when recording began.
+    /// End of the last call, or the beginning of the recording.
     ended: i64,
 }
 
-impl Draft<'_> {
-    fn step(&mut self, it: &InLane<Mark>) -> Step {
-        let mark = &it.call;
-        if self.tracker.begins(mark) {
+impl StepBuilder<'_> {
+    fn step(&mut self, call: &ThreadCall<CallHeader>) -> Step {
+        let header = &call.call;
+        if self.tracker.begins(header) {
             self.transaction += 1;
             self.is_locked = false;
         }
-        let after = match self.is_locked {
-            true => 0,
-            false => self.turns.of_ticket(self.commits_before(it)),
-        };
-        self.is_locked |= mark.transaction != 0 && !mark.autocommit;
-        let pause = mark.start.saturating_sub(self.ended);
+        let after =
+            if self.is_locked { 0 } else { self.turns.of_ticket(self.commits_before(call)) };
+        self.is_locked |= header.transaction != 0 && !header.autocommit;
+        let pause = header.start.saturating_sub(self.ended);
         let mut step =
-            Step { after, pause_ns: pause.max(0) as u64, closes: it.closes, ..Step::default() };
+            Step { after, pause_ns: pause.max(0) as u64, closes: call.closes, ..Step::default() };
         self.give_turn(&mut step);
-        self.ended = mark.end;
+        self.ended = header.end;
         self.step += 1;
-        if it.closes {
+        if call.closes {
             self.tracker = Tracker::default();
         }
         step
     }
 
-    /// How many commits a call saw; none that comes later in the lane.
-    fn commits_before(&mut self, it: &InLane<Mark>) -> u64 {
+    /// Returns how many commits a call saw, without commits that come later in the thread.
+    fn commits_before(&mut self, call: &ThreadCall<CallHeader>) -> u64 {
         let is_past = |turn: &&Turn| turn.transaction < self.transaction || turn.ticket == 0;
         let past = self.committed.iter().take_while(is_past).count();
         self.committed = &self.committed[past..];
         let own = self.committed.first();
-        let commits = match self.commits.waiting.contains(&it.connection) {
-            true => self.ends.until(it.call.end),
-            false => self.ends.until(it.call.start),
-        };
+        let waits = self.commits.waiting.contains(&call.connection);
+        let commits = self.ends.until(if waits { call.call.end } else { call.call.start });
         commits.min(own.map_or(u64::MAX, |turn| turn.ticket - 1))
     }
 
@@ -195,24 +191,27 @@ impl Draft<'_> {
     }
 }
 
-/// The steps of a lane with their calls, one after the other.
-pub(in crate::workload::replay) struct Steps<'p> {
-    calls: LaneCalls<'p>,
-    steps: Reel<'p>,
-    before: Reel<'p>,
+/// The steps of a thread with their calls, one after the other.
+pub(crate) struct Steps<'p> {
+    calls: ThreadCalls<'p>,
+    steps: Stream<'p>,
+    before: Stream<'p>,
 }
 
 impl<'p> Steps<'p> {
-    pub(super) fn of(calls: LaneCalls<'p>, (steps, before): (Reel<'p>, Reel<'p>)) -> Steps<'p> {
+    pub(super) fn of(
+        calls: ThreadCalls<'p>,
+        (steps, before): (Stream<'p>, Stream<'p>),
+    ) -> Steps<'p> {
         Steps { calls, steps, before }
     }
 
-    /// The next step with its call; none after the last one.
+    /// Reads the next step with its call; `None` after the last one.
     ///
     /// # Errors
-    /// A tape cannot be read.
-    pub(in crate::workload::replay) fn step(&mut self) -> Result<Option<(Step, Call)>, TrialError> {
-        let Some(InLane { call, .. }) = self.calls.call()? else {
+    /// A spool cannot be read.
+    pub(crate) fn step(&mut self) -> Result<Option<(Step, Call)>, TrialError> {
+        let Some(ThreadCall { call, .. }) = self.calls.call()? else {
             return Ok(None);
         };
         let step = self.steps.record()?.and_then(Step::read);
@@ -221,8 +220,8 @@ impl<'p> Steps<'p> {
         };
         if step.begins > 0 {
             let mut required = Input::new(self.before.record()?.unwrap_or_default());
-            while let Some((lane, steps)) = required.number().zip(required.number()) {
-                step.before.push((lane as usize, steps));
+            while let Some((thread, steps)) = required.number().zip(required.number()) {
+                step.before.push((thread as usize, steps));
             }
         }
         Ok(Some((step, call)))

@@ -14,6 +14,7 @@ use lab::target;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::TrialError;
+use crate::platform::die_with_the_parent;
 use crate::target::sqlite;
 use crate::trial::Trial;
 use crate::workload;
@@ -36,7 +37,7 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     send(&mut output, &Message::Outcome(outcome))
 }
 
-/// What a library says of itself.
+/// Describes a library by what it reports itself.
 ///
 /// # Errors
 /// When it cannot be loaded.
@@ -61,13 +62,13 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
     })
 }
 
-/// The SHA-256 of a library; none where the loader found it elsewhere than in a file of this path, as it
-/// does with the libraries of macOS.
+/// Returns the SHA-256 of a library. The loader may find one elsewhere than in a file of this path, as it does with the
+/// libraries of macOS.
 fn hash(library: &Path) -> Option<String> {
     Some(sha256(&std::fs::read(library).ok()?))
 }
 
-/// How a library was made, where pragmark keeps it.
+/// Returns how a library was made, if pragmark keeps it.
 fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>, TrialError> {
     let provenance =
         Provenance::read(library).map_err(|error| TrialError::CannotRun(error.to_string()))?;
@@ -141,13 +142,6 @@ fn send(output: &mut impl Write, message: &Message) -> io::Result<()> {
     serde_json::to_writer(&mut *output, message)?;
     output.write_all(b"\n")?;
     output.flush()
-}
-
-/// Asks the kernel to end this process when its parent dies, so that a killed pragmark leaves no
-/// trial behind. Where the kernel cannot, the trial ends when it has done its work.
-pub fn die_with_the_parent() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! What a variant does once to a database before the work: pages of another size, another auto-vacuum mode, VACUUM, ANALYZE,
-//! and changes of the schema.
+//! Preparation of a database before the work: another page size or auto-vacuum mode, VACUUM, ANALYZE, and schema changes.
 //!
-//! SQLite gives an existing file another page size only where all of it is written anew, and not in WAL mode
+//! SQLite changes the page size of an existing file only when all of it is rewritten, and not in WAL mode
 //! (<https://sqlite.org/pragma.html#pragma_page_size>).
 
 use std::path::Path;
@@ -12,27 +11,27 @@ use lab::level::Settings;
 
 use crate::error::TrialError;
 
-/// The settings that an existing file has only after it was written anew.
+/// The settings that change only when an existing file is rewritten.
 const OF_FILE: [&str; 2] = ["page_size", "auto_vacuum"];
 
-/// What is done once, besides what the settings say.
+/// Changes to a database that a variant makes once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shaping<'a> {
-    /// Whether the file is written anew.
+pub(super) struct Preparation<'a> {
+    /// Whether the file is rewritten.
     pub(super) vacuum: bool,
     /// Whether statistics for the planner are collected.
     pub(super) analyze: bool,
-    /// SQL that changes the schema and not what is in the tables.
+    /// SQL that changes the schema and not the contents of the tables.
     pub(super) schema_change: Option<&'a str>,
 }
 
-impl Shaping<'_> {
-    /// Whether the schema is another one then.
+impl Preparation<'_> {
+    /// Returns whether the schema changes.
     pub(super) fn changes_schema(&self) -> bool {
         self.analyze || self.schema_change.is_some()
     }
 
-    /// Does it with a database that nobody uses.
+    /// Changes a database that nobody uses.
     ///
     /// # Errors
     /// SQLite refuses a change, or the disk is full.
@@ -57,12 +56,12 @@ impl Shaping<'_> {
     }
 }
 
-/// Gives an existing database that nobody uses the page size and the auto-vacuum mode of the settings. It keeps its
-/// journal mode, and is written anew only where it differs.
+/// Gives an existing database that nobody uses the page size and the auto-vacuum mode of the settings. It keeps its journal
+/// mode, and is rewritten only if it differs.
 ///
 /// # Errors
-/// It is no database, or the disk is full.
-pub(super) fn fit(
+/// The file is not a database, or the disk is full.
+pub(super) fn apply_file_settings(
     library: &Arc<Library>,
     settings: &Settings,
     path: &Path,
@@ -71,21 +70,21 @@ pub(super) fn fit(
         return Ok(());
     }
     let connection = Connection::open(library, path, OpenFlags::default(), None)?;
-    let other = other_than_now(&connection, settings)?;
-    if !other.is_empty() {
-        write_anew(&connection, &other)?;
+    let changed = changed_settings(&connection, settings)?;
+    if !changed.is_empty() {
+        rewrite(&connection, &changed)?;
     }
     Ok(connection.close()?)
 }
 
-/// The settings of the file that are to be other than they are, as statements.
-fn other_than_now(connection: &Connection, settings: &Settings) -> Result<Vec<String>, TrialError> {
+/// Returns the settings of the file that have to change, as statements.
+fn changed_settings(
+    connection: &Connection,
+    settings: &Settings,
+) -> Result<Vec<String>, TrialError> {
     let mut statements = Vec::new();
     for name in OF_FILE {
-        let Some(entry) = pragma::find(name) else {
-            continue;
-        };
-        let Some(level) = settings.get(name) else {
+        let Some((entry, level)) = pragma::find(name).zip(settings.get(name)) else {
             continue;
         };
         let wanted = entry.normalise(&level.to_string());
@@ -97,7 +96,7 @@ fn other_than_now(connection: &Connection, settings: &Settings) -> Result<Vec<St
     Ok(statements)
 }
 
-fn write_anew(connection: &Connection, settings: &[String]) -> Result<(), TrialError> {
+fn rewrite(connection: &Connection, settings: &[String]) -> Result<(), TrialError> {
     let journal_mode = pragma::read(connection, "journal_mode")?;
     if journal_mode == "wal" {
         pragma::apply(connection, "journal_mode", "delete")?;

@@ -1,4 +1,4 @@
-//! Calls on a tape: each recorded connection has a reel.
+//! Calls on a spool: each recorded connection has a stream.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -8,10 +8,10 @@ use engine::Value;
 use trace::{Bound, Call, Values};
 use twox_hash::XxHash3_128;
 
-use super::{Input, Reel, Tape, TapeIndex, Writer, put, put_signed};
+use super::spool::{Input, Spool, SpoolIndex, SpoolWriter, Stream, put, put_signed};
 use crate::error::TrialError;
 
-/// From how many bytes on a value is stored once, however often it is bound.
+/// Number of bytes from which a value is stored once, however often it is bound.
 const LONG: usize = 4 << 10;
 
 /// The bits of a call.
@@ -20,28 +20,27 @@ const EARLY: u64 = 2;
 const AUTOCOMMIT: u64 = 4;
 const TRANSACTION_SHIFT: u32 = 3;
 
-/// When the calls of a connection were, in nanoseconds, and how many there are.
+/// The time span of the calls of a connection, in nanoseconds, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::workload::replay) struct Span {
-    pub(in crate::workload::replay) first: i64,
-    pub(in crate::workload::replay) last: i64,
-    pub(in crate::workload::replay) calls: u64,
+pub(crate) struct Span {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) calls: u64,
 }
 
 impl Span {
-    /// Of nothing.
-    pub(in crate::workload::replay) const NONE: Span =
-        Span { first: i64::MAX, last: i64::MIN, calls: 0 };
+    /// The span of no call.
+    pub(crate) const NONE: Span = Span { first: i64::MAX, last: i64::MIN, calls: 0 };
 
     /// Adds a call.
-    pub(in crate::workload::replay) fn add(&mut self, mark: &Mark) {
-        self.first = self.first.min(mark.start);
-        self.last = self.last.max(mark.end);
+    pub(crate) fn add(&mut self, header: &CallHeader) {
+        self.first = self.first.min(header.start);
+        self.last = self.last.max(header.end);
         self.calls += 1;
     }
 
-    /// Both together.
-    pub(in crate::workload::replay) fn and(self, other: &Span) -> Span {
+    /// Returns the span of both.
+    pub(crate) fn and(self, other: &Span) -> Span {
         Span {
             first: self.first.min(other.first),
             last: self.last.max(other.last),
@@ -50,26 +49,26 @@ impl Span {
     }
 }
 
-/// A call without what was bound.
+/// A call without its values.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::workload::replay) struct Mark {
-    pub(in crate::workload::replay) statement: i64,
-    /// In nanoseconds.
-    pub(in crate::workload::replay) start: i64,
+pub(crate) struct CallHeader {
+    pub(crate) statement: i64,
+    /// The start in nanoseconds.
+    pub(crate) start: i64,
     /// The same as the start if the end is not known.
-    pub(in crate::workload::replay) end: i64,
+    pub(crate) end: i64,
     /// Whether the end is known.
-    pub(in crate::workload::replay) has_ended: bool,
-    pub(in crate::workload::replay) ticket: Option<u64>,
-    pub(in crate::workload::replay) prepared: bool,
-    pub(in crate::workload::replay) autocommit: bool,
-    pub(in crate::workload::replay) transaction: i64,
+    pub(crate) has_ended: bool,
+    pub(crate) ticket: Option<u64>,
+    pub(crate) prepared: bool,
+    pub(crate) autocommit: bool,
+    pub(crate) transaction: i64,
 }
 
-impl Mark {
-    fn of(call: &Call) -> Mark {
+impl CallHeader {
+    fn of(call: &Call) -> CallHeader {
         let start = call.start_us.saturating_mul(1_000);
-        Mark {
+        CallHeader {
             statement: call.statement,
             start,
             end: start.saturating_add(call.duration_ns.unwrap_or(0)),
@@ -82,36 +81,36 @@ impl Mark {
     }
 }
 
-/// Calls being written.
-pub(in crate::workload::replay) struct Recorded {
-    writer: Writer,
+/// Writes calls to a spool.
+pub(crate) struct CallWriter {
+    writer: SpoolWriter,
     spans: BTreeMap<i64, Span>,
-    /// Long values by their hashes: where they are.
+    /// The places of long values, by their hashes.
     long: HashMap<u128, u64>,
     record: Vec<u8>,
 }
 
-impl Recorded {
-    /// A new tape in a file of this path.
+impl CallWriter {
+    /// Creates a spool in a file of this path.
     ///
     /// # Errors
-    /// The file exists or cannot be made.
-    pub(in crate::workload::replay) fn create(path: &Path) -> Result<Recorded, TrialError> {
-        Ok(Recorded {
-            writer: Writer::create(path)?,
+    /// The file exists or cannot be created.
+    pub(crate) fn create(path: &Path) -> Result<CallWriter, TrialError> {
+        Ok(CallWriter {
+            writer: SpoolWriter::create(path)?,
             spans: BTreeMap::new(),
             long: HashMap::new(),
             record: Vec::new(),
         })
     }
 
-    /// Writes a call. Those of a connection come in the order of their starts.
+    /// Writes a call. The calls of a connection come in the order of their starts.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(in crate::workload::replay) fn add(&mut self, call: &Call) -> Result<(), TrialError> {
+    pub(crate) fn add(&mut self, call: &Call) -> Result<(), TrialError> {
         let span = self.spans.entry(call.connection).or_insert(Span::NONE);
-        span.add(&Mark::of(call));
+        span.add(&CallHeader::of(call));
         let mut record = std::mem::take(&mut self.record);
         record.clear();
         put_facts(&mut record, call);
@@ -126,7 +125,7 @@ impl Recorded {
             Values::Bound(values) => {
                 out.push(b'b');
                 put(out, values.len() as u64);
-                values.iter().try_for_each(|it| self.put(out, it.value()))
+                values.iter().try_for_each(|bound| self.put(out, bound.value()))
             }
             Values::Expanded(sql) => {
                 out.push(b'e');
@@ -157,7 +156,7 @@ impl Recorded {
         Ok(())
     }
 
-    /// Bytes with their kind: that of short ones, or of those stored apart.
+    /// Writes bytes with their kind, which is another one for bytes that are stored apart.
     fn put_bytes(
         &mut self,
         out: &mut Vec<u8>,
@@ -182,12 +181,12 @@ impl Recorded {
         Ok(())
     }
 
-    /// Ends the tape.
+    /// Ends the spool.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(in crate::workload::replay) fn finish(self) -> Result<Take, TrialError> {
-        Ok(Take { tape: self.writer.finish()?, spans: self.spans })
+    pub(crate) fn finish(self) -> Result<CallSpool, TrialError> {
+        Ok(CallSpool { spool: self.writer.finish()?, spans: self.spans })
     }
 }
 
@@ -210,7 +209,7 @@ fn put_facts(out: &mut Vec<u8>, call: &Call) {
     put_signed(out, call.result.map_or(0, |code| i64::from(code) + 1));
 }
 
-/// The facts of a call; its values are not read.
+/// Reads the facts of a call without its values.
 fn facts(input: &mut Input<'_>, connection: i64) -> Option<Call> {
     let (event, statement, start_us) = (input.signed()?, input.signed()?, input.signed()?);
     let (duration, ticket, bits) = (input.signed()?, input.number()?, input.number()?);
@@ -233,90 +232,84 @@ fn facts(input: &mut Input<'_>, connection: i64) -> Option<Call> {
     })
 }
 
-/// The calls of a recording on a tape.
+/// The calls of a recording on a spool.
 #[derive(Debug)]
-pub(in crate::workload::replay) struct Take {
-    tape: Tape,
-    /// By connection.
-    pub(in crate::workload::replay) spans: BTreeMap<i64, Span>,
+pub(crate) struct CallSpool {
+    spool: Spool,
+    /// The spans of the calls, by connection.
+    pub(crate) spans: BTreeMap<i64, Span>,
 }
 
-/// What another process needs to read calls: the reels of some connections.
-pub(in crate::workload::replay) type TakeIndex = TapeIndex;
-
-impl Take {
-    /// The calls of some connections, for another process.
-    pub(in crate::workload::replay) fn index(
-        &self,
-        connections: impl Iterator<Item = i64>,
-    ) -> TakeIndex {
-        self.tape.index(connections)
+impl CallSpool {
+    /// Returns the part of the spool that another process needs to read some connections.
+    pub(crate) fn index(&self, connections: impl Iterator<Item = i64>) -> SpoolIndex {
+        self.spool.index(connections)
     }
 
-    /// The calls of another process's tape, without their spans.
+    /// Opens the spool of another process, without its spans.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(in crate::workload::replay) fn open(index: TakeIndex) -> Result<Take, TrialError> {
-        Ok(Take { tape: Tape::open(index)?, spans: BTreeMap::new() })
+    pub(crate) fn open(index: SpoolIndex) -> Result<CallSpool, TrialError> {
+        Ok(CallSpool { spool: Spool::open(index)?, spans: BTreeMap::new() })
     }
 
-    /// When the first call started, in nanoseconds.
-    pub(in crate::workload::replay) fn began(&self) -> i64 {
+    /// Returns the start of the first call, in nanoseconds.
+    pub(crate) fn began(&self) -> i64 {
         let first = self.spans.values().map(|span| span.first);
         first.min().unwrap_or(0)
     }
 
-    /// The calls of a connection.
-    pub(in crate::workload::replay) fn calls(&self, connection: i64) -> Calls<'_> {
-        Calls { reel: self.tape.reel(connection), connection }
+    /// Returns the calls of a connection.
+    pub(crate) fn calls(&self, connection: i64) -> Calls<'_> {
+        Calls { stream: self.spool.stream(connection), connection }
     }
 }
 
 /// The calls of a connection, one after the other.
 #[derive(Debug)]
-pub(in crate::workload::replay) struct Calls<'t> {
-    reel: Reel<'t>,
+pub(crate) struct Calls<'t> {
+    stream: Stream<'t>,
     connection: i64,
 }
 
 impl Calls<'_> {
-    /// The next call with its values; none after the last one.
+    /// Reads the next call with its values; `None` after the last one.
     ///
     /// # Errors
-    /// The tape cannot be read.
-    pub(in crate::workload::replay) fn call(&mut self) -> Result<Option<Call>, TrialError> {
-        let (tape, connection) = (self.reel.tape, self.connection);
-        let Some(record) = self.reel.record()? else {
+    /// The spool cannot be read.
+    pub(crate) fn call(&mut self) -> Result<Option<Call>, TrialError> {
+        let (spool, connection) = (self.stream.spool, self.connection);
+        let Some(record) = self.stream.record()? else {
             return Ok(None);
         };
         let mut input = Input::new(record);
-        let mut call = facts(&mut input, connection).ok_or_else(|| tape.torn())?;
-        call.values = values(&mut input, tape)?;
+        let mut call = facts(&mut input, connection).ok_or_else(|| spool.torn())?;
+        call.values = values(&mut input, spool)?;
         Ok(Some(call))
     }
 
-    /// The next call without its values; none after the last one.
+    /// Reads the next call without its values; `None` after the last one.
     ///
     /// # Errors
     /// As [`Calls::call`].
-    pub(in crate::workload::replay) fn mark(&mut self) -> Result<Option<Mark>, TrialError> {
-        let (tape, connection) = (self.reel.tape, self.connection);
-        let Some(record) = self.reel.record()? else {
+    pub(crate) fn header(&mut self) -> Result<Option<CallHeader>, TrialError> {
+        let (spool, connection) = (self.stream.spool, self.connection);
+        let Some(record) = self.stream.record()? else {
             return Ok(None);
         };
         let call = facts(&mut Input::new(record), connection);
-        Ok(Some(Mark::of(&call.ok_or_else(|| tape.torn())?)))
+        Ok(Some(CallHeader::of(&call.ok_or_else(|| spool.torn())?)))
     }
 }
 
-fn values(input: &mut Input<'_>, tape: &Tape) -> Result<Values, TrialError> {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| tape.torn());
-    let kind = input.bytes(1).ok_or_else(|| tape.torn())?;
+fn values(input: &mut Input<'_>, spool: &Spool) -> Result<Values, TrialError> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| spool.torn());
+    let kind = input.bytes(1).ok_or_else(|| spool.torn())?;
     match kind {
         b"b" => {
-            let count = input.number().ok_or_else(|| tape.torn())?;
-            let bound = (0..count).map(|_| bound(input, tape));
+            let count = input.number().ok_or_else(|| spool.torn())?;
+            let bound = (0..count).map(|_| bound(input, spool));
             bound.collect::<Result<_, _>>().map(Values::Bound)
         }
         b"e" => text(input.rest()).map(Values::Expanded),
@@ -324,9 +317,9 @@ fn values(input: &mut Input<'_>, tape: &Tape) -> Result<Values, TrialError> {
     }
 }
 
-fn bound(input: &mut Input<'_>, tape: &Tape) -> Result<Bound, TrialError> {
-    let torn = || tape.torn();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| tape.torn());
+fn bound(input: &mut Input<'_>, spool: &Spool) -> Result<Bound, TrialError> {
+    let torn = || spool.torn();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| spool.torn());
     let kind = input.bytes(1).ok_or_else(torn)?[0];
     let value = match kind {
         b'n' => Value::Null,
@@ -339,7 +332,7 @@ fn bound(input: &mut Input<'_>, tape: &Tape) -> Result<Bound, TrialError> {
             let length = input.number().ok_or_else(torn)? as usize;
             let bytes = match kind {
                 b't' | b'x' => input.bytes(length).ok_or_else(torn)?.to_vec(),
-                _ => tape.stored(input.number().ok_or_else(torn)?, length)?,
+                _ => spool.stored(input.number().ok_or_else(torn)?, length)?,
             };
             match kind {
                 b't' | b'T' => Value::Text(text(bytes)?),
@@ -392,12 +385,12 @@ mod tests {
             values: values.clone(),
         };
         let calls: Vec<Call> = all.iter().enumerate().map(|(n, it)| call(n, it)).collect();
-        let mut recorded = Recorded::create(&folder.path().join("tape")).unwrap();
+        let mut recorded = CallWriter::create(&folder.path().join("tape")).unwrap();
         for call in &calls {
             recorded.add(call).unwrap();
         }
-        let take = recorded.finish().unwrap();
-        let mut even = take.calls(0);
+        let call_spool = recorded.finish().unwrap();
+        let mut even = call_spool.calls(0);
         for wanted in [&calls[0], &calls[2]] {
             let mut found = even.call().unwrap().unwrap();
             for (found, wanted) in bounds(&mut found).iter().zip(bounds(&mut wanted.clone())) {
@@ -408,9 +401,9 @@ mod tests {
             assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
         }
         assert!(even.call().unwrap().is_none());
-        let mark = take.calls(1).mark().unwrap().unwrap();
-        assert_eq!((mark.start, mark.ticket, mark.has_ended), (13_000, Some(1), true));
-        assert_eq!(take.spans[&0].calls, 2);
+        let header = call_spool.calls(1).header().unwrap().unwrap();
+        assert_eq!((header.start, header.ticket, header.has_ended), (13_000, Some(1), true));
+        assert_eq!(call_spool.spans[&0].calls, 2);
     }
 
     fn bounds(call: &mut Call) -> Vec<Bound> {

@@ -1,28 +1,27 @@
 //! The clock by which operations are begun and timed.
 //!
-//! Its moments are those of the system's monotonic clock, so that processes that share the work
-//! agree on them, which [`std::time::Instant`] cannot tell another process. It is a trait because
-//! what the pacing does when a worker stalls must be tested without waiting.
+//! It reads the system's monotonic clock, so that several processes agree on a moment, which [`std::time::Instant`] cannot
+//! tell another process. It is a trait so that the pacing of a stalled worker can be tested without waiting.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// A moment or a time, in nanoseconds.
-pub(in crate::workload) type Nanos = u64;
+pub(crate) type Nanos = u64;
 
-/// Something that tells the time and lets it pass.
-pub(in crate::workload) trait Clock {
-    /// The moment now.
+/// A clock that can be waited for.
+pub(crate) trait Clock {
+    /// Returns the present moment.
     fn now(&self) -> Nanos;
 
-    /// Returns at `moment` at the earliest; at once where that is over.
+    /// Waits until `moment`, which may be over.
     fn wait_until(&self, moment: Nanos);
 }
 
 /// The system's monotonic clock.
 #[derive(Clone, Copy)]
-pub(in crate::workload) struct Monotonic;
+pub(crate) struct Monotonic;
 
 impl Clock for Monotonic {
     #[inline]
@@ -43,29 +42,29 @@ impl Clock for Monotonic {
     }
 }
 
-/// Has the kernel wake this thread when it asked for that, instead of up to 50 µs later together
-/// with others (prctl(2), `PR_SET_TIMERSLACK`). Where it cannot, the lateness is measured all the same.
-pub(in crate::workload) fn wake_punctually() {
+/// Asks the kernel to wake this thread on time instead of up to 50 µs later together with others (prctl(2),
+/// `PR_SET_TIMERSLACK`). Lateness is measured whether or not it can.
+pub(crate) fn request_precise_wakeups() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 #[cfg(test)]
-pub(in crate::workload) mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// A clock that moves only when it is told to.
+    /// A clock that moves only when a test says so.
     #[derive(Default)]
-    pub(in crate::workload::contention) struct Mock(pub Cell<Nanos>);
+    pub(crate) struct MockClock(pub Cell<Nanos>);
 
-    impl Mock {
-        pub(in crate::workload::contention) fn pass(&self, time: Nanos) {
+    impl MockClock {
+        pub(crate) fn pass(&self, time: Nanos) {
             self.0.set(self.0.get() + time);
         }
     }
 
-    impl Clock for Mock {
+    impl Clock for MockClock {
         fn now(&self) -> Nanos {
             self.0.get()
         }

@@ -1,105 +1,106 @@
-//! A prepared statement with the variables of its parameters: binding, stepping, resetting, and what is counted.
+//! A prepared statement with the variables of its parameters: binding, stepping, resetting, and counting.
 
-use engine::{Connection, EngineError, Statement, StatementCounter, Step};
+use engine::{Connection, EngineError, Statement, Step};
 use script::{Slot, Value, Variables};
 
-use super::answers::Tally;
+use crate::drive::answers::AnswerDigest;
+use crate::drive::messages::{PartReport, StatementCounters};
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
-use crate::workload::contention::message::{Counters, PartReport};
 
-/// A statement with all that its execution needs.
-pub(super) struct Prompt<'c> {
+/// A statement with everything that its execution needs.
+pub(super) struct PreparedStatement<'c> {
     sql: String,
     /// The variable of each parameter, by the parameter as SQLite names it.
     parameters: Vec<(String, Slot)>,
-    /// None where it is prepared each time, and until its tables exist.
+    /// `None` before each execution if it is prepared each time, and until its tables exist.
     statement: Option<Statement<'c, 'static>>,
     /// The variable of each parameter, by its number.
     bindings: Option<Vec<(i32, Slot)>>,
     /// The variable of each column.
     gset: Vec<(i32, Slot)>,
     pub(super) latency: LatencyHistogram,
-    counters: Counters,
-    pub(super) tally: Tally,
+    counters: StatementCounters,
+    pub(super) answers: AnswerDigest,
 }
 
 /// The result codes of mistakes in a statement: `SQLITE_ERROR` and `SQLITE_RANGE` (<https://sqlite.org/rescode.html>).
 const OF_MISTAKES: [i32; 2] = [1, 25];
 
-/// What is wrong with a statement.
-pub(super) enum Wrong {
+/// An error of a statement.
+pub(super) enum StatementError {
     /// SQLite refuses it, or it failed.
     Engine(EngineError),
-    /// A `\\gset` got another number of rows than one.
+    /// A `\\gset` did not get one row.
     Rows(u64),
-    /// A parameter of the statement is none of the script.
+    /// The script has no variable for a parameter.
     Parameter(String),
 }
 
-impl Wrong {
-    /// As the error of a file and line.
+impl StatementError {
+    /// Returns the error at a file and line.
     pub(super) fn at(self, file: &str, line: usize) -> TrialError {
         let file = file.to_owned();
         let why = match self {
-            Wrong::Engine(error) if !is_mistake(&error) => {
-                let why = said(&error);
-                return TrialError::Prevented { file, line, why };
+            StatementError::Engine(error) if !is_mistake(&error) => {
+                return TrialError::Prevented { file, line, why: message(&error) };
             }
-            Wrong::Engine(error) => said(&error),
-            Wrong::Rows(rows) => format!("\\gset needs one row, but the query returned {rows}"),
-            Wrong::Parameter(name) => format!("the parameter {name} has no value"),
+            StatementError::Engine(error) => message(&error),
+            StatementError::Rows(rows) => {
+                format!("\\gset needs one row, but the query returned {rows}")
+            }
+            StatementError::Parameter(name) => format!("the parameter {name} has no value"),
         };
         TrialError::Script { file, line, why }
     }
 }
 
-/// Whether the statement is wrong: by SQLite's result code, or because it did not reach SQLite.
+/// Returns whether the statement is wrong: by SQLite's result code, or because it did not reach SQLite.
 fn is_mistake(error: &EngineError) -> bool {
     let code = error.as_sqlite().map(engine::SqliteError::primary);
     code.is_none_or(|code| OF_MISTAKES.contains(&code))
 }
 
-/// SQLite's own message, without the text of the statement.
-fn said(error: &EngineError) -> String {
+/// Returns SQLite's own message, without the text of the statement.
+fn message(error: &EngineError) -> String {
     match error.as_sqlite() {
         Some(error) => error.message().to_owned(),
         None => error.to_string(),
     }
 }
 
-impl<'c> Prompt<'c> {
-    /// Prepares a statement; where `later`, one that SQLite refuses is prepared when it is executed.
+impl<'c> PreparedStatement<'c> {
+    /// Prepares a statement. With `later`, a statement that SQLite refuses is prepared when it is executed.
     pub(super) fn prepare(
         connection: &'c Connection,
         statement: &script::Statement,
         gset: &[(i32, Slot)],
         later: bool,
-    ) -> Result<Prompt<'c>, Wrong> {
-        let mut prompt = Prompt {
+    ) -> Result<PreparedStatement<'c>, StatementError> {
+        let mut prepared = PreparedStatement {
             sql: statement.sql.clone(),
             parameters: statement.parameters.clone(),
             statement: None,
             bindings: None,
             gset: gset.to_vec(),
             latency: LatencyHistogram::new(),
-            counters: Counters::default(),
-            tally: Tally::of(statement),
+            counters: StatementCounters::default(),
+            answers: AnswerDigest::new(statement.volatile),
         };
-        match prompt.make(connection) {
-            Err(Wrong::Engine(_)) if later => Ok(prompt),
-            made => made.map(|()| prompt),
+        match prepared.make(connection) {
+            Err(StatementError::Engine(_)) if later => Ok(prepared),
+            made => made.map(|()| prepared),
         }
     }
 
     /// Prepares the statement and looks its parameters up.
-    fn make(&mut self, connection: &'c Connection) -> Result<(), Wrong> {
-        let statement = connection.prepare(&self.sql).map_err(Wrong::Engine)?;
+    fn make(&mut self, connection: &'c Connection) -> Result<(), StatementError> {
+        let statement = connection.prepare(&self.sql).map_err(StatementError::Engine)?;
         if self.bindings.is_none() {
             let bindings = (1..=statement.parameter_count()).map(|index| {
                 let name = statement.parameter_name(index).unwrap_or(format!("?{index}"));
                 let known = self.parameters.iter().find(|(known, _)| *known == name);
-                known.map(|(_, slot)| (index, *slot)).ok_or(Wrong::Parameter(name))
+                known.map(|(_, slot)| (index, *slot)).ok_or(StatementError::Parameter(name))
             });
             self.bindings = Some(bindings.collect::<Result<_, _>>()?);
         }
@@ -107,14 +108,14 @@ impl<'c> Prompt<'c> {
         Ok(())
     }
 
-    /// Binds the variables, steps to the end and resets; with `tally`, looks at every row.
+    /// Binds the variables, steps to the end and resets. With `digests`, digests every row.
     #[inline]
     pub(super) fn execute(
         &mut self,
         connection: &'c Connection,
         variables: &mut Variables,
-        tally: bool,
-    ) -> Result<(), Wrong> {
+        digests: bool,
+    ) -> Result<(), StatementError> {
         if self.statement.is_none() {
             self.make(connection)?;
         }
@@ -122,7 +123,7 @@ impl<'c> Prompt<'c> {
             return Ok(());
         };
         for (index, slot) in bindings {
-            bind(statement, *index, variables, *slot).map_err(Wrong::Engine)?;
+            bind(statement, *index, variables, *slot).map_err(StatementError::Engine)?;
         }
         let mut rows = 0;
         let stepped = loop {
@@ -134,53 +135,42 @@ impl<'c> Prompt<'c> {
             for (column, slot) in &self.gset {
                 store(statement, *column, variables, *slot);
             }
-            if tally {
-                self.tally.row(statement);
+            if digests {
+                self.answers.add_row(statement);
             }
         };
         let reset = statement.reset();
-        stepped.and(reset).map_err(Wrong::Engine)?;
+        stepped.and(reset).map_err(StatementError::Engine)?;
         self.counters.executions += 1;
         self.counters.rows += rows;
-        self.tally.executions += u64::from(tally);
-        match !self.gset.is_empty() && rows != 1 {
-            true => Err(Wrong::Rows(rows)),
-            false => Ok(()),
+        self.answers.executions += u64::from(digests);
+        if !self.gset.is_empty() && rows != 1 {
+            return Err(StatementError::Rows(rows));
         }
+        Ok(())
     }
 
-    /// The values of its parameters, in order; none before it is prepared for the first time.
+    /// Returns the values of its parameters, in order; none before it is prepared for the first time.
     pub(super) fn values(&self, variables: &Variables) -> Vec<engine::Value> {
         let bindings = self.bindings.iter().flatten();
         bindings.map(|(_, slot)| value(variables, *slot)).collect()
     }
 
-    /// Ends the prepared statement, after noting what SQLite counted of it.
+    /// Ends the prepared statement, after adding its counters.
     pub(super) fn finalize(&mut self) {
         if let Some(statement) = self.statement.take() {
-            self.counters.add(counted(&statement));
+            self.counters.add(StatementCounters::of(&statement));
         }
     }
 
-    /// What became of it since this was asked last.
-    pub(super) fn report(&mut self, name: &str) -> Result<PartReport, TrialError> {
+    /// Returns the report on its executions since the last call.
+    pub(super) fn report(&mut self, name: &str) -> PartReport {
         self.finalize();
-        let latency = std::mem::replace(&mut self.latency, LatencyHistogram::new());
-        Ok(PartReport {
+        PartReport {
             name: name.to_owned(),
-            latency: latency.latency()?,
+            latency: std::mem::replace(&mut self.latency, LatencyHistogram::new()),
             counters: Some(std::mem::take(&mut self.counters)),
-        })
-    }
-}
-
-fn counted(statement: &Statement<'_, '_>) -> Counters {
-    Counters {
-        vm_steps: statement.counter(StatementCounter::VmSteps),
-        scan_steps: statement.counter(StatementCounter::FullScanSteps),
-        sorts: statement.counter(StatementCounter::Sorts),
-        auto_index_rows: statement.counter(StatementCounter::AutoIndexRows),
-        ..Counters::default()
+        }
     }
 }
 
@@ -204,7 +194,7 @@ fn bind(
     }
 }
 
-/// The value of a variable.
+/// Returns the value of a variable.
 fn value(variables: &Variables, slot: Slot) -> engine::Value {
     match variables.get(slot) {
         Value::Int(value) => engine::Value::Integer(value),

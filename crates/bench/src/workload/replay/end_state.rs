@@ -1,4 +1,4 @@
-//! Whether the databases end as in the recording.
+//! Comparison of the databases with the end of the recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use engine::{Connection, Library, OpenFlags, Source, Value};
 use script::effect::{depends_on_chance, first_word, names, written};
 use trace::content::{self, Content, SCHEMA, Table};
 
+use super::coverage::Survey;
 use super::source::{Database, Recording};
-use super::survey::Survey;
 use crate::error::TrialError;
 
-/// The tables at the end of a replay, compared with those of the recording.
+/// The tables at the end of a replay, compared with the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ends {
+pub(super) struct EndState {
     /// Tables that are equal.
     pub(super) equal: Vec<String>,
-    /// Tables that differ, with how they do.
+    /// Tables that differ, with the difference.
     pub(super) differing: Vec<(String, String)>,
     /// Tables that were not compared, with the reason.
     pub(super) left_out: Vec<(String, String)>,
@@ -24,8 +24,8 @@ pub(super) struct Ends {
     pub(super) unknown: Vec<(String, String)>,
 }
 
-impl Ends {
-    /// The end in words.
+impl EndState {
+    /// Describes the end in words.
     pub(super) fn words(&self) -> String {
         let tables = |count: usize| match count {
             1 => "1 table".to_owned(),
@@ -50,7 +50,7 @@ impl Ends {
     }
 }
 
-/// Compares every database that the recording knows the end of; their schema only where the variant has not changed it.
+/// Compares every database whose end the recording knows. Schemas are compared only if the variant has not `changed` them.
 ///
 /// # Errors
 /// A database of the replay cannot be read.
@@ -60,20 +60,20 @@ pub(super) fn compare(
     cut: u64,
     version: &str,
     changed: bool,
-) -> Result<Ends, TrialError> {
-    // It is not the engine of the trial that judges.
+) -> Result<EndState, TrialError> {
+    // The built-in engine compares, and not the trial's.
     let library = Arc::new(Library::load(&Source::Embedded)?);
-    let mut ends = Ends::default();
+    let mut ends = EndState::default();
     for database in &recording.databases {
         match recorded((recording, survey), cut, database) {
             Ok(wanted) => {
                 let connection =
                     Connection::open(&library, &database.path, OpenFlags::default(), None)?;
-                let mut judge = Judge::of(&connection, (recording, survey), version)?;
+                let mut comparison = Comparison::of(&connection, (recording, survey), version)?;
                 if changed {
-                    judge.leave_out_schema();
+                    comparison.leave_out_schema();
                 }
-                judge.compare(wanted, &content::tables(&connection)?, &mut ends);
+                comparison.compare(wanted, &content::tables(&connection)?, &mut ends);
                 connection.close()?;
             }
             Err(why) => ends.unknown.push((database.recorded.clone(), why)),
@@ -82,7 +82,7 @@ pub(super) fn compare(
     Ok(ends)
 }
 
-/// The tables of a database at the end of the recording, or why they are not known.
+/// Returns the tables of a database at the end of the recording, or the reason why they are not known.
 fn recorded<'r>(
     (recording, survey): (&'r Recording, &Survey),
     cut: u64,
@@ -109,21 +109,21 @@ fn recorded<'r>(
     }
 }
 
-/// What is known of the tables of a database.
-struct Judge {
-    /// Why a table is not compared.
+/// The comparison of the tables of a database.
+struct Comparison {
+    /// Reasons why tables are not compared.
     reasons: BTreeMap<String, &'static str>,
-    /// Virtual tables, whose internal tables another version may write in another way.
+    /// Virtual tables, whose internal tables another version may write differently.
     virtual_tables: Vec<String>,
     same_version: bool,
 }
 
-impl Judge {
+impl Comparison {
     fn of(
         connection: &Connection,
         (recording, survey): (&Recording, &Survey),
         version: &str,
-    ) -> Result<Judge, TrialError> {
+    ) -> Result<Comparison, TrialError> {
         let schema = connection.query_all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
         let schema: Vec<String> = schema.iter().flatten().map(Value::to_string).collect();
         let is_virtual = |sql: &&String| names(sql).get(1).is_some_and(|word| word == "virtual");
@@ -132,9 +132,9 @@ impl Judge {
         for table in by_chance(recording, survey, &schema) {
             reasons.insert(table, "its content depends on chance or on the present time");
         }
-        Ok(Judge {
+        Ok(Comparison {
             virtual_tables: virtual_tables.flat_map(|sql| written(sql)).collect(),
-            same_version: recording.versions.iter().all(|it| it == version),
+            same_version: recording.versions.iter().all(|recorded| recorded == version),
             reasons,
         })
     }
@@ -147,14 +147,14 @@ impl Judge {
         }
     }
 
-    /// Why a table is not compared.
+    /// Returns why a table is not compared.
     fn reason(&self, name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase();
         let owner = self.owner(&name).unwrap_or(&name);
         self.reasons.get(owner).copied()
     }
 
-    /// The virtual table to which an internal table belongs.
+    /// Returns the virtual table to which an internal table belongs.
     fn owner(&self, name: &str) -> Option<&String> {
         let owns = |table: &&String| {
             let rest = name.strip_prefix(table.as_str());
@@ -163,11 +163,12 @@ impl Judge {
         self.virtual_tables.iter().find(owns)
     }
 
-    fn compare(&self, wanted: &[Table], found: &[Table], ends: &mut Ends) {
-        let all: BTreeSet<&str> = wanted.iter().chain(found).map(|it| it.name.as_str()).collect();
+    fn compare(&self, wanted: &[Table], found: &[Table], ends: &mut EndState) {
+        let all: BTreeSet<&str> =
+            wanted.iter().chain(found).map(|table| table.name.as_str()).collect();
         let of = |tables: &[Table], name: &str| {
-            let table = tables.iter().find(|it| it.name == name);
-            table.map(|it| it.content.clone())
+            let table = tables.iter().find(|table| table.name == name);
+            table.map(|table| table.content.clone())
         };
         for name in all {
             let owned = || name.to_owned();
@@ -203,7 +204,7 @@ fn difference(wanted: Option<Content>, found: Option<Content>) -> String {
     }
 }
 
-/// Tables that statements write which were not replayed.
+/// Returns the tables written by statements that were not replayed.
 fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'static str> {
     let mut reasons = BTreeMap::new();
     for (statement, executions) in &survey.statements {
@@ -226,10 +227,10 @@ fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'st
     reasons
 }
 
-/// Tables whose content depends on chance or on the present time: those that a statement, a default or a trigger with
-/// such a function writes, and those that are written with the help of one of them.
+/// Returns the tables whose content depends on chance or on the present time: tables that a statement, a default or a trigger with
+/// such a function writes, and tables that are written from them.
 fn by_chance(recording: &Recording, survey: &Survey, schema: &[String]) -> BTreeSet<String> {
-    let binds_now = |id| survey.statements.get(&id).is_some_and(|it| it.binds_now);
+    let binds_now = |id| survey.statements.get(&id).is_some_and(|executions| executions.binds_now);
     let texts = recording.texts.values();
     let texts = texts.map(|text| (text.sql.as_str(), binds_now(text.id)));
     let all = texts.chain(schema.iter().map(|sql| (sql.as_str(), false)));

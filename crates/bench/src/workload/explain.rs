@@ -1,18 +1,16 @@
-//! What SQLite says it would do: the bytecode of a statement and the plan of a query.
+//! SQLite's explanations: the bytecode of a statement and the plan of a query.
 //!
-//! Nothing here is timed for its speed. The statement is also run once, so that the bytecode shown
-//! is that of a statement that does what its title says.
+//! Nothing here is timed for its speed. The statement is also run once, to check that the statement with this bytecode does what
+//! its title says.
 
-mod subject;
-
-use engine::{Connection, EngineError, Value};
+use engine::{Array, Connection, EngineError, Library, Step, Value};
 use lab::trial::{DataTable, Measured};
 
-use self::subject::{Joined, Subject, Table};
 use super::common::{Stopwatch, close, expect, set};
-use super::{Declared, Trial};
+use super::declared::Declared;
 use crate::error::TrialError;
 use crate::target::sqlite;
+use crate::trial::Trial;
 
 /// The workload `explain`.
 pub(super) struct Explain;
@@ -77,7 +75,7 @@ impl Declared for Explain {
     }
 }
 
-/// What `explain` answers for the statement.
+/// Returns the answer of `explain` for the statement.
 fn table(
     connection: &Connection,
     explain: &str,
@@ -88,7 +86,7 @@ fn table(
     let columns =
         (0..statement.column_count()).filter_map(|column| statement.column_name(column)).collect();
     let mut rows = Vec::new();
-    while statement.step()? == engine::Step::Row {
+    while statement.step()? == Step::Row {
         let cell = |column| match statement.column_value(column) {
             Value::Null => String::new(),
             value => value.to_string(),
@@ -111,7 +109,7 @@ fn check_bytecode(bytecode: &DataTable) -> Result<(), TrialError> {
     expect("whether there is a Halt", opcodes.contains(&"Halt"), true)
 }
 
-/// Steps of a plan whose description begins so.
+/// Returns the number of steps of a plan whose description has this beginning.
 fn steps(plan: &DataTable, beginning: &str) -> usize {
     plan.rows
         .iter()
@@ -119,10 +117,120 @@ fn steps(plan: &DataTable, beginning: &str) -> usize {
         .count()
 }
 
+choice! {
+    /// The kind of table that an INSERT goes to.
+    enum Table {
+        /// SQLite numbers the rows.
+        Rowid = "rowid",
+        /// The value is the rowid (<https://sqlite.org/lang_createtable.html#rowid>).
+        IntegerPrimaryKey = "integer-primary-key",
+        /// The table is a B-tree of its primary key (<https://sqlite.org/withoutrowid.html>).
+        WithoutRowid = "without-rowid",
+    }
+}
+
+choice! {
+    /// What is joined.
+    enum Joined {
+        /// Two arrays of the program, by carray.
+        Carrays = "carrays",
+        /// Two tables.
+        Tables = "tables",
+    }
+}
+
+/// A statement to explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Insert(Table),
+    Join(Joined),
+}
+
+/// Values of both sides of a join, by rowid.
+const LEFT: [i64; 3] = [10, 20, 30];
+const RIGHT: [i64; 3] = [1, 2, 3];
+
+impl Subject {
+    /// Refuses a join of arrays on an engine without carray.
+    fn check_engine(self, library: &Library) -> Result<(), TrialError> {
+        if self == Subject::Join(Joined::Carrays) && !library.has_carray() {
+            return Err(TrialError::cannot_run("this engine lacks carray"));
+        }
+        Ok(())
+    }
+
+    fn schema(self) -> &'static str {
+        match self {
+            Subject::Insert(Table::Rowid) => "CREATE TABLE integers(value INTEGER)",
+            Subject::Insert(Table::IntegerPrimaryKey) => {
+                "CREATE TABLE integers(value INTEGER PRIMARY KEY)"
+            }
+            Subject::Insert(Table::WithoutRowid) => {
+                "CREATE TABLE integers(value INT PRIMARY KEY) WITHOUT ROWID"
+            }
+            Subject::Join(Joined::Carrays) => "",
+            Subject::Join(Joined::Tables) => {
+                "CREATE TABLE a(value INTEGER); CREATE TABLE b(value INTEGER); \
+                 INSERT INTO a VALUES (10), (20), (30); INSERT INTO b VALUES (1), (2), (3)"
+            }
+        }
+    }
+
+    fn sql(self) -> &'static str {
+        match self {
+            Subject::Insert(_) => "INSERT INTO integers(value) VALUES (1)",
+            Subject::Join(Joined::Carrays) => {
+                "SELECT a.value, b.value FROM carray(?1) AS a CROSS JOIN carray(?2) AS b ON a.rowid = b.rowid"
+            }
+            Subject::Join(Joined::Tables) => {
+                "SELECT a.value, b.value FROM a CROSS JOIN b ON a.rowid = b.rowid"
+            }
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Subject::Insert(Table::Rowid) => "table with rowid",
+            Subject::Insert(Table::IntegerPrimaryKey) => "INTEGER PRIMARY KEY",
+            Subject::Insert(Table::WithoutRowid) => "WITHOUT ROWID",
+            Subject::Join(Joined::Carrays) => "two arrays",
+            Subject::Join(Joined::Tables) => "two tables",
+        }
+    }
+
+    /// Runs the statement and checks what comes of it.
+    fn check_result(self, connection: &Connection) -> Result<(), TrialError> {
+        match self {
+            Subject::Insert(_) => {
+                connection.execute(self.sql())?;
+                let found =
+                    connection.query_i64("SELECT count(*) * 10 + sum(value) FROM integers")?;
+                expect("ten times the count of rows, plus their sum", found, 11)
+            }
+            Subject::Join(joined) => {
+                let mut join = connection.prepare(self.sql())?;
+                if joined == Joined::Carrays {
+                    join.bind_array(1, Array::I64(&LEFT))?;
+                    join.bind_array(2, Array::I64(&RIGHT))?;
+                }
+                let mut pairs = Vec::new();
+                while join.step()? == Step::Row {
+                    pairs.push((join.column_i64(0), join.column_i64(1)));
+                }
+                let wanted: Vec<(i64, i64)> = LEFT.into_iter().zip(RIGHT).collect();
+                expect("the joined rows", format!("{pairs:?}"), format!("{wanted:?}"))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::common::tests::run;
     use super::*;
+    use engine::{OpenFlags, Source};
+    use std::path::Path;
+    use std::sync::Arc;
 
     #[test]
     fn the_bytecode_of_an_insert_differs_by_kind_of_table() {
@@ -166,5 +274,20 @@ mod tests {
         assert!(check_bytecode(&program(&["Init", "Goto"])).is_err());
         assert!(check_bytecode(&program(&["Halt"])).is_err());
         assert!(check_bytecode(&program(&[])).is_err());
+    }
+
+    #[test]
+    fn a_statement_that_does_something_else_is_a_wrong_result() {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let memory = Path::new(":memory:");
+        let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
+        let (join, insert) = (Subject::Join(Joined::Tables), Subject::Insert(Table::Rowid));
+        connection.execute(join.schema()).unwrap();
+        assert!(join.check_result(&connection).is_ok());
+        connection.execute("UPDATE b SET value = 7 WHERE value = 2").unwrap();
+        assert!(join.check_result(&connection).is_err());
+        connection.execute(insert.schema()).unwrap();
+        assert!(insert.check_result(&connection).is_ok());
+        assert!(insert.check_result(&connection).is_err(), "a second row");
     }
 }

@@ -1,41 +1,41 @@
-//! What one worker does, and the tasks it does it with.
+//! The work of one worker, and its tasks.
 
 use std::time::Instant;
 
 use lab::seed::{Seed, SplitMix64};
 
-use super::marks::{Marks, Op};
+use super::operations::{Op, OperationLog};
 use super::parameters::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
 use crate::error::TrialError;
 use crate::target::queue::{Change, Session, Status, Task, TaskId};
 use crate::workload::common::expect;
 
-/// What a task has to say at every step, as in the program that is followed here.
+/// The output of a task at every step, as in the program of the article.
 const OUTPUT: &str = "Some kind of output and whatever";
 
-/// The moment of a trial: what is scheduled up to then is due.
+/// The present moment of a trial: tasks that are scheduled up to then are due.
 pub(super) const NOW: i64 = 1_000_000;
 
-/// Tasks that a listing gives at most.
+/// Number of tasks that a listing returns at most.
 const LISTED: usize = 100;
 
-/// Makes tasks: their ids are random, as those of the program that is followed here.
-pub(super) struct Maker {
+/// Generates tasks. Their ids are random, as in the program of the article.
+pub(super) struct TaskGenerator {
     ids: SplitMix64,
     args: String,
 }
 
-impl Maker {
-    /// Tasks of one worker and repetition, or those that are there before.
-    pub(super) fn new(seed: Seed, payload_bytes: usize) -> Maker {
+impl TaskGenerator {
+    /// Generates the tasks of one worker and repetition, or the tasks that are stored before the work.
+    pub(super) fn new(seed: Seed, payload_bytes: usize) -> TaskGenerator {
         let padding = match payload_bytes {
             0 => String::new(),
             bytes => format!(",\"{}\"", payload(seed.child("payload"), bytes)),
         };
-        Maker { ids: seed.generator(), args: format!("[\"a\",\"b\",\"c\"{padding}]") }
+        TaskGenerator { ids: seed.generator(), args: format!("[\"a\",\"b\",\"c\"{padding}]") }
     }
 
-    /// A task that is due at `scheduled_at`.
+    /// Returns a task that is due at `scheduled_at`.
     fn task(&mut self, scheduled_at: i64) -> Task {
         let high = u128::from(self.ids.next_u64()) << 64;
         Task {
@@ -48,7 +48,7 @@ impl Maker {
         }
     }
 
-    /// So many tasks that are due.
+    /// Returns tasks that are due.
     pub(super) fn due(&mut self, count: usize) -> Vec<Task> {
         let mut due = |_| {
             let scheduled_at = self.ids.below(NOW as u64) as i64;
@@ -57,14 +57,13 @@ impl Maker {
         (0..count).map(&mut due).collect()
     }
 
-    /// So many tasks that are not due yet, and must not be touched.
+    /// Returns tasks that are not due yet, and must not be touched.
     pub(super) fn not_due(&mut self, count: usize) -> Vec<Task> {
         (0..count).map(|number| self.task(NOW + 1 + number as i64)).collect()
     }
 }
 
-/// Random letters: a server that compresses what is large can do nothing with them, and JSON need not
-/// escape them.
+/// Returns random letters, which a server cannot compress and JSON need not escape.
 fn payload(seed: Seed, bytes: usize) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut choice = seed.generator();
@@ -72,57 +71,64 @@ fn payload(seed: Seed, bytes: usize) -> String {
     (0..bytes).map(letter).collect()
 }
 
-/// The part of one worker.
-pub(super) struct Part<'p> {
+/// The input of a worker.
+pub(super) struct WorkerInput<'p> {
     pub(super) parameters: &'p Parameters,
-    /// Tasks of its own, which it adds.
+    /// Tasks that it adds.
     pub(super) tasks: Vec<Task>,
-    /// Tasks that are there.
+    /// Tasks that are stored.
     pub(super) stored: &'p [Task],
-    /// For random choices.
+    /// Seed of its choices.
     pub(super) seed: Seed,
 }
 
-/// What a worker has done.
-pub(super) struct Done {
-    pub(super) marks: Marks,
-    /// The tasks that it added and left there.
+/// The result of a worker's work.
+pub(super) struct WorkerResult {
+    pub(super) log: OperationLog,
+    /// The tasks that it added and left in the store.
     pub(super) added: Vec<Task>,
-    /// The tasks that it was given by the schedule.
+    /// The tasks that it claimed.
     pub(super) claimed: Vec<TaskId>,
 }
 
-/// Does the part.
-pub(super) fn job(
-    part: Part<'_>,
+/// Carries out the work.
+pub(super) fn run(
+    spec: WorkerInput<'_>,
     session: &mut dyn Session,
     began: Instant,
-) -> Result<Done, TrialError> {
-    let room = part.parameters.operations() / part.parameters.workers;
-    let mut done =
-        Done { marks: Marks::with_room(room + 1), added: Vec::new(), claimed: Vec::new() };
-    done.marks.start(began);
-    match part.parameters.work {
-        Work::Insert => insert(part, session, &mut done)?,
-        Work::LifeCycle => lives(part, session, &mut done.marks)?,
-        Work::Schedule => schedule(session, &mut done)?,
-        Work::Get => get(&part, session, &mut done.marks)?,
-        Work::List => list(&part, session, &mut done.marks)?,
+) -> Result<WorkerResult, TrialError> {
+    let room = spec.parameters.operations() / spec.parameters.workers;
+    let mut result = WorkerResult {
+        log: OperationLog::with_room(room + 1),
+        added: Vec::new(),
+        claimed: Vec::new(),
+    };
+    result.log.start(began);
+    match spec.parameters.work {
+        Work::Insert => insert(spec, session, &mut result)?,
+        Work::LifeCycle => life_cycles(spec, session, &mut result.log)?,
+        Work::Schedule => schedule(session, &mut result)?,
+        Work::Get => get(&spec, session, &mut result.log)?,
+        Work::List => list(&spec, session, &mut result.log)?,
     }
-    Ok(done)
+    Ok(result)
 }
 
-fn insert(part: Part<'_>, session: &mut dyn Session, done: &mut Done) -> Result<(), TrialError> {
-    for task in &part.tasks {
+fn insert(
+    spec: WorkerInput<'_>,
+    session: &mut dyn Session,
+    result: &mut WorkerResult,
+) -> Result<(), TrialError> {
+    for task in &spec.tasks {
         session.insert(task)?;
-        done.marks.end(Op::Insert, 1);
+        result.log.end(Op::Insert, 1);
     }
-    done.added = part.tasks;
+    result.added = spec.tasks;
     Ok(())
 }
 
-/// A statement in the life of a task.
-fn live(
+/// Executes a statement of a task's life cycle.
+fn execute_statement(
     session: &mut dyn Session,
     task: &mut Task,
     statement: usize,
@@ -150,14 +156,18 @@ fn live(
     }
 }
 
-fn lives(part: Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result<(), TrialError> {
-    let grouped = part.parameters.statements_per_txn;
-    let appends = part.parameters.output == Output::Append;
-    for mut task in part.tasks {
+fn life_cycles(
+    spec: WorkerInput<'_>,
+    session: &mut dyn Session,
+    log: &mut OperationLog,
+) -> Result<(), TrialError> {
+    let grouped = spec.parameters.statements_per_txn;
+    let appends = spec.parameters.output == Output::Append;
+    for mut task in spec.tasks {
         if grouped == 1 {
             for statement in 0..STATEMENTS_OF_A_LIFE {
-                let op = live(session, &mut task, statement, appends)?;
-                marks.end(op, 1);
+                let op = execute_statement(session, &mut task, statement, appends)?;
+                log.end(op, 1);
             }
             continue;
         }
@@ -165,49 +175,57 @@ fn lives(part: Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result
             let to = (from + grouped).min(STATEMENTS_OF_A_LIFE);
             session.begin()?;
             for statement in from..to {
-                live(session, &mut task, statement, appends)?;
+                execute_statement(session, &mut task, statement, appends)?;
             }
             session.commit()?;
-            marks.end(Op::Transaction, (to - from) as u32);
+            log.end(Op::Transaction, (to - from) as u32);
         }
     }
     Ok(())
 }
 
-/// Until nothing is due any more.
-fn schedule(session: &mut dyn Session, done: &mut Done) -> Result<(), TrialError> {
+/// Claims and deletes tasks until none is due.
+fn schedule(session: &mut dyn Session, result: &mut WorkerResult) -> Result<(), TrialError> {
     while let Some(task) = session.claim(NOW)? {
-        done.marks.end(Op::Claim, 1);
+        result.log.end(Op::Claim, 1);
         let wanted = "processing";
         expect("the status of a claimed task", task.status.name(), wanted)?;
-        done.claimed.push(task.id);
+        result.claimed.push(task.id);
         session.delete(&task)?;
-        done.marks.end(Op::Delete, 1);
+        result.log.end(Op::Delete, 1);
     }
     Ok(())
 }
 
-fn get(part: &Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result<(), TrialError> {
-    let mut choice = part.seed.generator();
-    for _ in 0..part.parameters.tasks {
-        let wanted = &part.stored[choice.below(part.stored.len() as u64) as usize];
+fn get(
+    spec: &WorkerInput<'_>,
+    session: &mut dyn Session,
+    log: &mut OperationLog,
+) -> Result<(), TrialError> {
+    let mut choice = spec.seed.generator();
+    for _ in 0..spec.parameters.tasks {
+        let wanted = &spec.stored[choice.below(spec.stored.len() as u64) as usize];
         let found = session.get(wanted.id)?;
         if found.as_ref() != Some(wanted) {
             let what = format!("the task {}", wanted.id);
             let found = found.map_or("missing", |_| "another");
             return Err(TrialError::wrong(what, found, "as it was stored"));
         }
-        marks.end(Op::Get, 1);
+        log.end(Op::Get, 1);
     }
     Ok(())
 }
 
-fn list(part: &Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result<(), TrialError> {
-    for _ in 0..part.parameters.tasks {
+fn list(
+    spec: &WorkerInput<'_>,
+    session: &mut dyn Session,
+    log: &mut OperationLog,
+) -> Result<(), TrialError> {
+    for _ in 0..spec.parameters.tasks {
         let found = session.list(Status::Pending, LISTED)?;
-        let wanted = part.stored.len().min(LISTED);
+        let wanted = spec.stored.len().min(LISTED);
         expect("the number of tasks listed", found.len(), wanted)?;
-        marks.end(Op::List, 1);
+        log.end(Op::List, 1);
     }
     Ok(())
 }
@@ -220,11 +238,11 @@ mod tests {
     #[test]
     fn a_payload_is_random_letters_of_the_seed_within_json() {
         const BYTES: usize = 10_000;
-        let args = |seed| Maker::new(Seed(seed), BYTES).due(1).remove(0).args;
+        let args = |seed| TaskGenerator::new(Seed(seed), BYTES).due(1).remove(0).args;
         let words: Vec<String> = serde_json::from_str(&args(1)).unwrap();
         let payload = &words[3];
         assert_eq!((words.len(), payload.len()), (4, BYTES));
-        // What a compressor lives on is strings that come again.
+        // A compressor lives on repeated strings.
         let strings: BTreeSet<&[u8]> = payload.as_bytes().windows(4).collect();
         assert!(strings.len() > BYTES * 99 / 100, "{}", strings.len());
         assert_eq!(args(1), args(1));

@@ -1,0 +1,58 @@
+//! Digests of the answers of statements: the number of rows, and a checksum that does not depend on their order.
+
+use engine::{Statement, Value};
+use lab::trial::Answer;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+/// The digest of all answers of a statement so far.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct AnswerDigest {
+    pub(crate) executions: u64,
+    rows: u64,
+    sum: u64,
+    /// Whether the answer may differ each time.
+    volatile: bool,
+}
+
+impl AnswerDigest {
+    /// Digests no answers yet. The answer of a volatile statement may differ each time.
+    pub(crate) fn new(volatile: bool) -> AnswerDigest {
+        AnswerDigest { executions: 0, rows: 0, sum: 0, volatile }
+    }
+
+    /// Adds the answers of the same statement elsewhere.
+    pub(crate) fn add(&mut self, other: AnswerDigest) {
+        self.executions += other.executions;
+        self.rows += other.rows;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+
+    /// Adds the current row of a statement.
+    pub(crate) fn add_row(&mut self, statement: &Statement<'_, '_>) {
+        let mut hashed = Vec::new();
+        for column in 0..statement.column_count() {
+            let (kind, bytes) = match statement.column_value(column) {
+                Value::Null => (0, Vec::new()),
+                Value::Integer(value) => (1, value.to_le_bytes().to_vec()),
+                Value::Real(value) => (2, value.to_bits().to_le_bytes().to_vec()),
+                Value::Text(text) => (3, text.into_bytes()),
+                Value::Blob(bytes) => (4, bytes),
+            };
+            hashed.push(kind);
+            hashed.extend((bytes.len() as u64).to_le_bytes());
+            hashed.extend(bytes);
+        }
+        self.rows += 1;
+        self.sum = self.sum.wrapping_add(XxHash3_64::oneshot(&hashed));
+    }
+
+    /// Returns the digest as it is recorded: a volatile statement has no checksum.
+    pub(crate) fn answer(self) -> Answer {
+        Answer {
+            executions: self.executions,
+            rows: self.rows,
+            checksum: (!self.volatile).then(|| format!("{:016x}", self.sum)),
+        }
+    }
+}

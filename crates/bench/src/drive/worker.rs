@@ -1,0 +1,213 @@
+//! One worker: a thread or a process with a connection of its own, which carries out the trial's requests.
+
+use std::io::{self, BufRead, Write};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::vfs::CountingVfs;
+use engine::{Connection, Library, Source};
+use lab::trial::ReadBack;
+
+use super::child::{Channel, follow_parent};
+use super::clock::{Monotonic, Nanos, request_precise_wakeups};
+use super::messages::{
+    BusyCounts, PartReport, Request, Response, TaskReport, WorkerClosing, WorkerSpec,
+};
+use super::pacing::{Ended, run_task};
+use crate::error::TrialError;
+use crate::measure::{CpuTime, peak_memory_bytes};
+use crate::target::sqlite::{self, Counts};
+use crate::trial::Trial;
+
+/// The file of the database, in the directory of the trial.
+pub(crate) const DATABASE: &str = "test.db";
+
+/// The operations of a worker.
+pub(crate) trait Client {
+    /// Carries out operation `number`, which begins now. Returns how it ended.
+    fn operate(&mut self, number: u64, now: Nanos) -> Result<Ended, TrialError>;
+
+    /// Returns how often locks stood in the way since the last call.
+    fn take_busy(&mut self) -> BusyCounts;
+
+    /// Returns reports on the parts of the operations since the last call, if they have parts.
+    fn take_parts(&mut self) -> Vec<PartReport> {
+        Vec::new()
+    }
+}
+
+/// Prepares the client of a worker on its connection.
+pub(crate) type PrepareClient =
+    for<'c> fn(&'c Connection, &WorkerSpec) -> Result<Box<dyn Client + 'c>, TrialError>;
+
+/// Length of a pause of the even busy handler.
+const EVEN_PAUSE: Duration = Duration::from_millis(1);
+
+/// Works in a process of its own: the first line of `input` is the specification, each further line a request; each line of
+/// `output` is a response.
+///
+/// # Errors
+/// Responses cannot be written. Whatever goes wrong in the work is a response.
+pub(crate) fn serve_process(
+    input: impl BufRead,
+    output: impl Write,
+    prepare: PrepareClient,
+) -> io::Result<()> {
+    let mut channel = Channel::new(input, output);
+    let spec: WorkerSpec = match channel.receive() {
+        Ok(spec) => spec,
+        Err(error) => {
+            let why = format!("the specification of a worker cannot be read: {error}");
+            return channel.send(&Response::Failed(why));
+        }
+    };
+    if spec.parent.is_some_and(|parent| !follow_parent(parent)) {
+        return Ok(());
+    }
+    let library = match Source::from_str(&spec.engine).and_then(|source| Library::load(&source)) {
+        Ok(library) => Arc::new(library),
+        Err(error) => return channel.send(&Response::Failed(error.to_string())),
+    };
+    serve(&spec, &library, prepare, &mut channel)
+}
+
+/// The worker's end of its exchange with the trial.
+pub(crate) trait Exchange {
+    /// Receives the next request; `None` if there is none any more.
+    fn request(&mut self) -> Option<Request>;
+
+    /// Sends a response.
+    fn respond(&mut self, response: Response) -> io::Result<()>;
+}
+
+impl<I: BufRead, O: Write> Exchange for Channel<I, O> {
+    fn request(&mut self) -> Option<Request> {
+        self.receive().ok()
+    }
+
+    fn respond(&mut self, response: Response) -> io::Result<()> {
+        self.send(&response)
+    }
+}
+
+/// Opens a connection, carries out the requests, and closes it after the last.
+///
+/// # Errors
+/// A response cannot be sent.
+pub(crate) fn serve(
+    spec: &WorkerSpec,
+    library: &Arc<Library>,
+    prepare: PrepareClient,
+    exchange: &mut impl Exchange,
+) -> io::Result<()> {
+    match work(spec, library, prepare, exchange) {
+        Ok(Some(closing)) => exchange.respond(Response::Finished(Box::new(closing))),
+        Ok(None) => Ok(()),
+        Err(TrialError::CannotRun(why)) => exchange.respond(Response::CannotRun(why)),
+        Err(error) => exchange.respond(Response::Failed(error.to_string())),
+    }
+}
+
+/// Returns `None` if the requests ended without [`Request::Finish`], so that nobody waits for a response.
+fn work(
+    spec: &WorkerSpec,
+    library: &Arc<Library>,
+    prepare: PrepareClient,
+    exchange: &mut impl Exchange,
+) -> Result<Option<WorkerClosing>, TrialError> {
+    request_precise_wakeups();
+    let counter =
+        spec.counting.then(|| CountingVfs::register(library).map(Arc::new)).transpose()?;
+    let connection = open(spec, library, counter.clone())?;
+    let client = prepare(&connection, spec)?;
+    if !carry_out_requests(spec, &connection, counter.as_ref(), client, exchange)? {
+        return Ok(None);
+    }
+    let closing = WorkerClosing {
+        read_back: read_back(spec, &connection)?,
+        peak_memory: spec.parent.and_then(|_| peak_memory_bytes()),
+    };
+    connection.close()?;
+    Ok(Some(closing))
+}
+
+/// Reads back the settings in force on the connection. Where the application has a busy handler of its own, the PRAGMA
+/// `busy_timeout` returns 0 (<https://sqlite.org/c3ref/busy_handler.html>: one replaces the other), and the limit that the
+/// handler keeps is in force.
+fn read_back(spec: &WorkerSpec, connection: &Connection) -> Result<ReadBack, TrialError> {
+    let mut read_back = sqlite::read_back(&spec.name(), connection)?;
+    if spec.waits_evenly {
+        let limit = sqlite::busy_timeout(&spec.settings).as_millis().to_string();
+        read_back.pragmas.insert("busy_timeout".to_owned(), limit);
+    }
+    Ok(read_back)
+}
+
+fn open(
+    spec: &WorkerSpec,
+    library: &Arc<Library>,
+    counter: Option<Arc<CountingVfs>>,
+) -> Result<Connection, TrialError> {
+    let trial = Trial { counter, ..Trial::detached(&spec.settings, library, &spec.directory) };
+    let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
+    if spec.waits_evenly {
+        let most = sqlite::busy_timeout(&spec.settings).as_millis() / EVEN_PAUSE.as_millis();
+        connection.busy_handler(move |calls| {
+            let retry = u128::from(calls) < most;
+            if retry {
+                std::thread::sleep(EVEN_PAUSE);
+            }
+            retry
+        })?;
+    }
+    Ok(connection)
+}
+
+/// Carries out requests. Returns whether the last one was to finish.
+fn carry_out_requests(
+    spec: &WorkerSpec,
+    connection: &Connection,
+    counter: Option<&Arc<CountingVfs>>,
+    mut client: Box<dyn Client + '_>,
+    exchange: &mut impl Exchange,
+) -> Result<bool, TrialError> {
+    let unsent = |error: io::Error| TrialError::Measuring(error.to_string());
+    exchange.respond(Response::Ready).map_err(unsent)?;
+    let mut attempted = 0;
+    while let Some(request) = exchange.request() {
+        let Request::Work(task) = request else {
+            return Ok(true);
+        };
+        let counts = Counts::of(counter, std::slice::from_ref(connection))?;
+        let cpu = CpuTime::now()?;
+        let progress =
+            run_task(&Monotonic, &task, attempted, |number, now| client.operate(number, now))?;
+        let cpu = CpuTime::now()?.since(cpu);
+        attempted += progress.attempted;
+        let counts = counts.map(|counts| counts.end(connection)).transpose()?;
+        let report = TaskReport {
+            progress,
+            busy: client.take_busy(),
+            cpu: spec.parent.map(|_| (cpu.user, cpu.system)),
+            counts: counts.unwrap_or_default(),
+            parts: client.take_parts(),
+        };
+        exchange.respond(Response::Worked(Box::new(report))).map_err(unsent)?;
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn junk_instead_of_a_specification_is_answered() {
+        let mut output = Vec::new();
+        let prepare: PrepareClient = |_, _| Err(TrialError::Measuring("unused".to_owned()));
+        serve_process("junk\n".as_bytes(), &mut output, prepare).unwrap();
+        let response: Response = serde_json::from_slice(&output).unwrap();
+        assert!(matches!(response, Response::Failed(why) if why.contains("specification")));
+    }
+}

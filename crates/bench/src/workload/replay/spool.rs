@@ -1,0 +1,334 @@
+//! A spool: records in a file, which are read again in the order in which they were written, by stream. Each connection or
+//! thread has a stream of its own. So a replay needs no more memory for a long recording than for a short one.
+//!
+//! Records of a stream are collected until they fill a segment, which is then written behind the segments of other streams.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::TrialError;
+
+/// Bytes of records that are collected for a segment.
+const SEGMENT: usize = 64 << 10;
+
+/// Bytes of all streams that are collected at most.
+const COLLECTED: usize = 16 << 20;
+
+/// The place of a segment in the file.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Segment {
+    offset: u64,
+    length: usize,
+}
+
+/// A spool that is written.
+#[derive(Debug)]
+pub(super) struct SpoolWriter {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    streams: HashMap<i64, (Vec<Segment>, Vec<u8>)>,
+    collected: usize,
+}
+
+impl SpoolWriter {
+    /// Creates a spool in a file of this path.
+    ///
+    /// # Errors
+    /// The file exists or cannot be created.
+    pub(super) fn create(path: &Path) -> Result<SpoolWriter, TrialError> {
+        let mut options = File::options();
+        let file = options.read(true).write(true).create_new(true).open(path);
+        Ok(SpoolWriter {
+            file: file.map_err(TrialError::io("make", path))?,
+            path: path.to_owned(),
+            length: 0,
+            streams: HashMap::new(),
+            collected: 0,
+        })
+    }
+
+    /// Appends a record to a stream.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn append(&mut self, stream: i64, record: &[u8]) -> Result<(), TrialError> {
+        let (_, collected) = self.streams.entry(stream).or_default();
+        let before = collected.len();
+        put(collected, record.len() as u64);
+        collected.extend_from_slice(record);
+        self.collected += collected.len() - before;
+        if collected.len() >= SEGMENT {
+            self.flush(stream)?;
+        }
+        if self.collected >= COLLECTED { self.flush_all() } else { Ok(()) }
+    }
+
+    /// Writes bytes that belong to no stream. Returns their place.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn store(&mut self, bytes: &[u8]) -> Result<u64, TrialError> {
+        let offset = self.length;
+        let written = self.file.write_all(bytes);
+        written.map_err(TrialError::io("write", &self.path))?;
+        self.length += bytes.len() as u64;
+        Ok(offset)
+    }
+
+    fn flush(&mut self, stream: i64) -> Result<(), TrialError> {
+        let collected = match self.streams.get_mut(&stream) {
+            Some((_, collected)) if !collected.is_empty() => std::mem::take(collected),
+            _ => return Ok(()),
+        };
+        let offset = self.store(&collected)?;
+        self.collected -= collected.len();
+        let length = collected.len();
+        let (segments, _) = self.streams.entry(stream).or_default();
+        segments.push(Segment { offset, length });
+        Ok(())
+    }
+
+    fn flush_all(&mut self) -> Result<(), TrialError> {
+        let streams: Vec<i64> = self.streams.keys().copied().collect();
+        streams.into_iter().try_for_each(|stream| self.flush(stream))
+    }
+
+    /// Ends the spool and syncs it, so that it is not written during a measurement.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn finish(mut self) -> Result<Spool, TrialError> {
+        self.flush_all()?;
+        let synced = self.file.sync_data();
+        synced.map_err(TrialError::io("write", &self.path))?;
+        let streams = self.streams.into_iter();
+        Ok(Spool {
+            file: self.file,
+            path: self.path,
+            streams: streams.map(|(stream, (segments, _))| (stream, segments)).collect(),
+            is_owned: true,
+        })
+    }
+}
+
+/// A spool that is read. Its file is removed with it, by the process that has written it.
+#[derive(Debug)]
+pub(super) struct Spool {
+    file: File,
+    path: PathBuf,
+    streams: HashMap<i64, Vec<Segment>>,
+    is_owned: bool,
+}
+
+/// The part of a spool that another process needs to read some streams.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SpoolIndex {
+    path: PathBuf,
+    streams: HashMap<i64, Vec<Segment>>,
+}
+
+impl Spool {
+    /// Returns some streams of the spool, for another process.
+    pub(super) fn index(&self, streams: impl Iterator<Item = i64>) -> SpoolIndex {
+        let streams =
+            streams.filter_map(|stream| Some((stream, self.streams.get(&stream)?.clone())));
+        SpoolIndex { path: self.path.clone(), streams: streams.collect() }
+    }
+
+    /// Opens the spool of another process.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn open(index: SpoolIndex) -> Result<Spool, TrialError> {
+        let file = File::open(&index.path);
+        Ok(Spool {
+            file: file.map_err(TrialError::io("read", &index.path))?,
+            path: index.path,
+            streams: index.streams,
+            is_owned: false,
+        })
+    }
+
+    /// Returns the records of a stream, which may be empty.
+    pub(super) fn stream(&self, stream: i64) -> Stream<'_> {
+        Stream {
+            spool: self,
+            segments: self.streams.get(&stream).map_or(&[], Vec::as_slice),
+            records: Vec::new(),
+            position: 0,
+        }
+    }
+
+    /// Reads bytes that were stored apart.
+    pub(super) fn stored(&self, offset: u64, length: usize) -> Result<Vec<u8>, TrialError> {
+        let mut bytes = vec![0; length];
+        let read = self.file.read_exact_at(&mut bytes, offset);
+        read.map_err(TrialError::io("read", &self.path))?;
+        Ok(bytes)
+    }
+
+    pub(super) fn torn(&self) -> TrialError {
+        TrialError::Measuring(format!("{} ends within a record", self.path.display()))
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        if self.is_owned {
+            // The directory of the trial is removed in any case.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The records of a stream, one after the other.
+#[derive(Debug)]
+pub(super) struct Stream<'t> {
+    pub(super) spool: &'t Spool,
+    segments: &'t [Segment],
+    records: Vec<u8>,
+    position: usize,
+}
+
+impl Stream<'_> {
+    /// Returns the error of a record that cannot be read.
+    pub(super) fn torn(&self) -> TrialError {
+        self.spool.torn()
+    }
+
+    /// Reads the next record; `None` after the last one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn record(&mut self) -> Result<Option<&[u8]>, TrialError> {
+        if self.position == self.records.len() && !self.next_segment()? {
+            return Ok(None);
+        }
+        let mut input = Input::new(&self.records[self.position..]);
+        let length = input.number().map(|length| length as usize);
+        let record = length.and_then(|length| input.bytes(length));
+        let left = input.rest().len();
+        self.position = self.records.len() - left;
+        match record {
+            Some(record) => Ok(Some(record)),
+            None => Err(self.spool.torn()),
+        }
+    }
+
+    fn next_segment(&mut self) -> Result<bool, TrialError> {
+        let Some((next, others)) = self.segments.split_first() else {
+            return Ok(false);
+        };
+        self.segments = others;
+        self.records.resize(next.length, 0);
+        self.position = 0;
+        let file = &self.spool.file;
+        let read = file.read_exact_at(&mut self.records, next.offset);
+        read.map_err(TrialError::io("read", &self.spool.path))?;
+        Ok(true)
+    }
+}
+
+/// Appends a number.
+pub(crate) fn put(out: &mut Vec<u8>, number: u64) {
+    let mut rest = number;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// Appends a number that may be below zero.
+pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
+    put(out, ((number << 1) ^ (number >> 63)) as u64);
+}
+
+/// Reads bytes. Every method returns `None` if they end too early.
+#[derive(Debug)]
+pub(crate) struct Input<'b>(&'b [u8]);
+
+impl<'b> Input<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> Input<'b> {
+        Input(bytes)
+    }
+
+    pub(crate) fn number(&mut self) -> Option<u64> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.bytes(1)?[0];
+            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(number);
+            }
+            shift += 7;
+        }
+    }
+
+    pub(crate) fn signed(&mut self) -> Option<i64> {
+        let number = self.number()?;
+        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Option<&'b [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    /// Returns the bytes that have not been read.
+    pub(crate) fn rest(&self) -> &'b [u8] {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reels_have_their_records_in_order_however_many_segments_there_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tape");
+        let mut writer = SpoolWriter::create(&path).unwrap();
+        let record =
+            |stream: i64, number: usize| vec![(stream as usize + number) as u8; number % 300];
+        for number in 0..2_000 {
+            for stream in 0..3 {
+                writer.append(stream, &record(stream, number)).unwrap();
+            }
+        }
+        let spool = writer.finish().unwrap();
+        assert!(spool.streams[&0].len() > 1);
+        for stream in 0..3 {
+            let mut records = spool.stream(stream);
+            for number in 0..2_000 {
+                assert_eq!(records.record().unwrap().unwrap(), record(stream, number));
+            }
+            assert_eq!(records.record().unwrap(), None);
+        }
+        assert_eq!(spool.stream(9).record().unwrap(), None);
+        drop(spool);
+        assert!(!path.exists());
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_read_as_written(number in any::<u64>(), signed in any::<i64>()) {
+            let mut out = Vec::new();
+            put(&mut out, number);
+            put_signed(&mut out, signed);
+            let mut input = Input::new(&out);
+            prop_assert_eq!(input.number(), Some(number));
+            prop_assert_eq!(input.signed(), Some(signed));
+            prop_assert_eq!(input.number(), None);
+        }
+    }
+}
