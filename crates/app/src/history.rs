@@ -1,8 +1,7 @@
 //! Figures over many runs.
 
+use lab::comparison::{History, Run};
 use std::path::{Path, PathBuf};
-
-use lab::history::{History, Run};
 
 use crate::error::Error;
 use crate::runs::{find, of_notes, read};

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use common::{columns, run_of, trial};
+use lab::comparison::{Attributes, Machine, MachineCollector, summarise};
 use lab::design::Role;
-use lab::fleet::{Attributes, Disk, Machine, MachineCollector, summarise};
+use lab::fleet::Disk;
 use lab::record::RunPlan;
 use lab::seed::Seed;
 use lab::trial::Measured;
@@ -73,11 +74,11 @@ fn the_effect_over_machines_is_recovered_with_its_spread() {
 
     let variants = &analysis.experiments[0].variants;
     let same = &variants[0].summaries[0];
-    assert!(same.interval.contains(1.0), "{same:?}");
+    assert!(same.ratio.interval.contains(1.0), "{same:?}");
     assert!(variants[1].summaries.is_empty(), "it was never measured");
     let faster = &variants[2].summaries[0];
     assert_eq!(faster.machines as u64, hosts);
-    assert!(faster.interval.contains(TRUTH.0.exp()), "{faster:?}");
+    assert!(faster.ratio.interval.contains(TRUTH.0.exp()), "{faster:?}");
     let prediction = faster.prediction.unwrap();
     let reach = (prediction.high.ln() - prediction.low.ln()) / 2.0;
     assert!((reach - 1.96 * TRUTH.1).abs() < 0.04, "{reach}");

@@ -3,10 +3,11 @@
 mod common;
 
 use lab::analysis::{Analysis, Collector, observation};
+use lab::comparison::{
+    Change, Doubt, Incomparable, RunComparison, RunDigest, Severity, VariantComparison,
+};
 use lab::design::{History, Next, next};
-use lab::exact::Weight;
 use lab::record::{EnvironmentFile, FORMAT};
-use lab::runs::{Doubt, Incomparable, RatioVerdict, RunComparison, RunDigest, VariantComparison};
 use lab::seed::{Seed, SplitMix64};
 use lab::trial::{Measured, StatementRecord};
 use pragmark_lab as lab;
@@ -103,10 +104,10 @@ fn a_faster_machine_is_no_verdict_and_a_changed_ratio_is_one() {
         comparison.differences.iter().any(|it| (it.base.as_str(), it.new.as_str()) == ("a", "b"))
     );
     let changed = variant(&comparison, "rows=2").change.unwrap();
-    assert_eq!(changed.verdict, RatioVerdict::Worse);
-    assert!(changed.interval.contains(1.2 / 1.5), "{changed:?}");
+    assert_eq!(changed.verdict, Change::Worse);
+    assert!(changed.ratio.interval.contains(1.2 / 1.5), "{changed:?}");
     let same = variant(&comparison, "rows=3").change.unwrap();
-    assert_eq!(same.verdict, RatioVerdict::NotDetectable);
+    assert_eq!(same.verdict, Change::NotDetectable);
     assert!(same.detectable > 0.01 && same.detectable < 0.15, "{same:?}");
     let baseline = variant(&comparison, "rows=1");
     assert!(baseline.change.is_none() && baseline.baseline);
@@ -121,7 +122,7 @@ fn identical_runs_raise_an_alarm_in_few_comparisons() {
         let comparison = compared(one, other);
         let mut variants = comparison.experiments[0].variants.iter();
         let differs = |it: &VariantComparison| {
-            it.change.is_some_and(|change| change.verdict != RatioVerdict::NotDetectable)
+            it.change.is_some_and(|change| change.verdict != Change::NotDetectable)
         };
         alarms += i32::from(variants.any(differs));
     }
@@ -134,9 +135,9 @@ fn plans_and_counters_that_repeat_are_verdicts() {
     let scan = Made { run: 2, steps: 900.0, plan: "SCAN t", ..USUAL };
     let comparison = compared(USUAL, scan);
     let exact = &variant(&comparison, "rows=2").exact;
-    assert_eq!(exact.statements[0].weight(), Weight::Scan);
+    assert_eq!(exact.statements[0].severity(), Severity::Scan);
     let same = compared(USUAL, Made { run: 2, ..USUAL });
-    assert_eq!(variant(&same, "rows=2").exact.statements[0].weight(), Weight::Same);
+    assert_eq!(variant(&same, "rows=2").exact.statements[0].severity(), Severity::Same);
 }
 
 #[test]
@@ -144,12 +145,12 @@ fn what_only_one_run_has_is_listed() {
     let (base, mut new) = (analysis(USUAL), analysis(USUAL));
     new.experiments[0].variants.pop();
     let comparison = RunComparison::of(&base.clone().into(), &new.clone().into());
-    assert_eq!(comparison.only_base, ["rows: rows=3"]);
+    assert_eq!(comparison.unmatched.only_base, ["rows: rows=3"]);
     new.experiments[0].key = "other".to_owned();
     let comparison = RunComparison::of(&base.clone().into(), &new.clone().into());
     assert!(comparison.experiments.is_empty());
     assert_eq!(
-        (comparison.only_base, comparison.only_new),
+        (comparison.unmatched.only_base, comparison.unmatched.only_new),
         (vec!["rows".to_owned()], vec!["other".to_owned()])
     );
 }

@@ -1,7 +1,7 @@
 //! Writes the page of a made-up run to a path, to be looked at in a browser:
 //! `cargo run -p pragmark-report --example made_up_page -- page.html`.
 
-#[path = "../tests/made_up/mod.rs"]
+#[path = "../tests/it/made_up/mod.rs"]
 mod made_up;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! What can go wrong while a view is written.
+//! Errors of writing a view.
 
 /// A view that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum Error {
     Csv {
         /// Which table: `trials`, `variants` or `claims`.
         table: &'static str,
-        /// What the writer said.
+        /// The error of the writer.
         source: csv::Error,
     },
     /// The JSON export could not be written.

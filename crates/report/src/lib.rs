@@ -30,7 +30,7 @@ pub use error::Error;
 pub use render::Style;
 pub use topics::{QuestionAnswered, SettingsQuery, answers, report, settings_to_use};
 
-/// What can fail.
+/// Result of writing a view.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The report of a run for a terminal.

@@ -1,4 +1,4 @@
-//! What the variants of one experiment are called.
+//! Names of the variants of one experiment.
 //!
 //! A label names the level of every factor. Within its experiment much of that says nothing: what
 //! all variants share, and in a design that changes one factor at a time everything but the change.

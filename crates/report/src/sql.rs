@@ -1,6 +1,6 @@
 //! Statements in the text of a report.
 
-/// The beginning of a statement, of so many characters at most and `…`. A long list of columns is left out, because the tables
+/// Returns the beginning of a statement, at most `length` characters and `…`. A long list of columns is left out, because the tables
 /// and conditions behind it say more.
 pub fn shortened(text: &str, length: usize) -> String {
     if text.chars().count() <= length {

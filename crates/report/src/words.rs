@@ -12,15 +12,15 @@ use lab::tier::{Accident, Class, Loss, RareLoss, Tier};
 use crate::document::{Count, Tone};
 use crate::figures;
 
-/// What there is no measurement of.
+/// Stands for a missing measurement.
 pub(crate) const NOT_MEASURED: &str = "not measured";
 
-/// What rounds are that support no interval.
+/// Label for too few rounds to support an interval.
 pub(crate) const TOO_FEW_ROUNDS: &str = "too few rounds";
 
-/// What an upper bound is called where variants have their standing.
+/// Label of an upper bound among the standings of variants.
 pub(crate) const UPPER_BOUND: &str = "upper bound";
-/// The sign of an upper bound: hollow, because it is no variant.
+/// The sign of an upper bound: hollow, because it is not a variant.
 pub(crate) const UPPER_BOUND_SIGN: &str = "□";
 
 /// The sign of a verdict and what it means.
@@ -95,10 +95,10 @@ pub(crate) fn loss_short(loss: Option<Loss>) -> &'static str {
     }
 }
 
-/// What corrupts without any accident.
+/// Label for corruption without any accident.
 pub(crate) const UNCRASHED: &str = "corrupts without a crash";
 
-/// The signs of a tier, that of a dying process first, and what they mean: as bad as the worse of them.
+/// Returns the signs of a tier, first for a dying process, and their meaning: as bad as the worse of them.
 pub(crate) fn class_mark(class: Class) -> (String, Tone) {
     let corrupt = class.uncrashed.then_some(Loss::Corruption);
     let both = Accident::ALL.map(|accident| corrupt.or(class.loss(accident)));
@@ -120,7 +120,7 @@ pub(crate) fn class_words(class: Class) -> String {
     }
 }
 
-/// What the signs of losses mean, in a line.
+/// Returns the meaning of the signs of losses, in a line.
 pub(crate) fn tier_legend() -> String {
     let losses = Loss::ALL.into_iter().map(Some).chain([None]);
     let words = losses.map(|loss| format!("{} {}", loss_mark(loss).0, loss_words(loss)));
@@ -139,7 +139,7 @@ pub(crate) fn tier_words(tier: &Tier) -> String {
     all.collect::<Vec<_>>().join("; ")
 }
 
-/// What happens on a rare occasion alone.
+/// Returns the words for a loss on a rare occasion alone.
 pub(crate) fn rare_words(rare: &RareLoss) -> String {
     format!("seen only {}", rare.words(count))
 }
@@ -177,14 +177,14 @@ pub(crate) fn file_kind(suffix: &str) -> &str {
     }
 }
 
-/// Why there is no figure of an upper bound; none where there is one.
+/// Returns the reason for a missing figure of an upper bound.
 pub(crate) fn upper_bound_problem(bound: &UpperBoundAnalysis) -> Option<String> {
     let problem = || bound.problem.clone();
     let problem = || problem().unwrap_or_else(|| "not measured in this run".to_owned());
     bound.summary.is_none().then(problem)
 }
 
-/// What a gain in the metric is, after "2.1 times": `as fast as`.
+/// Returns the words for a gain in the metric after "2.1 times": `as fast as`.
 pub(crate) fn gain_words(metric: &str) -> &'static str {
     match metric.split_once('.').map_or(metric, |(base, _)| base) {
         "rows_per_s" | "txns_per_s" | "queries_per_s" | "ops_per_s" | "mib_per_s" | "seconds"
@@ -206,7 +206,7 @@ pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{} {what}", figures::count(count))
 }
 
-/// What belongs together by its keys, in the order in which these first occur.
+/// Groups items by their keys, in the order in which these first occur.
 pub(crate) fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, one) in all {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use lab::comparison::Side;
 use lab::design::Variant;
-use lab::exact::Side;
 use lab::experiment::Experiment;
 use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use lab::comparison::{RunComparison, RunDigest};
 use lab::experiment::{DesignKind, level_of};
 use lab::record::PlannedExperiment;
-use lab::runs::{RunComparison, RunDigest};
 
 use crate::error::Error;
 use crate::runs::read;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use fleet::{MachineReport, RunCard};
 use lab::analysis::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
-use lab::fleet::{
-    Attributes, Disk, FleetAnalysis, Group, GroupAnswer, GroupRatio, Machine, MachineCollector,
-    Per, class, summarise,
+use lab::comparison::{
+    Attributes, FleetAnalysis, GroupAnswer, Machine, MachineCollector, Ratio, summarise,
 };
+use lab::fleet::{Disk, Group, Per, class};
 use lab::record::EnvironmentFile;
 use report::document::Document;
 use runner::RunFolder;
@@ -92,10 +92,10 @@ fn group_of(folder: &FleetFolder, group: &Group) -> Result<OfGroup, Error> {
 }
 
 /// Returns the ratios of the variants of an experiment to its baseline.
-fn ratios(experiment: &ExperimentAnalysis) -> Vec<Option<GroupRatio>> {
+fn ratios(experiment: &ExperimentAnalysis) -> Vec<Option<Ratio>> {
     let ratio = |variant: &VariantAnalysis| {
         let estimate = &variant.effect.as_ref()?.estimate;
-        Some(GroupRatio { ratio: estimate.centre, interval: estimate.interval })
+        Some(Ratio { ratio: estimate.centre, interval: estimate.interval })
     };
     experiment.variants.iter().map(ratio).collect()
 }

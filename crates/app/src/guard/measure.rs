@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lab::catalogue::Catalogue;
+use lab::comparison::{ExactComparison, Side};
 use lab::design::Variant;
-use lab::exact::{self, Comparison};
 use lab::experiment::Scale;
 use lab::guard::{
     Check, MayLose, MissingMetric, Timed, both_sides, counting_experiment, counts_of,
@@ -107,7 +107,7 @@ impl<'a> Measurement<'a> {
     pub(super) fn counted(
         &self,
         names: &[String; 2],
-    ) -> Result<(Comparison, Vec<TrialRecord>), Error> {
+    ) -> Result<(ExactComparison, Vec<TrialRecord>), Error> {
         let mut both = Vec::new();
         for (side, mut executor) in self.executors().into_iter().enumerate() {
             both.push(self.executions(side, &mut executor)?);
@@ -124,9 +124,9 @@ impl<'a> Measurement<'a> {
                 return Err(Error::unusable(format!("{name} cannot be measured: {problem}")));
             }
             records.extend(self.records_of_counts(side, executions));
-            sides.push(exact::Side { name, trials });
+            sides.push(Side { name, trials });
         }
-        Ok((Comparison::of(&sides[0], &sides[1]), records))
+        Ok((ExactComparison::of(&sides[0], &sides[1]), records))
     }
 
     /// Why no side is counted: both are work of drivers that skip what only counts.

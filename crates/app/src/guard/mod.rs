@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::exact::Comparison;
+use lab::comparison::ExactComparison;
 use lab::guard::{Gate, Guard, Timed, Work, counters, unknown_part};
 use lab::record::{RunPlan, TrialRecord};
 use report::document::Document;
@@ -60,7 +60,7 @@ pub struct Guarded {
     /// The checks.
     pub gate: Gate,
     /// What both sides did, counted.
-    pub comparison: Comparison,
+    pub comparison: ExactComparison,
 }
 
 impl Guarded {
@@ -260,7 +260,7 @@ fn read(path: &Path) -> Result<String, Error> {
 }
 
 /// Refuses budgets of statements and of kinds of files that do not exist.
-fn check_names(guard: &Guard, comparison: &Comparison) -> Result<(), Error> {
+fn check_names(guard: &Guard, comparison: &ExactComparison) -> Result<(), Error> {
     match unknown_part(guard, comparison) {
         None => Ok(()),
         Some(name) => Err(Error::unusable(format!(

@@ -1,10 +1,10 @@
 //! Runs from wherever they are: folders, exports in every form, and the notes of a git repository.
 
+use lab::comparison::RunDigest;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use lab::runs::RunDigest;
 use report::export::run_of_trials_csv;
 
 use super::tables::{self, Read};

@@ -1,11 +1,11 @@
 //! Runs in the tables of an export: an SQLite database, or a folder of Parquet files.
 
+use lab::comparison::RunDigest;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Value};
-use lab::runs::RunDigest;
 use load::{Opening, Request, Table};
 use report::export::{Datum, NEEDED_TABLES, RunOfTables, TABLES, TableForm};
 

@@ -1,4 +1,4 @@
-//! Which machines share a run: the agents that are chosen, in groups of which each gets a full answer.
+//! Groups of machines: the chosen agents share a run by groups, and each group gets a full answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::environment::{Environment, Volume, VolumeKind};
 /// The label by which a user assigns a machine to a class.
 pub const CLASS: &str = "class";
 
-/// For what each full answer is.
+/// Scope of a full answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
@@ -37,7 +37,7 @@ pub struct Candidate {
 pub struct Group {
     /// Its name, which can be part of a path.
     pub name: String,
-    /// What its machines have in common, for people.
+    /// The common property of its machines, for people.
     pub about: String,
     /// Which machines belong to it.
     #[serde(default)]
@@ -46,17 +46,17 @@ pub struct Group {
     pub agents: BTreeSet<String>,
 }
 
-/// What decides which machines share blocks: figures of different kinds of disks are never averaged.
+/// Kind of machines that share blocks: figures of different kinds of disks are never averaged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Kind {
-    /// For what the full answer is.
+    /// The scope of the full answer.
     about: String,
     /// The kind of disk; empty where each machine answers by itself.
     disk: String,
 }
 
 impl Kind {
-    /// The kind of a machine.
+    /// Returns the kind of a machine.
     pub fn of(candidate: &Candidate, per: Per) -> Kind {
         let disk = || candidate.labels.get("disk").cloned();
         Kind {
@@ -69,7 +69,7 @@ impl Kind {
     }
 }
 
-/// The groups of these machines, by name. Machines that would share blocks but have different kinds of disks are different groups.
+/// Returns the groups of these machines, by name. Machines that would share blocks but have different kinds of disks are different groups.
 pub fn groups(candidates: &[Candidate], per: Per) -> Vec<Group> {
     let mut members: BTreeMap<Kind, BTreeSet<String>> = BTreeMap::new();
     for candidate in candidates {
@@ -91,7 +91,7 @@ pub fn groups(candidates: &[Candidate], per: Per) -> Vec<Group> {
     members.into_iter().map(group).collect()
 }
 
-/// What the machines of its group have in common.
+/// Returns the common property of the machines of its group.
 fn about(candidate: &Candidate, per: Per) -> String {
     match per {
         Per::Any => "all machines".to_owned(),
@@ -100,7 +100,7 @@ fn about(candidate: &Candidate, per: Per) -> String {
     }
 }
 
-/// The class of a machine: what its label `class` says, otherwise processor, kind of disk and file system.
+/// Returns the class of a machine: its label `class`, otherwise processor, kind of disk and file system.
 pub fn class(labels: &Labels) -> String {
     let of = |name: &str| labels.get(name).map_or("unknown", String::as_str);
     match labels.get(CLASS) {
@@ -109,7 +109,7 @@ pub fn class(labels: &Labels) -> String {
     }
 }
 
-/// The labels that every machine has by itself, for the directory that it measures.
+/// Returns the labels that every machine has by itself, for the directory that it measures.
 pub fn own_labels(machine: &Environment, volume: Option<&Volume>) -> Labels {
     let unknown = || "unknown".to_owned();
     let mut labels = Labels::new();
@@ -124,7 +124,7 @@ pub fn own_labels(machine: &Environment, volume: Option<&Volume>) -> Labels {
     labels
 }
 
-/// What kind of storage a machine measures. Figures of different kinds are never averaged.
+/// Kind of storage that a machine measures. Figures of different kinds are never averaged.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -144,7 +144,7 @@ pub enum Disk {
 }
 
 impl Disk {
-    /// The kind of a volume.
+    /// Returns the kind of a volume.
     pub fn of(volume: &Volume) -> Disk {
         match (volume.kind, volume.rotational) {
             (VolumeKind::Memory, _) => Disk::Memory,
@@ -168,7 +168,7 @@ impl std::fmt::Display for Disk {
     }
 }
 
-/// A name of small letters, digits and hyphens that no other group has.
+/// Returns a name of small letters, digits and hyphens that no other group has.
 fn free_name(about: &str, taken: &mut BTreeSet<String>) -> String {
     const LONGEST: usize = 40;
     let plain = name_of(about);
@@ -182,7 +182,7 @@ fn free_name(about: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// Text as a name of small letters, digits and hyphens.
+/// Turns text into a name of small letters, digits and hyphens.
 pub fn name_of(text: &str) -> String {
     let plain = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_alphanumeric() => c,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The labels of an agent: what it says of its machine, and what its user added.
+/// The labels of an agent: its own about the machine, and those its user added.
 pub type Labels = BTreeMap<String, String>;
 
 /// A condition on labels.
@@ -28,7 +28,7 @@ pub struct ExpressionError {
 }
 
 impl Expression {
-    /// Whether it holds for these labels.
+    /// Returns whether it holds for these labels.
     pub fn holds(&self, labels: &Labels) -> bool {
         match self {
             Expression::Is(name, value) if value == "*" => labels.contains_key(name),
@@ -55,7 +55,7 @@ impl std::str::FromStr for Expression {
     }
 }
 
-/// Parentheses and what blanks separate; double quotes hold blanks together.
+/// Splits text at blanks and parentheses; double quotes hold blanks together.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -131,7 +131,7 @@ fn comparison(word: &str) -> Result<Expression, String> {
     }
 }
 
-/// As it can be read again, with parentheses throughout.
+/// Writes the expression so that it can be read again, with parentheses throughout.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,14 +1,14 @@
-//! How fast a run over a fleet goes on, and who keeps it waiting.
+//! Progress of a run over a fleet, and agents that delay it.
 
 use serde::{Deserialize, Serialize};
 
-/// How many times as long as usual a block takes on an agent that straggles.
+/// A block on a straggler takes this many times as long as usual.
 const STRAGGLES: f64 = 3.0;
 
-/// A block that takes less than so many seconds keeps nobody waiting.
+/// A shorter block delays no one.
 const SHORT_S: f64 = 10.0;
 
-/// How far the run of a group is.
+/// Progress of the run of a group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The group.
@@ -22,7 +22,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Seconds until the fewest trials are recorded; none where the rate is not known, or there are more already.
+    /// Returns the seconds until the fewest trials are recorded; none if the rate is unknown or they are recorded.
     pub fn left_s(&self) -> Option<f64> {
         let left = self.least.checked_sub(self.trials).filter(|left| *left > 0)?;
         let per_s = self.per_s.filter(|per_s| *per_s > 0.0)?;
@@ -30,7 +30,7 @@ impl Progress {
     }
 }
 
-/// What an agent does with its time.
+/// Pace of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Seconds for which it has carried its block out; none while it has none.
@@ -39,7 +39,7 @@ pub struct Pace {
     pub last_s: Option<f64>,
 }
 
-/// The agents, by their indices, whose block takes more than three times as long as the last block of the usual agent
+/// Returns the indices of agents whose block takes more than three times as long as the last block of the usual agent
 /// took. One agent alone is never said to straggle.
 pub fn stragglers(agents: &[Pace]) -> Vec<usize> {
     let mut last: Vec<f64> = agents.iter().filter_map(|agent| agent.last_s).collect();

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, BudgetError, Limit};
+use super::bounds::{Budget, BudgetError, Comparator, Limit};
 use crate::level::Settings;
 use crate::metric;
 
-/// What is guarded, and what may change.
+/// Guarded work and allowed changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Guard {
@@ -18,12 +18,12 @@ pub struct Guard {
     /// Whether answers may change.
     #[serde(default)]
     pub answers: Answers,
-    /// What the new settings may lose that those of the base do not.
+    /// Additional loss that the new settings may have in a crash.
     #[serde(default)]
     pub may_lose: MayLose,
     /// The work of each side.
     pub work: Work,
-    /// The bound of each metric, relative to the base; a name may end in that of a statement (`vm_steps.find_user`).
+    /// The bound of each metric, relative to the base; a name may end in the name of a statement (`vm_steps.find_user`).
     #[serde(default = "usual_budgets")]
     pub budgets: BTreeMap<String, Budget>,
     /// The bound of each figure of the new side by itself, such as `<= 20 ms`.
@@ -31,7 +31,7 @@ pub struct Guard {
     pub limits: BTreeMap<String, Limit>,
 }
 
-/// What each side does. Paths are relative to its own directory.
+/// Work of each side. Paths are relative to its own directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Work {
@@ -39,7 +39,7 @@ pub struct Work {
     pub scripts: Option<String>,
     /// A trace of `pragmark record` instead.
     pub trace: Option<String>,
-    /// An experiment file instead, of which the baseline is guarded.
+    /// An experiment file instead, whose baseline is guarded.
     pub experiment: Option<String>,
     /// A directory of drivers for it.
     pub drivers: Option<String>,
@@ -82,11 +82,11 @@ pub enum Answers {
     Any,
 }
 
-/// What the new settings may lose in a crash that those of the base do not.
+/// Additional loss that the new settings may have in a crash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MayLose {
-    /// Nothing: their tier is as safe as that of the base.
+    /// None: their tier is as safe as the base tier.
     #[default]
     Nothing,
     /// Recent transactions in a power cut.
@@ -99,16 +99,16 @@ fn usual_executions() -> u32 {
     10
 }
 
-/// The budgets where none are named: of what costs most, with a tolerance for versions of SQLite.
+/// Returns the budgets for a file that names none: of the greatest costs, with a tolerance for versions of SQLite.
 fn usual_budgets() -> BTreeMap<String, Budget> {
     let usual =
         [("vm_steps", 1.10), ("syncs", 1.0), ("bytes_written", 1.10), ("pages_written", 1.10)];
-    let budget = |bound| Budget { comparator: super::Comparator::AtMost, bound };
+    let budget = |bound| Budget { comparator: Comparator::AtMost, bound };
     let usual = usual.map(|(name, bound)| (name.to_owned(), budget(bound)));
     usual.into()
 }
 
-/// The full name of a metric for a short one, and the unit that it names: `p99` is `p99_us`, and `p99_ms.find` is
+/// Returns the full name of a metric for a short one, and the unit that it names: `p99` is `p99_us`, and `p99_ms.find` is
 /// `p99_us.find` in milliseconds.
 fn full_name(name: &str) -> (String, Option<&'static str>) {
     let (metric, statement) = name.split_at(name.find('.').unwrap_or(name.len()));
@@ -131,7 +131,7 @@ fn full_name(name: &str) -> (String, Option<&'static str>) {
     (in_us(metric).unwrap_or_else(|| name.to_owned()), None)
 }
 
-/// Bounds by the full names of their metrics.
+/// Returns bounds by the full names of their metrics.
 fn renamed<T>(
     bounds: BTreeMap<String, T>,
     with_unit: impl Fn(T, Option<&str>) -> T,
@@ -147,7 +147,7 @@ fn renamed<T>(
 }
 
 impl Guard {
-    /// The content of a file.
+    /// Reads and checks a file.
     ///
     /// # Errors
     /// What is wrong with it, and where.
@@ -157,7 +157,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// The content of a file, of which metrics are not checked: drivers may declare some that are not known yet.
+    /// Reads a file without checking its metrics: drivers may declare some that are not known yet.
     ///
     /// # Errors
     /// What is wrong with it, and where.
@@ -173,7 +173,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Whether the file names no budgets.
+    /// Returns whether the file names no budgets.
     pub(super) fn has_usual_budgets(&self) -> bool {
         self.budgets == usual_budgets()
     }
@@ -193,7 +193,7 @@ impl Guard {
 }
 
 impl Work {
-    /// The work in a file, whatever else is in it: of the base nothing else counts, so a new side may repair the rest.
+    /// Reads the work in a file and ignores the rest: nothing else of the base counts, so a new side may repair the rest.
     ///
     /// # Errors
     /// What is wrong with its `[work]`, and where.

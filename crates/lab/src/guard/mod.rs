@@ -3,21 +3,17 @@
 //! Counters, plans, answers and safety are certain and judged here at once. Time is judged by a sequence of blocks that
 //! measure both sides together ([`Sequence`]). What was measured is a run like any other ([`recorded_plan`]).
 
-mod budget;
-mod check;
+mod bounds;
+mod checks;
 mod config;
-mod judge;
-mod limit;
 mod run;
 mod safety;
 mod sequence;
 mod timed;
 
-pub use budget::{Budget, BudgetError, Comparator};
-pub use check::{Check, Gate, Status};
+pub use bounds::{Budget, BudgetError, Comparator, Limit};
+pub use checks::{Check, Gate, Status, counters, unknown_part};
 pub use config::{Answers, Guard, MayLose, Scans, Work};
-pub use judge::{counters, unknown_part};
-pub use limit::Limit;
 pub use run::{
     OtherWork, both_sides, counting_experiment, counts_of, recorded_plan, role_of,
     timing_experiment,

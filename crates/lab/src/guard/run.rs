@@ -1,15 +1,15 @@
 //! A guarded comparison as a run like any other: two experiments whose variants are the sides. One holds what was
 //! counted, the other what was timed.
 
+use crate::comparison::is_exact;
 use crate::design::{Role, Stopping, Variant};
-use crate::exact::is_exact;
 use crate::experiment::{DesignKind, Experiment};
 use crate::level::{Level, Settings};
 use crate::record::{PlannedExperiment, RunPlan};
 use crate::target;
 use crate::trial::Outcome;
 
-/// The experiment of what is counted, with these sides as its variants, the base first.
+/// Returns the experiment for counters, with these sides as its variants, the base first.
 pub fn counting_experiment(sides: &PlannedExperiment, repetitions: u32) -> PlannedExperiment {
     let secondary = ["scan_steps", "syncs", "pages_written", "bytes_written"];
     let experiment = Experiment {
@@ -21,7 +21,7 @@ pub fn counting_experiment(sides: &PlannedExperiment, repetitions: u32) -> Plann
     in_turns(sides, experiment, repetitions)
 }
 
-/// The experiment of what is timed; its metrics are those of the budgets, the first of which ranks.
+/// Returns the timed experiment; its metrics are those with budgets, and the first ranks.
 pub fn timing_experiment(sides: &PlannedExperiment, metrics: &[String]) -> PlannedExperiment {
     let mut metrics = metrics.iter().cloned();
     let experiment = Experiment {
@@ -56,7 +56,7 @@ fn rounds_of(rounds: u32) -> Stopping {
     Stopping { rounds, max_rounds: rounds, ..Stopping::default() }
 }
 
-/// The plan of the record: these experiments, the timed one with the rounds that the budgets needed. `folder` held copies and
+/// Returns the plan of the record: these experiments, the timed one with the rounds that the budgets needed. `folder` held copies and
 /// databases for the time of the comparison; what is in it has a path relative to it.
 pub fn recorded_plan(
     plan: &RunPlan,
@@ -87,7 +87,7 @@ fn relative(settings: &mut Settings, folder: &str) {
     }
 }
 
-/// The role of a side in the record.
+/// Returns the role of a side in the record.
 pub fn role_of(side: usize) -> Role {
     match side {
         0 => Role::Baseline,
@@ -95,7 +95,7 @@ pub fn role_of(side: usize) -> Role {
     }
 }
 
-/// What counts of a trial that only counted: its times would be those of another work.
+/// Keeps only the counters of a trial that only counted: its times belong to other work.
 pub fn counts_of(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Measured(mut measured) => {
@@ -116,7 +116,7 @@ pub struct OtherWork {
     new: String,
 }
 
-/// The work of both sides as an experiment with the first variant of each, with their names for people.
+/// Returns the work of both sides as an experiment with the first variant of each, with their names for people.
 ///
 /// # Errors
 /// The sides have another workload or another target, so that no figure of one says anything of the other.

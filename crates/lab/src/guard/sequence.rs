@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 
-use super::Budget;
+use super::bounds::Budget;
 use crate::stats::{Interval, trimmed_interval};
 
 /// The error rate of one phase, for each side.
@@ -24,7 +24,7 @@ impl Looks {
     pub const AT: [usize; 13] = [7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448];
 }
 
-/// What is known of one budget after some blocks.
+/// Decision on one budget after some blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -38,7 +38,7 @@ pub enum Decision {
     Exhausted,
 }
 
-/// What a sequence averages.
+/// Values that a sequence averages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// The logarithms of ratios.
@@ -47,7 +47,7 @@ enum Scale {
     Figures,
 }
 
-/// What the blocks of a phase said when they were looked at.
+/// Result of a look at the blocks of a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// The blocks of the phase.
@@ -57,7 +57,7 @@ pub struct Look {
     /// Its interval.
     pub interval: Interval,
     /// Blocks in which one side alone has a figure of 0. Their ratios count as far from the budget, so where there are
-    /// some, centre and interval decide and are no measurement.
+    /// some, centre and interval decide but are not measurements.
     pub one_sided: usize,
 }
 
@@ -68,7 +68,7 @@ pub struct Sequence {
     scale: Scale,
     /// Bounds that are judged together.
     family: usize,
-    /// What is averaged, of the phase at hand.
+    /// The averaged values of the current phase.
     values: Vec<f64>,
     /// Values of the phase at hand that stand for a ratio to or of 0.
     one_sided: usize,
@@ -76,18 +76,18 @@ pub struct Sequence {
     all: Vec<f64>,
     /// The last look at the phase at hand.
     look: Option<Look>,
-    /// What the first phase has shown if it was beyond the bound, so that fresh blocks are to confirm it.
+    /// The last look of the first phase, if it was beyond the bound; fresh blocks must confirm it.
     alarm: Option<Look>,
     decision: Decision,
 }
 
 impl Sequence {
-    /// No block yet, for the ratios of one of so many budgets.
+    /// Makes an empty sequence for the ratios of one of `family` budgets.
     pub fn new(budget: Budget, family: usize) -> Sequence {
         Sequence::on(Scale::Ratios, budget, family)
     }
 
-    /// The same for figures of the new side with a limit.
+    /// Makes an empty sequence for figures of the new side with a limit.
     pub fn of_figures(limit: Budget, family: usize) -> Sequence {
         Sequence::on(Scale::Figures, limit, family)
     }
@@ -106,7 +106,7 @@ impl Sequence {
         }
     }
 
-    /// Adds a block: the figure of the new side divided by that of the base, or the figure by itself. What is no number is
+    /// Adds a block: the figure of the new side divided by the base figure, or the figure by itself. NaN is
     /// left out.
     pub fn add(&mut self, value: f64) {
         if self.decision != Decision::Open || value.is_nan() {
@@ -165,7 +165,7 @@ impl Sequence {
         ALPHA / (Looks::AT.len() * self.family) as f64
     }
 
-    /// The smallest difference that the last look would have shown in 80 % of all cases, as a fraction; none without a
+    /// Returns the smallest difference that the last look would have shown in 80 % of all cases, as a fraction; none without a
     /// look, or where the figure is 0.
     pub fn detectable(&self) -> Option<f64> {
         const POWER: f64 = 0.8;
@@ -180,27 +180,27 @@ impl Sequence {
         }
     }
 
-    /// What is known.
+    /// Returns the decision so far.
     pub fn decision(&self) -> Decision {
         self.decision
     }
 
-    /// What the first phase has shown if it was beyond the bound: fresh blocks are to confirm it, or have decided.
+    /// Returns the last look of the first phase, if it was beyond the bound.
     pub fn alarm(&self) -> Option<Look> {
         self.alarm
     }
 
-    /// The last look at the blocks of the phase at hand; none with fewer than seven.
+    /// Returns the last look at the blocks of the current phase; none with fewer than seven.
     pub fn last_look(&self) -> Option<Look> {
         self.look
     }
 
-    /// The ratio or the figure of every block of both phases, in their order.
+    /// Returns the ratio or the figure of every block of both phases, in their order.
     pub fn all(&self) -> &[f64] {
         &self.all
     }
 
-    /// Blocks of the phase at hand.
+    /// Returns the number of blocks in the current phase.
     pub fn blocks(&self) -> usize {
         self.values.len()
     }
@@ -208,7 +208,7 @@ impl Sequence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Comparator;
+    use super::super::bounds::Comparator;
     use super::*;
     use crate::stats::simulation::Noise;
 

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{Budget, Check, Decision, Guard, Sequence, Status};
-use crate::exact::is_exact;
+use super::bounds::Budget;
+use super::checks::{Check, Status};
+use super::config::Guard;
+use super::sequence::{Decision, Sequence};
+use crate::comparison::is_exact;
 
 /// A budget or a limit of time.
 #[derive(Clone, Debug)]
 pub struct Timed {
     metric: String,
-    /// What is allowed, as the user wrote it.
+    /// The bound as the user wrote it.
     allowed: String,
     /// Whether the figure of the new side counts by itself.
     is_limit: bool,
@@ -24,7 +27,7 @@ pub struct Timed {
 pub struct MissingMetric(pub String);
 
 impl Timed {
-    /// Those of a file: every budget and limit of a metric that is not counted, judged together.
+    /// Returns every budget and limit of a file whose metric is not a counter; they are judged together.
     pub fn of(guard: &Guard) -> Vec<Timed> {
         let is_timed = |name: &&String| !is_exact(name);
         let budgets = guard.budgets.keys().filter(is_timed).count();
@@ -51,7 +54,7 @@ impl Timed {
         of_budgets.chain(of_limits).collect()
     }
 
-    /// The metric, which may end in the name of a statement.
+    /// Returns the metric, which may end in the name of a statement.
     pub fn metric(&self) -> &str {
         &self.metric
     }
@@ -77,25 +80,25 @@ impl Timed {
         Ok(())
     }
 
-    /// What is judged of a block; none where it lacks the metric.
+    /// Returns the ratio or the figure of a block; none if it lacks the metric.
     fn value(&self, base: &BTreeMap<String, f64>, new: &BTreeMap<String, f64>) -> Option<f64> {
         let figure = *new.get(&self.metric)?;
         Some(if self.is_limit { figure } else { quotient(figure, *base.get(&self.metric)?) })
     }
 
-    /// Whether more blocks are needed.
+    /// Returns whether more blocks are needed.
     pub fn is_open(&self) -> bool {
         self.sequence.decision() == Decision::Open && !self.is_lacking
     }
 
-    /// What came of it so far.
+    /// Returns the result so far.
     pub fn check(&self) -> Check {
         let status = match self.sequence.decision() {
             Decision::Passed => Status::Passed,
             Decision::Failed => Status::Failed,
             Decision::Open | Decision::Exhausted => Status::Undecided,
         };
-        // What stands for a ratio to 0 is no figure.
+        // The stand-in for a ratio to 0 is not a figure.
         let look = self.sequence.last_look().filter(|look| look.one_sided == 0);
         let centre = look.map(|look| look.centre);
         let detectable = look.and_then(|_| self.sequence.detectable());
@@ -110,7 +113,7 @@ impl Timed {
         }
     }
 
-    /// What was measured, in blocks.
+    /// Returns the blocks that were measured, in words.
     fn words(&self) -> String {
         let (look, alarm) = (self.sequence.last_look(), self.sequence.alarm());
         let blocks = look.map_or(self.sequence.blocks(), |look| look.blocks);
@@ -146,7 +149,7 @@ impl Timed {
     }
 }
 
-/// One figure divided by another; two that are 0 are the same.
+/// Divides one figure by another; two zeros are the same.
 fn quotient(new: f64, base: f64) -> f64 {
     if new == base { 1.0 } else { new / base }
 }

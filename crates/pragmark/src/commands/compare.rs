@@ -1,11 +1,11 @@
 //! `pragmark compare`: what differs between two sides, without a verdict on time.
 
+use lab::comparison::{ExactComparison, Side};
 use std::path::PathBuf;
 
 use app::Error;
 use app::compare::{Compared, ExactRequest, compare_exactly, compare_runs};
 use app::measure::{Replay, Work};
-use lab::exact::{Comparison, Side};
 
 use crate::action::Output;
 use crate::exit::Exit;
@@ -35,8 +35,8 @@ pub fn execute(
     let Some((base, others)) = sides.split_first() else {
         return Ok(Exit::Success);
     };
-    let compared = others.iter().map(|new| Comparison::of(base, new));
-    let comparisons: Vec<Comparison> = compared.collect();
+    let compared = others.iter().map(|new| ExactComparison::of(base, new));
+    let comparisons: Vec<ExactComparison> = compared.collect();
     output::write_document(output, &report::exact(&comparisons), &comparisons)?;
     let is_whole = |side: &Side| side.trials.iter().all(|trial| trial.problem().is_none());
     Ok(exit(sides.iter().all(is_whole)))

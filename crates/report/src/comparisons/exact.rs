@@ -1,26 +1,30 @@
-//! What was counted on two sides, and which statements changed.
+//! Two sides compared by counters: which statements changed, their plans, and the counters of the whole work.
 
-use lab::exact::{
-    AnswerChange, Comparison, Count, Figure, PlanChange, SideFacts, Statement, Weight,
+use lab::comparison::{
+    AnswerChange, Count, ExactComparison, Figure, PlanChange, Severity, SideFacts,
+    StatementComparison,
 };
 
-use super::figures;
+use super::{add_qualified, cells, sections, unmatched};
 use crate::document::{
-    Abridge, Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone, joined,
+    Abridge, Block, Cell, Column, Document, Item, Row, Section, Sentence, Table, Tone, joined,
 };
 use crate::figures::count;
 use crate::words::metric_heading;
 
-/// How much of a statement a table quotes, in characters.
+/// Most characters of a statement that a table quotes.
 const QUOTED: usize = 70;
 /// Counters of the whole work that the summary names if they changed.
 const IN_SUMMARY: [&str; 7] =
     ["vm_steps", "reads", "syncs", "pages_written", "bytes_written", "cache_misses", "db_bytes"];
-/// How many statements are named in a sentence.
+/// Counters of each statement that changed.
+const OF_STATEMENT: [&str; 6] =
+    ["executions", "vm_steps", "scan_steps", "sorts", "auto_index_rows", "rows_per_call"];
+/// Most statements that a sentence names.
 const NAMED: usize = 5;
 
-/// What changed from the base to each other side.
-pub fn exact(comparisons: &[Comparison]) -> Document {
+/// Returns the changes from the base to each other side.
+pub fn exact(comparisons: &[ExactComparison]) -> Document {
     let mut document =
         Document { title: "What changed, by counters".to_owned(), ..Document::default() };
     let several = comparisons.len() > 1;
@@ -30,197 +34,179 @@ pub fn exact(comparisons: &[Comparison]) -> Document {
         "Counters, plans and answers are the same on every machine; no time is measured.".into(),
     );
     for (number, comparison) in comparisons.iter().enumerate() {
-        let qualifier = several.then(|| comparison.new.name.clone());
-        for mut section in sections(comparison) {
-            section.qualifier.clone_from(&qualifier);
-            if number > 0 {
-                section.anchor = format!("{}-{}", section.anchor, number + 1);
-            }
-            document.sections.push(section);
-        }
+        let name = several.then_some(comparison.new.name.as_str());
+        let suffix = if number > 0 { format!("-{}", number + 1) } else { String::new() };
+        add_qualified(&mut document, name, &suffix, comparison_sections(comparison));
     }
     document
 }
 
-fn side(what: &str, facts: &SideFacts) -> Sentence {
-    let name = facts.name.strip_prefix(&format!("{what}: "));
-    let start = Sentence::from(format!("{what}: ")).and_code(name.unwrap_or(&facts.name));
-    match (&facts.problem, facts.version.as_str()) {
-        (Some(problem), _) => start.words(format!(" ({problem})")),
-        (None, version) => {
-            start.words(format!(" (SQLite {version}, {} repetitions)", facts.repetitions))
-        }
-    }
+fn side(role: &str, facts: &SideFacts) -> Sentence {
+    let name = facts.name.strip_prefix(&format!("{role}: "));
+    let start = super::side(role, name.unwrap_or(&facts.name));
+    start.words(match &facts.problem {
+        Some(problem) => format!(" ({problem})"),
+        None => format!(" (SQLite {}, {} repetitions)", facts.version, facts.repetitions),
+    })
 }
 
-fn sections(comparison: &Comparison) -> Vec<Section> {
-    let chapter = Section::chapter;
-    let highlights = Section::new("changes", Kind::Highlights, "What changed", summary(comparison));
+fn comparison_sections(comparison: &ExactComparison) -> Vec<Section> {
     let chapters = [
-        chapter("statements", "Statements that changed", statements(comparison)),
-        chapter("plans", "Query plans that changed", plans(comparison)),
-        chapter("totals", "The whole work", totals(comparison)),
-        chapter("not-compared", "What is not compared", not_compared(comparison)),
+        ("statements", "Statements that changed", statements(comparison)),
+        ("plans", "Query plans that changed", plans(comparison)),
+        ("totals", "The whole work", totals(comparison)),
+        ("not-compared", "What is not compared", not_compared(comparison)),
     ];
-    let chapters = chapters.into_iter().flatten();
-    std::iter::once(highlights).chain(chapters).collect()
+    sections(summary(comparison), chapters)
 }
 
-fn summary(comparison: &Comparison) -> Vec<Block> {
+fn summary(comparison: &ExactComparison) -> Vec<Block> {
     if !comparison.is_complete() {
         let text = "A side could not be measured, so nothing is compared.";
         return vec![Block::paragraph(text)];
     }
-    let items = [
-        weighed(comparison, Weight::Answer, "answered differently", Tone::Bad),
-        weighed(
-            comparison,
-            Weight::Scan,
-            "read a table whole that was searched before, and need more VM steps",
-            Tone::Worse,
-        ),
-        weighed(comparison, Weight::More, "need more work", Tone::Worse),
-        weighed(comparison, Weight::Less, "need less work", Tone::Better),
-        weighed(
-            comparison,
-            Weight::Mixed,
-            "have another plan, or counters that changed in both directions",
-            Tone::Neutral,
-        ),
-        weighed(
-            comparison,
-            Weight::Same,
-            "have the same plan and no counter that changed",
-            Tone::Same,
-        ),
-        whole(comparison),
+    let all = [
+        Severity::Answer,
+        Severity::Scan,
+        Severity::More,
+        Severity::Less,
+        Severity::Mixed,
+        Severity::Same,
     ];
-    Block::list(items.into_iter().flatten()).into_iter().collect()
+    let items = all.map(|severity| statements_of(comparison, severity));
+    Block::list(items.into_iter().chain([whole(comparison)]).flatten()).into_iter().collect()
 }
 
-/// How many statements have this weight, and the first of them.
-fn weighed(comparison: &Comparison, weight: Weight, words: &str, tone: Tone) -> Option<Item> {
-    let all = comparison.statements.iter();
-    let mut names: Vec<&str> =
-        all.filter(|it| it.weight() == weight).map(|it| it.name.as_str()).collect();
-    if weight == Weight::Less {
+/// Returns the sign of a severity, its tone, and the words for statements that have it.
+fn severity_words(severity: Severity) -> (&'static str, Tone, &'static str) {
+    match severity {
+        Severity::Answer => ("✗", Tone::Bad, "answered differently"),
+        Severity::Scan => (
+            "▼",
+            Tone::Worse,
+            "read a table whole that was searched before, and need more VM steps",
+        ),
+        Severity::More => ("▼", Tone::Worse, "need more work"),
+        Severity::Less => ("▲", Tone::Better, "need less work"),
+        Severity::Mixed => {
+            ("≠", Tone::Neutral, "have another plan, or counters that changed in both directions")
+        }
+        Severity::Same => ("=", Tone::Same, "have the same plan and no counter that changed"),
+    }
+}
+
+/// Counts the statements of this severity and names the first of them.
+fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Item> {
+    let own = comparison.statements.iter().filter(|statement| statement.severity() == severity);
+    let mut names: Vec<&str> = own.map(|statement| statement.name.as_str()).collect();
+    if severity == Severity::Less {
         names.reverse();
     }
-    let number = names.len();
-    let mut text = Sentence::from(format!(
-        "{} of {} statements {words}",
-        count(number),
-        count(comparison.statements.len())
-    ));
-    if weight != Weight::Same && number > 0 {
-        text = text.words(": ");
-        for (index, name) in names.iter().take(NAMED).enumerate() {
-            text = text.words(if index > 0 { ", " } else { "" }).and_code(*name);
-        }
-        if number > NAMED {
-            text = text.words(format!(" and {} others", count(number - NAMED)));
+    let (sign, tone, words) = severity_words(severity);
+    let (number, all) = (count(names.len()), count(comparison.statements.len()));
+    let mut text = Sentence::from(format!("{number} of {all} statements {words}"));
+    if severity != Severity::Same {
+        let named = names.iter().take(NAMED).map(|name| Sentence::code(*name));
+        text = text.words(": ").and(joined(named, ", "));
+        if names.len() > NAMED {
+            text = text.words(format!(" and {} others", count(names.len() - NAMED)));
         }
     }
-    (number > 0).then(|| Item { sign: Some(sign(weight)), tone, ..Item::new(text.words(".")) })
+    (!names.is_empty()).then(|| Item { sign: Some(sign), tone, ..Item::new(text.words(".")) })
 }
 
-fn sign(weight: Weight) -> &'static str {
-    match weight {
-        Weight::Answer => "✗",
-        Weight::Scan | Weight::More => "▼",
-        Weight::Less => "▲",
-        Weight::Mixed => "≠",
-        Weight::Same => "=",
-    }
-}
-
-/// What the whole work needs more or less of.
-fn whole(comparison: &Comparison) -> Option<Item> {
+/// Names the counters of the whole work that changed.
+fn whole(comparison: &ExactComparison) -> Option<Item> {
     let changed = IN_SUMMARY.iter().filter_map(|metric| {
-        let it = comparison.total(metric)?;
-        let ratio = it.ratio().filter(|ratio| *ratio != 1.0 && ratio.is_finite())?;
+        let ratio = comparison.total(metric)?.ratio();
+        let ratio = ratio.filter(|ratio| *ratio != 1.0 && ratio.is_finite())?;
         let name = format!("{} ", metric_heading(metric));
-        Some(Sentence::from(name).figure(figures::times(ratio)))
+        Some(Sentence::from(name).figure(cells::times(ratio)))
     });
     let changed = joined(changed, ", ");
     (!changed.is_empty())
         .then(|| Item::new(Sentence::from("The whole work: ").and(changed).words(".")))
 }
 
-fn statements(comparison: &Comparison) -> Vec<Block> {
-    let changed = comparison.statements.iter();
-    let changed =
-        changed.filter(|changed| changed.weight() != Weight::Same || changed.is_inexact());
-    let rows: Vec<Row> = changed.map(row).collect();
+fn statements(comparison: &ExactComparison) -> Vec<Block> {
+    let changed = comparison
+        .statements
+        .iter()
+        .filter(|statement| statement.severity() != Severity::Same || statement.is_inexact());
+    let rows: Vec<Row> = changed.map(statement_row).collect();
     if rows.is_empty() {
         return Vec::new();
     }
-    let counters =
-        ["executions", "vm_steps", "scan_steps", "sorts", "auto_index_rows", "rows_per_call"];
-    let counters = counters.map(|metric| Column {
+    let counters = OF_STATEMENT.map(|metric| Column {
         about: Some(metric.to_owned()),
         ..Column::right(metric_heading(metric))
     });
     let first = [Column::left("statement"), Column::left("change")];
     let columns = first.into_iter().chain(counters);
-    let mut table = Table::new("statements that changed", columns, rows);
-    table.sortable = true;
-    table.dense = true;
-    table.abridge = Abridge::End;
+    let table = Table {
+        sortable: true,
+        dense: true,
+        abridge: Abridge::End,
+        ..Table::new("statements that changed", columns, rows)
+    };
     let remark = "Counters are means per execution, base → new; what is the same is one figure. Statements are in the \
                   order of how many VM steps they need more in all.";
     vec![Block::table(table), Block::small(remark)]
 }
 
-fn row(it: &Statement) -> Row {
-    let mut name = Cell::code(&it.name).with_below(shortened(&it.sql));
-    name.title = Some(it.sql.clone());
-    let figure = |metric: &str| figures::both(it.figure(metric));
-    Row::new([
-        name,
-        change(it),
-        figure("executions"),
-        figure("vm_steps"),
-        figure("scan_steps"),
-        figure("sorts"),
-        figure("auto_index_rows"),
-        figure("rows_per_call"),
-    ])
+fn statement_row(statement: &StatementComparison) -> Row {
+    let name = Cell { title: Some(statement.sql.clone()), ..name_cell(statement) };
+    let counters = OF_STATEMENT.map(|metric| cells::both(statement.figure(metric)));
+    Row::new([name, change(statement)].into_iter().chain(counters))
 }
 
-fn change(it: &Statement) -> Cell {
-    let ratio = it.figure("vm_steps").and_then(Figure::ratio);
-    let steps = match (ratio.filter(|ratio| ratio.is_finite()), it.more_steps) {
-        (Some(ratio), _) if ratio != 1.0 => format!("{} VM steps", figures::times(ratio)),
-        (_, Some(more)) if more != 0.0 => format!("{more:+} VM steps in all"),
+/// Returns the name of a statement with the beginning of its text, without line breaks.
+fn name_cell(statement: &StatementComparison) -> Cell {
+    let line = statement.sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    let beginning = match line.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    };
+    Cell::code(&statement.name).with_below(beginning)
+}
+
+fn change(statement: &StatementComparison) -> Cell {
+    let ratio = statement.figure("vm_steps").and_then(Figure::ratio);
+    let steps = match (ratio.filter(|ratio| ratio.is_finite()), statement.more_steps) {
+        (Some(ratio), _) if ratio != 1.0 => format!(", {} VM steps", cells::times(ratio)),
+        (_, Some(more)) if more != 0.0 => format!(", {more:+} VM steps in all"),
         _ => String::new(),
     };
-    let (words, tone) = match it.weight() {
-        Weight::Answer => ("other answer".to_owned(), Tone::Bad),
-        Weight::Scan => (scan_words(it), Tone::Worse),
-        Weight::More => ("more work".to_owned(), Tone::Worse),
-        Weight::Less => ("less work".to_owned(), Tone::Better),
-        Weight::Mixed if it.plan.is_some() => ("other plan".to_owned(), Tone::Neutral),
-        Weight::Mixed => ("both directions".to_owned(), Tone::Neutral),
-        Weight::Same => ("does not repeat".to_owned(), Tone::Doubt),
+    let severity = statement.severity();
+    let (sign, tone, _) = severity_words(severity);
+    let (sign, tone) = if severity == Severity::Same { ("?", Tone::Doubt) } else { (sign, tone) };
+    let words = match (severity, &statement.plan) {
+        (Severity::Answer, _) => "other answer".to_owned(),
+        (Severity::Scan, plan) => {
+            let scans = plan.as_ref().map(|plan| plan.scans.join(", "));
+            format!("now SCAN {}", scans.unwrap_or_default())
+        }
+        (Severity::More, _) => "more work".to_owned(),
+        (Severity::Less, _) => "less work".to_owned(),
+        (Severity::Mixed, Some(_)) => "other plan".to_owned(),
+        (Severity::Mixed, None) => "both directions".to_owned(),
+        (Severity::Same, _) => "does not repeat".to_owned(),
     };
-    let words = if steps.is_empty() { words } else { format!("{words}, {steps}") };
-    let rewritten = it.new_sql.as_ref().map_or("", |_| "the text changed, too");
-    Cell::new(words)
-        .signed(if it.weight() == Weight::Same { "?" } else { sign(it.weight()) }, tone)
-        .with_below(rewritten)
+    let rewritten = statement.new_sql.as_ref().map_or("", |_| "the text changed, too");
+    Cell::new(format!("{words}{steps}")).signed(sign, tone).with_below(rewritten)
 }
 
-fn scan_words(it: &Statement) -> String {
-    let tables = it.plan.as_ref().map_or(&[][..], |plan| &plan.scans);
-    format!("now SCAN {}", tables.join(", "))
-}
-
-/// The plans of both sides, next to each other.
-fn plans(comparison: &Comparison) -> Vec<Block> {
-    let changed = comparison.statements.iter();
-    let changed = changed.filter_map(|changed| Some((changed, changed.plan.as_ref()?)));
-    let rows: Vec<Row> = changed.map(plan_row).collect();
+/// Returns the plans of both sides, next to each other.
+fn plans(comparison: &ExactComparison) -> Vec<Block> {
+    let nodes = |nodes: &[String]| {
+        let nodes: Vec<&str> = nodes.iter().map(|node| node.trim_start()).collect();
+        Cell::new(nodes.join("; "))
+    };
+    let row = |statement: &StatementComparison| {
+        let PlanChange { base, new, .. } = statement.plan.as_ref()?;
+        Some(Row::new([name_cell(statement), nodes(base), nodes(new)]))
+    };
+    let rows: Vec<Row> = comparison.statements.iter().filter_map(row).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -236,71 +222,43 @@ fn plans(comparison: &Comparison) -> Vec<Block> {
     blocks
 }
 
-fn plan_row((it, plan): (&Statement, &PlanChange)) -> Row {
-    let nodes = |nodes: &[String]| {
-        let nodes: Vec<&str> = nodes.iter().map(|node| node.trim_start()).collect();
-        Cell::new(nodes.join("; "))
-    };
-    let name = Cell::code(&it.name).with_below(shortened(&it.sql));
-    Row::new([name, nodes(&plan.base), nodes(&plan.new)])
-}
-
-fn totals(comparison: &Comparison) -> Vec<Block> {
-    let row = |figure: &Figure| {
-        Row::new([
-            Cell::new(metric_heading(&figure.metric)),
-            Cell::number(Some(figures::count(figure.base, &figure.metric))),
-            Cell::number(Some(figures::count(figure.new, &figure.metric))),
-            figures::ratio(figure),
-        ])
-    };
+fn totals(comparison: &ExactComparison) -> Vec<Block> {
     let is_zero = |count: Count| count.exact() == Some(0.0);
-    let says = |figure: &&Figure| !(is_zero(figure.base) && is_zero(figure.new));
-    let counted: Vec<&Figure> = comparison.totals.iter().filter(says).collect();
-    if counted.is_empty() {
-        return Vec::new();
-    }
+    let counted = comparison.totals.iter();
+    let counted = counted.filter(|figure| !(is_zero(figure.base) && is_zero(figure.new)));
+    let row = |figure: &Figure| {
+        let name = Cell::new(metric_heading(&figure.metric));
+        Row::led(name, cells::counter(figure))
+    };
+    let rows: Vec<Row> = counted.map(row).collect();
     let columns = [
         Column::left("counter"),
         Column::right("base"),
         Column::right("new"),
         Column::left("new / base"),
     ];
-    vec![Block::table(Table::new(
-        "counters of the whole work",
-        columns,
-        counted.into_iter().map(row),
-    ))]
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::table(Table::new("counters of the whole work", columns, rows))]
 }
 
-fn not_compared(comparison: &Comparison) -> Vec<Block> {
-    let only = |names: &[String], side: &str| {
-        let text = |name: &String| Sentence::code(name).words(format!(" is only in {side}."));
-        names.iter().map(text).map(Item::new).collect::<Vec<_>>()
-    };
-    let inexact = comparison.statements.iter().filter(|statement| statement.is_inexact());
-    let inexact = inexact.map(|inexact| {
+fn not_compared(comparison: &ExactComparison) -> Vec<Block> {
+    let only = unmatched(&comparison.unmatched, "the new side", |name, side| {
+        Sentence::code(name).words(format!(" is only in {side}."))
+    });
+    let statements = || comparison.statements.iter();
+    let inexact = statements().filter(|statement| statement.is_inexact()).map(|statement| {
         let words =
             " has counters that differ between repetitions of one side, so they are no verdict.";
-        Item::doubt(None, Sentence::code(&inexact.name).words(words))
+        Item::doubt(None, Sentence::code(&statement.name).words(words))
     });
-    let answers = comparison.statements.iter().filter_map(|statement| match &statement.answer {
+    let answers = statements().filter_map(|statement| match &statement.answer {
         AnswerChange::NotCompared { why } => {
             let words = format!(": answers are not compared, because {why}.");
             Some(Item::new(Sentence::code(&statement.name).words(words)))
         }
         _ => None,
     });
-    let items = only(&comparison.only_base, "the base").into_iter();
-    let items = items.chain(only(&comparison.only_new, "the new side"));
-    Block::list(items.chain(inexact).chain(answers)).into_iter().collect()
-}
-
-/// The beginning of a statement, without line breaks.
-fn shortened(sql: &str) -> String {
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    Block::list(only.into_iter().chain(inexact).chain(answers)).into_iter().collect()
 }

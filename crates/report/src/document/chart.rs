@@ -7,16 +7,16 @@ use super::{Sentence, Table, Tone};
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it shows.
+    /// Its caption.
     pub caption: Sentence,
     /// How to read it.
     pub remark: Option<String>,
-    /// What is drawn.
+    /// The plot.
     pub plot: Plot,
-    /// The figures, which stand in the place of the plot where nothing is drawn; none where the plot is a
+    /// The figures, shown instead of the plot by forms that cannot draw; none if the plot is a
     /// table itself, or where text has said it all.
     pub figures: Option<Table>,
-    /// What to know of single marks.
+    /// Notes on single marks.
     pub notes: Vec<Sentence>,
 }
 
@@ -33,7 +33,7 @@ impl Chart {
     }
 }
 
-/// What is drawn.
+/// A plot.
 #[derive(Clone, Debug)]
 pub enum Plot {
     /// Dots with intervals, a row each.
@@ -50,19 +50,19 @@ pub enum Plot {
     Bands(Bands),
 }
 
-/// What an axis measures.
+/// The measure of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Figures of a metric, by its name.
     Metric(String),
-    /// Ratios, for which 1 is no difference.
+    /// Ratios, for which 1 means equal.
     Ratio,
 }
 
 /// Dots with intervals.
 #[derive(Clone, Debug)]
 pub struct Forest {
-    /// What the axis measures.
+    /// The measure of the axis.
     pub scale: Scale,
     /// The value that the others are compared with.
     pub baseline: Option<f64>,
@@ -85,13 +85,13 @@ pub struct ForestRow {
     pub detail: Sentence,
     /// One sign before the name.
     pub sign: &'static str,
-    /// What the sign means.
+    /// The meaning of the sign.
     pub tone: Tone,
-    /// The marks; none where nothing was measured.
+    /// The marks; none without a measurement.
     pub marks: Option<Marks>,
     /// The texts at the side of the plot.
     pub cells: Vec<String>,
-    /// Why there are no marks.
+    /// The reason for missing marks.
     pub reason: Option<String>,
     /// The whole row in words.
     pub words: String,
@@ -113,12 +113,12 @@ pub struct Marks {
 /// Forms of dots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
-    /// What is compared.
+    /// The compared figure.
     #[default]
     Circle,
-    /// What it is compared with.
+    /// The baseline.
     Diamond,
-    /// What bounds it.
+    /// An upper bound.
     Square,
 }
 
@@ -164,14 +164,14 @@ pub struct Bend {
     pub course: Vec<(f64, f64)>,
     /// Where it bends.
     pub at: (f64, f64),
-    /// What stands there.
+    /// The label at the bend.
     pub label: String,
 }
 
 /// A figure over many runs, which stand at equal distances.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// What the vertical axis measures.
+    /// The measure of the vertical axis.
     pub scale: Scale,
     /// How many runs there are.
     pub runs: usize,
@@ -196,7 +196,7 @@ pub struct CoursePoint {
     pub run: usize,
     /// The figure.
     pub y: f64,
-    /// What is drawn around it.
+    /// The interval drawn around it.
     pub interval: Interval,
 }
 
@@ -216,16 +216,16 @@ pub struct CourseLevel {
 pub struct CourseMark {
     /// Between which runs it was.
     pub at: f64,
-    /// What changed.
+    /// The change in words.
     pub words: String,
 }
 
 /// A table whose cells have a colour.
 #[derive(Clone, Debug, Default)]
 pub struct Map {
-    /// What the rows are.
+    /// The factor of the rows.
     pub row_factor: Option<String>,
-    /// What the columns are.
+    /// The factor of the columns.
     pub column_factor: Option<String>,
     /// Headings of the columns.
     pub columns: Vec<String>,
@@ -247,7 +247,7 @@ pub struct MapRow {
 /// A cell of a map.
 #[derive(Clone, Debug, Default)]
 pub struct MapCell {
-    /// What its colour means.
+    /// The meaning of its colour.
     pub tone: Tone,
     /// How much better or worse: at least 1, which gives the colour its depth.
     pub times: f64,
@@ -255,7 +255,7 @@ pub struct MapCell {
     pub text: String,
     /// A smaller line.
     pub below: String,
-    /// The number of the reason why there is no figure.
+    /// The number of the reason for a missing figure.
     pub reason: Option<usize>,
 }
 
@@ -269,7 +269,7 @@ pub struct Bars {
 /// One bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it is a part of the whole by.
+    /// The part of the whole.
     pub name: Sentence,
     /// From 0 to 1.
     pub share: f64,
@@ -291,11 +291,11 @@ pub struct Bands {
 /// One band.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// What its colour means.
+    /// The meaning of its colour.
     pub tone: Tone,
     /// The signs before the name.
     pub sign: String,
-    /// What it holds.
+    /// Its contents.
     pub name: String,
     /// A smaller line.
     pub detail: Sentence,
@@ -314,23 +314,4 @@ pub struct BandDot {
     pub mark: Mark,
     /// The dot in words.
     pub words: String,
-}
-
-/// A figure against what is allowed, in the height of a line.
-#[derive(Clone, Debug)]
-pub struct Strip {
-    /// What is allowed; open ends are none.
-    pub allowed: (Option<f64>, Option<f64>),
-    /// The figure.
-    pub dot: f64,
-    /// Its interval.
-    pub interval: Option<Interval>,
-    /// Another figure that it is compared with.
-    pub other: Option<f64>,
-    /// The figure that means no difference, which the axis holds.
-    pub none: Option<f64>,
-    /// The strip in words.
-    pub words: String,
-    /// What its colour means.
-    pub tone: Tone,
 }

@@ -1,4 +1,4 @@
-//! What is said, without any form: sections of headings, paragraphs, lists, tables, charts and text to
+//! Content without form: sections of headings, paragraphs, lists, tables, charts and text to
 //! paste. Topics make it, renderers show it, and neither knows the other.
 //!
 //! There are two depths. A *brief* form (a terminal) leaves out what only a *full* one (a page, Markdown)
@@ -10,23 +10,23 @@ mod table;
 
 pub use chart::{
     Band, BandDot, Bands, Bar, Bars, Bend, Chart, Course, CourseLevel, CourseMark, CoursePoint,
-    Curve, Forest, ForestRow, Line, Map, MapCell, MapRow, Mark, Marks, Plot, Point, Scale, Strip,
+    Curve, Forest, ForestRow, Line, Map, MapCell, MapRow, Mark, Marks, Plot, Point, Scale,
 };
 pub use sentence::{Piece, Sentence, Term, joined, plain};
-pub use table::{Abridge, Cell, Column, Row, Table, led};
+pub use table::{Abridge, Cell, Column, Row, Strip, Table, led};
 
 /// A whole report or answer.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What it is about.
+    /// Its subject.
     pub title: String,
     /// The question that it answers, if it is one: the title of its page.
     pub question: Option<String>,
-    /// What the title holds for, such as a machine.
+    /// The scope of the title, such as a machine.
     pub on: Option<String>,
     /// How it came about, a line each.
     pub about: Vec<Sentence>,
-    /// What precedes the sections.
+    /// Blocks before the sections.
     pub head: Vec<Block>,
     /// The sections in order.
     pub sections: Vec<Section>,
@@ -37,7 +37,7 @@ pub struct Document {
 pub struct Section {
     /// The name under which it is linked to: letters, digits and hyphens.
     pub anchor: String,
-    /// What kind of section it is.
+    /// Its kind.
     pub kind: Kind,
     /// The sections of one group stand together in the contents, under this heading.
     pub group: Option<String>,
@@ -45,18 +45,18 @@ pub struct Section {
     pub eyebrow: Sentence,
     /// The title.
     pub title: Sentence,
-    /// What tells it apart from another of the same title.
+    /// Tells it apart from another section of the same title.
     pub qualifier: Option<String>,
     /// Counts that the contents show after the title.
     pub counts: Vec<Count>,
-    /// What it says.
+    /// Its blocks.
     pub blocks: Vec<Block>,
 }
 
 /// Kinds of sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// What matters most, first.
+    /// The most important, first.
     Highlights,
     /// A chapter.
     #[default]
@@ -65,7 +65,7 @@ pub enum Kind {
     Background,
     /// The same, folded until it is wanted.
     Folded,
-    /// What terms link to: left out where a form has footnotes.
+    /// Explanations that terms link to: left out of forms that have footnotes.
     Glossary,
 }
 
@@ -115,18 +115,18 @@ pub enum Block {
     Chart(Box<Chart>),
     /// Text to paste.
     Code(Code),
-    /// What is folded away where a form can fold.
+    /// Blocks that are folded away in forms that can fold.
     Fold(Fold),
     /// One thing for brief forms, another for full ones.
     Depth {
-        /// What brief forms show.
+        /// Blocks of brief forms.
         brief: Vec<Block>,
-        /// What full forms show.
+        /// Blocks of full forms.
         full: Vec<Block>,
     },
 }
 
-/// What a paragraph is for.
+/// Purpose of a paragraph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The answer to the question of the section.
@@ -157,15 +157,15 @@ pub struct Item {
     pub sign: Option<&'static str>,
     /// A word that says what kind of item it is: `preliminary`.
     pub badge: Option<String>,
-    /// What the sign and the badge mean.
+    /// The meaning of the sign and the badge.
     pub tone: Tone,
     /// The item.
     pub text: Sentence,
-    /// What belongs to it.
+    /// Smaller lines below it.
     pub below: Vec<Sentence>,
 }
 
-/// What colour repeats; words and signs say it too.
+/// Meaning of a colour; words and signs say it, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing.
@@ -200,11 +200,11 @@ pub enum Tone {
 pub struct Count {
     /// One sign.
     pub sign: &'static str,
-    /// What is counted.
+    /// The counted things.
     pub words: String,
     /// How many there are.
     pub count: usize,
-    /// What they mean.
+    /// Their meaning.
     pub tone: Tone,
 }
 
@@ -217,18 +217,18 @@ pub struct Code {
     pub text: String,
 }
 
-/// What is folded away.
+/// Blocks that are folded away.
 #[derive(Clone, Debug)]
 pub struct Fold {
     /// A name under which it is linked to.
     pub anchor: Option<String>,
-    /// What it holds.
+    /// Its title.
     pub title: String,
     /// Whether it begins open.
     pub open: bool,
     /// Whether it is printed although it is folded.
     pub printed: bool,
-    /// What it holds.
+    /// Its blocks.
     pub blocks: Vec<Block>,
 }
 
@@ -260,23 +260,23 @@ impl Block {
         Block::Chart(Box::new(chart))
     }
 
-    /// What is folded away, and printed.
+    /// Makes folded blocks that are printed.
     pub fn fold(title: impl Into<String>, blocks: Vec<Block>) -> Block {
         Block::Fold(Fold { printed: true, ..Fold::new(title, blocks) })
     }
 
-    /// What is folded away, and of no use on paper.
+    /// Makes folded blocks that are of no use on paper.
     pub fn unprinted(title: impl Into<String>, blocks: Vec<Block>) -> Block {
         Block::Fold(Fold::new(title, blocks))
     }
 
-    /// What only full forms show.
+    /// Makes blocks for full forms only.
     pub fn full(full: Vec<Block>) -> Block {
         let brief = Vec::new();
         Block::Depth { brief, full }
     }
 
-    /// What only brief forms show.
+    /// Makes blocks for brief forms only.
     pub fn brief(brief: Vec<Block>) -> Block {
         let full = Vec::new();
         Block::Depth { brief, full }

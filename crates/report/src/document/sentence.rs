@@ -29,7 +29,7 @@ pub struct Term {
     pub word: &'static str,
     /// The name under which its meaning is linked to.
     pub anchor: &'static str,
-    /// What it means, in one sentence.
+    /// Its meaning in one sentence.
     pub meaning: &'static str,
 }
 

@@ -1,11 +1,13 @@
 //! Tables as data.
 
-use super::{Sentence, Strip, Tone};
+use lab::stats::Interval;
+
+use super::{Sentence, Tone};
 
 /// Rows and columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows, for those who cannot see it.
+    /// A description for those who cannot see it.
     pub label: String,
     /// The columns.
     pub columns: Vec<Column>,
@@ -42,7 +44,7 @@ pub struct Column {
     pub heading: Sentence,
     /// A smaller line below the heading.
     pub below: Option<String>,
-    /// What it shows, as records name it.
+    /// The name of its metric, as records have it.
     pub about: Option<String>,
     /// Whether its cells end below each other rather than begin there.
     pub right: bool,
@@ -78,12 +80,31 @@ pub struct Cell {
     pub below: Vec<Sentence>,
     /// The number by which its column is sorted.
     pub value: Option<f64>,
-    /// What there is to say besides, shown on demand.
+    /// Further words, shown on demand.
     pub title: Option<String>,
     /// Whether it stands out.
     pub strong: bool,
     /// A chart in the place of the text, for renderers that draw.
     pub strip: Option<Strip>,
+}
+
+/// A figure against what is allowed, in the height of a line.
+#[derive(Clone, Debug)]
+pub struct Strip {
+    /// The allowed range; open ends are none.
+    pub allowed: (Option<f64>, Option<f64>),
+    /// The figure.
+    pub dot: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// Another figure that it is compared with.
+    pub other: Option<f64>,
+    /// The figure that means no difference, which the axis holds.
+    pub none: Option<f64>,
+    /// The strip in words.
+    pub words: String,
+    /// The meaning of its colour.
+    pub tone: Tone,
 }
 
 impl Table {

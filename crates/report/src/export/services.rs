@@ -10,11 +10,11 @@ use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
 use lab::metric::{self, Unit};
 use lab::record::{RunPlan, TrialRecord};
 use lab::seed::Seed;
+use lab::text::is_active;
 use lab::trial::Outcome;
 use serde_json::{Value, json};
 use tuning::Analysis;
 
-use super::escaped_json;
 use crate::Result;
 
 /// Whether larger or smaller figures are better.
@@ -35,8 +35,9 @@ pub fn bencher(analysis: &Analysis) -> Result<String> {
     let mut all: BTreeMap<String, Value> = BTreeMap::new();
     for (name, variant, metrics) in benchmarks(analysis) {
         let measures = metrics.iter().filter_map(|metric| {
-            let it = variant.summaries.get(metric)?;
-            let value = json!({"value": it.median, "lower_value": it.range.low, "upper_value": it.range.high});
+            let Summary { median, range, .. } = variant.summaries.get(metric)?;
+            let value =
+                json!({"value": median, "lower_value": range.low, "upper_value": range.high});
             Some((shortened(metric, MOST_OF_MEASURE), value))
         });
         let measures: serde_json::Map<String, Value> = measures.collect();
@@ -53,7 +54,7 @@ const MOST_OF_BENCHMARK: usize = 1_024;
 /// The longest name of a measure that it accepts.
 const MOST_OF_MEASURE: usize = 64;
 
-/// A name of at most so many bytes: a longer one ends in a checksum of the whole, which is the same in every run.
+/// Shortens a name to at most `most` bytes: a longer one ends in a checksum of the whole, which is the same in every run.
 fn shortened(name: &str, most: usize) -> String {
     if name.len() <= most {
         return name.to_owned();
@@ -76,21 +77,21 @@ pub fn github_benchmark(analysis: &Analysis, direction: Direction) -> Result<Str
             .iter()
             .filter(|metric| metric::higher_is_better(metric) == (direction == Direction::Bigger));
         for metric in wanted {
-            if let Some(it) = variant.summaries.get(metric) {
-                entries.push(entry(&name, metric, it));
+            if let Some(summary) = variant.summaries.get(metric) {
+                entries.push(entry(&name, metric, summary));
             }
         }
     }
     Ok(escaped_json(&serde_json::to_string_pretty(&entries)?) + "\n")
 }
 
-fn entry(name: &str, metric: &str, it: &Summary) -> Value {
+fn entry(name: &str, metric: &str, summary: &Summary) -> Value {
     json!({
         "name": format!("{name}, {metric}"),
         "unit": unit(metric),
-        "value": it.median,
-        "range": format!("{} to {}", it.range.low, it.range.high),
-        "extra": format!("median of {} trials", it.n),
+        "value": summary.median,
+        "range": format!("{} to {}", summary.range.low, summary.range.high),
+        "extra": format!("median of {} trials", summary.n),
     })
 }
 
@@ -184,7 +185,7 @@ impl Benchstat {
 /// A name as one word that begins with a capital letter or a mark, as Go requires.
 fn word(name: &str) -> String {
     let plain = name.chars().map(|c| match c {
-        c if c.is_whitespace() || is_other(c) => '_',
+        c if c.is_whitespace() || is_active(c) => '_',
         c => c,
     });
     let plain: String = plain.collect();
@@ -196,8 +197,18 @@ fn word(name: &str) -> String {
     }
 }
 
-fn is_other(character: char) -> bool {
-    lab::text::is_active(character)
+/// Escapes every active character in the strings of JSON; outside of strings there are line feeds only.
+pub(super) fn escaped_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character != '\n' && is_active(character) {
+            let units = character.encode_utf16(&mut [0; 2]).to_vec();
+            escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

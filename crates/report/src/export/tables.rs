@@ -4,14 +4,14 @@
 
 use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 use lab::claims::Judged;
+use lab::comparison::RunDigest;
 use lab::record::TrialRecord;
-use lab::runs::RunDigest;
 use lab::trial::Outcome;
 use tuning::Analysis;
 
-use super::trials::{ended, purpose, role};
+use super::csv_trials::{ended, purpose, role};
 
-/// What a column contains.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -184,134 +184,140 @@ fn optional(text: &str) -> Datum {
     if text.is_empty() { Datum::None } else { text.into() }
 }
 
-/// The rows of a trial, which has this number among those of its run, from 0.
+/// Returns the rows of a trial, the `number`th of its run, from 0.
 pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow> {
     let (outcome, problem) = ended(&record.outcome);
-    let trial = vec![
-        run.into(),
-        integer(number),
-        (&record.experiment).into(),
-        purpose(record.purpose).into(),
-        integer(record.round),
-        integer(record.block),
-        integer(record.position),
-        (&record.variant).into(),
-        role(record.role).into(),
-        (&record.started).into(),
-        Datum::Real(record.wall_s),
-        record.covariates.disturbance().is_some().into(),
-        outcome.into(),
-        optional(&problem),
+    let trial = [
+        ("run", run.into()),
+        ("trial", integer(number)),
+        ("experiment", (&record.experiment).into()),
+        ("purpose", purpose(record.purpose).into()),
+        ("round", integer(record.round)),
+        ("block", integer(record.block)),
+        ("position", integer(record.position)),
+        ("variant", (&record.variant).into()),
+        ("role", role(record.role).into()),
+        ("started", (&record.started).into()),
+        ("wall_s", Datum::Real(record.wall_s)),
+        ("disturbed", record.covariates.disturbance().is_some().into()),
+        ("outcome", outcome.into()),
+        ("problem", optional(&problem)),
     ];
-    let figures = match &record.outcome {
-        Outcome::Measured(measured) => Some(&measured.metrics),
-        _ => None,
-    };
-    let figures = figures.into_iter().flatten().map(|(metric, value)| {
-        let row = vec![run.into(), integer(number), metric.into(), Datum::Real(*value)];
-        (FIGURE, row)
-    });
-    std::iter::once((TRIAL, trial)).chain(figures).collect()
+    let mut rows = vec![row(TRIAL, trial)];
+    if let Outcome::Measured(measured) = &record.outcome {
+        rows.extend(measured.metrics.iter().map(|(metric, value)| {
+            let value = Datum::Real(*value);
+            let trial = integer(number);
+            let (run, metric) = (run.into(), metric.into());
+            row(FIGURE, [("run", run), ("trial", trial), ("metric", metric), ("value", value)])
+        }));
+    }
+    rows
 }
 
-/// The rows of a run but for its trials.
+/// Returns the rows of a run without its trials.
 pub fn run_rows(analysis: &Analysis) -> Vec<TableRow> {
     let (plan, run) = (&analysis.plan, analysis.plan.id.as_str());
-    let row = vec![
-        run.into(),
-        (&plan.created).into(),
-        (&plan.pragmark).into(),
-        plan.scale.to_string().as_str().into(),
-        plan.seed.0.to_string().as_str().into(),
-        (&plan.engine).into(),
-        analysis.is_complete().into(),
+    let of_run = [
+        ("run", run.into()),
+        ("created", (&plan.created).into()),
+        ("pragmark", (&plan.pragmark).into()),
+        ("scale", plan.scale.to_string().as_str().into()),
+        ("seed", plan.seed.0.to_string().as_str().into()),
+        ("engine", (&plan.engine).into()),
+        ("complete", analysis.is_complete().into()),
     ];
+    let mut rows = vec![row(RUN, of_run)];
     let facts = RunDigest::from(analysis.clone()).facts();
-    let facts = facts.into_iter().map(|(name, value)| {
-        let row = vec![run.into(), Datum::Text(name), Datum::Text(value)];
-        (ENVIRONMENT, row)
-    });
-    let experiments = analysis.experiments.iter();
-    let experiments = experiments.flat_map(|experiment| experiment_rows(run, experiment));
-    let rows = std::iter::once((RUN, row));
-    rows.chain(facts).chain(experiments).collect()
+    rows.extend(facts.into_iter().map(|(name, value)| {
+        let (name, value) = (Datum::Text(name), Datum::Text(value));
+        row(ENVIRONMENT, [("run", run.into()), ("name", name), ("value", value)])
+    }));
+    for experiment in &analysis.experiments {
+        let of_experiment = [
+            ("run", run.into()),
+            ("experiment", (&experiment.key).into()),
+            ("question", (&experiment.question).into()),
+            ("workload", (&experiment.workload).into()),
+            ("directory", experiment.directory.to_string_lossy().as_ref().into()),
+            ("metric", (&experiment.metric).into()),
+            ("rounds", integer(experiment.rounds)),
+            ("dropped_blocks", integer(experiment.dropped_blocks)),
+            ("preliminary", experiment.preliminary.into()),
+        ];
+        rows.push(row(EXPERIMENT, of_experiment));
+        for variant in &experiment.variants {
+            rows.extend(estimate_rows(run, experiment, variant));
+        }
+        rows.extend(experiment.claims.iter().map(|judged| claim_row(run, experiment, judged)));
+    }
+    rows
 }
 
-fn experiment_rows(run: &str, experiment: &ExperimentAnalysis) -> Vec<TableRow> {
-    let row = vec![
-        run.into(),
-        (&experiment.key).into(),
-        (&experiment.question).into(),
-        (&experiment.workload).into(),
-        experiment.directory.to_string_lossy().as_ref().into(),
-        (&experiment.metric).into(),
-        integer(experiment.rounds),
-        integer(experiment.dropped_blocks),
-        experiment.preliminary.into(),
-    ];
-    let variants = experiment.variants.iter();
-    let estimates = variants.flat_map(|variant| estimate_rows(run, experiment, variant));
-    let claims = experiment.claims.iter();
-    let claims = claims.map(|judged| (CLAIM, claim_row(run, experiment, judged)));
-    let rows = std::iter::once((EXPERIMENT, row));
-    rows.chain(estimates).chain(claims).collect()
-}
-
-/// A row for each metric; the ratio to the baseline is that of the experiment's own.
+/// Returns a row for each metric; only the experiment's own metric has a ratio to the baseline.
 fn estimate_rows(
     run: &str,
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
 ) -> Vec<TableRow> {
-    let summaries = variant.summaries.iter();
-    let rows = summaries.map(|(metric, it)| {
+    let rows = variant.summaries.iter().map(|(metric, summary)| {
         let is_own = *metric == experiment.metric;
         let effect = variant.effect.as_ref().filter(|_| is_own);
         let estimate = effect.map(|effect| &effect.estimate);
-        let row = vec![
-            run.into(),
-            (&experiment.key).into(),
-            (&variant.label).into(),
-            metric.into(),
-            variant.baseline.into(),
-            Datum::Real(it.median),
-            Datum::Real(it.range.low),
-            Datum::Real(it.range.high),
-            it.sd.into(),
-            integer(it.n),
-            estimate.map(|estimate| estimate.centre).into(),
-            estimate.and_then(|estimate| finite(estimate.interval.low)).into(),
-            estimate.and_then(|estimate| finite(estimate.interval.high)).into(),
-            estimate.map(|estimate| estimate.level).into(),
-            estimate.map(|estimate| estimate.detectable).into(),
-            estimate.map_or(Datum::None, |it| it.preliminary.into()),
-            optional(if is_own { &variant.groups } else { "" }),
+        let interval = estimate.map(|estimate| estimate.interval);
+        let preliminary = estimate.map(|estimate| estimate.preliminary);
+        let row_of_metric = [
+            ("run", run.into()),
+            ("experiment", (&experiment.key).into()),
+            ("variant", (&variant.label).into()),
+            ("metric", metric.into()),
+            ("baseline", variant.baseline.into()),
+            ("median", Datum::Real(summary.median)),
+            ("min", Datum::Real(summary.range.low)),
+            ("max", Datum::Real(summary.range.high)),
+            ("sd", summary.sd.into()),
+            ("trials", integer(summary.n)),
+            ("ratio", estimate.map(|estimate| estimate.centre).into()),
+            ("low", finite(interval.map(|interval| interval.low))),
+            ("high", finite(interval.map(|interval| interval.high))),
+            ("level", estimate.map(|estimate| estimate.level).into()),
+            ("detectable", estimate.map(|estimate| estimate.detectable).into()),
+            ("preliminary", preliminary.map_or(Datum::None, Datum::from)),
+            ("groups", optional(if is_own { &variant.groups } else { "" })),
         ];
-        (ESTIMATE, row)
+        row(ESTIMATE, row_of_metric)
     });
     rows.collect()
 }
 
-/// The end of an interval; none where it has no end there.
-fn finite(value: f64) -> Option<f64> {
-    Some(value).filter(|it| it.is_finite())
+fn claim_row(run: &str, experiment: &ExperimentAnalysis, judged: &Judged) -> TableRow {
+    let of_claim = [
+        ("run", run.into()),
+        ("experiment", (&experiment.key).into()),
+        ("claim", (&judged.claim.id).into()),
+        ("says", (&judged.claim.says).into()),
+        ("verdict", judged.verdict.to_string().as_str().into()),
+        ("figure", judged.figure.into()),
+        ("low", finite(judged.interval.map(|interval| interval.low))),
+        ("high", finite(judged.interval.map(|interval| interval.high))),
+        ("bound_low", judged.bounds.low.into()),
+        ("bound_high", judged.bounds.high.into()),
+        ("published", judged.claim.published.into()),
+        ("why", optional(judged.why.as_deref().unwrap_or_default())),
+    ];
+    row(CLAIM, of_claim)
 }
 
-fn claim_row(run: &str, experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<Datum> {
-    vec![
-        run.into(),
-        (&experiment.key).into(),
-        (&judged.claim.id).into(),
-        (&judged.claim.says).into(),
-        judged.verdict.to_string().as_str().into(),
-        judged.figure.into(),
-        judged.interval.and_then(|interval| finite(interval.low)).into(),
-        judged.interval.and_then(|interval| finite(interval.high)).into(),
-        judged.bounds.low.into(),
-        judged.bounds.high.into(),
-        judged.claim.published.into(),
-        optional(judged.why.as_deref().unwrap_or_default()),
-    ]
+/// Makes a row of cells with the names of their columns, which must be the columns of the table in its order.
+fn row<const N: usize>(table: usize, cells: [(&str, Datum); N]) -> TableRow {
+    let names = TABLES[table].columns.iter().map(|(name, _)| *name);
+    debug_assert!(names.eq(cells.iter().map(|(name, _)| *name)), "{}", TABLES[table].name);
+    (table, cells.map(|(_, datum)| datum).into())
+}
+
+/// Returns the end of an interval; none if it is not bounded.
+fn finite(end: Option<f64>) -> Datum {
+    end.filter(|end| end.is_finite()).into()
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! What text renderers leave out of tables.
+//! Rows and columns that text renderers leave out of tables.
 
 use crate::document::Column;
 use crate::document::{Abridge, Cell, Map, MapCell, MapRow, Row, Sentence, Table, led};
 
 /// Up to this number every row of a table is shown in a brief form.
 const ALL_UP_TO: usize = 12;
-/// Of more, so many of the first are shown,
+/// Number of first rows that are shown of a longer table.
 const FIRST: usize = 8;
-/// and so many of the last.
+/// Number of last rows that are shown of a longer table.
 const LAST: usize = 3;
 
 /// One line of an abridged table.
@@ -15,7 +15,7 @@ const LAST: usize = 3;
 pub(super) enum Line<T> {
     /// A row.
     Row(T),
-    /// So many rows are left out here.
+    /// The number of rows that are left out here.
     LeftOut(usize),
 }
 

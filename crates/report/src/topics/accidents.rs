@@ -1,4 +1,4 @@
-//! What crash tests report besides tiers: where engines differ, the results of kills and of schedules, and
+//! Results of crash tests besides tiers: differences between engines, the results of kills and of schedules, and
 //! the files with evidence of damage.
 
 use lab::analysis::{EngineDifference, ExperimentAnalysis, VariantAnalysis};
@@ -7,7 +7,8 @@ use lab::measures::Measures;
 use lab::tier::Schedules;
 
 use super::storage_models::model_words;
-use super::{Subject, crash_answer, versions};
+use super::subject::Subject;
+use super::versions;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
 use crate::words::count;
 
@@ -32,7 +33,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Measures::Schedules => blocks.extend(schedules(experiment)),
         _ => {}
     }
-    blocks.extend(Block::list(artifacts(experiment)));
+    blocks.extend(Block::list(artifacts(subject)));
     blocks
 }
 
@@ -137,11 +138,12 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
 }
 
 /// The files that show damage, the first by name.
-fn artifacts(experiment: &ExperimentAnalysis) -> Vec<Item> {
+fn artifacts(subject: &Subject<'_>) -> Vec<Item> {
+    let experiment = subject.experiment;
     let all = || experiment.variants.iter();
     let total = all().map(|variant| variant.artifacts.len()).sum::<usize>();
-    // Of the user's own workload, those of the current settings.
-    let current = crash_answer::current(experiment);
+    // For the user's own workload, the artifacts of the current settings.
+    let current = subject.current().map(|index| &experiment.variants[index]);
     let named =
         all().filter(|variant| current.is_none_or(|current| variant.label == current.label));
     let named: Vec<_> = named.flat_map(|variant| &variant.artifacts).take(ARTIFACTS).collect();

@@ -5,7 +5,9 @@ use lab::design::MANY;
 use lab::tier::{Accident, Class};
 
 use super::findings::{better_still, sentence};
-use super::{Subject, crash_answer, statements};
+use super::hints::{finer, longer, more_rounds};
+use super::statements;
+use super::subject::Subject;
 use crate::document::{Block, Item, Role, Sentence, joined};
 use crate::figures;
 use crate::glossary::explained;
@@ -27,7 +29,7 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let note = experiment.note.as_deref().map(Sentence::marked);
     let note = note.map(|note| Block::Paragraph(note, Role::Quote));
     // What is lost with the current settings is an answer already.
-    let is_open = crash_answer::current(experiment).is_none_or(|current| current.safety.is_none());
+    let is_open = subject.current().is_none_or(|index| experiment.variants[index].safety.is_none());
     let words = is_open.then(|| Block::Paragraph(answer_words(subject), Role::Answer));
     words
         .into_iter()
@@ -196,59 +198,13 @@ fn range(subject: &Subject<'_>, best: usize, worst: usize) -> Sentence {
         .words("; nothing here is to be chosen.")
 }
 
-/// What there is to know of a finding besides.
+/// Returns further details of a finding.
 fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
     let safety = safety_detail(finding);
     let faster = finding.faster.as_ref().map(|variant| faster(subject, variant));
     let choice = (finding.chosen_from >= MANY).then(|| explained(&choice(finding)));
     let all = [tied(subject, finding), passed_over(subject, finding), choice, safety, faster];
     all.into_iter().flatten().collect()
-}
-
-/// How smaller differences are detected, where an option does it.
-pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
-    /// A difference that is worth finding, as a fraction.
-    const WORTH: f64 = 0.1;
-    /// More rounds than these take longer than anybody waits.
-    const MOST: usize = 200;
-    if !experiment.is_measured_by_command() {
-        return Sentence::default();
-    }
-    let coarse = experiment.detectable.is_some_and(|size| size > WORTH);
-    let code = |rounds| Sentence::code(format!("--rounds {rounds}"));
-    match experiment.rounds_to_detect(WORTH).filter(|_| coarse) {
-        Some(rounds) if rounds <= MOST => Sentence::from("; with as much noise, ")
-            .and(code(rounds))
-            .words(" detects 10 %"),
-        Some(_) => "; trials vary too much for rounds to help, and longer ones, with --seconds or a longer recording, vary less".into(),
-        None => Sentence::from("; more rounds detect smaller ones").and(more_rounds(experiment)),
-    }
-}
-
-/// With which time limit a search has time for its rounds, where that of the run was too short for them.
-pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
-    let tuning = subject.analysis.tuning.as_ref();
-    let tuning = tuning.filter(|tuning| tuning.experiment == subject.experiment.key);
-    let Some(limit_s) = tuning.and_then(|tuning| tuning.limit_for_rounds_s) else {
-        return Sentence::default();
-    };
-    // Whole minutes: it is a guess by the time of few rounds.
-    let minutes = (limit_s / 60.0).ceil();
-    Sentence::from(" The time limit left time for ")
-        .words(plural(subject.experiment.rounds as usize, "round", "rounds"))
-        .words("; by the time that they took, ")
-        .and_code(format!("--time-limit {minutes}m"))
-        .words(" is long enough.")
-}
-
-/// How to measure more rounds, where an option does it.
-pub(super) fn more_rounds(experiment: &ExperimentAnalysis) -> Sentence {
-    let twice = 2 * experiment.rounds.max(10);
-    if experiment.is_measured_by_command() {
-        Sentence::from(": ").and_code(format!("--rounds {twice}"))
-    } else {
-        Sentence::default()
-    }
 }
 
 /// The variants that are not distinguishable from the best one.
@@ -271,7 +227,7 @@ fn passed_over(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
     (!finding.passed_over.is_empty()).then_some(sentence)
 }
 
-/// What there is to say of the gain where the variant was chosen out of many.
+/// Returns the words on the gain of a variant that was chosen out of many.
 fn choice(finding: &Finding) -> String {
     let many = finding.chosen_from;
     let Some(rounds) = finding.confirmation_rounds else {
@@ -317,7 +273,7 @@ fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     better_still(subject, faster).words("; ").and(explained(&format!("{tier}.")))
 }
 
-/// What weakens one experiment, a short word and a sentence each.
+/// Returns reasons to doubt one experiment, a short word and a sentence each.
 fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let experiment = subject.experiment;
     let unfinished = experiment.stop.is_none();

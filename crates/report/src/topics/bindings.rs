@@ -1,24 +1,24 @@
-//! What a call through each binding costs.
+//! Cost of a call through each binding.
 
 use lab::analysis::{BindingCosts, Bindings, Cost, ExperimentAnalysis, Over};
 use lab::level::label;
 use lab::metric::Unit;
 use lab::stats::Interval;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
 use crate::figures::with_unit;
 
-/// Parts from which on there is no table here: those of many parts have tables of their own.
+/// Most parts of a table here: experiments with more have tables of their own.
 const MOST_PARTS: usize = 8;
 
-/// What a reader must know of the table.
+/// Explanation of the table.
 const HOW: &str = "Time for a row (for a statement in the life of tasks), and what that adds to the native binding: differences within the same rounds, with 95 % intervals; ≈ where it is not distinguishable from none. Bindings that carry a SQLite of their own differ by that too.";
 
-/// What a reader must know besides where other factors are crossed with the driver.
+/// Explanation if other factors are crossed with the driver.
 const WHAT_IS_COMPARED: &str = "Each binding is compared with the native row at the same levels of other factors. Native rows differ by these levels alone: no binding has a part in it.";
 
-/// What precedes a difference that the levels of other factors make natively.
+/// Introduces a difference that the levels of other factors make natively.
 const BY_LEVELS: &str = "by its levels";
 
 /// The heading of the table of defaults.
@@ -90,7 +90,7 @@ fn defaults(bindings: &Bindings) -> Block {
     }
 }
 
-/// What the cheapest and the dearest binding cost, for each kind of work. Where other factors are crossed
+/// Returns the costs of the cheapest and the dearest binding, for each kind of work. If other factors are crossed
 /// with the driver, bindings are compared at the same levels of these only.
 fn sentences(bindings: &Bindings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
@@ -105,7 +105,7 @@ fn sentences(bindings: &Bindings) -> Vec<Sentence> {
     sentences
 }
 
-/// One part of the work at the levels of a native row; none where nothing is compared there.
+/// Returns the sentence on a part of the work at the levels of a native row; none if nothing is compared there.
 fn sentence(
     bindings: &Bindings,
     native: &BindingCosts,
@@ -126,7 +126,7 @@ fn sentence(
     Some(sentence.words("."))
 }
 
-/// What the calls of each binding cost at the levels of a native row, the cheapest first.
+/// Returns the costs of the calls of each binding at the levels of a native row, the cheapest first.
 fn calls<'b>(
     bindings: &'b Bindings,
     native: &BindingCosts,
@@ -141,7 +141,7 @@ fn calls<'b>(
     calls
 }
 
-/// What a row takes without a binding, and what the levels of other factors alone make of that.
+/// Returns the time of a row without a binding, and its difference by the levels of other factors alone.
 fn natively(native: &BindingCosts, cost: Cost, part: &str) -> Sentence {
     let mut sentence = Sentence::code(part);
     if !native.levels.is_empty() {
@@ -154,7 +154,7 @@ fn natively(native: &BindingCosts, cost: Cost, part: &str) -> Sentence {
     }
 }
 
-/// What a row costs more, without the interval; the time where nothing is compared.
+/// Returns the additional cost of a row, without the interval; the time if nothing is compared.
 fn short(cost: Option<Cost>) -> Cell {
     let by_levels = |cost: Cost| Some(format!("{BY_LEVELS} {}", more(cost.by_levels?)));
     let short = |cost: Cost| cost.over.map(more).or_else(|| by_levels(cost));
@@ -183,7 +183,7 @@ fn nanoseconds(value: f64) -> String {
     with_unit(value, Unit::Nanoseconds)
 }
 
-/// What a row costs more; marked where that is not distinguishable from nothing.
+/// Writes the additional cost of a row; marked if it is not distinguishable from nothing.
 fn more(over: Over) -> String {
     let sign = if over.is_found() { "" } else { "≈ " };
     format!("{sign}{}", signed(over.centre))

@@ -2,7 +2,7 @@
 
 use lab::claims::{Judged, Precondition};
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Strip, Table, Tone};
 use crate::figures;
 use crate::words::verdict_mark;
@@ -45,7 +45,7 @@ fn fsync(subject: &Subject<'_>) -> Option<Block> {
     Some(Block::small(format!("Median time of an fsync during this experiment: {fsync}.")))
 }
 
-/// What every trial verified, which no figure of a measured trial can refute.
+/// Returns the conditions that every trial verified, which no figure of a measured trial can refute.
 fn checks(subject: &Subject<'_>) -> Vec<Block> {
     let checks = subject.experiment.checks.iter();
     let list = Block::list(checks.map(|check| Item::new(format!("{}: {}", check.id, check.says))));
@@ -125,7 +125,7 @@ fn published_or_expected(judged: &Judged) -> Cell {
     }
 }
 
-/// Where the bound lies, where the figure, where the published or expected one; none where there is no figure.
+/// Returns a strip with the bound, the figure and the published or expected one; none without a figure.
 fn strip(judged: &Judged, tone: Tone) -> Option<Strip> {
     let dot = judged.figure.filter(|figure| figure.is_finite())?;
     let other = compared_with(judged).map(|figure| format!(", {figure}"));

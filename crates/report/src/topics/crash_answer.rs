@@ -1,10 +1,11 @@
 //! The short answer of a crash of the user's own workload: what the current settings lose, and which others lose less.
 
-use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
+use lab::analysis::VariantAnalysis;
 use lab::level::{Level, distinct};
-use lab::tier::{Accident, CURRENT, Class, Loss, Promise, Safety};
+use lab::tier::{Accident, Class, Loss, Promise, Safety};
 
-use super::{Subject, storage_models, tiers};
+use super::subject::Subject;
+use super::{storage_models, tiers};
 use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table};
 use crate::words::{capital, class_words, count};
 
@@ -14,7 +15,7 @@ const TRIED: [&str; 2] = ["journal_mode", "synchronous"];
 /// Where the terminal's readers have the rest.
 const WHOLE: &str = "The page and `--format markdown` have all settings under each storage model.";
 
-/// What is to be known of settings whose documentation is worse than what was found.
+/// Remark on settings whose documentation is worse than the findings.
 const UNPROMISED: &str = "only seen here: SQLite documents that a crash can corrupt the database";
 
 /// Sets of settings that are named where several lose the same.
@@ -23,8 +24,8 @@ const NAMED: usize = 4;
 /// The short answer; nothing unless the current settings are among those that were crashed.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let variants = &subject.experiment.variants;
-    let number = variants.iter().position(is_current);
-    let current = number.and_then(|number| Some((number, variants[number].safety.as_ref()?)));
+    let current =
+        subject.current().and_then(|number| Some((number, variants[number].safety.as_ref()?)));
     let Some((number, safety)) = current else {
         return Vec::new();
     };
@@ -42,17 +43,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         .collect()
 }
 
-/// The variant with the current settings, where it was crashed.
-pub(super) fn current(experiment: &ExperimentAnalysis) -> Option<&VariantAnalysis> {
-    let mut variants = experiment.variants.iter();
-    variants.find(|variant| is_current(variant))
-}
-
-fn is_current(variant: &VariantAnalysis) -> bool {
-    variant.name.as_deref() == Some(CURRENT)
-}
-
-/// What the current settings lose under each storage model within SQLite's assumptions.
+/// Returns the losses with the current settings under each storage model within SQLite's assumptions.
 fn losing(safety: &Safety) -> Vec<Item> {
     let models = safety.models.iter().filter(|model| model.assumed);
     let losing = models.filter(|model| model.worst() > Some(Loss::Nothing));
@@ -91,8 +82,8 @@ fn table(subject: &Subject<'_>) -> Table {
     )
 }
 
-/// Whether what was found is no better than what SQLite documents: with settings of which it says that a crash can corrupt
-/// the database, images without damage are no reason to use them.
+/// Returns whether the findings are not better than SQLite documents: if it documents that a crash can corrupt
+/// the database, images without damage do not make settings safe.
 fn is_promised(variant: &VariantAnalysis) -> bool {
     let models = variant.safety.iter().flat_map(|safety| &safety.models);
     !models.filter(|model| model.assumed).any(|model| {
@@ -108,8 +99,9 @@ fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
     let variants = &subject.experiment.variants;
     let promised = || variants.iter().filter(|variant| is_promised(variant));
     let safest = promised().map(VariantAnalysis::class).min_by_key(|class| class.order())?;
+    let current = subject.current().map(|index| &variants[index].label);
     let is_meant = |variant: &&VariantAnalysis| {
-        (variant.class() == safest && is_promised(variant)) || is_current(variant)
+        (variant.class() == safest && is_promised(variant)) || current == Some(&variant.label)
     };
     let safest: Vec<&VariantAnalysis> = variants.iter().filter(is_meant).collect();
     let script = safest.first()?.settings.get("script");

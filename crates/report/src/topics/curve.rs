@@ -6,7 +6,7 @@ use lab::stats::Interval;
 use lab::stats::curve::CacheKnee;
 use lab::stats::volume::VolumeCost;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Bend, Block, Chart, Item, Line, Plot, Point, Sentence, joined};
 use crate::figures;
 use crate::names::listed;
@@ -28,19 +28,15 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Model::Volume(cost) => volume_words(curve, series, &cost),
     });
     let bends = Block::list(bends.map(Item::new));
-    let chart = has_chart(subject).then(|| Block::full(vec![chart(subject, curve)]));
+    // Of hundreds of lines, the few that can be drawn say nothing.
+    let chart = (!subject.has_effects_first()).then(|| Block::full(vec![chart(subject, curve)]));
     chart.into_iter().chain(bends).collect()
-}
-
-/// Whether a curve is drawn: of hundreds of lines the few that can be drawn say nothing.
-fn has_chart(subject: &Subject<'_>) -> bool {
-    !super::figures::has_effects_first(subject)
 }
 
 /// Whether every variant is on a curve that is drawn.
 pub(super) fn has_everything(subject: &Subject<'_>) -> bool {
     let curve = subject.experiment.curve.as_ref();
-    has_chart(subject) && curve.is_some_and(|curve| drawable(curve).count() <= LINES)
+    !subject.has_effects_first() && curve.is_some_and(|curve| drawable(curve).count() <= LINES)
 }
 
 fn drawable(curve: &Curve) -> impl Iterator<Item = &Series> {

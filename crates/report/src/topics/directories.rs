@@ -4,15 +4,15 @@ use lab::analysis::{ExperimentAnalysis, SideBySide};
 use lab::stats::Estimate;
 use tuning::Analysis;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Abridge, Block, Cell, Column, Kind, Row, Section, Sentence, Table, led};
 use crate::figures;
 use crate::words::{by_rank, mark, metric_heading};
 
-/// What the tables say and what not.
+/// Explanation of the tables.
 const LEAD: &str = "The same variants on each directory: the median, and the ratio to the baseline there. Rounds on different directories are not interleaved, so ratios between directories are less certain than ratios to the baseline.";
 
-/// What is added where PostgreSQL is no server of pragmark's own, which lies in the directory.
+/// Addition if PostgreSQL is not a server of pragmark's own, which lies in the directory.
 const ELSEWHERE: &str = " The data of the PostgreSQL server given by --postgres is stored where that server keeps it, in none of these directories.";
 
 /// A table for each experiment that was done on several directories.

@@ -1,9 +1,8 @@
-//! What survives of an acknowledged change, and which variant is best among those of which the same
-//! survives.
+//! Survival of an acknowledged change, and the best variant for each degree of survival.
 
 use lab::analysis::{AgainstStronger, AtDurability};
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Row, Sentence, Table};
 use crate::figures::ratio_without_interval;
 use crate::names::listed;

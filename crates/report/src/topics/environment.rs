@@ -11,7 +11,7 @@ use super::pragmas;
 use crate::document::{Block, Cell, Column, Fold, Kind, Row, Section, Sentence, Table};
 use crate::figures::{percent, significant, with_unit};
 
-/// What is known of one thing.
+/// A fact by its name.
 type Fact = (&'static str, String);
 
 /// The environment of a run.
@@ -36,7 +36,7 @@ fn facts(facts: impl IntoIterator<Item = Fact>) -> Block {
     Block::Facts(facts.map(|(name, value)| (name.into(), value.into())).collect())
 }
 
-/// What is known of the machine; what could not be had is said to be unknown.
+/// Returns the facts about the machine; missing ones are unknown.
 fn machine(environment: &Environment) -> Vec<Fact> {
     let (cpu, limits, load) = (&environment.cpu, &environment.limits, &environment.load);
     let text = |value: &Option<String>| value.clone().unwrap_or_else(unknown);
@@ -94,7 +94,7 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-/// What is known, in a row.
+/// Joins facts in a row.
 fn known(all: Vec<String>) -> String {
     if all.is_empty() { unknown() } else { all.join(", ") }
 }
@@ -174,7 +174,7 @@ fn volume_kind(kind: VolumeKind) -> &'static str {
     }
 }
 
-/// What the probe of fsync found, in words.
+/// Returns the finding of the fsync probe in words.
 fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
     match verdict {
         FsyncVerdict::Memory => "in memory: nothing to sync to",

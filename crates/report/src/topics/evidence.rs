@@ -1,5 +1,5 @@
-//! What lies behind the figures: other metrics, what the work did to files and the page cache, and what is
-//! data but no figure (bytecode, query plans, a kill's findings).
+//! Evidence behind the figures: other metrics, the effects of the work on files and the page cache, and
+//! data without a figure (bytecode, query plans, a kill's findings).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use lab::measures::Measures;
 use lab::metric::METRICS;
 use lab::trial::DataTable;
 
-use super::Subject;
 use super::secondary::medians;
+use super::subject::Subject;
 use crate::document::{Abridge, Block, Cell, Column, Row, Sentence, Table, led};
 use crate::figures;
 use crate::names::listed;
@@ -18,7 +18,7 @@ use crate::words::{by_rank, file_kind, grouped, metric_heading};
 /// Parts of a metric from which on they have a table of their own: more columns cannot be read.
 const CLASSES_FROM: usize = 6;
 
-/// What a reader must know of counts.
+/// Explanation of counts.
 const HOW: &str = "Counted in one further pass of each variant, which is not timed, so that counting never slows what is measured.";
 
 /// Kinds of files in the order of columns; a metric without a kind comes first.
@@ -63,7 +63,7 @@ fn classes(experiment: &ExperimentAnalysis) -> BTreeMap<&str, Vec<&String>> {
     classes
 }
 
-/// Every metric but the experiment's own and those of many parts.
+/// Returns every metric except the experiment's own and metrics of many parts.
 fn other_metrics(subject: &Subject<'_>, classes: &BTreeMap<&str, Vec<&String>>) -> Option<Block> {
     let others = every_metric(subject.experiment).into_iter().filter(|name| {
         **name != subject.experiment.metric
@@ -101,7 +101,7 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
     Block::unprinted(title, vec![Block::table(table)])
 }
 
-/// What the work of each variant did; none where nothing was counted.
+/// Returns the counts of the work of each variant; none if nothing was counted.
 fn work(subject: &Subject<'_>) -> Option<Block> {
     let experiment = subject.experiment;
     let columns = counted(experiment);
@@ -113,7 +113,7 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
     let rows = variants.into_iter().map(|variant| {
         let counts = &experiment.variants[variant].counts;
         let cells = columns.iter().map(|metric| {
-            // A kind of file of which there was none is not reported.
+            // A kind of file that did not exist is not reported.
             let none = metric.contains('.').then_some(0.0);
             let count = counts.get(*metric).copied().or(none);
             Cell::figure(count, |value| figures::compact(value, metric))
@@ -172,7 +172,7 @@ fn are_equal(experiment: &ExperimentAnalysis, one: &str, other: &str) -> bool {
     variants.all(|variant| count(variant, one) == count(variant, other))
 }
 
-/// The order of columns: that of the catalogue, then that of the kinds.
+/// Returns the place of a column: by the catalogue, then by the kind.
 fn order(name: &str) -> (usize, usize) {
     let (metric, kind) = name.split_once('.').unwrap_or((name, ""));
     let metric = METRICS.iter().position(|known| known.name == metric);

@@ -3,7 +3,7 @@
 //! The dot is the median over trials in the metric's own unit. The thick line is the interval of
 //! the variant's ratio to the baseline, laid on the baseline's median, so that its distance from
 //! the baseline's line shows what the comparison shows. The thin line reaches from the smallest
-//! to the largest trial. (The form is that of Lewis and Clarke, "Forest plots: trying to see the wood and
+//! to the largest trial. (The form is from Lewis and Clarke, "Forest plots: trying to see the wood and
 //! the trees", BMJ 322, 2001.)
 
 use lab::analysis::{
@@ -11,7 +11,8 @@ use lab::analysis::{
 };
 use lab::stats::Interval;
 
-use super::{Subject, curve, map, tiers};
+use super::subject::{ALL_UP_TO, Subject, ratio_cell};
+use super::{curve, map, tiers};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot, Row, Scale,
     Sentence, Table, Tone, joined,
@@ -23,29 +24,21 @@ use crate::words::{
     standing_words, upper_bound_problem,
 };
 
-/// Up to this number every variant is drawn.
-const ALL_UP_TO: usize = 40;
-/// Of more, so many of the best are drawn,
+/// Number of the best variants that are drawn of more.
 const BEST: usize = 16;
-/// and so many of the worst.
+/// Number of the worst variants that are drawn of more.
 const WORST: usize = 4;
 /// Variants that one note names.
 const NAMED: usize = 4;
 
 /// The chart, unless effects say more.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    if has_effects_first(subject) { Vec::new() } else { chart(subject) }
+    if subject.has_effects_first() { Vec::new() } else { chart(subject) }
 }
 
 /// The chart where effects come first: of hundreds of variants what each setting does says more.
 pub(super) fn after_effects(subject: &Subject<'_>) -> Vec<Block> {
-    if has_effects_first(subject) { chart(subject) } else { Vec::new() }
-}
-
-/// Whether there are so many variants that effects say more than they do.
-pub(super) fn has_effects_first(subject: &Subject<'_>) -> bool {
-    let experiment = subject.experiment;
-    experiment.effects.is_some() && experiment.variants.len() > ALL_UP_TO
+    if subject.has_effects_first() { chart(subject) } else { Vec::new() }
 }
 
 fn chart(subject: &Subject<'_>) -> Vec<Block> {
@@ -267,13 +260,6 @@ fn is_chosen(subject: &Subject<'_>, index: usize) -> bool {
     by_finding.chain(advised).any(|chosen| chosen == index)
 }
 
-/// A ratio, and its interval as a word of its own.
-pub(super) fn ratio_cell(centre: f64, interval: Interval) -> Sentence {
-    Sentence::number(figures::ratio_alone(centre, interval))
-        .words(" ")
-        .and(Sentence::number(figures::interval_of_ratio(centre, interval)))
-}
-
 /// Upper bounds stand below the variants, neither ranked nor compared.
 fn bound_cells(bound: &UpperBoundAnalysis, metric: &str) -> Row {
     let summary = bound.summary;
@@ -289,7 +275,7 @@ fn bound_cells(bound: &UpperBoundAnalysis, metric: &str) -> Row {
     Row::new(cells)
 }
 
-/// What weakens the figures of variants, with variants named together of which the same is said.
+/// Returns caveats on the figures of variants, grouped by caveat.
 fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
     let others = undetected(subject)
         .into_iter()
@@ -402,7 +388,7 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
     (!same.is_empty()).then(|| Sentence::from(lead).and(crate::names::listed(same, NAMED)))
 }
 
-/// Why ratios are not those of the medians, where a reader would stumble over that.
+/// Explains why ratios differ from ratios of the medians, if they do.
 fn not_of_medians(subject: &Subject<'_>) -> Option<Sentence> {
     let experiment = subject.experiment;
     let median = |variant: &VariantAnalysis| Some(variant.summaries.get(subject.metric())?.median);

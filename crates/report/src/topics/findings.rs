@@ -1,4 +1,4 @@
-//! What matters most: for each finding what to do, what it brings and what it risks.
+//! The most important findings: for each what to do, its gain and its risk.
 
 use ::tuning::Analysis;
 use lab::analysis::{
@@ -8,7 +8,8 @@ use lab::analysis::{
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};
 
-use super::{Subject, anchor, run, tuning};
+use super::subject::Subject;
+use super::{anchor, run, tuning};
 use crate::document::{Block, Item, Kind, List, Piece, Section, Sentence};
 use crate::figures;
 use crate::glossary::explained;
@@ -31,7 +32,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     vec![Section::new("findings", Kind::Highlights, "What matters on this machine", blocks)]
 }
 
-/// What is said where nothing is found; nothing where no experiment has anything to compare.
+/// Returns the words for no finding; none if no experiment has anything to compare.
 fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> {
     let answers = experiments.iter().map(|experiment| experiment.answer(None));
     let answers: Vec<Answer<'_>> = answers.collect();
@@ -78,7 +79,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     })
 }
 
-/// What to do, what it brings, what it risks: two lines at most.
+/// Returns what to do, its gain and its risk: two lines at most.
 pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     let times = format!("{} times", figures::times(finding.gain, finding.interval));
     let baseline = match finding.instead_of.is_empty() {
@@ -120,7 +121,7 @@ fn is_other_work(finding: &Finding) -> bool {
     ["scripts", "sql", "trace"].iter().any(|name| finding.levels.contains_key(*name))
 }
 
-/// What to do, up to what it brings.
+/// Returns what to do, up to its gain.
 fn instruction(answer: &str) -> Sentence {
     let answer = answer.trim_end();
     match answer.strip_suffix('.') {
@@ -139,7 +140,7 @@ fn can_corrupt(finding: &Finding) -> bool {
     finding.is_less_safe && class.is_some_and(corrupts)
 }
 
-/// What accidents take with the variant, and with the baseline where that differs; nothing where no
+/// Returns what accidents take with the variant, and with the baseline if that differs; none if no
 /// setting that decides it differs.
 fn risk(finding: &Finding) -> Option<Sentence> {
     match (finding.safety_change(), &finding.tiers) {
@@ -171,7 +172,7 @@ fn takes_anything(class: Class, accident: Accident) -> bool {
     class.loss(accident) != Some(Loss::Nothing)
 }
 
-/// What a power cut takes, and a dying process where that `is_told`, each with what `compared` adds.
+/// Returns what a power cut takes, and a dying process if it `is_told`, each with the words of `compared`.
 fn loses(
     class: Class,
     is_told: impl Fn(Accident) -> bool,
@@ -199,13 +200,13 @@ fn loses(
     told.map(part).collect::<Vec<_>>().join(". ")
 }
 
-/// What an acknowledged change survives, where that differs from the baseline.
+/// Returns what an acknowledged change survives, if that differs from the baseline.
 fn survival(change: &SurvivalChange) -> String {
     let more = if change.own > change.baseline { "More" } else { "Less" };
     format!(" {more} survives: {} (baseline: {}).", change.own, change.baseline)
 }
 
-/// What the variant finds less than the baseline.
+/// Returns what the variant finds less often than the baseline.
 fn recall(subject: &Subject<'_>, losses: &[RecallLoss]) -> String {
     let variants = &subject.experiment.variants;
     let own = subject.finding.map_or(0, |finding| finding.variant);
@@ -234,7 +235,7 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     better_still(subject, faster).words(". ").and(explained(&format!("{lost}.")))
 }
 
-/// Which variant is better still than that of the finding, and how much better than the baseline.
+/// Returns which variant beats that of the finding, and by how much it beats the baseline.
 pub(super) fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let experiment = subject.experiment;
     let safety = if experiment.is_less_safe(&experiment.variants[faster.variant]) {

@@ -5,7 +5,7 @@ use tuning::Analysis;
 use crate::document::{Block, Kind, Piece, Section, Sentence};
 use crate::glossary::TERMS;
 
-/// What there is to know of marks and figures: a line for each mark, with its meaning.
+/// Explanation of marks and figures: a line for each mark, with its meaning.
 const MARKS: &str = include_str!("../../templates/marks.txt");
 
 /// The guide.

@@ -1,11 +1,9 @@
-//! What two settings do together that neither does alone.
+//! Joint effects of two settings that neither has alone.
 
 use lab::analysis::effects::{Contrast, Effects, PairEffect};
 use lab::level::Level;
 
-use super::Subject;
-use super::effects::Of;
-use super::figures::ratio_cell;
+use super::subject::{Subject, Wording, ratio_cell};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Map, MapCell, MapRow, Plot, Row, Sentence, Table, Tone,
 };
@@ -22,18 +20,18 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let only = effects.pairs.len() == 1;
     let pairs = effects.pairs.iter().filter(|pair| only || pair.is_found());
     let maps: Vec<Block> =
-        overview.into_iter().chain(pairs.map(|pair| map(pair, Of::subject(subject)))).collect();
+        overview.into_iter().chain(pairs.map(|pair| map(pair, subject.wording()))).collect();
     let full = if maps.is_empty() {
         maps
     } else {
         vec![Block::fold("Interactions between settings", maps)]
     };
-    let table = table(effects, Of::subject(subject)).map(Block::table);
+    let table = table(effects, subject.wording()).map(Block::table);
     let brief = table.into_iter().collect();
     vec![Block::Depth { brief, full }]
 }
 
-fn table(effects: &Effects, of: Of<'_>) -> Option<Table> {
+fn table(effects: &Effects, of: Wording<'_>) -> Option<Table> {
     let found = effects.interactions();
     let rows = found.iter().map(|(pair, interaction)| {
         let contrast = &interaction.contrast;
@@ -60,7 +58,7 @@ fn table(effects: &Effects, of: Of<'_>) -> Option<Table> {
     })
 }
 
-/// The strongest interaction of each two factors; none where there is one pair only.
+/// Returns a map of the strongest interaction of each two factors; none for a single pair.
 fn overview(effects: &Effects, metric: &str) -> Option<Block> {
     if effects.pairs.len() < 2 {
         return None;
@@ -112,7 +110,7 @@ fn strongest(pair: &PairEffect, metric: &str) -> MapCell {
     }
 }
 
-fn map(pair: &PairEffect, of: Of<'_>) -> Block {
+fn map(pair: &PairEffect, of: Wording<'_>) -> Block {
     // Narrow screens have more room downwards.
     let (rows, columns) =
         if pair.levels[0].len() >= pair.levels[1].len() { (0, 1) } else { (1, 0) };

@@ -4,8 +4,7 @@ use lab::analysis::{Standing, VariantAnalysis};
 use lab::experiment::{DesignKind, Exclusion};
 use lab::level::{Level, Settings, contains};
 
-use super::Subject;
-use super::effects::Of;
+use super::subject::Subject;
 use crate::document::{Block, Chart, Map, MapCell, MapRow, Plot, Tone};
 use crate::figures;
 use crate::words::{mark, standing_words};
@@ -41,7 +40,7 @@ fn map(subject: &Subject<'_>) -> Option<Map> {
     if !is_factorial {
         return None;
     }
-    let of = Of::subject(subject);
+    let of = subject.wording();
     let mut map = Map {
         row_factor: Some(row_factor.clone()),
         column_factor: Some(column_factor.clone()),

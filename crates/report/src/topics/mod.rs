@@ -16,6 +16,7 @@ mod evidence;
 mod figures;
 mod findings;
 mod guide;
+mod hints;
 mod interactions;
 mod map;
 mod notes;
@@ -27,19 +28,19 @@ mod secondary;
 mod settings;
 mod statements;
 mod storage_models;
+mod subject;
 mod tiers;
 mod tuning;
 mod versions;
 
 use ::tuning::Analysis;
-use lab::analysis::{ExperimentAnalysis, Finding};
-use lab::record::PlannedExperiment;
+use lab::analysis::ExperimentAnalysis;
 
 use crate::document::{Block, Document, Kind, Section, Sentence};
-use crate::names::Names;
 use crate::words::verdict_counts;
 
 pub use self::settings::{SettingsQuery, settings_to_use};
+use self::subject::Subject;
 
 /// The question of an experiment and its answer, as plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub fn answers(analysis: &Analysis) -> Vec<QuestionAnswered> {
     answered.collect()
 }
 
-/// What a topic says of one experiment.
+/// A topic of one experiment.
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
@@ -99,46 +100,6 @@ const OF_RUN: [fn(&Analysis) -> Vec<Section>; 6] = [
     guide::sections,
     repeat::sections,
 ];
-
-/// One experiment with what its topics share.
-pub(crate) struct Subject<'a> {
-    /// The run.
-    pub(crate) analysis: &'a Analysis,
-    /// The experiment.
-    pub(crate) experiment: &'a ExperimentAnalysis,
-    /// Its plan.
-    pub(crate) planned: &'a PlannedExperiment,
-    /// Its finding, where it has one.
-    pub(crate) finding: Option<&'a Finding>,
-    /// What its variants are called.
-    pub(crate) names: Names,
-}
-
-impl<'a> Subject<'a> {
-    /// The experiment of this number.
-    fn of(analysis: &'a Analysis, index: usize) -> Subject<'a> {
-        let experiment = &analysis.experiments[index];
-        let mut findings = analysis.findings.iter();
-        Subject {
-            analysis,
-            experiment,
-            planned: &analysis.plan.experiments[index],
-            finding: findings.find(|finding| finding.experiment == experiment.key),
-            names: Names::of(experiment),
-        }
-    }
-
-    /// The metric by which variants are compared.
-    fn metric(&self) -> &str {
-        &self.experiment.metric
-    }
-
-    /// The median of a variant in that metric.
-    fn median(&self, variant: usize) -> Option<String> {
-        let summary = self.experiment.variants[variant].summaries.get(self.metric())?;
-        Some(crate::figures::figure(summary.median, self.metric()))
-    }
-}
 
 /// The question of a run that has one.
 fn question(analysis: &Analysis) -> Option<String> {

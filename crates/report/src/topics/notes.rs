@@ -2,7 +2,8 @@
 
 use lab::analysis::{Course, ExperimentAnalysis, Tiered};
 
-use super::{Subject, durability};
+use super::durability;
+use super::subject::Subject;
 use crate::document::Block;
 use crate::figures::{self, duration, percent};
 use crate::glossary::explained;
@@ -52,7 +53,7 @@ fn dropped(experiment: &ExperimentAnalysis) -> Option<String> {
     (dropped > 0).then(|| format!("{blocks} dropped because the machine was disturbed"))
 }
 
-/// What else the machine did meanwhile, where it says so.
+/// Returns the other load on the machine meanwhile, if known.
 fn machine(experiment: &ExperimentAnalysis) -> Option<String> {
     let found = Some(&experiment.disturbances).filter(|_| !experiment.tries_crashes())?;
     let words = |what: &str, course: Option<Course>, unit: f64| {
@@ -78,7 +79,7 @@ fn aa_check(subject: &Subject<'_>) -> Option<String> {
     Some(format!("A/A check {result}: {ratio}"))
 }
 
-/// What would have been found. Figures that hardly vary, such as sizes, show every difference.
+/// Returns the detectable difference. Figures that hardly vary, such as sizes, show every difference.
 fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
     let detectable = experiment.detectable?;
     Some(if experiment.detects_everything() {

@@ -10,14 +10,14 @@ use lab::analysis::ExperimentAnalysis;
 use lab::trial::ReadBack;
 use tuning::Analysis;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Fold, Piece, Row, Sentence, Table};
 use crate::words::by_rank;
 
 /// The anchor of the values of the whole run.
 const ANCHOR: &str = "pragmas";
 
-/// Values by PRAGMA; none where connections differ or one did not answer.
+/// Values by PRAGMA; none if connections differ or one did not answer.
 type Shared<'a> = BTreeMap<&'a str, Option<&'a str>>;
 
 /// The values that every connection of the run shares, by name.

@@ -4,7 +4,7 @@ use lab::analysis::VariantAnalysis;
 use lab::measures::Measures;
 use lab::trial::DataTable;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
 use crate::figures;
 use crate::words::{metric_heading, plural};
@@ -100,7 +100,7 @@ fn end_words(table: Option<&DataTable>) -> String {
     words.join("; ")
 }
 
-/// What could not be replayed, and the first divergences of each variant.
+/// Lists statements that could not be replayed, and the first divergences of each variant.
 fn items(subject: &Subject<'_>, measured: &[usize]) -> Vec<Item> {
     let variants = &subject.experiment.variants;
     let mut items: Vec<Item> = Vec::new();

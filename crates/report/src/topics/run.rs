@@ -120,7 +120,7 @@ pub(super) fn head(analysis: &Analysis) -> Vec<Block> {
     tally.into_iter().chain(warnings).collect()
 }
 
-/// What weakens the whole run: where it ended early, and the warnings about its machine.
+/// Returns caveats on the whole run: that it ended early, and the warnings about its machine.
 fn warnings(analysis: &Analysis) -> Vec<String> {
     let open = analysis.experiments.iter().filter(|experiment| experiment.stop.is_none());
     let (open, all) = (open.count(), analysis.experiments.len());
@@ -139,7 +139,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     of_run.chain(unsynced).chain(machine).collect()
 }
 
-/// The name of the experiment's directory, its whole path where another one ends alike; none where the run
+/// Returns the name of the experiment's directory, its whole path if another one ends alike; none if the run
 /// had one directory only.
 pub(super) fn directory_name(
     analysis: &Analysis,

@@ -7,8 +7,8 @@ use lab::analysis::ExperimentAnalysis;
 use lab::measures::Measures;
 use lab::metric;
 
-use super::Subject;
 use super::bindings::compared;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Row, Sentence, Table, joined, led};
 use crate::figures;
 use crate::words::{by_rank, metric_heading};

@@ -4,8 +4,8 @@ use lab::analysis::{Advice, ExperimentAnalysis, Gain, Ladder, Rung, Withheld};
 use lab::tier::MayLose;
 use tuning::Analysis;
 
-use super::Subject;
-use super::answers::{finer, longer, more_rounds};
+use super::hints::{finer, longer, more_rounds};
+use super::subject::Subject;
 use crate::document::{Block, Code, Sentence, led};
 use crate::figures;
 use crate::glossary::explained;
@@ -16,15 +16,15 @@ use crate::words::{gain_words, plural, tier_words};
 /// Which settings are wanted.
 #[derive(Clone, Debug)]
 pub struct SettingsQuery {
-    /// Those of one experiment, by its key; otherwise of all.
+    /// The key of an experiment; otherwise all.
     pub experiment: Option<String>,
     /// The form for one binding; otherwise every form.
     pub binding: Option<Binding>,
-    /// What may be lost.
+    /// The accepted loss.
     pub may_lose: MayLose,
 }
 
-/// The settings to use as plain text. For one binding, what is no program stands in comments, so that
+/// Returns the settings to use as plain text. For one binding, everything else is in comments, so that
 /// the whole can be pasted. The next rung that accepts recent losses is named in a comment.
 pub fn settings_to_use(analysis: &Analysis, query: &SettingsQuery) -> String {
     let ladders = analysis.ladders.iter().filter(|ladder| {
@@ -87,7 +87,7 @@ fn sql(chosen: &Chosen) -> String {
     sql.collect::<Vec<_>>().join(" ")
 }
 
-/// What begins comments; an overview of all bindings is no program.
+/// Returns the mark that begins comments; an overview of all bindings is not a program.
 fn mark_of(binding: Option<Binding>) -> &'static str {
     binding.map_or("#", Binding::comment_mark)
 }
@@ -119,7 +119,7 @@ fn body(advice: &Advice, binding: Option<Binding>) -> String {
     }
 }
 
-/// What shapes the file is SQL, whatever the language around it.
+/// Returns the SQL that shapes the file in comments of another language.
 fn once_in_comments(once: &str, mark: &str) -> String {
     let lines = once.lines().map(|line| format!("{mark}   {line}\n"));
     let head = format!("{mark} Once for each database file, with sqlite3 app.db:\n");
@@ -135,13 +135,13 @@ fn chosen(advice: &Advice) -> Result<Chosen, BadValue> {
     Chosen::of(&advice.settings, |_| true)
 }
 
-/// What to know of the text for one binding besides.
+/// Returns remarks on the text for one binding.
 fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
     let remark = binding.remark().map(str::to_owned);
     remark.into_iter().chain(binding.cannot(chosen)).collect()
 }
 
-/// What a search for settings was for, on the first screen: those to use with what was accepted to be lost, what they bring
+/// Returns the result of a search for settings for the first screen: those with the accepted loss, their gain
 /// and what a power cut then takes, to paste as they stand.
 pub(super) fn sought(subject: &Subject<'_>) -> Vec<Block> {
     let Some(rung) = sought_rung(subject) else {
@@ -178,7 +178,7 @@ fn to_paste(chosen: &Chosen) -> Vec<Block> {
     }
 }
 
-/// The rung that a search for settings was for; none where the experiment was not tuned.
+/// Returns the rung that a search for settings was for; none if the experiment was not tuned.
 fn sought_rung<'a>(subject: &'a Subject<'_>) -> Option<&'a Rung> {
     let tuning = subject.analysis.tuning.as_ref();
     let tuning = tuning.filter(|tuning| tuning.experiment == subject.experiment.key)?;
@@ -227,7 +227,7 @@ fn forms(chosen: &Chosen) -> Vec<Block> {
     once.chain(forms_of_bindings(chosen)).chain(wal).collect()
 }
 
-/// What is set once for each file.
+/// Returns the statements for each file.
 fn of_file(chosen: &Chosen) -> Option<[Block; 2]> {
     let how = Sentence::from("Once for each database file, with ")
         .and_code("sqlite3 app.db")
@@ -248,7 +248,7 @@ fn code(language: &'static str, text: String) -> Block {
     Block::Code(Code { language, text })
 }
 
-/// What is accepted, which variant it is, what it brings and what it may lose; or why there is none.
+/// Returns the accepted loss, the variant, its gain and its loss; or why there is none.
 fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sentence {
     let accepted = Sentence::from(accepted_words(rung.may_lose)).words(": ");
     let advice = match &rung.advice {
@@ -269,7 +269,7 @@ fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sent
     accepted.and(brings).words(preliminary).and(lost)
 }
 
-/// What a reader accepts who takes a rung.
+/// Returns the words for the loss that a rung accepts.
 fn accepted_words(may_lose: MayLose) -> &'static str {
     match may_lose {
         MayLose::Unchanged => "With the safety of the baseline",

@@ -4,7 +4,7 @@ use lab::analysis::{Effect, Standing, VariantAnalysis};
 use lab::measures::Measures;
 use lab::trial::StatementRecord;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table, led};
 use crate::figures;
 use crate::names::listed;
@@ -17,7 +17,7 @@ const NAMED: usize = 4;
 /// Variants from which on only the baseline is shown: more rows cannot be read.
 const VARIANTS_FROM: usize = 6;
 
-/// What is known of each statement besides its median.
+/// Metrics of each statement besides its median.
 const METRICS: [&str; 8] = [
     "p50_us",
     "p99_us",
@@ -125,7 +125,7 @@ fn is_lost_in_correction(effect: &Effect) -> bool {
     !effect.is_found() && !effect.estimate.interval.contains(1.0)
 }
 
-/// What a ratio without a sign means, where there is one.
+/// Returns the meaning of a ratio without a sign, if there is one.
 fn unsigned(subject: &Subject<'_>) -> Option<Block> {
     let variants = &subject.experiment.variants;
     let mut effects = variants.iter().flat_map(|variant| variant.statement_effects.values());
@@ -135,7 +135,7 @@ fn unsigned(subject: &Subject<'_>) -> Option<Block> {
     (is_shown && effects.any(is_lost_in_correction)).then(|| Block::small(words))
 }
 
-/// What the variants do to single statements: the rate of the mix may hide it.
+/// Returns the effects of the variants on single statements: the rate of the mix may hide them.
 pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
     let variants = &subject.experiment.variants;
     let differing = |variant: &usize| !variants[*variant].differing_statements().is_empty();
@@ -181,7 +181,7 @@ fn heading(metric: &str) -> String {
 
 /// The statements that read many rows by full scans and return few.
 fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
-    /// From so many rows on, and so many for each that is returned.
+    /// Fewest rows of a scan, in all and for each row that is returned.
     const ROWS: f64 = 1_000.0;
     const FOR_EACH: f64 = 10.0;
     let items = baseline.statements.iter().filter_map(|statement| {
@@ -238,7 +238,7 @@ fn answers(subject: &Subject<'_>) -> Option<Block> {
     })
 }
 
-/// The plan of each statement, and those of variants that differ.
+/// Returns the plan of each statement, and the plans of variants that differ.
 fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
     let all = baseline.statements.iter();
     let (differing, same): (Vec<_>, Vec<_>) = all
@@ -261,7 +261,7 @@ fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
         let plan = plans.into_iter().next().map_or(&[][..], |(plan, _)| plan);
         let nodes: Vec<&str> = plan.iter().map(|node| node.trim_start()).collect();
         let name = Sentence::code(&statement.name);
-        // Names of recorded statements are made up; those of others are the user's.
+        // Names of recorded statements are made up; other names are the user's.
         let name = if subject.experiment.measures() == Measures::Replay {
             name.words(", ").and_code(one_line(&statement.sql))
         } else {

@@ -1,4 +1,4 @@
-//! What crashes left under each storage model, compared with what SQLite's documentation promises: the crash
+//! Crash results under each storage model, compared with what SQLite's documentation promises: the crash
 //! matrix.
 
 use lab::level::distinct;
@@ -8,7 +8,8 @@ use lab::tier::{
 };
 use lab::trial::DataTable;
 
-use super::{Subject, crash_answer, tiers, versions};
+use super::subject::Subject;
+use super::{tiers, versions};
 use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
 use crate::glossary::explained;
 use crate::names::listed;
@@ -19,7 +20,7 @@ const MODELS: usize = 5;
 /// Variants that are named where several have the same findings.
 const NAMED: usize = 3;
 
-/// What was found, with the variants of which it was.
+/// Findings with the variants that share them.
 type Alike<'a> = (&'a Safety, Vec<usize>);
 
 /// Models under which variants are safer than documented, and these variants.
@@ -46,7 +47,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
     let heading = Block::Heading("Safety by storage model".to_owned());
     let legend = Block::small(format!("Lost: {}; ! less safe than documented.", tier_legend()));
-    let has_answer = crash_answer::current(subject.experiment).is_some();
+    let has_answer = subject.current().is_some();
     let has_many_engines = versions::engines(subject.experiment).len() > versions::FEW;
     let brief = match (has_many_engines, has_answer) {
         (true, _) => Vec::new(),
@@ -182,7 +183,7 @@ fn model_cell(model: &ModelSafety) -> Cell {
         .with_below(promise.map_or(String::new(), |promise| format!("promised: {promise}")))
 }
 
-/// What was found under a model, in ordinary commits and on rare occasions.
+/// Returns the findings under a model, in ordinary commits and on rare occasions.
 pub(super) fn model_words(model: &ModelSafety) -> String {
     let rare = model.worse_occasions().map(|on| occasion_words(on, model));
     let in_force = model.in_force.iter().map(under_settings_words);
@@ -191,14 +192,14 @@ pub(super) fn model_words(model: &ModelSafety) -> String {
     all.collect::<Vec<_>>().join("; ")
 }
 
-/// What was found while some settings were in force.
+/// Returns the findings while some settings were in force.
 fn under_settings_words(under: &UnderSettings) -> String {
     let promise = under.documented.promise.words();
     let counts = under.counts.words(count);
     format!("under {}: {counts}, promised: {promise}", under.settings)
 }
 
-/// What was seen on an occasion, and how often it may happen without: no image of a sample shows that it never does.
+/// Returns the findings on an occasion, and how often they may happen otherwise: no sample shows that they never do.
 fn occasion_words(on: &OnOccasion, model: &ModelSafety) -> String {
     let seen = format!("seen only on {}: {}", on.occasion, on.counts.words(count));
     match model.ordinary.counts() {
@@ -213,7 +214,7 @@ fn occasion_words(on: &OnOccasion, model: &ModelSafety) -> String {
     }
 }
 
-/// The counts, with a mark where they, or those of an occasion, break what is documented.
+/// Returns the counts, with a mark if they, or counts of an occasion, break what is documented.
 fn counted(losses: &Losses, is_broken: bool) -> Sentence {
     let mark = if is_broken { "! " } else { "" };
     let counts = losses.counts().map(damaged_of).unwrap_or_default();

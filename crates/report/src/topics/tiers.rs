@@ -1,10 +1,9 @@
-//! What safety costs: speed against safety tier, and the best variant at each tier.
+//! Price of safety: speed against safety tier, and the best variant at each tier.
 
 use lab::analysis::{BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis};
 use lab::tier::{Accident, Class, Loss, Losses, Tier};
 
-use super::Subject;
-use super::figures::ratio_cell;
+use super::subject::{Subject, ratio_cell};
 use crate::document::{
     Band, BandDot, Bands, Block, Cell, Chart, Column, Item, Mark, Plot, Row, Sentence, Table,
 };
@@ -63,7 +62,7 @@ fn chart(subject: &Subject<'_>) -> Chart {
     }
 }
 
-/// The band of a tier with the variants that could be chosen and have a figure; none where there is none.
+/// Returns the band of a tier with the variants that could be chosen and have a figure, if any.
 fn band(subject: &Subject<'_>, class: Class) -> Option<Band> {
     let experiment = subject.experiment;
     let variants = experiment.variants.iter().enumerate();
@@ -131,7 +130,7 @@ fn table(subject: &Subject<'_>) -> Table {
     )
 }
 
-/// What a reader must know of the best at a tier besides.
+/// Returns a remark on the best variant at a tier.
 fn remark(best: &BestAtTier) -> Option<String> {
     let beaten =
         (!best.pareto).then(|| "a safer variant is better or not distinguishable".to_owned());
@@ -173,7 +172,7 @@ pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
     })
 }
 
-/// What variants of a class lose in an accident.
+/// Returns the loss of variants of a class in an accident.
 pub(super) fn class_cell(class: Class, accident: Accident) -> Cell {
     if class.uncrashed {
         let (sign, tone) = loss_mark(Some(Loss::Corruption));
@@ -184,7 +183,7 @@ pub(super) fn class_cell(class: Class, accident: Accident) -> Cell {
     Cell::new(loss_short(loss)).signed(sign, tone)
 }
 
-/// What an application does against a loss that was seen on a rare occasion alone, once for each occasion.
+/// Returns precautions of an application against losses on rare occasions, once for each occasion.
 fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
     const PRECAUTIONS: [(&str, &str); 2] = [
         (

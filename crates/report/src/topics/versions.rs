@@ -1,4 +1,4 @@
-//! What each engine could lose, where several were crashed with the same settings: engines of which all settings lose the
+//! Losses with each engine, if several were crashed with the same settings: engines whose settings all lose the
 //! same stand together.
 
 use std::cmp::Reverse;
@@ -8,24 +8,24 @@ use lab::engine_name::{ENGINE, engine_of, without_engine};
 use lab::level::{Settings, distinct, label};
 use lab::tier::{Accident, Class, Loss, Safety, Schedules};
 
-use super::Subject;
+use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
 use crate::words::{NOT_MEASURED, UNCRASHED, class_mark, loss_short, tier_legend};
 
 /// More engines than these are compared by the table alone, and not pair by pair.
 pub(super) const FEW: usize = 4;
 
-/// What the table says.
+/// Title of the table.
 const TITLE: &str = "What each version of SQLite could lose";
 
-/// What settings lose with an engine, without counts: versions write in another order, so counts differ where nothing is
+/// Losses of settings with an engine, without counts: versions write in another order, so counts differ where nothing is
 /// better or worse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Finding {
     /// A tier was measured.
     Measured {
         class: Class,
-        /// What is lost on rare occasions alone.
+        /// Losses on rare occasions alone.
         rare: Vec<(Accident, String, Loss)>,
     },
     /// Why nothing is known.

@@ -5,7 +5,6 @@
 
 mod blocks;
 mod charts;
-mod contents;
 mod markup;
 mod table;
 
@@ -17,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Result;
 use crate::document::{Document, Kind, Section};
+use blocks::tone_class;
 use markup::Html;
 
 const STYLE: &str = concat!(
@@ -75,7 +75,7 @@ pub fn html(document: &Document) -> Result<String> {
             writer.blocks(html, &document.head);
         }),
         highlights: written(&|writer, html| writer.sections(html, &highlights)),
-        contents: written(&|_, html| contents::contents(html, &others)),
+        contents: written(&|_, html| contents(html, &others)),
         sections: written(&|writer, html| writer.sections(html, &others)),
     };
     Ok(page.render()?)
@@ -100,6 +100,67 @@ fn base64(bytes: &[u8]) -> String {
         })
     });
     digits.collect()
+}
+
+/// From this number of chapters on the list scrolls by itself on a narrow screen.
+const LONG: usize = 12;
+
+/// Sections of one group.
+type Group<'a> = (Option<&'a str>, Vec<&'a Section>);
+
+/// The contents of a page.
+fn contents(html: &mut Html, sections: &[&Section]) {
+    let is_chapter = |section: &&Section| section.kind == Kind::Chapter && section.group.is_some();
+    let (chapters, others): (Vec<&Section>, Vec<&Section>) =
+        sections.iter().copied().partition(is_chapter);
+    let groups = grouped(&chapters);
+    let has_headings = groups.len() > 1;
+    let class = if chapters.len() > LONG { "toc long" } else { "toc" };
+    html.element("nav", &[("class", class), ("aria-label", "Contents")], |html| {
+        html.leaf("h2", &[], "Contents");
+        for (heading, sections) in &groups {
+            if let Some(heading) = heading.filter(|_| has_headings) {
+                html.leaf("h3", &[], heading);
+            }
+            html.element("ol", &[], |html| {
+                sections.iter().for_each(|section| contents_entry(html, section))
+            });
+        }
+        html.element("ul", &[], |html| others.iter().for_each(|other| contents_entry(html, other)));
+    });
+}
+
+/// The groups in the order in which they first occur, those without a source last.
+fn grouped<'a>(sections: &[&'a Section]) -> Vec<Group<'a>> {
+    let sections = sections.iter();
+    let mut groups =
+        crate::words::grouped(sections.map(|section| (section.group.as_deref(), *section)));
+    groups.sort_by_key(|(group, _)| group.is_some_and(|group| group.starts_with("Without")));
+    groups
+}
+
+fn contents_entry(html: &mut Html, section: &Section) {
+    html.element("li", &[], |html| {
+        let link = format!("#{}", section.anchor);
+        html.leaf("a", &[("href", &link)], &section.title.plain());
+        if let Some(qualifier) = &section.qualifier {
+            html.text(" ");
+            html.leaf("span", &[("class", "qualifier")], qualifier);
+        }
+        if section.counts.is_empty() {
+            return;
+        }
+        html.class("span", "marks", |html| {
+            for count in &section.counts {
+                let title = format!("{} {}", count.count, count.words);
+                let class = tone_class(count.tone);
+                html.element("span", &[("class", class), ("title", &title)], |html| {
+                    html.text(count.sign);
+                    html.leaf("span", &[("class", "n")], &count.count.to_string());
+                });
+            }
+        });
+    });
 }
 
 /// Writes blocks.

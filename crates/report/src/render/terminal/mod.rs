@@ -3,16 +3,14 @@
 //! It is made for a window of 60 columns as for one of 200, with colour and without, and reads
 //! the same in a pipe: colour only repeats what words and signs say.
 
-mod paint;
 mod table;
 mod text;
 
 use crate::document::{
-    Bars, Block, Chart, Count, Document, Item, Kind, List, Plot, Role, Section, Sentence, Tone,
+    Bars, Block, Chart, Count, Document, Item, Kind, List, Plot, Role, Section, Sentence,
 };
 use crate::figures;
-use paint::Paint;
-use text::Text;
+use text::{Paint, Text};
 
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,17 +165,4 @@ fn bars(text: &mut Text, caption: &str, bars: &Bars) {
     let bars = bars.bars.iter();
     let bars: Vec<String> = bars.map(|bar| format!("{} {}", bar.text, bar.name.plain())).collect();
     text.item(Paint::Plain, "·", &format!("{caption}: {}", bars.join(", ")));
-}
-
-impl Paint {
-    /// The code of a tone.
-    fn of_tone(tone: Tone) -> Option<&'static str> {
-        match tone {
-            Tone::Good => Some("32"),
-            Tone::Bad => Some("31"),
-            Tone::Doubt => Some("33"),
-            Tone::Neutral => Some("2"),
-            _ => None,
-        }
-    }
 }

@@ -6,8 +6,7 @@ use comfy_table::{
 
 use lab::text::one_line;
 
-use super::paint::Paint;
-use super::text::Text;
+use super::text::{Paint, Text};
 use crate::document::{Cell, Piece, Row, Sentence, Table};
 use crate::figures;
 use crate::render::rows::{Line, abridged, with_text};
@@ -65,7 +64,7 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
     parts
 }
 
-/// How many of the first columns name the rows: those of words ahead of the first with figures, as far as they leave room
+/// Returns how many of the first columns name the rows: columns of words before the first with figures, if they leave room
 /// for it.
 fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
     let words = columns.iter().take_while(|column| !table.columns[**column].right);

@@ -3,13 +3,48 @@
 use lab::text::one_line;
 
 use super::Style;
-use super::paint::Paint;
-use crate::document::{Piece, Sentence, Term};
+use crate::document::{Piece, Sentence, Term, Tone};
 
 /// Narrower windows are treated as this wide: below it tables cannot be laid out.
 const NARROWEST: usize = 40;
 /// Wider lines are hard to read, however wide the window.
 const WIDEST: usize = 110;
+
+/// Colour of a piece of text: one of the sixteen that every theme sets for its own background.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Paint {
+    /// As it comes.
+    Plain,
+    /// Headings and numbers.
+    Strong,
+    /// Small print.
+    Dim,
+    /// The meaning of a sign.
+    Tone(Tone),
+}
+
+impl Paint {
+    /// The text between the codes that colour it.
+    pub(super) fn on(self, text: &str, colour: bool) -> String {
+        match self.code().filter(|_| colour) {
+            Some(code) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            None => text.to_owned(),
+        }
+    }
+
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Paint::Plain => None,
+            Paint::Strong => Some("1"),
+            Paint::Dim => Some("2"),
+            Paint::Tone(Tone::Good) => Some("32"),
+            Paint::Tone(Tone::Bad) => Some("31"),
+            Paint::Tone(Tone::Doubt) => Some("33"),
+            Paint::Tone(Tone::Neutral) => Some("2"),
+            Paint::Tone(_) => None,
+        }
+    }
+}
 
 /// Text that grows line by line.
 pub(super) struct Text {
@@ -165,7 +200,7 @@ impl Text {
 }
 
 /// The text in lines of at most `width` characters, broken at spaces; a longer word is broken
-/// where it must be. Every text but that of tables passes here, so nothing active gets any further.
+/// where it must be. All text except tables passes here, so nothing active gets through.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut filled = 0;

@@ -30,7 +30,7 @@ pub(super) struct Axis {
 pub(super) struct Tick {
     /// Where it stands.
     pub(super) at: Percent,
-    /// What it says.
+    /// Its text.
     pub(super) label: String,
     /// Whether it is left out where the screen is narrow.
     pub(super) minor: bool,
@@ -94,7 +94,7 @@ impl Axis {
         !self.log && self.low != 0.0
     }
 
-    /// What a reader must know of it.
+    /// Returns what a reader must know of it.
     pub(super) fn remark(&self) -> Option<&'static str> {
         match (self.is_log(), self.is_cut()) {
             (true, _) => Some("logarithmic scale"),

@@ -19,7 +19,7 @@ const LANE: f64 = 0.16;
 /// A dot and where it stands.
 type Placed<'a> = (&'a BandDot, Percent, Percent);
 
-/// The axis; none where there is no dot.
+/// Returns the axis; none without a dot.
 pub(super) fn axis(bands: &Bands) -> Option<Axis> {
     let dots = bands.bands.iter().flat_map(|band| &band.dots);
     Axis::over(dots.map(|dot| dot.value))

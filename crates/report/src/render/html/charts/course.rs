@@ -13,7 +13,7 @@ use crate::render::html::markup::Html;
 /// The most changes of circumstances that say what changed.
 const SAID: usize = 60;
 
-/// What a reader must know of the axis.
+/// Returns what a reader must know of the axis.
 pub(super) fn remark(course: &Course) -> Option<String> {
     let axis = axis(course)?;
     Some(match (axis.is_log(), axis.is_cut()) {

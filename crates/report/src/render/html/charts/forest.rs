@@ -9,7 +9,7 @@ use crate::render::html::markup::Html;
 /// The middle of a row.
 const MIDDLE: [&str; 2] = ["50%", "50%"];
 
-/// The axis of a chart; none where nothing was measured.
+/// Returns the axis of a chart; none without a measurement.
 pub(super) fn axis(forest: &Forest) -> Option<Axis> {
     let of_rows = values(&forest.rows);
     match forest.scale {

@@ -7,11 +7,9 @@
 
 mod axis;
 mod bands;
-mod bars;
 mod course;
 mod curve;
 mod forest;
-mod labels;
 mod map;
 pub(super) mod strip;
 
@@ -19,7 +17,7 @@ use std::fmt;
 
 use super::Writer;
 use super::markup::Html;
-use crate::document::{Chart, Mark, Plot};
+use crate::document::{Bars, Chart, Mark, Plot};
 use axis::{Axis, Tick};
 
 /// A place along an axis, 0 to 100, as SVG takes it.
@@ -89,6 +87,24 @@ impl Writer {
             });
         }
     }
+
+    /// A line for each bar.
+    fn bars(&mut self, html: &mut Html, bars: &Bars) {
+        html.element("ol", &[], |html| {
+            for bar in &bars.bars {
+                html.element("li", &[], |html| {
+                    html.element("span", &[], |html| self.sentence(html, &bar.name));
+                    html.drawing("rail-of", |html| {
+                        let width = Percent(100.0 * bar.share.min(1.0)).text();
+                        let class = if bar.filled { "fill" } else { "fill left" };
+                        let attributes = [("class", class), ("width", &width), ("height", "100%")];
+                        html.empty("rect", &attributes);
+                    });
+                    html.leaf("span", &[("class", "num r")], &bar.text);
+                });
+            }
+        });
+    }
 }
 
 fn class(plot: &Plot) -> &'static str {
@@ -102,7 +118,7 @@ fn class(plot: &Plot) -> &'static str {
     }
 }
 
-/// What a reader must know of the axes, such as that one is logarithmic.
+/// Returns what a reader must know of the axes, such as that one is logarithmic.
 fn axis_remark(plot: &Plot) -> Option<String> {
     match plot {
         Plot::Forest(it) => forest::axis(it)?.remark().map(str::to_owned),

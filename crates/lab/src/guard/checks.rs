@@ -1,0 +1,391 @@
+//! Checks and the gate that they make; checks of counters are certain, without any noise.
+
+use serde::Serialize;
+
+use super::bounds::{Budget, Limit};
+use super::config::{Answers, Guard, Scans};
+use crate::comparison::{
+    AnswerChange, Change, Count, ExactComparison, Figure, Severity, StatementComparison, is_exact,
+};
+use crate::stats::Interval;
+
+/// One thing that is checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// A metric, `plan`, `answer` or `safety`.
+    pub subject: String,
+    /// The statement; none for the whole work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+    /// The bound in words.
+    pub allowed: String,
+    /// The new figure divided by the base figure, if it is a ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// The figure of the new side, if it is limited by itself; in the unit of the metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<f64>,
+    /// The interval of the ratio or of the figure, if it was measured in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// The smallest difference that the blocks would have shown, as a fraction; of what is undecided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable: Option<f64>,
+    /// Whether further blocks would have followed, so that a longer time would decide more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+    /// The ratio or the figure of each block, if it was measured in time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<f64>,
+    /// The result.
+    pub status: Status,
+    /// The result in words.
+    pub words: String,
+}
+
+impl Check {
+    /// Returns the name by which a budget names it.
+    pub fn name(&self) -> String {
+        match &self.statement {
+            Some(statement) => format!("{}.{statement}", self.subject),
+            None => self.subject.clone(),
+        }
+    }
+
+    /// Makes a check of a metric, which may end in the name of a statement, or of another subject, without any figure.
+    pub(super) fn of(name: &str, allowed: &str, status: Status, words: String) -> Check {
+        let (subject, statement) = match name.split_once('.') {
+            Some((subject, statement)) => (subject, Some(statement.to_owned())),
+            None => (name, None),
+        };
+        Check {
+            subject: subject.to_owned(),
+            statement,
+            allowed: allowed.to_owned(),
+            ratio: None,
+            figure: None,
+            interval: None,
+            detectable: None,
+            open: false,
+            blocks: Vec::new(),
+            status,
+            words,
+        }
+    }
+}
+
+/// Result of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Within its bound.
+    Passed,
+    /// It could not be decided.
+    Undecided,
+    /// Beyond its bound.
+    Failed,
+}
+
+/// All checks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Gate {
+    /// The checks; those that failed first.
+    pub checks: Vec<Check>,
+}
+
+impl Gate {
+    /// Makes the gate of these checks.
+    pub fn of(mut checks: Vec<Check>) -> Gate {
+        checks.sort_by_key(|check| std::cmp::Reverse(check.status));
+        Gate { checks }
+    }
+
+    /// Returns the gravest status; passed without any check.
+    pub fn status(&self) -> Status {
+        let all = self.checks.iter().map(|check| check.status);
+        all.max().unwrap_or(Status::Passed)
+    }
+}
+
+/// Returns the checks of an exact comparison: plans, answers, and every budget and limit of a counter. A usual budget of a counter
+/// that neither side has is left out; one that the file names is undecided.
+pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for it in &comparison.statements {
+        checks.extend(scan(guard.scans, it));
+        checks.extend(answer(guard.answers, it));
+    }
+    for (name, budget) in &guard.budgets {
+        checks.extend(budgeted(name, *budget, comparison));
+    }
+    for (name, limit) in &guard.limits {
+        checks.extend(limited(name, limit, comparison));
+    }
+    checks.extend(uncounted(guard, &checks));
+    if guard.scans == Scans::Refused && !checks.iter().any(|check| check.subject == PLAN) {
+        checks.push(passed(
+            PLAN,
+            "no new SCAN",
+            "no statement reads a table whole that was searched before",
+        ));
+    }
+    let compared = comparison.statements.iter();
+    let compared =
+        compared.filter(|statement| !matches!(statement.answer, AnswerChange::NotCompared { .. }));
+    let number = compared.count();
+    if guard.answers == Answers::Same
+        && number > 0
+        && !checks.iter().any(|check| check.subject == ANSWER)
+    {
+        checks.push(passed(
+            ANSWER,
+            "the same",
+            &match number {
+                1 => "1 statement answers the same".to_owned(),
+                _ => format!("{number} statements answer the same"),
+            },
+        ));
+    }
+    checks
+}
+
+/// Returns the first budget or limit of a counter of a statement, or of a kind of file, that neither side of a counted work has.
+pub fn unknown_part(guard: &Guard, comparison: &ExactComparison) -> Option<String> {
+    if comparison.totals.is_empty() {
+        return None;
+    }
+    let names = guard.budgets.keys().chain(guard.limits.keys());
+    let mut parts = names.filter(|name| name.contains('.') && is_exact(name));
+    parts.find(|name| counted(name, comparison).is_none()).cloned()
+}
+
+/// Returns undecided checks for budgets and limits of counters that the file names and the work does not count.
+fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
+    let budgets = guard.budgets.iter();
+    let budgets = budgets.map(|(name, budget)| (name, budget.to_string()));
+    let limits = guard.limits.iter();
+    let limits = limits.map(|(name, limit)| (name, limit.to_string()));
+    let is_judged = |name: &str, allowed: &str| {
+        let mut checks = checks.iter();
+        checks.any(|check| check.name() == name && check.allowed == allowed)
+    };
+    let named = budgets.filter(|_| !guard.has_usual_budgets()).chain(limits);
+    let open = named.filter(|(name, allowed)| is_exact(name) && !is_judged(name, allowed));
+    open.map(|(name, allowed)| {
+        let words = "the work does not count it".to_owned();
+        Check::of(name, &allowed, Status::Undecided, words)
+    })
+    .collect()
+}
+
+const PLAN: &str = "plan";
+const ANSWER: &str = "answer";
+
+fn passed(subject: &str, allowed: &str, words: &str) -> Check {
+    Check::of(subject, allowed, Status::Passed, words.to_owned())
+}
+
+/// Checks a statement that reads a table whole which the base searches, and does more work for it.
+fn scan(scans: Scans, it: &StatementComparison) -> Option<Check> {
+    let plan = it.plan.as_ref()?;
+    let is_worse = it.severity() == Severity::Scan
+        || (it.severity() == Severity::Answer && !plan.scans.is_empty());
+    (scans == Scans::Refused && is_worse).then(|| Check {
+        statement: Some(it.name.clone()),
+        status: Status::Failed,
+        ratio: it.figure("vm_steps").and_then(Figure::ratio).filter(|ratio| ratio.is_finite()),
+        ..passed(
+            PLAN,
+            "no new SCAN",
+            &format!("was: {}; is: {}", nodes(&plan.base), nodes(&plan.new)),
+        )
+    })
+}
+
+fn nodes(plan: &[String]) -> String {
+    let nodes: Vec<&str> = plan.iter().map(|node| node.trim()).collect();
+    nodes.join(", ")
+}
+
+fn answer(answers: Answers, it: &StatementComparison) -> Option<Check> {
+    let AnswerChange::Other { base, new } = it.answer else {
+        return None;
+    };
+    let words = if base == new {
+        format!("{new} rows as before, with other content")
+    } else {
+        format!("{new} rows instead of {base}")
+    };
+    (answers == Answers::Same).then(|| Check {
+        statement: Some(it.name.clone()),
+        status: Status::Failed,
+        ..passed(ANSWER, "the same", &words)
+    })
+}
+
+/// Checks a budget, if its metric was counted.
+fn budgeted(name: &str, budget: Budget, comparison: &ExactComparison) -> Option<Check> {
+    let figure = counted(name, comparison)?;
+    let ratio = figure.ratio();
+    let status = match (figure.change, ratio) {
+        (Change::NotExact | Change::Missing, _) | (_, None) => Status::Undecided,
+        (_, Some(ratio)) if budget.allows(ratio) => Status::Passed,
+        _ => Status::Failed,
+    };
+    Some(Check {
+        ratio: ratio.filter(|ratio| ratio.is_finite()),
+        ..bounded(name, &budget.to_string(), status, figure)
+    })
+}
+
+/// Checks a limit, if its metric was counted.
+fn limited(name: &str, limit: &Limit, comparison: &ExactComparison) -> Option<Check> {
+    let figure = counted(name, comparison)?;
+    let bound = limit.of_metric(name).ok()?;
+    let new = figure.new.exact();
+    let status = match new {
+        None => Status::Undecided,
+        Some(value) if bound.allows(value) => Status::Passed,
+        Some(_) => Status::Failed,
+    };
+    Some(Check { figure: new, ..bounded(name, &limit.to_string(), status, figure) })
+}
+
+/// Returns the counter of the whole work or of a statement.
+fn counted<'a>(name: &str, comparison: &'a ExactComparison) -> Option<&'a Figure> {
+    if let Some(figure) = comparison.total(name) {
+        return Some(figure);
+    }
+    let (metric, statement) = name.split_once('.')?;
+    let mut statements = comparison.statements.iter();
+    statements.find(|other| other.name == statement)?.figure(metric)
+}
+
+fn bounded(name: &str, allowed: &str, status: Status, figure: &Figure) -> Check {
+    let count = |count: Count| match count {
+        Count::Exact(value) | Count::Once(value) => written(value),
+        Count::Varies { low, high } => format!("{} to {}", written(low), written(high)),
+        Count::Missing => "not counted".to_owned(),
+    };
+    let doubt = match figure.change {
+        Change::NotExact => ", which does not repeat exactly",
+        _ => "",
+    };
+    let words = format!("{} → {}{doubt}", count(figure.base), count(figure.new));
+    Check::of(name, allowed, status, words)
+}
+
+/// Writes a whole number as it is, a mean with one decimal.
+fn written(value: f64) -> String {
+    match value.fract() {
+        0.0 => format!("{value}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Side;
+    use crate::trial::{Answer, Measured, Outcome, StatementRecord};
+
+    /// A side whose only statement needs so many steps.
+    fn side(steps: &[f64], plan: &str, rows: u64) -> Side {
+        let trial = |steps: &f64| {
+            let metrics = [("vm_steps", *steps), ("vm_steps.q", *steps), ("executions.q", 5.0)];
+            Outcome::Measured(Box::new(Measured {
+                metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
+                statements: vec![StatementRecord {
+                    name: "q".to_owned(),
+                    plan: vec![plan.to_owned()],
+                    answer: Some(Answer { executions: 5, rows, checksum: None }),
+                    ..StatementRecord::default()
+                }],
+                ..Measured::default()
+            }))
+        };
+        Side { name: String::new(), trials: steps.iter().map(trial).collect() }
+    }
+
+    const SEARCH: &str = "SEARCH t USING INDEX i (a=?)";
+
+    /// The checks against a base of ten steps, by subject and statement.
+    fn checks(file: &str, new: &Side) -> Vec<Check> {
+        let guard = Guard::parse(file).unwrap();
+        let base = side(&[10.0, 10.0], SEARCH, 3);
+        counters(&guard, &ExactComparison::of(&base, new))
+    }
+
+    fn status(checks: &[Check], subject: &str) -> Option<Status> {
+        checks.iter().find(|check| check.subject == subject).map(|check| check.status)
+    }
+
+    const FILE: &str = "work = { scripts = \"q.sql\" }";
+
+    #[test]
+    fn nothing_changed_passes_every_check() {
+        let all = checks(FILE, &side(&[10.0, 10.0], SEARCH, 3));
+        let subjects: Vec<&str> = all.iter().map(|it| it.subject.as_str()).collect();
+        assert_eq!(subjects, ["vm_steps", "plan", "answer"]);
+        assert!(all.iter().all(|it| it.status == Status::Passed));
+    }
+
+    #[test]
+    fn a_new_scan_fails_with_its_statement_and_both_plans() {
+        let all = checks(FILE, &side(&[900.0, 900.0], "SCAN t", 3));
+        let plan = all.iter().find(|it| it.subject == "plan").unwrap();
+        assert_eq!((plan.status, plan.statement.as_deref()), (Status::Failed, Some("q")));
+        assert!(plan.words.contains(SEARCH) && plan.words.contains("SCAN t"));
+        assert_eq!(status(&all, "vm_steps"), Some(Status::Failed));
+        let allowed = format!("scans = \"allowed\"\n{FILE}\nbudgets = {{}}");
+        assert_eq!(status(&checks(&allowed, &side(&[900.0, 900.0], "SCAN t", 3)), "plan"), None);
+    }
+
+    #[test]
+    fn fewer_steps_by_a_scan_are_no_failure() {
+        let all = checks(FILE, &side(&[5.0, 5.0], "SCAN t", 3));
+        assert!(all.iter().all(|it| it.status == Status::Passed), "{all:?}");
+    }
+
+    #[test]
+    fn limits_judge_the_new_side_alone_and_what_is_not_counted_is_undecided() {
+        let file = format!(
+            "{FILE}\n[limits]\n\"vm_steps.q\" = \"<= 10\"\nvm_steps = \"<= 9\"\nsyncs = \"<= 4\""
+        );
+        let all = checks(&file, &side(&[10.0, 10.0], SEARCH, 3));
+        let of = |name: &str| all.iter().rfind(|it| it.name() == name).unwrap();
+        assert_eq!(of("vm_steps.q").status, Status::Passed);
+        assert_eq!(of("vm_steps").status, Status::Failed);
+        assert_eq!(of("vm_steps").figure, Some(10.0));
+        assert_eq!(of("syncs").status, Status::Undecided);
+        // The usual budget of syncs, which no file names, is left out.
+        assert_eq!(all.iter().filter(|it| it.name() == "syncs").count(), 1);
+        let unknown = Guard::parse(&file.replace("vm_steps.q", "vm_steps.r")).unwrap();
+        let base = side(&[10.0, 10.0], SEARCH, 3);
+        let comparison = ExactComparison::of(&base, &base);
+        assert_eq!(unknown_part(&unknown, &comparison).as_deref(), Some("vm_steps.r"));
+    }
+
+    #[test]
+    fn another_answer_fails_unless_any_is_allowed() {
+        let other = side(&[10.0, 10.0], SEARCH, 4);
+        assert_eq!(status(&checks(FILE, &other), "answer"), Some(Status::Failed));
+        let any = format!("answers = \"any\"\n{FILE}");
+        assert_eq!(status(&checks(&any, &other), "answer"), None);
+    }
+
+    #[test]
+    fn budgets_are_judged_for_the_whole_and_for_statements_and_never_by_what_does_not_repeat() {
+        let file = format!(
+            "{FILE}\n[budgets]\n\"vm_steps.q\" = \"<= 1.2\"\nvm_steps = \"<= 1.05\"\np99_us = \"<= 1\""
+        );
+        let all = checks(&file, &side(&[11.0, 11.0], SEARCH, 3));
+        let vm_steps = all.iter().filter(|it| it.subject == "vm_steps");
+        let statuses: Vec<_> =
+            vm_steps.map(|step| (step.statement.as_deref(), step.status)).collect();
+        assert_eq!(statuses, [(None, Status::Failed), (Some("q"), Status::Passed)]);
+        assert_eq!(status(&all, "p99_us"), None);
+        let varies = checks(&file, &side(&[900.0, 901.0], SEARCH, 3));
+        assert_eq!(status(&varies, "vm_steps"), Some(Status::Undecided));
+    }
+}

@@ -1,0 +1,524 @@
+//! One run on many machines: where they disagree, the ratios on each and on all, claims by class, and the machines.
+
+use lab::claims::Verdict;
+use lab::comparison::{
+    Agreement, DiskSummary, Explanation, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant,
+    Machine, MachineRatio, Unanswered,
+};
+use lab::metric::Unit;
+use lab::stats::Interval;
+
+use super::cells::{mark, measured};
+use crate::document::{
+    Abridge, Block, Cell, Chart, Column, Document, Fold, Forest, ForestRow, Item, Kind, Map,
+    MapCell, MapRow, Mark, Marks, Plot, Row, Scale, Section, Sentence, Table, Tone, led,
+};
+use crate::figures::{ratio_alone, significant, with_unit};
+use crate::words::{verdict_counts, verdict_mark};
+
+/// Machines that a plot shows one by one; of more, the most extreme ones.
+const DRAWN: usize = 40;
+
+/// Explanation of the summaries.
+const LEAD: &str = "Ratios to the baseline, compared within each machine. The mean over machines is a random-effects \
+summary (DerSimonian and Laird) with the interval of Hartung and Knapp; I² is the share of the variation that is between \
+machines. Different kinds of disks are never averaged, and unknown ones have no mean.";
+
+/// Returns the report of a fleet; `pages` are the page of each group by its name.
+pub fn fleet(analysis: &FleetAnalysis, run: &str, pages: &[(String, String)]) -> Document {
+    let experiments = analysis.experiments.iter().enumerate();
+    let mut sections = vec![Section::new(
+        "agreement",
+        Kind::Highlights,
+        "What holds everywhere, and what depends on the machine",
+        highlights(analysis),
+    )];
+    sections.extend(experiments.map(|(index, experiment)| {
+        let anchor = format!("experiment-{}", index + 1);
+        let mut section =
+            Section::new(&anchor, Kind::Chapter, "", of_experiment(experiment, analysis));
+        section.title = Sentence::marked(&experiment.question);
+        section.eyebrow = Sentence::code(&experiment.key);
+        section
+    }));
+    sections.push(Section::new(
+        "machines",
+        Kind::Chapter,
+        "The machines",
+        machines(analysis, pages),
+    ));
+    Document {
+        title: "A run over a fleet".to_owned(),
+        on: Some(format!(
+            "{} in {}",
+            counted(analysis.machines.len(), "machine"),
+            counted(analysis.classes.len(), "class")
+        )),
+        about: vec![Sentence::from("run: ").and_code(run)],
+        sections,
+        ..Document::default()
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match (count, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "class") => format!("{count} classes"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// Returns missing answers and disagreements first, then the effects that all machines share.
+fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
+    let mut items: Vec<Item> = analysis.unanswered.iter().map(unanswered).collect();
+    for experiment in &analysis.experiments {
+        let variants = experiment.variants.iter();
+        let disagreeing = variants.filter(|variant| variant.disagrees());
+        items
+            .extend(disagreeing.map(|disagreeing| disagreement(experiment, disagreeing, analysis)));
+    }
+    for experiment in &analysis.experiments {
+        let claims = experiment.claims.iter();
+        let claims = claims.filter(|claim| claim.overall == Agreement::Differ);
+        items.extend(claims.map(|claim| divided(experiment, claim)));
+    }
+    for experiment in &analysis.experiments {
+        for variant in experiment.variants.iter().filter(|variant| !variant.disagrees()) {
+            items.extend(
+                variant
+                    .summaries
+                    .iter()
+                    .filter_map(|summary| everywhere(experiment, variant, summary)),
+            );
+        }
+    }
+    if items.is_empty() {
+        items.push(Item::new(nothing_found(analysis)));
+    }
+    Block::list(items).into_iter().collect()
+}
+
+/// Returns the item of a group without a whole answer.
+fn unanswered(Unanswered { class, why }: &Unanswered) -> Item {
+    let text = Sentence::from(format!("{class}: the run has not ended: {why}"));
+    Item::doubt(Some("not measured in full"), text)
+}
+
+/// Returns the words for summaries and machines that do not differ.
+fn nothing_found(analysis: &FleetAnalysis) -> &'static str {
+    let variants = || analysis.experiments.iter().flat_map(|experiment| &experiment.variants);
+    let is_summarised = variants().any(|variant| !variant.summaries.is_empty());
+    let is_compared = variants().any(|variant| variant.machines.len() > 1);
+    match (is_summarised, is_compared) {
+        (true, _) => {
+            "No ratio to the baseline differs detectably from 1 over the machines, and no machines differ detectably in direction."
+        }
+        (false, true) => {
+            "There is no summary over machines: it needs three blocks of a variant on two machines with the same known kind of disk. No machines differ detectably in direction."
+        }
+        (false, false) => {
+            "There is no summary over machines: it needs three blocks of a variant on two machines with the same known kind of disk."
+        }
+    }
+}
+
+fn disagreement(
+    experiment: &FleetExperiment,
+    variant: &FleetVariant,
+    analysis: &FleetAnalysis,
+) -> Item {
+    let names = |indices: &[usize]| {
+        let shown = indices.iter().take(3).map(|index| analysis.machines[*index].agent.clone());
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        match indices.len().saturating_sub(3) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
+    };
+    let text = named(experiment, variant).words(format!(
+        ": the machines disagree. The ratio is above 1 on {} and below 1 on {}.",
+        names(&variant.above),
+        names(&variant.below)
+    ));
+    Item {
+        below: variant.explained.iter().map(|one| Sentence::from(explained(one))).collect(),
+        ..Item::doubt(Some("machines disagree"), text)
+    }
+}
+
+fn named(experiment: &FleetExperiment, variant: &FleetVariant) -> Sentence {
+    Sentence::from(format!("{}: ", experiment.key)).and_code(&variant.name)
+}
+
+fn explained(explanation: &Explanation) -> String {
+    format!("Goes together with the {}: {}.", explanation.attribute, explanation.how)
+}
+
+fn divided(experiment: &FleetExperiment, claim: &FleetClaim) -> Item {
+    let text = Sentence::from(format!("{}: the verdict on “", experiment.key))
+        .words(&claim.says)
+        .words("” depends on the machine.");
+    Item::doubt(Some("verdicts differ"), text)
+}
+
+/// Returns the item of a difference that the summary of one kind of disk finds.
+fn everywhere(
+    experiment: &FleetExperiment,
+    variant: &FleetVariant,
+    summary: &DiskSummary,
+) -> Option<Item> {
+    if summary.ratio.interval.contains(1.0) {
+        return None;
+    }
+    let expected = match summary.prediction {
+        Some(prediction) => format!(" On another such machine expect {}.", between(prediction)),
+        None => String::new(),
+    };
+    let text = named(experiment, variant)
+        .words(format!(" on {}: ", of_disk(summary)))
+        .figure(measured(summary.ratio))
+        .words(format!(" to the baseline in {}.{expected}", experiment.metric));
+    Some(Item::new(text))
+}
+
+fn of_disk(summary: &DiskSummary) -> String {
+    format!("{} with {} disks", counted(summary.machines, "machine"), summary.disk)
+}
+
+fn between(interval: Interval) -> String {
+    format!("×{} to ×{}", significant(interval.low), significant(interval.high))
+}
+
+fn of_experiment(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::small(format!(
+            "{LEAD} The baseline is {}, the metric {}.",
+            experiment.baseline, experiment.metric
+        )),
+        summaries(experiment),
+    ];
+    blocks.extend(by_class(experiment, analysis));
+    blocks.extend(claims(experiment, analysis));
+    blocks.extend(map_block(experiment, analysis));
+    for variant in &experiment.variants {
+        blocks.extend(forest(experiment, variant, analysis));
+        let attributes = variant.explained.iter().map(|one| Item::new(explained(one)));
+        blocks.extend(Block::list(attributes));
+    }
+    blocks
+}
+
+/// Returns the summaries, a row for each variant and kind of disk.
+fn summaries(experiment: &FleetExperiment) -> Block {
+    let columns = [
+        Column::left("variant"),
+        Column::left("disks"),
+        Column::right("machines"),
+        Column::right("mean ratio"),
+        Column::right("on another machine"),
+        Column::right("I²"),
+    ];
+    let rows = experiment.variants.iter().flat_map(|variant| {
+        let rows = variant.summaries.iter().map(|summary| summary_row(variant, summary));
+        let rows: Vec<Row> = rows.collect();
+        if rows.is_empty() { vec![unsummarised(variant)] } else { rows }
+    });
+    Block::table(Table::new("summary over machines", columns, rows))
+}
+
+fn summary_row(variant: &FleetVariant, summary: &DiskSummary) -> Row {
+    Row::new([
+        Cell::code(&variant.name),
+        Cell::new(summary.disk.to_string()),
+        Cell::number(Some(summary.machines.to_string())),
+        Cell::number(Some(measured(summary.ratio))),
+        Cell::number(summary.prediction.map(between)),
+        Cell::number(Some(format!("{:.0} %", summary.inconsistency * 100.0))),
+    ])
+}
+
+fn unsummarised(variant: &FleetVariant) -> Row {
+    let why = match variant.machines.len() {
+        0 => "no machine has three blocks",
+        _ => "no two machines with the same known kind of disk have three blocks",
+    };
+    let cells = [Cell::code(&variant.name), Cell::new(why)];
+    Row::new(cells.into_iter().chain([0; 4].map(|_| Cell::number(None))))
+}
+
+/// Returns the ratios of classes that answer as a whole, a column each.
+fn by_class(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Block> {
+    if experiment.variants.iter().all(|variant| variant.classes.is_empty()) {
+        return None;
+    }
+    let classes = analysis.classes.iter();
+    let columns = led(Column::left("variant"), classes.map(|class| Column::right(class.as_str())));
+    let row = |variant: &FleetVariant| {
+        let classes = analysis
+            .classes
+            .iter()
+            .map(|class| Cell::number(variant.classes.get(class).map(|ratio| measured(*ratio))));
+        Row::led(Cell::code(&variant.name), classes)
+    };
+    let rows = experiment.variants.iter().map(row);
+    let table = Table::new("ratio by class", columns, rows);
+    Some(Block::Fold(Fold {
+        open: true,
+        printed: true,
+        ..Fold::new("Ratio by class, from all blocks of its machines", vec![Block::table(table)])
+    }))
+}
+
+/// Returns the claims by class.
+fn claims(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Block> {
+    if experiment.claims.is_empty() {
+        return None;
+    }
+    let classes = analysis.classes.iter();
+    let columns = [Column::left("claim").prose(), Column::left("all classes")]
+        .into_iter()
+        .chain(classes.map(|class| Column::left(class.as_str())));
+    let row = |claim: &FleetClaim| {
+        let of_classes = analysis.classes.iter();
+        let of_classes = of_classes.map(|class| verdict_of_class(claim, class));
+        let first = [Cell::new(claim.says.as_str()), agreement_cell(claim.overall)];
+        Row::new(first.into_iter().chain(of_classes))
+    };
+    let rows = experiment.claims.iter().map(row);
+    Some(Block::table(Table::new("claims by class", columns, rows)))
+}
+
+fn verdict_of_class(claim: &FleetClaim, class: &str) -> Cell {
+    match (claim.by_class.get(class), claim.of_class(class)) {
+        (Some(all), Some(agreement @ (Agreement::Differ | Agreement::Undecided))) => {
+            let sign = if agreement == Agreement::Differ { "≠" } else { "?" };
+            let without = claim.without_verdict.get(class).copied();
+            Cell::new(counted_verdicts(all, without.unwrap_or(0))).signed(sign, Tone::Doubt)
+        }
+        (_, Some(agreement)) => agreement_cell(agreement),
+        (_, None) => Cell::number(None),
+    }
+}
+
+fn counted_verdicts(all: &[Verdict], without: usize) -> String {
+    let counts = verdict_counts(|verdict| all.iter().filter(|one| **one == verdict).count());
+    let words = counts.iter().map(|count| format!("{} {}", count.count, count.words));
+    let without = (without > 0).then(|| format!("{without} without a verdict"));
+    words.chain(without).collect::<Vec<_>>().join(", ")
+}
+
+fn agreement_cell(agreement: Agreement) -> Cell {
+    match agreement {
+        Agreement::Differ => Cell::new("differs").signed("≠", Tone::Doubt),
+        Agreement::Undecided => Cell::new("not decided everywhere").signed("?", Tone::Doubt),
+        Agreement::All(verdict) => {
+            let (sign, tone) = verdict_mark(verdict);
+            Cell::new(verdict.to_string()).signed(sign, tone)
+        }
+    }
+}
+
+/// Returns a forest plot of the ratio on each machine, with the summaries below.
+fn forest(
+    experiment: &FleetExperiment,
+    variant: &FleetVariant,
+    analysis: &FleetAnalysis,
+) -> Option<Block> {
+    if variant.machines.is_empty() {
+        return None;
+    }
+    let mut sorted: Vec<&MachineRatio> = variant.machines.iter().collect();
+    sorted.sort_by(|one, other| other.ratio.ratio.total_cmp(&one.ratio.ratio));
+    let all = sorted.len();
+    let is_drawn = |place: usize| all <= DRAWN || place < DRAWN / 2 || place + DRAWN / 2 >= all;
+    let drawn = sorted.iter().enumerate().filter(|(place, _)| is_drawn(*place));
+    let rows = drawn.map(|(_, on_machine)| machine_row(on_machine, &experiment.metric, analysis));
+    let bounds = variant.summaries.iter();
+    let bounds = bounds.map(|summary| summary_forest_row(summary, &experiment.metric));
+    let remark = (all > DRAWN).then(|| {
+        format!("drawn: the {} largest and the {} smallest of {all} ratios.", DRAWN / 2, DRAWN / 2)
+    });
+    let plot = Plot::Forest(Forest {
+        scale: Scale::Ratio,
+        baseline: Some(1.0),
+        columns: vec!["ratio".to_owned()],
+        rows: rows.collect(),
+        bounds: bounds.collect(),
+    });
+    let chart = Chart {
+        remark,
+        figures: Some(ratios(&sorted, analysis)),
+        ..Chart::new(Sentence::code(&variant.name).words(" to the baseline on each machine"), plot)
+    };
+    Some(Block::chart(chart))
+}
+
+fn machine_row(on_machine: &MachineRatio, metric: &str, analysis: &FleetAnalysis) -> ForestRow {
+    let Machine { agent, attributes, .. } = &analysis.machines[on_machine.machine];
+    let text = measured(on_machine.ratio);
+    ForestRow {
+        tone: mark(on_machine.ratio.change(metric)).1,
+        id: agent.clone(),
+        name: Sentence::code(agent),
+        detail: Sentence::from(attributes.class.as_str()),
+        marks: Some(Marks {
+            dot: on_machine.ratio.ratio,
+            range: on_machine.ratio.interval,
+            interval: Some(on_machine.ratio.interval),
+            mark: Mark::Circle,
+        }),
+        words: format!("{agent}: {text}"),
+        cells: vec![text],
+        ..ForestRow::default()
+    }
+}
+
+fn summary_forest_row(summary: &DiskSummary, metric: &str) -> ForestRow {
+    let (name, text) = (of_disk(summary), measured(summary.ratio));
+    ForestRow {
+        tone: mark(summary.ratio.change(metric)).1,
+        id: name.clone(),
+        name: Sentence::from(name.as_str()),
+        detail: Sentence::from("mean; thin line: another machine"),
+        marks: Some(Marks {
+            dot: summary.ratio.ratio,
+            range: summary.prediction.unwrap_or(summary.ratio.interval),
+            interval: Some(summary.ratio.interval),
+            mark: Mark::Diamond,
+        }),
+        words: format!("{name}: {text}"),
+        cells: vec![text],
+        ..ForestRow::default()
+    }
+}
+
+fn ratios(sorted: &[&MachineRatio], analysis: &FleetAnalysis) -> Table {
+    let columns = [Column::left("machine"), Column::right("ratio"), Column::right("blocks")];
+    let row = |one: &&MachineRatio| {
+        let ratio = Cell::number(Some(measured(one.ratio)));
+        Row::new([
+            Cell::code(&analysis.machines[one.machine].agent),
+            Cell { value: Some(one.ratio.ratio), ..ratio },
+            Cell::number(Some(one.blocks.to_string())),
+        ])
+    };
+    Table {
+        sortable: true,
+        abridge: Abridge::End,
+        ..Table::new("ratio on each machine", columns, sorted.iter().map(row))
+    }
+}
+
+/// Returns the map of the ratio of every variant on every machine, machines of one class together: folded if there are many
+/// machines, none for a single one.
+fn map_block(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Block> {
+    let map = map(experiment, analysis);
+    let all = map.rows.len();
+    if all < 2 {
+        return None;
+    }
+    let chart = Chart::new("Ratio to the baseline on each machine, by class", Plot::Map(map));
+    let chart = Block::chart(chart.with_remark(
+        "blue is better than the baseline, orange worse, as far as the interval at 95 % of the machine tells",
+    ));
+    let title = format!("Map of {}", counted(all, "machine"));
+    let is_long = all > DRAWN;
+    Some(Block::full(vec![if is_long { Block::unprinted(title, vec![chart]) } else { chart }]))
+}
+
+fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
+    let on = |variant: &FleetVariant, machine: usize| {
+        let found = variant.machines.binary_search_by_key(&machine, |one| one.machine);
+        found.ok().map(|place| variant.machines[place].ratio)
+    };
+    let variants = &experiment.variants;
+    let class = |machine: usize| &analysis.machines[machine].attributes.class;
+    let mut machines: Vec<usize> = (0..analysis.machines.len()).collect();
+    machines.retain(|machine| variants.iter().any(|variant| on(variant, *machine).is_some()));
+    machines.sort_by_key(|machine| (class(*machine), &analysis.machines[*machine].agent));
+    let cell = |variant: &FleetVariant, machine: usize| match on(variant, machine) {
+        Some(ratio) => MapCell {
+            tone: mark(ratio.change(&experiment.metric)).1,
+            times: ratio.ratio.max(1.0 / ratio.ratio),
+            text: ratio_alone(ratio.ratio, ratio.interval),
+            ..MapCell::default()
+        },
+        None => MapCell {
+            tone: Tone::Missing,
+            text: "–".to_owned(),
+            reason: Some(1),
+            ..MapCell::default()
+        },
+    };
+    let row = |machine: usize| MapRow {
+        name: format!("{}: {}", class(machine), analysis.machines[machine].agent),
+        cells: variants.iter().map(|variant| cell(variant, machine)).collect(),
+    };
+    Map {
+        row_factor: Some("machine".to_owned()),
+        column_factor: Some("variant".to_owned()),
+        columns: variants.iter().map(|variant| variant.name.clone()).collect(),
+        rows: machines.into_iter().map(row).collect(),
+        reasons: vec!["fewer than three blocks".to_owned()],
+    }
+}
+
+fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> {
+    let columns = [
+        Column::left("machine"),
+        Column::left("class"),
+        Column::left("disk"),
+        Column::right("fsync, median"),
+        Column::left("processor"),
+        Column::left("file system"),
+        Column::left("kernel"),
+        Column::right("blocks"),
+    ];
+    let rows = analysis.machines.iter().map(|machine| {
+        let about = &machine.attributes;
+        let text = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or("unknown"));
+        let fsync_s = about.fsync_ns.map(|ns| ns as f64 / 1e9);
+        Row::new([
+            Cell::code(&machine.agent),
+            Cell::new(about.class.as_str()),
+            Cell::new(about.disk.to_string()),
+            Cell::figure(fsync_s, |seconds| with_unit(seconds, Unit::Seconds)),
+            text(&about.cpu),
+            text(&about.file_system),
+            text(&about.kernel),
+            Cell::number(Some(machine.blocks.to_string())),
+        ])
+    });
+    let table = Table {
+        sortable: true,
+        abridge: Abridge::End,
+        ..Table::new("the machines", columns, rows)
+    };
+    let table = Block::table(table);
+    let listed = if analysis.machines.len() > DRAWN {
+        Block::fold(counted(analysis.machines.len(), "machine"), vec![table])
+    } else {
+        table
+    };
+    let page = |(group, page): &(String, String)| {
+        Item::new(Sentence::from(format!("{group}: the whole report is in ")).and_code(page))
+    };
+    let list = Block::list(pages.iter().map(page));
+    let list = list.map(|list| {
+        if pages.len() > DRAWN {
+            Block::Depth {
+                brief: vec![Block::small(format!(
+                    "The reports of the {} groups are in groups.",
+                    pages.len()
+                ))],
+                full: vec![Block::fold(
+                    format!("The reports of {} groups", pages.len()),
+                    vec![list],
+                )],
+            }
+        } else {
+            list
+        }
+    });
+    [listed].into_iter().chain(list).collect()
+}

@@ -1,0 +1,646 @@
+//! Settings ready to paste: PRAGMAs and what goes with them (busy timeout, BEGIN mode, mutexes) in
+//! the form that each binding of SQLite takes.
+//!
+//! It stands apart from the views because it knows the bindings and no run. Every form is text that
+//! works as it stands, in two parts:
+//!
+//! 1. what is set *once for each database file* ([`once`]): `page_size`, `auto_vacuum` and `encoding`
+//!    take effect only before the first table is written (the first two also with a VACUUM), and a binding that has a key for them may
+//!    still apply them too late (sqlite-jdbc and modernc do, without a word);
+//! 2. what is set *on every connection* ([`Binding::text`]). `journal_mode = wal` stays with the file
+//!    and is also set on connections, where it costs nothing and cannot be forgotten.
+//!
+//! The forms are in `templates/settings.txt` and follow the sources of the bindings; `tests/bindings` applies them through the bindings
+//! themselves, `crates/pragmark/tests/settings.rs` the PRAGMAs in them with the embedded engine.
+
+use askama::Template;
+use lab::level::{Level, Settings};
+use lab::text::one_line;
+
+/// A way to use SQLite from a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Binding {
+    /// The `sqlite3` shell.
+    Shell,
+    /// The C API.
+    C,
+    /// Python's `sqlite3` module.
+    Python,
+    /// Django 5.1 and newer.
+    Django,
+    /// SQLAlchemy 2.
+    SqlAlchemy,
+    /// Rails 7.2 and newer.
+    Rails,
+    /// Go, `github.com/mattn/go-sqlite3`.
+    Mattn,
+    /// Go, `modernc.org/sqlite`.
+    Modernc,
+    /// Node, better-sqlite3.
+    BetterSqlite3,
+    /// Java, sqlite-jdbc.
+    Jdbc,
+    /// Rust, rusqlite.
+    Rusqlite,
+    /// Rust, sqlx.
+    Sqlx,
+}
+
+impl Binding {
+    /// Every binding, in the order in which they are shown.
+    pub const ALL: [Binding; 12] = [
+        Binding::Shell,
+        Binding::C,
+        Binding::Python,
+        Binding::Django,
+        Binding::SqlAlchemy,
+        Binding::Rails,
+        Binding::Mattn,
+        Binding::Modernc,
+        Binding::BetterSqlite3,
+        Binding::Jdbc,
+        Binding::Rusqlite,
+        Binding::Sqlx,
+    ];
+
+    /// Name, title, language, and what begins a comment: in the order of [`Binding::ALL`].
+    const ABOUT: [(&'static str, &'static str, &'static str, &'static str); 12] = [
+        ("shell", "sqlite3 shell", "sql", "--"),
+        ("c", "C", "c", "//"),
+        ("python", "Python, sqlite3", "python", "#"),
+        ("django", "Python, Django 5.1+", "python", "#"),
+        ("sqlalchemy", "Python, SQLAlchemy 2", "python", "#"),
+        ("rails", "Ruby, Rails 7.2+", "yaml", "#"),
+        ("mattn", "Go, mattn/go-sqlite3", "go", "//"),
+        ("modernc", "Go, modernc.org/sqlite", "go", "//"),
+        ("better-sqlite3", "Node, better-sqlite3", "js", "//"),
+        ("jdbc", "Java, sqlite-jdbc", "java", "//"),
+        ("rusqlite", "Rust, rusqlite", "rust", "//"),
+        ("sqlx", "Rust, sqlx", "rust", "//"),
+    ];
+
+    /// The name by which a command line selects it.
+    pub fn name(self) -> &'static str {
+        Binding::ABOUT[self as usize].0
+    }
+
+    /// The binding of this name.
+    pub fn find(name: &str) -> Option<Binding> {
+        let mut all = Binding::ALL.into_iter();
+        all.find(|binding| binding.name() == name)
+    }
+
+    /// Returns its name for readers.
+    pub fn title(self) -> &'static str {
+        Binding::ABOUT[self as usize].1
+    }
+
+    /// The language of the text, as Markdown names it.
+    pub fn language(self) -> &'static str {
+        Binding::ABOUT[self as usize].2
+    }
+
+    /// Returns the mark that begins a comment in the text ([`comment`]).
+    pub fn comment_mark(self) -> &'static str {
+        Binding::ABOUT[self as usize].3
+    }
+
+    /// Returns the text to paste for every connection. Lines end in a line feed.
+    pub fn text(self, chosen: &Chosen) -> String {
+        form(self, chosen)
+    }
+
+    /// Returns what the binding does by itself, which was not measured unless it is among the settings.
+    pub fn remark(self) -> Option<&'static str> {
+        match self {
+            Binding::Django => Some(
+                "Django sets foreign_keys = on itself, and waits 5 seconds for locks unless OPTIONS has another timeout.",
+            ),
+            Binding::Rails => Some(
+                "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.",
+            ),
+            Binding::Mattn => Some(
+                "By default the driver waits 5 seconds for locks, and with _journal_mode=WAL sets synchronous = normal.",
+            ),
+            Binding::Modernc => {
+                Some("The driver runs PRAGMAs in the order of their names, busy_timeout first.")
+            }
+            Binding::BetterSqlite3 => Some(
+                "The driver waits 5 seconds for locks; its SQLite is compiled with foreign_keys = on, a cache of 16,000 KiB and, in WAL mode, synchronous = normal.",
+            ),
+            Binding::Sqlx => {
+                Some("sqlx waits 5 seconds for locks and sets foreign_keys = on itself.")
+            }
+            Binding::Python => Some("Python waits 5 seconds for locks by default."),
+            Binding::Jdbc => Some("sqlite-jdbc waits 3 seconds for locks by default."),
+            _ => None,
+        }
+    }
+
+    /// Returns which of the settings the binding cannot set.
+    pub fn cannot(self, chosen: &Chosen) -> Option<String> {
+        let opens_with_flags = matches!(
+            self,
+            Binding::C | Binding::Mattn | Binding::Jdbc | Binding::Rusqlite | Binding::Sqlx
+        );
+        let mutex = chosen.mutex.filter(|_| !opens_with_flags)?;
+        Some(format!("It cannot open connections with {}.", mutex.flag()))
+    }
+}
+
+/// Returns what to do once for each database file, new or with content, as a script for the `sqlite3` shell
+/// while nothing else has the file open; none if nothing shapes the file.
+///
+/// A database in WAL mode keeps its page size even through VACUUM, so the script leaves that mode first
+/// (<https://sqlite.org/pragma.html#pragma_page_size>). The encoding is set ahead of everything, and
+/// VACUUM does not write it as long as there has been no table.
+pub fn once(chosen: &Chosen) -> Option<String> {
+    let statements = |pragmas: &[Pragma]| -> String {
+        let all = pragmas.iter().map(|pragma| pragma.sql() + ";\n");
+        all.collect()
+    };
+    let is_encoding = |pragma: &Pragma| pragma.name == "encoding";
+    let (encoding, shape) = chosen.file.split_at(chosen.file.partition_point(is_encoding));
+    let table = match encoding {
+        [] => "",
+        _ => "CREATE TABLE sets_the_encoding(x);\nDROP TABLE sets_the_encoding;\n",
+    };
+    let wal = if chosen.is_wal() { "PRAGMA journal_mode = wal;\n" } else { "" };
+    let analyze = if chosen.analyze { "ANALYZE;\n" } else { "" };
+    let written_anew = if chosen.file.is_empty() {
+        String::new()
+    } else {
+        let (encoding, shape) = (statements(encoding), statements(shape));
+        format!("{encoding}PRAGMA journal_mode = delete;\n{shape}{table}VACUUM;\n{wal}")
+    };
+    Some(written_anew + analyze).filter(|script| !script.is_empty())
+}
+
+/// The PRAGMAs for which mattn/go-sqlite3 has keys, `_` before the name (`Open` in `sqlite3.go`,
+/// version 1.14), and that are settings of connections. Unknown keys are ignored without a word.
+const MATTN_KEYS: &str = "cache_size case_sensitive_like defer_foreign_keys foreign_keys
+    ignore_check_constraints journal_mode locking_mode query_only recursive_triggers secure_delete
+    synchronous";
+
+/// The PRAGMAs that sqlite-jdbc knows (`SQLiteConfig.Pragma`, version 3.54) and that are settings of
+/// connections. An unknown parameter stays in the name of the file.
+const JDBC_PARAMETERS: &str = "automatic_index cache_size cache_spill case_sensitive_like
+    defer_foreign_keys foreign_keys journal_mode journal_size_limit legacy_alter_table locking_mode
+    max_page_count mmap_size read_uncommitted recursive_triggers reverse_unordered_selects secure_delete
+    synchronous temp_store wal_autocheckpoint";
+
+/// Parameters that sqlite-jdbc takes for truth values.
+const JDBC_TRUTH: &str = "automatic_index case_sensitive_like defer_foreign_keys foreign_keys
+    legacy_alter_table read_uncommitted recursive_triggers reverse_unordered_selects";
+
+/// Setters of the gem sqlite3 2.x (`lib/sqlite3/pragmas.rb`) for settings of connections. Rails sets a
+/// PRAGMA through the method of its name, and only warns where there is none.
+const RAILS_SETTERS: &str = "automatic_index cache_size cache_spill case_sensitive_like
+    cell_size_check checkpoint_fullfsync defer_foreign_keys foreign_keys fullfsync
+    ignore_check_constraints journal_mode journal_size_limit locking_mode max_page_count mmap_size
+    query_only read_uncommitted recursive_triggers reverse_unordered_selects secure_delete
+    soft_heap_limit synchronous temp_store threads wal_autocheckpoint";
+
+/// The flags of `sqlite3_open_v2` for reading, writing and creating.
+const READ_WRITE_CREATE: u32 = 0x2 | 0x4;
+
+/// Settings in the form of a binding.
+#[derive(Template)]
+#[template(path = "settings.txt")]
+struct Form<'a> {
+    binding: Binding,
+    chosen: &'a Chosen,
+    /// The PRAGMAs of connections that the binding has keys for.
+    by_key: Vec<&'a Pragma>,
+    /// Those that it has none for.
+    others: Vec<&'a Pragma>,
+    /// The parameters of a data source name or URL.
+    parameters: String,
+}
+
+/// Returns the text to paste for every connection.
+fn form(binding: Binding, chosen: &Chosen) -> String {
+    let pragmas = chosen.connection.iter();
+    let (by_key, others): (Vec<&Pragma>, Vec<&Pragma>) =
+        pragmas.partition(|pragma| has_key(binding, pragma));
+    let form =
+        Form { binding, chosen, parameters: parameters(binding, chosen, &by_key), by_key, others };
+    form.render().expect("a string takes any text")
+}
+
+fn has_key(binding: Binding, pragma: &Pragma) -> bool {
+    match binding {
+        Binding::Mattn => is_among(MATTN_KEYS, pragma),
+        Binding::Jdbc => is_among(JDBC_PARAMETERS, pragma),
+        Binding::Rails => {
+            // Some setters know fewer values than SQLite does.
+            let unknown_to_setter = pragma.is("synchronous", "extra")
+                || pragma.is("secure_delete", "fast")
+                || (pragma.name == "cache_spill" && pragma.is_number());
+            is_among(RAILS_SETTERS, pragma) && !unknown_to_setter
+        }
+        _ => true,
+    }
+}
+
+fn is_among(names: &str, pragma: &Pragma) -> bool {
+    names.split_whitespace().any(|name| name == pragma.name)
+}
+
+/// Returns the end of a data source name or URL. modernc.org/sqlite sorts PRAGMAs by name, `busy_timeout` first,
+/// so the order there is for the reader only.
+fn parameters(binding: Binding, chosen: &Chosen, by_key: &[&Pragma]) -> String {
+    let parameter = |name: &str, value: &str| match binding {
+        Binding::Mattn => format!("_{name}={value}"),
+        Binding::Modernc => format!("_pragma={name}({value})"),
+        _ => format!("{name}={value}"),
+    };
+    let timeout = chosen.busy_timeout_ms;
+    let timeout = timeout.map(|ms| parameter("busy_timeout", &ms.to_string()));
+    let pragmas = by_key.iter().map(|pragma| match binding {
+        Binding::Jdbc => parameter(&pragma.name, &jdbc_value(pragma)),
+        _ => parameter(&pragma.name, &pragma.value),
+    });
+    let begin = chosen.begin.map(|begin| match binding {
+        Binding::Jdbc => format!("transaction_mode={}", begin.name().to_uppercase()),
+        _ => format!("_txlock={}", begin.name()),
+    });
+    let mutex = chosen.mutex.and_then(|mutex| match binding {
+        Binding::Mattn => Some(format!("_mutex={}", mutex.name())),
+        Binding::Jdbc => Some(format!("open_mode={}", open_mode(mutex))),
+        _ => None,
+    });
+    let all = timeout.into_iter().chain(pragmas).chain(begin).chain(mutex);
+    let all: Vec<String> = all.collect();
+    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
+}
+
+/// sqlite-jdbc compares truth values with `true` and `false`, and other words in capitals.
+fn jdbc_value(pragma: &Pragma) -> String {
+    match (is_among(JDBC_TRUTH, pragma), &pragma.value[..]) {
+        (true, "on") => "true".to_owned(),
+        (true, "off") => "false".to_owned(),
+        (_, value) => value.to_uppercase(),
+    }
+}
+
+/// The flags of `sqlite3_open_v2` as a number.
+fn open_mode(mutex: Mutex) -> u32 {
+    let flag = match mutex {
+        Mutex::No => 0x8000,
+        Mutex::Full => 0x1_0000,
+    };
+    READ_WRITE_CREATE | flag
+}
+
+/// PRAGMAs that shape the file and take effect only before its first table is written, or with a
+/// VACUUM (<https://sqlite.org/pragma.html>).
+const OF_THE_FILE: [&str; 3] = ["encoding", "page_size", "auto_vacuum"];
+
+/// The name of the PRAGMA that every binding has an option of its own for.
+const BUSY_TIMEOUT: &str = "busy_timeout";
+
+/// Settings of connections and of the file, in the order in which they have to be applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// PRAGMAs that are set once for each database file.
+    file: Vec<Pragma>,
+    /// Whether statistics for the planner are collected once for each database file.
+    analyze: bool,
+    /// PRAGMAs that are set on every connection, `busy_timeout` apart.
+    connection: Vec<Pragma>,
+    /// How long a statement waits for a lock, in milliseconds.
+    busy_timeout_ms: Option<i64>,
+    /// How transactions begin.
+    begin: Option<Begin>,
+    /// Mutexes of a connection.
+    mutex: Option<Mutex>,
+}
+
+/// A PRAGMA with its value as SQL takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pragma {
+    /// Its name.
+    name: String,
+    /// Its value: a whole number or a word.
+    value: String,
+}
+
+impl Pragma {
+    /// Whether the value is a number rather than a word.
+    fn is_number(&self) -> bool {
+        self.value.parse::<i64>().is_ok()
+    }
+
+    /// Whether it is this PRAGMA with this value.
+    fn is(&self, name: &str, value: &str) -> bool {
+        self.name == name && self.value == value
+    }
+
+    /// The value in a program: a number as it is, a word as text.
+    fn literal(&self) -> String {
+        if self.is_number() { self.value.clone() } else { format!("\"{}\"", self.value) }
+    }
+
+    /// The value in YAML, which would take `off` for the truth value `false`.
+    fn yaml(&self) -> String {
+        match &self.value[..] {
+            "on" | "off" => format!("\"{}\"", self.value),
+            value => value.to_owned(),
+        }
+    }
+
+    /// `PRAGMA name = value`.
+    fn sql(&self) -> String {
+        format!("PRAGMA {} = {}", self.name, self.value)
+    }
+}
+
+/// How transactions begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    Deferred,
+    Immediate,
+    Exclusive,
+}
+
+impl Begin {
+    /// In lower case.
+    fn name(self) -> &'static str {
+        match self {
+            Begin::Deferred => "deferred",
+            Begin::Immediate => "immediate",
+            Begin::Exclusive => "exclusive",
+        }
+    }
+}
+
+/// Mutexes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mutex {
+    /// `SQLITE_OPEN_NOMUTEX`.
+    No,
+    /// `SQLITE_OPEN_FULLMUTEX`.
+    Full,
+}
+
+impl Mutex {
+    /// In lower case.
+    fn name(self) -> &'static str {
+        match self {
+            Mutex::No => "no",
+            Mutex::Full => "full",
+        }
+    }
+
+    /// The flag of `sqlite3_open_v2` (<https://sqlite.org/c3ref/open.html>).
+    fn flag(self) -> &'static str {
+        match self {
+            Mutex::No => "SQLITE_OPEN_NOMUTEX",
+            Mutex::Full => "SQLITE_OPEN_FULLMUTEX",
+        }
+    }
+}
+
+/// A value that cannot be written into a program as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the setting `{name}` has the value `{value}`, which is neither a number nor a plain word, so it is not printed"
+)]
+pub struct BadValue {
+    /// The setting.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Chosen {
+    /// The settings among `settings` that are PRAGMAs, as `is_pragma` tells from the name, or say how
+    /// connections are opened and transactions begin (`open_mutex`, `transaction`), or `analyze`. Others, such as
+    /// parameters of a workload, are not settings of SQLite and are left out.
+    ///
+    /// # Errors
+    /// [`BadValue`] for a value that could be more than a value where it is pasted: a record may
+    /// come from anywhere.
+    pub fn of(settings: &Settings, is_pragma: impl Fn(&str) -> bool) -> Result<Chosen, BadValue> {
+        let mut chosen = Chosen::default();
+        for (name, level) in settings {
+            match (name.as_str(), level) {
+                ("analyze", Level::Bool(analyze)) => chosen.analyze = *analyze,
+                ("transaction", Level::Text(text)) => chosen.begin = begin(text),
+                ("open_mutex", Level::Text(text)) => chosen.mutex = mutex(text),
+                (BUSY_TIMEOUT, Level::Int(ms)) => chosen.busy_timeout_ms = Some(*ms),
+                (name, level) if is_pragma(name) => chosen.add(name, level)?,
+                _ => {}
+            }
+        }
+        chosen.file.sort_by_key(|pragma| rank(&OF_THE_FILE, pragma));
+        // The locking mode before the journal mode: only so does WAL with exclusive locks do
+        // without shared memory. The journal mode before the rest, because some settings depend on it.
+        chosen.connection.sort_by_key(|pragma| rank(&["locking_mode", "journal_mode"], pragma));
+        Ok(chosen)
+    }
+
+    fn add(&mut self, name: &str, level: &Level) -> Result<(), BadValue> {
+        let pragma = Pragma { name: name.to_owned(), value: value(name, level)? };
+        if OF_THE_FILE.contains(&name) {
+            self.file.push(pragma)
+        } else {
+            self.connection.push(pragma)
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing to print.
+    pub fn is_empty(&self) -> bool {
+        *self == Chosen::default()
+    }
+
+    /// Every PRAGMA in the order in which it is to be applied to a new database, with its value.
+    pub fn pragmas(&self) -> Vec<(String, String)> {
+        let pair = |pragma: &Pragma| (pragma.name.clone(), pragma.value.clone());
+        let timeout = self.busy_timeout_ms.map(|ms| (BUSY_TIMEOUT.to_owned(), ms.to_string()));
+        let pragmas = self.file.iter().chain(&self.connection).map(pair);
+        timeout.into_iter().chain(pragmas).collect()
+    }
+
+    /// Whether connections use a write-ahead log.
+    fn is_wal(&self) -> bool {
+        let wal = |pragma: &Pragma| pragma.is("journal_mode", "wal");
+        self.connection.iter().any(wal)
+    }
+
+    /// Returns what to know of a write-ahead log if these settings use one (<https://sqlite.org/wal.html>); lines of their own.
+    pub fn remarks_on_wal(&self) -> Vec<&'static str> {
+        let is_normal = |pragma: &Pragma| pragma.is("synchronous", "normal");
+        let order = "In this order, the journal mode changes while synchronous is still FULL, as it must: a power cut during the change \
+                     may corrupt the database otherwise.";
+        let order = self.connection.iter().any(is_normal).then_some(order);
+        let wal = "WAL is stored in the file and stays. The newest commits are in app.db-wal: back up with VACUUM INTO or SQLite's backup \
+                   interface, not by copying app.db alone, and use no network file system.";
+        if self.is_wal() { std::iter::once(wal).chain(order).collect() } else { Vec::new() }
+    }
+
+    /// How transactions begin, where that is not the default.
+    fn unusual_begin(&self) -> Option<Begin> {
+        self.begin.filter(|begin| *begin != Begin::Deferred)
+    }
+
+    /// How long a statement waits for a lock, in seconds as a program writes them: `5.0`, `0.25`.
+    fn busy_timeout_s(&self) -> Option<String> {
+        Some(format!("{:?}", self.busy_timeout_ms? as f64 / 1000.0))
+    }
+}
+
+fn begin(name: &str) -> Option<Begin> {
+    let all = [Begin::Deferred, Begin::Immediate, Begin::Exclusive];
+    all.into_iter().find(|begin| begin.name() == name)
+}
+
+fn mutex(name: &str) -> Option<Mutex> {
+    let all = [Mutex::No, Mutex::Full];
+    all.into_iter().find(|mutex| mutex.name() == name)
+}
+
+/// The place of a PRAGMA in an order that names only some; the others follow as they are.
+fn rank(order: &[&str], pragma: &Pragma) -> usize {
+    let named = order.iter().position(|name| *name == pragma.name);
+    named.unwrap_or(order.len())
+}
+
+fn value(name: &str, level: &Level) -> Result<String, BadValue> {
+    let text = match level {
+        Level::Bool(true) => "on".to_owned(),
+        Level::Bool(false) => "off".to_owned(),
+        // UTF-8 needs quotes in SQL, and its hyphen may stand nowhere else.
+        Level::Text(text) if name == "encoding" && text.starts_with("UTF-") => format!("'{text}'"),
+        other => other.to_string(),
+    };
+    if is_plain_value(&text) && is_plain_name(name) {
+        Ok(text)
+    } else {
+        Err(BadValue { name: name.to_owned(), value: level.to_string() })
+    }
+}
+
+/// Whether it is a whole number, a word, or the quoted name of an encoding.
+fn is_plain_value(text: &str) -> bool {
+    const ENCODINGS: [&str; 4] = ["'UTF-8'", "'UTF-16'", "'UTF-16le'", "'UTF-16be'"];
+    let is_word = |text: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !text.is_empty() && text.chars().all(plain)
+    };
+    let is_number = text.parse::<i64>().is_ok() && !text.starts_with('+');
+    is_word(text) || is_number || ENCODINGS.contains(&text)
+}
+
+fn is_plain_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c == '_';
+    !name.is_empty() && name.chars().all(plain)
+}
+
+/// Text that a compiler, an interpreter or a template engine acts on even within a comment, and its replacement. Comments
+/// carry questions and names out of files, which must stay comments in every language:
+///
+/// - Java reads `\u000a` as a line break, C joins a line that ends in `\` or `??/` with the next one;
+/// - Rails evaluates `<%= … %>` in `database.yml`;
+/// - Python takes `coding: NAME` in one of the first two lines for the encoding of the file, and some
+///   encodings turn other characters into line breaks.
+const ACTED_ON: [(&str, &str); 5] =
+    [("\\", "/"), ("??/", "?? /"), ("<%", "< %"), ("coding:", "coding :"), ("coding=", "coding =")];
+
+/// One line of comment behind `mark`, with its line feed; nothing in the text ends it or is acted on.
+pub fn comment(mark: &str, text: &str) -> String {
+    let text = one_line(text).into_owned();
+    let replaced =
+        |text: String, (acted_on, written): &(&str, &str)| text.replace(acted_on, written);
+    let text = ACTED_ON.iter().fold(text, replaced);
+    format!("{mark} {}\n", text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(entries: &[(&str, Level)]) -> Settings {
+        let entry = |(name, level): &(&str, Level)| ((*name).to_owned(), level.clone());
+        entries.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn who_pastes_wal_reads_how_to_back_up_and_that_the_order_matters() {
+        let remarks = |journal_mode: &str, synchronous: &str| {
+            let settings = settings(&[
+                ("journal_mode", journal_mode.into()),
+                ("synchronous", synchronous.into()),
+            ]);
+            let chosen = Chosen::of(&settings, |_| true).unwrap();
+            chosen.remarks_on_wal().join(" ")
+        };
+        assert!(remarks("wal", "full").contains("back up with VACUUM INTO"));
+        assert!(!remarks("wal", "full").contains("In this order"));
+        assert!(remarks("wal", "normal").contains("while synchronous is still FULL"));
+        assert_eq!(remarks("delete", "normal"), "");
+    }
+
+    #[test]
+    fn settings_come_in_the_order_in_which_they_take_effect() {
+        let chosen = Chosen::of(
+            &settings(&[
+                ("auto_vacuum", "incremental".into()),
+                ("busy_timeout", 5000.into()),
+                ("cache_size", Level::Int(-8000)),
+                ("foreign_keys", true.into()),
+                ("journal_mode", "wal".into()),
+                ("locking_mode", "exclusive".into()),
+                ("page_size", 8192.into()),
+                ("rows", 10.into()),
+                ("transaction", "immediate".into()),
+            ]),
+            |name| name != "rows",
+        )
+        .unwrap();
+        let names: Vec<String> = chosen.pragmas().into_iter().map(|(name, _)| name).collect();
+        let expected = [
+            "busy_timeout",
+            "page_size",
+            "auto_vacuum",
+            "locking_mode",
+            "journal_mode",
+            "cache_size",
+            "foreign_keys",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(chosen.begin, Some(Begin::Immediate));
+        assert_eq!(chosen.connection[3].sql(), "PRAGMA foreign_keys = on");
+    }
+
+    #[test]
+    fn a_value_that_could_be_more_than_a_value_is_refused() {
+        let hostile = settings(&[("journal_mode", "wal'; DROP TABLE t; --".into())]);
+        let error = Chosen::of(&hostile, |_| true).unwrap_err();
+        assert_eq!(error.name, "journal_mode");
+        for value in ["--", "off'", "'off", "''", "UTF-8", "-x", "+1"] {
+            let hostile = settings(&[("journal_mode", value.into())]);
+            assert!(Chosen::of(&hostile, |_| true).is_err(), "{value}");
+        }
+        let hostile = settings(&[("x\"); evil(\"", 1.into())]);
+        assert!(Chosen::of(&hostile, |_| true).is_err());
+        assert!(Chosen::of(&settings(&[]), |_| true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_comment_is_one_line_of_which_nothing_is_acted_on() {
+        for (text, written) in [
+            ("a\nimport os\r\nb\u{2028}c\u{c}d", "# a import os b c d\n"),
+            (r"x \u000a evil(); \", "# x /u000a evil(); /\n"),
+            (r"trigraph ??\", "# trigraph ?? /\n"),
+            ("<%= `id` %>", "# < %= `id` %>\n"),
+            ("coding: utf_7 +AAo-", "# coding : utf_7 +AAo-\n"),
+            ("coding=unicode_escape", "# coding =unicode_escape\n"),
+            ("cod\u{1b}ing", "# cod\u{fffd}ing\n"),
+        ] {
+            assert_eq!(comment("#", text), written);
+        }
+    }
+}

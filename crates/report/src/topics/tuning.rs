@@ -1,0 +1,732 @@
+//! Result of a search for the fastest settings: the contribution of each setting, those that do not matter, and how the
+//! search went. The recommendation, its gain and its safety come from the rounds, as in any experiment.
+
+use lab::level::{Level, Settings, label};
+use lab::stats::Interval;
+use lab::tuning_plan::Bound;
+use tuning::{
+    Advised, Compromise, CompromiseFigure, Constrained, Contribution, Interaction, SearchStep,
+    TuningAnalysis, Unchanged,
+};
+
+use super::settings;
+use super::subject::Subject;
+use crate::document::{
+    Block, Cell, Chart, Code, Column, Curve, Item, Line, Plot, Point, Row, Sentence, Table, joined,
+};
+use crate::figures;
+use crate::words::{metric_axis, metric_heading, plural};
+
+/// Everything on the search of an experiment that was tuned.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let tuning = subject.analysis.tuning.as_ref();
+    let Some(tuning) = tuning.filter(|tuning| tuning.experiment == subject.experiment.key) else {
+        return Vec::new();
+    };
+    let parts = [
+        settings::sought(subject),
+        changes_in_brief(tuning),
+        moved(tuning),
+        constraints(tuning),
+        contributions(tuning),
+        interactions(tuning),
+        advice(tuning),
+        unchanged(tuning),
+        trade_off(tuning),
+        left_out(tuning),
+        course(subject, tuning),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// Whether the optimum has moved since an earlier search.
+fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
+    let Some(moved) = &tuning.moved else {
+        return Vec::new();
+    };
+    let end = match moved.gain {
+        _ if moved.is_same => ", and so does this one: the optimum has not moved.".to_owned(),
+        None => ". What this one recommends was not compared with it.".to_owned(),
+        Some((ratio, interval)) => {
+            let gain = figures::ratio(ratio, interval);
+            let judgement = match (interval.low > 1.0, interval.high < 1.0) {
+                (true, _) => "the optimum has moved",
+                (_, true) => "the earlier recommendation is better",
+                _ => "they cannot be distinguished",
+            };
+            format!(". What this one recommends is {gain} as good: {judgement}.")
+        }
+    };
+    let lead = Sentence::from("The earlier search recommended ");
+    let sentence = lead.and_code(label(&moved.earlier)).words(end);
+    vec![Block::paragraph(sentence)]
+}
+
+/// Returns the contribution of each setting.
+fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
+    if let Some(needed_s) = tuning.needed_s {
+        let short = format!(
+            "The time limit was too short for the first 18 configurations, so the search recommends nothing. It needs at least \
+             {}; several times as much finds more.",
+            figures::duration(needed_s.ceil())
+        );
+        return vec![Block::paragraph(short)];
+    }
+    if !tuning.is_screened {
+        return vec![Block::paragraph(NOT_SCREENED)];
+    }
+    let is_current = tuning.recommended == tuning.current;
+    if is_current && tuning.contributions.is_empty() {
+        let none =
+            "The search recommends the current settings: no others are expected to be better.";
+        return vec![Block::paragraph(none)];
+    }
+    let heading = Block::Heading("What each setting contributes".to_owned());
+    if tuning.contributions.is_empty() {
+        return vec![heading, Block::paragraph(TOGETHER)];
+    }
+    let none_contributes = is_current.then(|| Block::paragraph(NONE_CONTRIBUTES));
+    let columns = [
+        Column::left("setting"),
+        Column::left("instead of"),
+        Column::right("contributes"),
+        Column::left("judgement").prose(),
+    ];
+    let rows = tuning.contributions.iter().map(contribution);
+    let table = Table::new("What each setting contributes", columns, rows);
+    let rounds =
+        tuning.contributions.iter().map(|contribution| contribution.rounds).max().unwrap_or(0);
+    let how = format!(
+        "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
+         corrected for the number of settings (Holm).",
+        plural(rounds, "round", "rounds")
+    );
+    let missing = (!tuning.not_measured.is_empty()).then(|| {
+        let names = tuning.not_measured.iter().map(Sentence::code);
+        let lead =
+            Sentence::from("Not measured apart, for lack of time or because trials failed: ");
+        Block::paragraph(lead.and(joined(names, ", ")))
+    });
+    let blocks = [heading, Block::table(table), Block::small(how)];
+    let blocks = none_contributes.into_iter().chain(blocks);
+    blocks.chain(missing).collect()
+}
+
+fn not_distinguishable(detectable: f64) -> String {
+    format!(
+        "not distinguishable from none; a difference of {} would have been detected",
+        figures::percent(detectable)
+    )
+}
+
+/// Words for a search that was stopped, or could not measure the current settings.
+const NOT_SCREENED: &str = "The search recommends nothing: it ended before the current settings and its first 18 configurations were measured.";
+
+/// Words for a choice in which no setting has a gain of its own.
+const NONE_CONTRIBUTES: &str = "The search recommends the current settings: others were expected to be better, and their own rounds show no gain.";
+
+/// Words for a part of the run that there was no time for.
+const NO_TIME: &str = "Not measured: no time was left.";
+
+/// Words for settings that were measured together only.
+const TOGETHER: &str = "Not measured: no time was left. The gain is that of all recommended settings together, and some of them \
+                        may bring nothing; a longer --time-limit measures each of them and leaves out what has no gain.";
+
+/// The judgement of figures from one or two rounds.
+const TOO_FEW: &str = "too few rounds";
+
+fn contribution(it: &Contribution) -> Row {
+    let names = || it.settings.split(" and ");
+    let own = names().map(|name| format!("{name}={}", level_words(it.levels.get(name))));
+    let instead = names().map(|name| level_words(it.without.levels.get(name)));
+    let judgement = if !it.detectable.is_finite() {
+        TOO_FEW.to_owned()
+    } else if it.is_left_out() {
+        "no gain here: left as it is".to_owned()
+    } else if it.is_found() {
+        "better".to_owned()
+    } else {
+        not_distinguishable(it.detectable)
+    };
+    Row::new([
+        Cell::code(own.collect::<Vec<_>>().join(" ")),
+        Cell::code(instead.collect::<Vec<_>>().join(" ")),
+        Cell::number(Some(figures::ratio(it.ratio, it.interval))),
+        Cell::new(judgement),
+    ])
+}
+
+/// A level, or that it is the default.
+fn level_words(level: Option<&Level>) -> String {
+    level.map_or("default".to_owned(), Level::to_string)
+}
+
+/// The settings that were varied and stay as they are.
+fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.unchanged.is_empty() {
+        return Vec::new();
+    }
+    let columns = [
+        Column::left("setting, as it is"),
+        Column::left("best other level"),
+        Column::right("expected of it"),
+    ];
+    let row = |unchanged: &Unchanged| {
+        let own = level_words(tuning.recommended.get(&unchanged.setting));
+        Row::new([
+            Cell::code(format!("{}={own}", unchanged.setting)),
+            Cell::code(unchanged.other.to_string()),
+            Cell::number(Some(figures::ratio(unchanged.ratio, unchanged.range))),
+        ])
+    };
+    let table =
+        Table::new("Settings that stay as they are", columns, tuning.unchanged.iter().map(row));
+    let how = "Expected by the model of all trials of the search, with the range that agrees with it at 95 %: smaller \
+               differences than the ends of the range may exist.";
+    vec![
+        Block::Heading("Settings that were tried and stay as they are".to_owned()),
+        Block::table(table),
+        Block::small(how),
+    ]
+}
+
+/// Returns the settings that were never tried, or failed.
+fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
+    let excluded = tuning
+        .excluded
+        .iter()
+        .map(|(why, levels)| Item::new(Sentence::from(format!("{why}: ")).and(listed(levels))));
+    let excluded = Block::list(excluded);
+    let unusable = (!tuning.unusable.is_empty()).then(|| {
+        let lead = Sentence::from("Failed, or answered differently, and not recommended: ");
+        Block::paragraph(lead.and(listed(&tuning.unusable)))
+    });
+    let idle = (!tuning.idle.is_empty()).then(|| {
+        let names = tuning.idle.iter().map(Sentence::code);
+        let lead = Sentence::from(
+            "Not varied, because by SQLite's plans no statement uses what they are about: ",
+        );
+        Block::paragraph(lead.and(joined(names, ", ")))
+    });
+    // Dozens of combinations that nobody needs to see first.
+    let title = "Never tried: it may lose more than is accepted, or what it loses is not known";
+    let excluded = excluded.map(|list| Block::fold(title, vec![list]));
+    let blocks: Vec<Block> = excluded.into_iter().chain(unusable).chain(idle).collect();
+    vec![Block::full(blocks)]
+}
+
+fn listed(all: &[Settings]) -> Sentence {
+    joined(all.iter().map(|settings| Sentence::code(label(settings))), ", ")
+}
+
+/// How the search went.
+fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
+    let trials = tuning.steps.last().map_or(0, |step| step.trials);
+    let noise = tuning.noise.map_or(String::new(), |noise| {
+        format!(
+            " By the model of the search, trials of the same settings differ by {} (one standard deviation).",
+            figures::percent(noise)
+        )
+    });
+    let space = format!(
+        "{} among {} combinations of levels.{noise}",
+        plural(trials, "trial", "trials"),
+        figures::count(tuning.configurations as usize)
+    );
+    let metric = subject.metric();
+    let line = |name: &str, of: fn(&SearchStep) -> Option<f64>| Line {
+        label: name.to_owned(),
+        points: tuning
+            .steps
+            .iter()
+            .filter_map(|step| Some(point(name, step, of(step)?, metric)))
+            .collect(),
+        bend: None,
+    };
+    let plot = Plot::Curve(Curve {
+        metric: metric.to_owned(),
+        factor: "trials".to_owned(),
+        lines: vec![
+            line("best of the block", |step| Some(step.best)),
+            line("median of the block", |step| Some(step.median)),
+            line("current settings", |step| step.current),
+        ],
+    });
+    let caption = format!("{}, block by block of the search", metric_axis(metric));
+    let chart = (tuning.steps.len() > 1).then(|| {
+        let remark =
+            "The best of a block is fast by luck as well; the gain above is measured afresh.";
+        Block::full(vec![Block::chart(Chart::new(caption, plot).with_remark(remark))])
+    });
+    let heading = Block::Heading("The search".to_owned());
+    [heading, Block::paragraph(space)].into_iter().chain(chart).collect()
+}
+
+fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
+    Point {
+        x: step.trials as f64,
+        y: figure,
+        range: Interval { low: figure, high: figure },
+        words: format!("{name}, after {} trials: {}", step.trials, figures::figure(figure, metric)),
+    }
+}
+
+/// Returns the gains of changes of the application, which are not settings.
+fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.advised.is_empty() {
+        return Vec::new();
+    }
+    let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
+    if tuning.advised.iter().all(|advised| advised.gain.is_none()) {
+        return vec![heading, Block::paragraph(NO_TIME)];
+    }
+    let columns =
+        [Column::left("change"), Column::right("brings"), Column::left("judgement").prose()];
+    let rows = tuning.advised.iter().map(|advised| {
+        let figure = advised.gain.map(|gain| figures::ratio(gain.ratio, gain.interval));
+        Row::new([
+            Cell::new(advised.advice.change.clone()),
+            Cell::number(figure),
+            Cell::new(judgement_of_change(advised)),
+        ])
+    });
+    let table = Table::new("What changes of the application bring", columns, rows);
+    let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
+               statements pay for a change is included. Intervals are corrected for the number of changes (Holm).";
+    let blocks = [heading, Block::table(table), Block::small(how)];
+    blocks.into_iter().chain(better_by_sql(tuning)).collect()
+}
+
+/// The changes that are better in one sentence.
+fn changes_in_brief(tuning: &TuningAnalysis) -> Vec<Block> {
+    better_in_words(tuning).map(Block::paragraph).into_iter().collect()
+}
+
+/// Returns what to change in the application, or why that is not known, for the first screen; none if no change was to be
+/// measured.
+pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
+    let is_measured = tuning.advised.iter().any(|advised| advised.gain.is_some());
+    let otherwise = if is_measured {
+        let tried = tuning.advised.iter().filter(|advised| advised.gain.is_some());
+        let tried = plural(tried.count(), "change", "changes");
+        format!("{tried} of the application tried, none found to be better.")
+    } else {
+        "What changes of the application bring was not measured: no time was left.".to_owned()
+    };
+    let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
+    better_in_words(tuning).or(otherwise)
+}
+
+fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
+    let better = tuning.advised.iter().filter(is_better);
+    let named = better.filter_map(|change| {
+        let gain = change.gain?;
+        let gain = figures::ratio(gain.ratio, gain.interval);
+        Some(format!("{} ({gain})", change.advice.change))
+    });
+    let named = named.collect::<Vec<_>>().join("; ");
+    (!named.is_empty()).then(|| format!("To change in the application: {named}."))
+}
+
+fn is_better(it: &&Advised) -> bool {
+    it.gain.is_some_and(|gain| gain.detectable.is_finite() && gain.interval.low > 1.0)
+}
+
+/// The SQL of the changes that are better, to paste.
+fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
+    let better = tuning.advised.iter().filter(is_better);
+    let with_gain = better.filter_map(|change| {
+        let (sql, gain) = (change.advice.sql.as_ref()?, change.gain?);
+        let gain = figures::ratio(gain.ratio, gain.interval);
+        Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
+    });
+    let text = with_gain.collect::<Vec<_>>().join("\n");
+    (!text.is_empty()).then_some(Block::Code(Code { language: "sql", text }))
+}
+
+fn judgement_of_change(it: &Advised) -> String {
+    match it.gain {
+        None => "not measured".to_owned(),
+        Some(gain) if !gain.detectable.is_finite() => TOO_FEW.to_owned(),
+        Some(gain) if gain.interval.low > 1.0 => "better".to_owned(),
+        Some(gain) if gain.interval.high < 1.0 => "worse".to_owned(),
+        Some(gain) => not_distinguishable(gain.detectable),
+    }
+}
+
+/// Whether what is recommended keeps the constraints.
+fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.constraints.is_empty() {
+        return Vec::new();
+    }
+    let columns =
+        [Column::left("constraint"), Column::right("measured"), Column::left("judgement").prose()];
+    let rows = tuning.constraints.iter().map(|constraint| {
+        let metric = &constraint.constraint.metric;
+        let figure = constraint.measured.and_then(|measured| measured.figure);
+        let figure = figure.map(|(figure, interval)| match constraint.constraint.bound {
+            Bound::Ratio(_) => figures::ratio(figure, interval),
+            Bound::Figure(_) => figures::figure(figure, metric),
+        });
+        Row::new([
+            Cell::code(constraint.constraint.to_string()),
+            Cell::number(figure),
+            Cell::new(judgement_of_constraint(constraint)),
+        ])
+    });
+    let table = Table::new("Constraints", columns, rows);
+    let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
+    vec![Block::Heading("Constraints".to_owned()), Block::table(table), Block::small(how)]
+}
+
+fn judgement_of_constraint(it: &Constrained) -> String {
+    let Some(measured) = it.measured else {
+        return "not measured".to_owned();
+    };
+    if measured.figure.is_some() {
+        let judgement = match measured.is_kept {
+            Some(true) => "kept",
+            Some(false) => "not kept",
+            None => "not certain: the interval holds the bound",
+        };
+        return judgement.to_owned();
+    }
+    let which = match measured.is_kept {
+        Some(true) => "kept in each of",
+        Some(false) => "not kept in any of",
+        None => "not certain: kept in some of",
+    };
+    let rounds = plural(measured.rounds, "round", "rounds");
+    format!("{which} {rounds}; a figure is 0, so there is no ratio")
+}
+
+/// The pairs that the model of the search knows; nothing where it knows none.
+fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
+    if tuning.interactions.is_empty() {
+        return Vec::new();
+    }
+    let columns = [
+        Column::left("setting"),
+        Column::left("with"),
+        Column::right("together ÷ product of both alone"),
+    ];
+    let row = |interaction: &Interaction| {
+        let [one, other] = &interaction.settings;
+        let named = |name: &String| {
+            let level = level_words(tuning.recommended.get(name));
+            Cell::code(format!("{name}={level}"))
+        };
+        let ratio = figures::ratio(interaction.ratio, interaction.range);
+        Row::new([named(one), named(other), Cell::number(Some(ratio))])
+    };
+    let rows = tuning.interactions.iter().map(row);
+    let table = Table::new("Settings whose gains depend on each other", columns, rows);
+    let how = "By the model of all trials of the search, compared with the current settings: above ×1, one setting brings more with \
+               the other. Pairs are listed whose range excludes ×1, at 95 % for all pairs together; others may exist.";
+    vec![
+        Block::Heading("Settings whose gains depend on each other".to_owned()),
+        Block::table(table),
+        Block::small(how),
+    ]
+}
+
+/// Configurations of a line that is drawn.
+const DRAWN: usize = 3;
+
+/// A table and a chart; nothing where one configuration is the best in every metric.
+fn trade_off(tuning: &TuningAnalysis) -> Vec<Block> {
+    let goals = &tuning.trade_off;
+    if goals.metrics.len() < 2 || goals.compromises.len() < 2 {
+        return Vec::new();
+    }
+    let column = |metric: &String| Column {
+        about: Some(metric.clone()),
+        ..Column::right(metric_heading(metric))
+    };
+    let columns = std::iter::once(Column::left("settings"))
+        .chain(goals.metrics.iter().map(column))
+        .chain([Column::left("measured in").prose()]);
+    let rows = goals.compromises.iter().map(|compromise| compromise_row(tuning, compromise));
+    let table = Table::new("Configurations that no other one beats in every metric", columns, rows);
+    let how = "Medians, and how many times better they are than the current settings in the same blocks (above ×1 is better). What was \
+               measured in the search alone was chosen from many trials, so luck has a hand in it: measure it again before it is used.";
+    let blocks = [
+        Block::Heading("The trade-off between goals".to_owned()),
+        Block::table(table),
+        Block::small(how),
+    ];
+    let chart =
+        (goals.compromises.len() >= DRAWN).then(|| Block::full(vec![trade_off_chart(tuning)]));
+    blocks.into_iter().chain(chart).collect()
+}
+
+fn compromise_row(tuning: &TuningAnalysis, it: &Compromise) -> Row {
+    let is_current = it.settings == label(&tuning.current);
+    let name =
+        if is_current { Cell::new("the current settings") } else { Cell::code(&it.settings) };
+    let figures = it.figures.iter().zip(&tuning.trade_off.metrics);
+    let figures = figures.map(|(figure, metric)| {
+        let median = Cell::number(Some(figures::figure(figure.median, metric)));
+        if is_current { median } else { median.with_below(compromise_gain(figure)) }
+    });
+    let part = if it.by_rounds {
+        plural(it.trials, "round", "rounds")
+    } else {
+        format!("the search, {}", plural(it.trials, "trial", "trials"))
+    };
+    Row::new(std::iter::once(name).chain(figures).chain([Cell::new(part)]))
+}
+
+fn compromise_gain(figure: &CompromiseFigure) -> String {
+    match figure.interval {
+        Some(interval) => figures::ratio(figure.gain, interval),
+        None => figures::ratio_without_interval(figure.gain),
+    }
+}
+
+/// The first two metrics of each configuration.
+fn trade_off_chart(tuning: &TuningAnalysis) -> Block {
+    let metrics = &tuning.trade_off.metrics;
+    let line = |name: &str, by_rounds: bool| {
+        let all = tuning.trade_off.compromises.iter();
+        let own = all.filter(|compromise| compromise.by_rounds == by_rounds);
+        let mut points: Vec<Point> =
+            own.map(|compromise| compromise_point(compromise, metrics)).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Line { label: name.to_owned(), points, bend: None }
+    };
+    let lines = [line("measured in rounds", true), line("in the search alone", false)];
+    let plot = Plot::Curve(Curve {
+        metric: metrics[1].clone(),
+        factor: metrics[0].clone(),
+        lines: lines.into_iter().filter(|line| !line.points.is_empty()).collect(),
+    });
+    let caption = Sentence::from(format!("{}, along ", metric_axis(&metrics[1])));
+    Block::chart(Chart::new(caption.and_code(&metrics[0]), plot))
+}
+
+fn compromise_point(it: &Compromise, metrics: &[String]) -> Point {
+    let [x, y] = [0, 1].map(|index| it.figures[index].median);
+    let words = [0, 1].map(|index| figures::figure(it.figures[index].median, &metrics[index]));
+    Point {
+        x,
+        y,
+        range: Interval { low: y, high: y },
+        words: format!("{}: {}", it.settings, words.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Document, Kind, Section};
+    use lab::design::Variant;
+    use lab::tier::MayLose;
+    use lab::tuning_plan::Advice;
+    use lab::tuning_plan::Constraint;
+    use tuning::{Gain, Measured, TradeOff};
+
+    fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
+        Contribution {
+            settings: settings.to_owned(),
+            levels: [(settings.to_owned(), "wal".into())].into(),
+            without: Variant::default(),
+            ratio,
+            interval: Interval { low, high },
+            detectable: 0.05,
+            rounds: 7,
+        }
+    }
+
+    fn text(blocks: Vec<Block>) -> String {
+        crate::render::markdown(&Document {
+            sections: vec![Section::new("x", Kind::Chapter, "x", blocks)],
+            ..Document::default()
+        })
+    }
+
+    fn analysis(contributions: Vec<Contribution>) -> TuningAnalysis {
+        let wal = Settings::from([("journal_mode".to_owned(), Level::from("wal"))]);
+        TuningAnalysis {
+            experiment: "tune".to_owned(),
+            may_lose: MayLose::Recent,
+            recommended: wal.clone(),
+            chosen: wal,
+            is_screened: true,
+            contributions,
+            configurations: 96.0,
+            ..TuningAnalysis::default()
+        }
+    }
+
+    #[test]
+    fn a_contribution_is_judged_by_what_its_own_rounds_show() {
+        let mut short = contribution_of("temp_store", 0.0, 1.4, f64::INFINITY);
+        short.detectable = f64::INFINITY;
+        let text = text(contributions(&analysis(vec![
+            contribution_of("journal_mode", 1.9, 2.1, 2.3),
+            contribution_of("mmap_size", 0.97, 1.02, 1.07),
+            contribution_of("threads", 0.8, 0.85, 0.9),
+            contribution_of("cache_size", 0.995, 1.0, 1.005),
+            short,
+        ])));
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).skip(2).collect();
+        let judgements = [
+            "better",
+            "5 % would have been detected",
+            "no gain here: left as it is",
+            "no gain here: left as it is",
+            "too few rounds",
+        ];
+        for (row, judgement) in rows.iter().zip(judgements) {
+            assert!(row.contains(judgement), "{row}");
+        }
+        assert_eq!(rows.len(), judgements.len());
+        assert!(rows[0].contains("journal_mode=wal"), "{}", rows[0]);
+    }
+
+    #[test]
+    fn a_change_of_the_application_is_judged_by_its_interval_and_stands_apart() {
+        let change = |name: &str, interval: Option<(f64, f64)>| Advised {
+            advice: Advice { change: name.to_owned(), sql: None, settings: Settings::new() },
+            gain: interval.map(|(low, high)| Gain {
+                ratio: f64::midpoint(low, high),
+                interval: Interval { low, high },
+                detectable: 0.05,
+                rounds: 7,
+            }),
+        };
+        let mut tuning = analysis(Vec::new());
+        assert!(advice(&tuning).is_empty());
+        tuning.advised = vec![change("x", None)];
+        assert!(text(advice(&tuning)).contains("Not measured"));
+        tuning.advised = vec![
+            change("10 in one", Some((3.0, 4.0))),
+            change("prepared each time", Some((0.5, 0.6))),
+            change("VACUUM once", Some((0.9, 1.1))),
+            change("4 connections", None),
+        ];
+        tuning.advised[0].advice.sql = Some("CREATE INDEX a ON t(b);".to_owned());
+        tuning.advised[2].advice.sql = Some("VACUUM;".to_owned());
+        let brief = text(changes_in_brief(&tuning));
+        assert!(brief.contains("10 in one") && !brief.contains("VACUUM"), "{brief}");
+        let text = text(advice(&tuning));
+        assert!(text.contains("CREATE INDEX a ON t(b);") && !text.contains("VACUUM;"), "{text}");
+        let rows = text.lines().filter(|line| line.starts_with('|')).skip(2);
+        let judgements = ["better", "worse", "5 % would have been detected", "not measured"];
+        for (row, judgement) in rows.zip(judgements) {
+            assert!(row.contains(judgement), "{row}");
+        }
+    }
+
+    #[test]
+    fn without_time_nothing_is_said_of_contributions() {
+        let none = text(contributions(&analysis(Vec::new())));
+        assert!(none.contains("Not measured"), "{none}");
+        let mut same = analysis(Vec::new());
+        same.recommended.clear();
+        let unchanged = text(contributions(&same));
+        assert!(unchanged.contains("no others are expected to be better"), "{unchanged}");
+    }
+
+    #[test]
+    fn a_search_recommends_nothing_before_it_has_tried_anything() {
+        let mut stopped = analysis(Vec::new());
+        stopped.recommended.clear();
+        stopped.is_screened = false;
+        let text = text(contributions(&stopped));
+        assert!(text.contains("recommends nothing"), "{text}");
+        assert!(!text.contains("current settings:"), "{text}");
+    }
+
+    #[test]
+    fn what_was_measured_of_settings_is_shown_though_none_of_them_is_recommended() {
+        let mut none = analysis(vec![contribution_of("journal_mode", 0.9, 0.95, 1.0)]);
+        none.recommended.clear();
+        let text = text(contributions(&none));
+        assert!(text.contains("their own rounds show no gain"), "{text}");
+        let row = text.lines().find(|line| line.contains("left as it is"));
+        assert!(row.unwrap().contains("journal_mode=wal"), "{text}");
+    }
+
+    #[test]
+    fn a_constraint_is_judged_by_its_interval_or_round_by_round() {
+        let judged = |figure: Option<(f64, Interval)>, is_kept| Constrained {
+            constraint: Constraint::parsed("busy_errors <= 1").unwrap(),
+            measured: Some(Measured { figure, is_kept, rounds: 7 }),
+        };
+        let near = Some((1.0, Interval { low: 0.9, high: 1.1 }));
+        let mut tuning = analysis(Vec::new());
+        tuning.constraints = vec![
+            judged(near, None),
+            judged(None, Some(true)),
+            judged(None, Some(false)),
+            judged(None, None),
+        ];
+        tuning.constraints.push(Constrained { measured: None, ..tuning.constraints[0].clone() });
+        let text = text(constraints(&tuning));
+        let rows = text.lines().filter(|line| line.starts_with('|')).skip(2);
+        let judgements = [
+            "the interval holds the bound",
+            "| kept in each of 7 rounds; a figure is 0",
+            "not kept in any of 7 rounds",
+            "not certain: kept in some of 7 rounds",
+            "not measured",
+        ];
+        assert_eq!(rows.clone().count(), judgements.len());
+        for (row, judgement) in rows.zip(judgements) {
+            assert!(row.contains(judgement), "{row}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_listed_with_their_levels_and_ranges() {
+        let mut tuning = analysis(Vec::new());
+        assert!(interactions(&tuning).is_empty());
+        tuning.interactions = vec![Interaction {
+            settings: ["journal_mode".to_owned(), "cache_size".to_owned()],
+            ratio: 1.5,
+            range: Interval { low: 1.2, high: 1.9 },
+        }];
+        let text = text(interactions(&tuning));
+        let row = text.lines().find(|line| line.contains("journal_mode=wal"));
+        assert!(row.unwrap().contains("×1.5 \\[1.2, 1.9"), "{text}");
+    }
+
+    fn compromise(settings: &str, gains: [f64; 2], by_rounds: bool) -> Compromise {
+        let figure = |gain: f64| CompromiseFigure {
+            median: 100.0 * gain,
+            gain,
+            interval: by_rounds.then_some(Interval { low: gain * 0.9, high: gain * 1.1 }),
+        };
+        Compromise {
+            settings: settings.to_owned(),
+            by_rounds,
+            trials: if by_rounds { 7 } else { 1 },
+            figures: gains.map(figure).into(),
+        }
+    }
+
+    #[test]
+    fn what_the_search_alone_has_measured_is_marked_as_such() {
+        let mut tuning = analysis(Vec::new());
+        assert!(trade_off(&tuning).is_empty());
+        tuning.trade_off = TradeOff {
+            metrics: vec!["txns_per_s".to_owned(), "p99_us".to_owned()],
+            compromises: vec![
+                compromise("journal_mode=wal", [2.0, 0.8], true),
+                compromise("", [1.0, 1.0], true),
+                compromise("cache_size=-16384", [1.2, 1.1], false),
+            ],
+        };
+        let text = text(trade_off(&tuning));
+        let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap();
+        assert!(row("journal_mode=wal").contains("×2.0 \\[1.8, 2.2"), "{text}");
+        assert!(row("journal_mode=wal").contains("7 rounds"));
+        assert!(row("the current settings").contains("7 rounds"), "{text}");
+        let searched = row("cache_size=-16384");
+        assert!(searched.contains("the search, 1 trial") && searched.contains("×1.2"), "{text}");
+        tuning.trade_off.compromises.truncate(1);
+        assert!(trade_off(&tuning).is_empty());
+    }
+}

@@ -1,0 +1,69 @@
+//! Figures that no experiment supports, and lists that repeat themselves.
+
+use pragmark_report as report;
+use report::document::{Block, Sentence};
+
+use crate::agreement::reading::{Reading, all, texts};
+
+/// The ends of an interval are at most so many times apart: a hundred on either side of the ratio.
+const WIDEST: f64 = 10_000.0;
+
+/// The largest difference that is called detectable, in per cent.
+const LARGEST_DETECTABLE: f64 = 900.0;
+
+pub fn faults(reading: &Reading<'_>) -> Vec<String> {
+    let sections = reading.document.sections.iter();
+    let blocks: Vec<&Block> = sections.flat_map(|section| all(&section.blocks)).collect();
+    let mut faults = Vec::new();
+    for block in blocks {
+        for text in texts(block) {
+            faults.extend(nonsense(&text).map(|why| format!("{why}: {text}")));
+        }
+        faults.extend(repeated(block).map(|repeated| format!("said twice in a list: {repeated}")));
+    }
+    faults
+}
+
+fn nonsense(text: &str) -> Option<&'static str> {
+    if ["NaN", "inf ", "∞ times", "× "].iter().any(|it| text.contains(it)) {
+        return Some("no number");
+    }
+    if intervals(text).any(|(low, high)| low > 0.0 && high / low > WIDEST) {
+        return Some("an interval beyond sense");
+    }
+    let detectable = text.split("detectable difference ").skip(1);
+    let mut detectable = detectable.filter_map(|rest| number(rest.split(' ').next()?));
+    detectable
+        .any(|detectable| detectable > LARGEST_DETECTABLE)
+        .then_some("a detectable difference beyond sense")
+}
+
+/// The intervals of ratios, `[1.9, 2.3]`, whose ends are numbers.
+fn intervals(text: &str) -> impl Iterator<Item = (f64, f64)> {
+    let after = text.split('[').skip(1);
+    let inside = after.filter_map(|rest| rest.split(']').next());
+    inside.filter_map(|inside| {
+        let (low, high) = inside.split_once(", ")?;
+        Some((number(low)?, number(high)?))
+    })
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.replace(',', "").parse().ok()
+}
+
+/// An item that a list has twice.
+fn repeated(block: &Block) -> Option<String> {
+    let Block::List(list) = block else {
+        return None;
+    };
+    let said = |sentence: &Sentence| sentence.plain();
+    let mut items: Vec<(String, Vec<String>)> = list
+        .items
+        .iter()
+        .map(|item| (said(&item.text), item.below.iter().map(said).collect()))
+        .collect();
+    items.sort_unstable();
+    let twice = items.windows(2).find(|two| two[0] == two[1])?;
+    Some(twice[0].0.clone())
+}
