@@ -1,4 +1,4 @@
-//! One column of a batch: where its values lie, and what SQLite makes of them.
+//! One column of a batch: the layout of its values, and their conversion for SQLite.
 
 use std::ffi::c_void;
 
@@ -7,7 +7,7 @@ use values::decimal_text;
 
 use crate::arrow::{ArrowArray, ArrowSchema, bit, count, read, slice};
 
-/// A value: where it lies, or as a text that was made of it.
+/// A value: borrowed from the batch, or written as a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value<'v> {
     Null,
@@ -71,7 +71,7 @@ pub(crate) struct Column {
     dictionary: Option<Box<Column>>,
 }
 
-/// How long a text within a view is; longer ones are in a buffer.
+/// The longest text within a view; longer ones are in a buffer.
 const INLINE: usize = 12;
 
 impl Column {
@@ -162,7 +162,13 @@ impl Column {
                 Layout::Uint8 => Value::Integer(read::<u8>(self.first, row).into()),
                 Layout::Uint16 => Value::Integer(read::<u16>(self.first, row).into()),
                 Layout::Uint32 => Value::Integer(read::<u32>(self.first, row).into()),
-                Layout::Uint64 => Value::Integer(values::signed(read(self.first, row))?),
+                Layout::Uint64 => {
+                    let value = read::<u64>(self.first, row);
+                    let fits = i64::try_from(value);
+                    Value::Integer(
+                        fits.map_err(|_| format!("{value} exceeds a signed 64-bit integer"))?,
+                    )
+                }
                 Layout::Float16 => Value::Real(half(read::<u16>(self.first, row))),
                 Layout::Float32 => Value::Real(read::<f32>(self.first, row).into()),
                 Layout::Float64 => Value::Real(read::<f64>(self.first, row)),
@@ -289,9 +295,7 @@ fn layout_of_clock(format: &str) -> Option<Layout> {
 
 /// Writes a date or time as a text.
 fn written(clock: Clock, value: i64) -> Result<Value<'static>, String> {
-    let mut text = String::new();
-    clock.write(value, &mut text)?;
-    Ok(Value::Written(text))
+    Ok(Value::Written(clock.text(value)?.as_str().to_owned()))
 }
 
 /// A floating point number of 16 bits (IEEE 754), which one of 64 bits holds exactly.

@@ -11,8 +11,8 @@
 //!
 //! It stands apart from the loader because it is a library of its own, which shares a process with any
 //! SQLite from 3.20 on and brings nothing along. Unsafe code is its nature: everything comes and goes
-//! through C interfaces. What those promise is said at each block; what the caller has to promise is this:
-//! - what is bound lives, unchanged, until it is bound anew or the statement is finalised;
+//! through C interfaces. Each block states their guarantees; the caller guarantees:
+//! - the bound structures live, unchanged, until the parameter is bound again or the statement is finalised;
 //! - the structures are valid by the rules of the Arrow C data interface.
 
 mod api;
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn sqlite3_pragmarkcolumns_init(
     code
 }
 
-/// Returns the entry point that SQLite tries first, whatever the library is called.
+/// Returns the entry point that SQLite tries first, whatever the name of the library.
 ///
 /// # Safety
 /// As [`sqlite3_pragmarkcolumns_init`].

@@ -82,7 +82,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Takes the stream over and asks for its schema. The owner is left with a released stream, as the
-    /// interface says of one that is moved, so that nobody can read it a second time without noticing.
+    /// interface says of a moved stream, so that a second reader notices.
     ///
     /// # Safety
     /// The stream must be valid, or released.
@@ -109,7 +109,7 @@ impl Stream {
         Ok(opened)
     }
 
-    /// Goes on to the next batch; `None` at the end. The one before is released.
+    /// Returns the next batch; `None` at the end. The previous one is released.
     pub(crate) fn next(&mut self) -> Result<Option<Rows>, String> {
         self.batch = ArrowArray::empty();
         let get_next = self.stream.get_next.ok_or("the stream has no batches")?;

@@ -309,7 +309,7 @@ impl Cursor {
         Err(NOTHING.to_owned())
     }
 
-    /// Goes on to the next batch that has rows, if there is one.
+    /// Advances to the next batch with rows, if there is one.
     fn next_batch(&mut self) -> Result<(), String> {
         loop {
             // It refers to the stream's batch, which is released when the next one comes.

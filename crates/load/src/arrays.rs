@@ -1,6 +1,6 @@
 //! The strategy that uses SQL: a batch at a time, by a table-valued function that walks over its columns.
 //!
-//! Whatever SQL can do with a row happens here as always: triggers, constraints, defaults, generated
+//! SQL does everything with these rows that it always does: triggers, constraints, defaults, generated
 //! columns, foreign keys, virtual tables. A batch that fails is bisected until the failing rows are
 //! found, which costs nothing as long as no row fails.
 
@@ -38,7 +38,7 @@ const BATCHES: usize = 64;
 pub(crate) struct Inserted {
     /// How many went in.
     pub(crate) rows: u64,
-    /// How many SQLite left out: others have their keys, or the definition of the table or one of its
+    /// How many SQLite ignored: other rows have their keys, or the definition of the table or one of its
     /// triggers ignores them.
     pub(crate) ignored: u64,
 }
@@ -96,7 +96,7 @@ fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
     )
 }
 
-/// Returns the end of the INSERT that says what becomes of rows whose keys others have.
+/// Returns the end of the INSERT: the conflict clause for rows whose keys exist.
 fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String> {
     // Without a condition SQLite would read ON as the condition of a join.
     let keys = match duplicates {
@@ -121,7 +121,7 @@ fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String> {
     Ok(format!(" WHERE true ON CONFLICT ({}) DO {action}", list(keys)))
 }
 
-/// Says what a table lacks by whose rows others are to be updated.
+/// Explains the error of a table without a key for updates.
 fn no_key(error: EngineError, target: &Target, duplicates: &Duplicates) -> LoadError {
     match duplicates {
         Duplicates::Update(keys)
@@ -147,8 +147,8 @@ struct Inserter<'c> {
     inserted: Inserted,
 }
 
-/// Rows whose primary keys are those that SQLite would give them: they are left to it, because a key
-/// that is given is searched for in the table first, and one that SQLite gives is not.
+/// Rows whose primary keys are the ones that SQLite would assign. SQLite assigns them, because it searches the table
+/// for a given key first, and not for an assigned one.
 struct SequentialKeys<'c> {
     alias: usize,
     /// The largest rowid.
@@ -187,7 +187,7 @@ impl<'c> SequentialKeys<'c> {
         }))
     }
 
-    /// Returns whether SQLite would give these rows the keys that they have.
+    /// Returns whether SQLite would assign these rows the keys that they have.
     fn fits(&mut self, rows: &Rows) -> Result<bool, EngineError> {
         let Cells::Integer(keys) = &rows.cells()[self.alias] else {
             return Ok(false);
@@ -298,7 +298,7 @@ fn blames_row(error: &EngineError) -> bool {
     })
 }
 
-/// A value as SQL writes it.
+/// Returns a value as an SQL literal.
 fn literal(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Text(text) => format!("'{}'", text.replace('\'', "''")),
@@ -306,7 +306,7 @@ fn literal(value: ValueRef<'_>) -> String {
     }
 }
 
-/// SQLite's message without the statement, which is not the user's.
+/// Returns SQLite's message without the statement, which the user has not written.
 fn reason(error: &EngineError) -> String {
     error.as_sqlite().map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }

@@ -8,17 +8,17 @@ use arrow_schema::{Field, Schema};
 use crate::error::{Fault, LoadError, Result};
 use crate::source::Locations;
 
-/// Rows in columnar form, with what is needed to name one of them in a message.
+/// Rows in columnar form, with their numbers for messages.
 #[derive(Debug, Clone)]
 pub struct Batch {
     /// The rows; their columns are the source's, in its order. The type of a column may differ from
-    /// batch to batch: what is text in one may be integers in the next.
+    /// batch to batch: text in one may be integers in the next.
     pub rows: RecordBatch,
     /// Their numbers in the input.
     pub numbers: RowNumbers,
     /// Rows that could not be read, in order; they are not among `rows`.
     pub malformed: Vec<Malformed>,
-    /// How much of the input has been read so far, in bytes as they lie on the disk.
+    /// Bytes of the input that have been read from the disk so far.
     pub bytes_read: u64,
 }
 
@@ -64,7 +64,7 @@ impl RowNumbers {
         number
     }
 
-    /// Returns how many rows stand before the one of this number.
+    /// Returns the number of rows before the row with this number.
     pub(crate) fn before(&self, number: u64) -> usize {
         let left_out = self.left_out.partition_point(|left_out| *left_out < number);
         number.saturating_sub(self.first + left_out as u64) as usize
@@ -81,7 +81,7 @@ impl RowNumbers {
 /// Makes a batch of columns with this number of rows.
 ///
 /// # Errors
-/// They do not make a batch, which is not known to happen.
+/// The columns do not fit together, which should not happen.
 pub(crate) fn record_batch<'n>(
     input: &str,
     names: impl IntoIterator<Item = &'n String>,

@@ -116,7 +116,7 @@ impl Rows {
         Rows { cells: cells.collect(), range: 0..batch.rows.num_rows() }
     }
 
-    /// Returns where these rows stand in the batch.
+    /// Returns the place of these rows in the batch.
     pub(crate) fn range(&self) -> Range<usize> {
         self.range.clone()
     }

@@ -20,7 +20,7 @@ const CACHE_OF_NEW: usize = 64 << 20;
 /// The share of the memory that is available, which the page cache may take: others need some of it.
 const SHARE: usize = 4;
 
-/// Opens a database in the making. It is thrown away if anything fails, so it is neither synced before its end nor
+/// Opens an unfinished database. It is thrown away if anything fails, so it is neither synced before its end nor
 /// journalled on the disk; a journal in memory keeps statements atomic.
 pub(crate) fn open_new(
     library: &Arc<Library>,

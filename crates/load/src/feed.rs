@@ -1,4 +1,4 @@
-//! Reader and writer of a load side by side: the source is read ahead on a thread of its own, and the
+//! The feed between the reader and the writer of a load: the source is read ahead on a thread of its own, while the
 //! writer takes its batches, refuses rows and reports progress to the observer.
 
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub struct Progress {
     pub rows: u64,
     /// Rows skipped so far.
     pub rejected: u64,
-    /// Bytes of the input read so far, as they lie on the disk.
+    /// Bytes of the input that have been read from the disk so far.
     pub bytes_read: u64,
     /// Bytes of the input, where known.
     pub total_bytes: Option<u64>,
 }
 
 impl Progress {
-    /// Nothing is done yet.
+    /// Returns the progress at the beginning.
     pub(crate) fn new(phase: Phase) -> Progress {
         Progress { phase, rows: 0, rejected: 0, bytes_read: 0, total_bytes: None }
     }
@@ -162,8 +162,8 @@ impl Feed<'_> {
         self.progress.total_bytes
     }
 
-    /// Rows that the input is likely to have if these, the first, are like the others; where its length is not
-    /// known, no more than these.
+    /// Estimates the rows of the input from the number of first rows; if its length is not
+    /// known, there may be no more than these.
     pub(crate) fn expected_rows(&self, first: u64) -> u64 {
         match (self.progress.total_bytes, self.progress.bytes_read) {
             (Some(total), read @ 1..) => (first as f64 * (total as f64 / read as f64)) as u64,
@@ -189,7 +189,7 @@ impl Feed<'_> {
         self.report(Phase::Rows)
     }
 
-    /// Reports what is being done to the observer, which may end the load.
+    /// Reports the phase to the observer, which may end the load.
     pub(crate) fn report(&mut self, phase: Phase) -> Result<()> {
         self.progress.phase = phase;
         self.progress.rejected = self.rejects.count();

@@ -7,7 +7,7 @@ use engine::{Connection, Value};
 use crate::error::{LoadError, Result};
 use crate::feed::{Feed, Phase};
 use crate::request::{Mode, Request};
-use crate::schema::{object, rowid_alias};
+use crate::schema::{object, rowid_alias, texts};
 use crate::sql::{list, quoted, same};
 use crate::table::FullText;
 
@@ -95,12 +95,7 @@ fn rowid_name(connection: &Connection, table: &str) -> Result<String> {
 
 /// Returns the names of the columns of a table.
 fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    connection.for_each_row(&format!("PRAGMA table_info({})", quoted(table)), |row| {
-        names.push(row.column_text(1)?.to_owned());
-        Ok(())
-    })?;
-    Ok(names)
+    Ok(texts(connection, &format!("PRAGMA table_info({})", quoted(table)), 1)?)
 }
 
 /// Checks before any row is loaded that indexes can be filled from the table that has just been made: the

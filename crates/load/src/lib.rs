@@ -67,8 +67,9 @@ pub use outline::{Outline, OutlinedColumn, outline};
 pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 pub use rows::{Row, RowReader};
 pub use source::{
-    BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateOrder, Dates, Deciding,
-    Encoding, Format, Input, JsonLinesSource, Locations, Opening, ReadOptions, Reopen, RowLocation,
-    Sample, Selection, Source, SourceInfo, Typing, Unit, expand, open,
+    BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateColumn, DateOrder,
+    Dates, Deciding, DecimalColumn, Encoding, Format, Input, JsonLinesSource, Locations, Opening,
+    ReadOptions, Reopen, RowLocation, Sample, Selection, Source, SourceInfo, Typing, Unit, expand,
+    open,
 };
 pub use table::{Column, FullText, Index, Table};

@@ -27,16 +27,16 @@ use crate::staging::Staging;
 use crate::table::{Column, FullText, Index};
 use crate::target::{Target, make_indexes};
 
-/// Threads that write pages by default: beyond these the disk is the limit.
+/// The most threads that write pages by default: with more, the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
 
-/// Bytes of the input for which a worker is worth its start.
+/// Bytes of the input that justify a second worker.
 const BYTES_OF_WORKER: u64 = 256 << 10;
 
 const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 const EXPECTS_DUPLICATES: &str = "duplicate rows are to be ignored or to update others";
 
-/// Rows of the first batch below which a table that has rows is not given pages of their own.
+/// The fewest rows of the first batch that get pages of their own in a table with rows.
 const FEW_ROWS: usize = 1_000;
 /// The share of its rows by which a table with rows and indexes has to grow to get new trees for its indexes:
 /// SQLite needs about ten times as long for an entry as it takes to copy one.
@@ -174,7 +174,7 @@ fn load_once(
     })
 }
 
-/// Refuses what the page writer cannot do of a request.
+/// Refuses a request that the page writer cannot do.
 pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), NoLayout> {
     let table = &request.table;
     let skips = request.skips_duplicates();
@@ -203,7 +203,7 @@ impl Layout {
     }
 }
 
-/// A load that is going on.
+/// A load in progress.
 struct Load<'l> {
     library: &'l Arc<Library>,
     request: &'l Request,
@@ -323,7 +323,7 @@ impl Load<'_> {
         }
     }
 
-    /// Does what the page writer has left to SQL.
+    /// Loads the rows that the page writer has left to SQL.
     fn go_on(
         &mut self,
         connection: &Connection,
@@ -479,7 +479,7 @@ impl Load<'_> {
         feed.check_rejects(self.summary.rows + self.summary.ignored)
     }
 
-    /// Returns the full-text index to be made; like other indexes it comes with a new table only.
+    /// Returns the full-text index to be created; like other indexes, only new tables get one.
     fn full_text(&self) -> Option<&FullText> {
         let full_text = self.request.table.full_text.as_ref();
         full_text.filter(|_| self.request.mode != Mode::Append)
@@ -506,7 +506,7 @@ impl Load<'_> {
     }
 }
 
-/// Says in which input rows are the same, where the error does not say it yet. In a new table without an integer
+/// Adds the rows of the input to an error about two rows with the same key. In a new table without an integer
 /// key, rowids are the numbers of rows.
 fn with_rows(error: LoadError, info: &SourceInfo, request: &Request) -> LoadError {
     let is_numbered = request.mode != Mode::Append && request.table.primary_key.len() != 1;

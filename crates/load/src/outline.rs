@@ -23,9 +23,9 @@ use crate::target::{Target, TargetColumn, is_referred_to, make_indexes};
 /// A preview of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outline {
-    /// The statements that would make the table and its indexes; those that did, where rows would be added to it.
+    /// The statements that would create the table and its indexes, or did create them if rows would be added.
     pub sql: Vec<String>,
-    /// The columns that the input has.
+    /// The columns of the input.
     pub columns: Vec<OutlinedColumn>,
     /// Why not all rows would be written as pages, judging by the table; rows may add reasons.
     pub why_arrays: Option<String>,
@@ -47,7 +47,7 @@ pub struct OutlinedColumn {
 /// Previews a load, with this number of first rows.
 ///
 /// # Errors
-/// As of [`load`](crate::load), as far as they show before the rows.
+/// The errors of [`load`](crate::load) that show before the rows.
 pub fn outline(
     library: &Arc<Library>,
     source: &mut dyn Source,
@@ -103,7 +103,7 @@ fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connecti
 /// The table, its SQL, and where its pages would grow.
 type Examined = (Target, Vec<String>, Result<Layout, NoLayout>);
 
-/// A table to which rows would be added.
+/// Examines a table to which rows would be added.
 fn of_existing(
     connection: &Connection,
     source: &dyn Source,
@@ -117,7 +117,7 @@ fn of_existing(
     Ok((target, sql, layout))
 }
 
-/// A table that would be made, which is made in memory.
+/// Examines a table that would be created, by creating it in memory.
 fn of_new(
     library: &Arc<Library>,
     existing: Option<&Connection>,
@@ -150,7 +150,7 @@ fn of_new(
     Ok((target, sql, layout))
 }
 
-/// Refuses what the page writer cannot do of a database that is there.
+/// Refuses an existing database that the page writer cannot change.
 fn check_existing(connection: &Connection, request: &Request) -> Result<(), NoLayout> {
     let name = &request.table.name;
     let replaces = object(connection, name)?.is_some();

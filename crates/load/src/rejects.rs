@@ -1,4 +1,4 @@
-//! Rows that were not loaded: an error, or a line in a file for each.
+//! Rows that were not loaded: each is an error, or a line in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Does with rows as the request says, whose file for skipped rows is made when there is one to write.
+    /// Handles rows as the request says. The file for skipped rows is created with the first of them.
     pub(crate) fn new(locations: Locations, request: &Request) -> Rejects {
         Rejects {
             locations,
@@ -97,7 +97,7 @@ impl Rejects {
         Ok(())
     }
 
-    /// Writes what is not yet in the file, so that a full disk is reported before the rows count as loaded.
+    /// Flushes and syncs the file, so that a full disk is reported before the rows count as loaded.
     ///
     /// # Errors
     /// It cannot be written.
@@ -125,13 +125,13 @@ impl Rejects {
     }
 }
 
-/// A row and what is wrong with it.
+/// Returns a row with its fault as text.
 fn summary(locations: &Locations, row: &Malformed) -> String {
     let location = locations.find(row.row);
     format!("{} {}: {}", location.unit.name(), location.number, row.fault)
 }
 
-/// A row that was read well but refused by the table, as it is reported.
+/// Returns the report of a row that was refused by the table.
 pub(crate) fn refused(
     number: u64,
     column: Option<String>,

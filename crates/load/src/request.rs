@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{LoadError, Result};
+use crate::source::{DateColumn, DecimalColumn};
 use crate::staging::destination;
 use crate::table::{Index, Table};
 
-/// The request of a load: the table to load into, and how.
+/// A load to be done: the table to load into, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The database; created if it does not exist.
@@ -26,33 +27,33 @@ pub struct Request {
     pub analyze: bool,
     /// The file that skipped rows are written to, made only if there are any.
     pub rejects: Option<PathBuf>,
-    /// How many rows may be skipped; one more ends the load. Without a limit as many as there are, as long as
-    /// any row is loaded.
+    /// How many rows may be skipped; one more ends the load. Without a limit, any number may be skipped as long as
+    /// at least one row is loaded.
     pub max_errors: Option<u64>,
-    /// The page size of a new database in bytes, a power of two from 512 to 65,536; SQLite's default
-    /// of 4,096 otherwise.
+    /// The page size of a new database in bytes, a power of two from 512 to 65,536; by default SQLite's
+    /// 4,096.
     pub page_size: Option<u32>,
-    /// Threads that write pages; twice as many as there are processors otherwise, because each of them
+    /// Threads that write pages; by default two for each processor, because a thread
     /// sometimes waits for the disk, but at most [`MOST_WORKERS`](crate::MOST_WORKERS).
     pub workers: Option<usize>,
     /// Bytes of memory for sorting indexes, and the rows of a table WITHOUT ROWID; beyond that, sorted runs
     /// of them go into a temporary file next to the database.
     pub index_memory: usize,
-    /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
+    /// The VFS with which SQLite opens an existing database, if not its default. Pages are written without
     /// it.
     pub vfs: Option<String>,
-    /// Whether no row is expected to be skipped because of its keys, so that rows may be written before it is known:
-    /// where one has to be, the load fails, to be done again without this.
+    /// Whether no row is expected to be skipped because of its keys, so that rows may be written before they are checked.
+    /// If one has to be skipped, the load fails and is repeated without this.
     pub(crate) expects_unique: bool,
     /// Whether foreign keys are enforced, as by `PRAGMA foreign_keys`.
     pub foreign_keys: bool,
-    /// Whether the finished table is checked before it is kept (`PRAGMA integrity_check` and the number
+    /// Whether the finished table is checked (`PRAGMA integrity_check` and the number
     /// of rows), which reads all of it.
     pub check: bool,
 }
 
 impl Request {
-    /// Makes the table, by the fastest strategy that can, and fails at the first row that is wrong.
+    /// Requests a new table, by the fastest possible strategy; the first row that cannot be loaded ends the load.
     pub fn new(database: impl Into<PathBuf>, table: Table) -> Request {
         Request {
             database: database.into(),
@@ -74,8 +75,8 @@ impl Request {
         }
     }
 
-    /// The same request, expecting no row to be skipped because of its keys. It makes a difference where such rows
-    /// are to be skipped, and is possible only if the input can be read again.
+    /// Returns the same request, expecting that no row is skipped because of its keys. That makes a difference if such
+    /// rows are to be skipped, and is possible only if the input can be read again.
     pub(crate) fn expecting_unique(&self, is_reopenable: bool) -> Request {
         let is_possible =
             is_reopenable && self.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
@@ -86,7 +87,7 @@ impl Request {
     /// Returns the request for the file that the database's path leads to.
     ///
     /// # Errors
-    /// What cannot be meant: a table without a name, a page size that SQLite does not have.
+    /// The table has no name, or SQLite does not have the page size.
     pub(crate) fn resolved(&self) -> Result<Request> {
         if self.table.name.trim().is_empty() {
             let reason = "the name of the table is empty".to_owned();
@@ -112,8 +113,8 @@ impl Request {
         self.on_error == OnError::Skip && !self.expects_unique
     }
 
-    /// Returns whether an index has to be there before the rows: a unique one that decides what becomes of them, or by which
-    /// rows of other tables may refer to them.
+    /// Returns whether an index must exist before the rows: a unique index that decides which rows are skipped, or that
+    /// foreign keys refer to.
     pub(crate) fn is_made_before(&self, index: &Index) -> bool {
         let decides = self.skips_duplicates() || self.duplicates != Duplicates::Refuse;
         index.unique && (decides || self.foreign_keys)
@@ -123,20 +124,20 @@ impl Request {
 /// How a table that exists is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It is an error; the table is made otherwise.
+    /// It is an error; otherwise the table is created.
     Create,
     /// The rows are added; a table that does not exist is an error.
     Append,
-    /// It is dropped with its indexes and triggers, and made anew.
+    /// It is dropped with its indexes and triggers, and created again.
     Replace,
 }
 
 /// How a row that cannot be loaded is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnError {
-    /// It ends the load; the database is as it was.
+    /// It ends the load; the database is unchanged.
     Fail,
-    /// It is left out and counted.
+    /// It is skipped and counted.
     Skip,
 }
 
@@ -144,9 +145,9 @@ pub enum OnError {
 /// earlier row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Duplicates {
-    /// It is wrong.
+    /// It cannot be loaded.
     Refuse,
-    /// It is left out; the other row stays as it is.
+    /// It is skipped; the other row stays unchanged.
     Ignore,
     /// If it has the same values in these columns, which are a primary key or unique index, the other row
     /// gets its values in all other columns of the input.
@@ -156,14 +157,14 @@ pub enum Duplicates {
 /// How rows get into the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadStrategy {
-    /// Pages, written directly: of a new database, or behind the end of one that exists.
+    /// Pages, written directly: of a new database, or behind the end of an existing one.
     Pages,
     /// SQL over arrays.
     Arrays,
 }
 
 impl LoadStrategy {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             LoadStrategy::Pages => "pages",
@@ -189,7 +190,7 @@ pub struct Summary {
     /// Rows left out by [`Duplicates::Ignore`], by an `ON CONFLICT IGNORE` of the table or by one of its
     /// triggers.
     pub ignored: u64,
-    /// Of these, rows written by [`LoadStrategy::Pages`]; the others by [`LoadStrategy::Arrays`].
+    /// Loaded rows that were written by [`LoadStrategy::Pages`]; the others by [`LoadStrategy::Arrays`].
     pub rows_by_pages: u64,
     /// Why not all rows were written as pages; `None` if they were.
     pub why_arrays: Option<String>,
@@ -199,15 +200,15 @@ pub struct Summary {
     pub rebuilt: Vec<String>,
     /// Full-text indexes over the table that lack the rows appended: no trigger inserts them.
     pub stale: Vec<String>,
-    /// The columns of decimals, by name, with the number of digits after the point.
-    pub decimals: Vec<(String, i8)>,
-    /// The columns whose texts are dates, by name, with the first value of each and what became of it.
-    pub dates: Vec<(String, String, String)>,
+    /// The columns of decimals.
+    pub decimals: Vec<DecimalColumn>,
+    /// The columns whose texts are dates.
+    pub dates: Vec<DateColumn>,
     /// Rows skipped.
     pub rejected: u64,
-    /// Bytes of the input, as they lie on the disk.
+    /// Bytes of the input on the disk.
     pub bytes_read: u64,
-    /// Whether the database was made.
+    /// Whether the database is new.
     pub new_database: bool,
     /// Bytes of the database afterwards.
     pub database_bytes: u64,
@@ -216,12 +217,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Rows per second.
+    /// Returns the rows per second.
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.time.as_secs_f64()
     }
 
-    /// Bytes of the database per second; what was written if the database was made.
+    /// Returns the bytes of the database per second: the bytes written, if the database is new.
     pub fn database_rate(&self) -> f64 {
         self.database_bytes as f64 / self.time.as_secs_f64()
     }

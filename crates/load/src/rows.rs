@@ -35,7 +35,7 @@ impl RowReader {
     /// Opens an input.
     ///
     /// # Errors
-    /// As of [`open`].
+    /// The errors of [`open`].
     pub fn open(path: &Path, opening: &Opening) -> Result<RowReader> {
         let mut source = open(&[path.to_owned()], opening)?;
         let affinities = vec![Affinity::Text; source.columns().len()];
@@ -87,7 +87,7 @@ impl RowReader {
         self.rows.as_ref().map_or(0, Columns::rows)
     }
 
-    /// Goes on to the next rows; false at the end.
+    /// Advances to the next rows; false at the end.
     fn advance(&mut self) -> Result<bool> {
         while self.parts.is_empty() {
             let Some(batch) = self.source.next()? else {
@@ -119,12 +119,12 @@ pub struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// Its value in a column.
+    /// Returns its value in a column.
     pub fn value(&self, column: usize) -> ValueRef<'r> {
         self.rows.value(self.index, column)
     }
 
-    /// Its value in a column as a text: a number as it is written, and a blob if it is UTF-8; none for
+    /// Returns its value in a column as a text: a number as it is written, and a blob if it is UTF-8; `None` for
     /// NULL.
     ///
     /// # Errors

@@ -42,3 +42,17 @@ pub(crate) fn rowid_alias(
     })?;
     Ok(alias.filter(|_| keys == 1 && !has_index))
 }
+
+/// Returns the texts in a column of the rows of a query.
+pub(crate) fn texts(
+    connection: &Connection,
+    sql: &str,
+    column: i32,
+) -> Result<Vec<String>, EngineError> {
+    let mut texts = Vec::new();
+    connection.for_each_row(sql, |row| {
+        texts.push(row.column_text(column)?.to_owned());
+        Ok(())
+    })?;
+    Ok(texts)
+}

@@ -22,7 +22,7 @@ const MARK: &str = ".unfinished-";
 pub(crate) struct Unfinished(NamedTempFile);
 
 impl Unfinished {
-    /// Makes one, after removing those that killed loads have left.
+    /// Creates one, after removing files that killed loads have left.
     pub(crate) fn next_to(path: &Path) -> io::Result<Unfinished> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!("{name}{MARK}");
@@ -30,7 +30,7 @@ impl Unfinished {
         loop {
             let file = tempfile::Builder::new()
                 .prefix(&prefix)
-                // As SQLite makes databases; the process's mask is taken off.
+                // The permissions of SQLite's databases; the umask applies.
                 .permissions(Permissions::from_mode(0o644))
                 .tempfile_in(directory(path))?;
             match file.as_file().try_lock() {
@@ -45,7 +45,7 @@ impl Unfinished {
         }
     }
 
-    /// Returns where it is.
+    /// Returns its path for now.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -91,11 +91,11 @@ fn remove_leftovers(directory: &Path, prefix: &str) {
     }
 }
 
-/// How many links lead from one to the next at most, as for the system.
+/// The longest chain of links that is followed, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// Returns the file that a path means, which need not be there: links are followed as the system follows them. A link
-/// that leads nowhere is left to whoever opens it.
+/// Returns the file that a path means, which need not exist: links are followed as the system follows them. A circle
+/// of links is left to the function that opens it.
 pub(crate) fn destination(path: &Path) -> PathBuf {
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -107,7 +107,7 @@ pub(crate) fn destination(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns where a file lies.
+/// Returns the directory of a file.
 pub(crate) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -122,7 +122,7 @@ pub(crate) fn journal(database: &Path, suffix: &str) -> PathBuf {
     journal.into()
 }
 
-/// A database in the making.
+/// An unfinished database.
 #[derive(Debug)]
 pub(crate) struct Staging {
     file: Unfinished,
@@ -130,7 +130,7 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Begins a database that is to be at `path`, where nothing is yet.
+    /// Begins a database for `path`, where no file exists yet.
     ///
     /// # Errors
     /// A journal lies there, or no file can be made there.
@@ -145,7 +145,7 @@ impl Staging {
         Ok(Staging { file, path: path.to_owned() })
     }
 
-    /// Returns where the database is until it is complete.
+    /// Returns the path of the database until it is complete.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }
@@ -161,7 +161,7 @@ impl Staging {
         let file = self.file.0;
         file.as_file().sync_all().map_err(unwritable)?;
         let file = file.persist_noclobber(&path).map_err(|error| unwritable(error.error))?;
-        // It is a database like any other from here on.
+        // From here on, it is a database like any other.
         drop(file);
         File::open(directory(&path)).and_then(|directory| directory.sync_all()).map_err(unwritable)
     }

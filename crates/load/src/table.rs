@@ -12,7 +12,7 @@ pub struct Table {
     /// Declared types of columns, by name; the source's own suggestion holds for the others. SQLite's
     /// rules for types apply: `INTEGER`, `TEXT`, `DECIMAL(10,2)`.
     pub types: Vec<Column>,
-    /// Columns in which NULL is refused, in addition to those among `types`.
+    /// Columns in which NULL is refused, in addition to such columns among `types`.
     pub not_null: Vec<String>,
     /// The columns of the primary key; none for a table with a plain rowid. A single column of the
     /// declared type `INTEGER` becomes the rowid.
@@ -55,7 +55,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Returns the name it gets unless something has it: `TABLE_COLUMN_…_index`.
+    /// Returns its name unless that is taken: `TABLE_COLUMN_…_index`.
     pub fn name(&self, table: &str) -> String {
         format!("{table}_{}_index", self.columns.join("_"))
     }
@@ -66,12 +66,12 @@ impl Index {
 pub struct FullText {
     /// The columns that can be searched.
     pub columns: Vec<String>,
-    /// Its name; `TABLE_fts` where none is given.
+    /// Its name; by default `TABLE_fts`.
     pub name: Option<String>,
 }
 
 impl FullText {
-    /// Returns the name it gets.
+    /// Returns its name for a table.
     pub fn name(&self, table: &str) -> String {
         self.name.clone().unwrap_or_else(|| format!("{table}_fts"))
     }
@@ -171,6 +171,10 @@ fn unknown(name: &str, suggested: &[Column]) -> LoadError {
     LoadError::Definition(format!("the input has no column {name}; it has {known}"))
 }
 
+/// The words that begin a constraint.
+const CONSTRAINTS: &str =
+    "PRIMARY NOT NULL UNIQUE CHECK DEFAULT COLLATE REFERENCES GENERATED AS CONSTRAINT";
+
 /// A declared type becomes part of SQL as it stands, so only words with numbers in parentheses pass,
 /// and no word that would begin a constraint.
 fn check_type(column: &Column) -> Result<()> {
@@ -178,23 +182,10 @@ fn check_type(column: &Column) -> Result<()> {
         None => (&*column.declared, None),
         Some((words, rest)) => (words, Some(rest)),
     };
-    let constraints = [
-        "PRIMARY",
-        "NOT",
-        "NULL",
-        "UNIQUE",
-        "CHECK",
-        "DEFAULT",
-        "COLLATE",
-        "REFERENCES",
-        "GENERATED",
-        "AS",
-        "CONSTRAINT",
-    ];
     let good_words = words.split_ascii_whitespace().all(|word| {
         word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
             && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && !constraints.iter().any(|known| same(known, word))
+            && !CONSTRAINTS.split(' ').any(|known| same(known, word))
     });
     let good_arguments = arguments.is_none_or(|rest| {
         rest.strip_suffix(')').is_some_and(|inside| {
@@ -224,8 +215,8 @@ fn usable(suggested: &Column) -> Column {
     column
 }
 
-/// STRICT tables know six types only; a column without a type, which keeps everything as it is, has `ANY`
-/// there.
+/// Returns the type in a STRICT table, which knows six types only; a column without a type, which converts nothing, is
+/// `ANY` there.
 fn strict_type(column: &Column) -> Result<String> {
     if column.declared.is_empty() {
         return Ok("ANY".to_owned());

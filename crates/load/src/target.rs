@@ -6,7 +6,7 @@ use crate::affinity::Affinity;
 use crate::error::{LoadError, Result};
 use crate::full_text;
 use crate::request::{Mode, Request};
-use crate::schema::{any_is_strict, object, rowid_alias};
+use crate::schema::{any_is_strict, object, rowid_alias, texts};
 use crate::source::SourceInfo;
 use crate::sql::{list, quoted, same};
 use crate::table::{Index, Table};
@@ -26,12 +26,12 @@ pub(crate) struct Target {
     pub(crate) table: String,
     pub(crate) columns: Vec<TargetColumn>,
     pub(crate) strict: bool,
-    /// Which of the columns is the rowid by another name.
+    /// The column that is an alias of the rowid.
     pub(crate) rowid_alias: Option<usize>,
 }
 
 impl Target {
-    /// Makes or finds the table as the request says, within the transaction that is open.
+    /// Creates or finds the table as the request says, within the open transaction.
     pub(crate) fn prepare(
         connection: &Connection,
         request: &Request,
@@ -63,7 +63,7 @@ impl Target {
         }
     }
 
-    /// Reads what columns the table has.
+    /// Reads the columns of the table.
     fn find(connection: &Connection, table: &str, info: &SourceInfo) -> Result<Target> {
         let list = format!("PRAGMA main.table_list({})", quoted(table));
         let strict = any_is_strict(connection, &list);
@@ -117,7 +117,7 @@ fn by_name(table: &str, known: Vec<TargetColumn>, info: &SourceInfo) -> Result<V
     info.columns.iter().map(|column| find(&column.name)).collect()
 }
 
-/// Returns all columns of a table, for a source of as many that have no names.
+/// Returns all columns of a table, for a source with the same number of columns without names.
 fn by_position(
     table: &str,
     known: Vec<TargetColumn>,
@@ -201,14 +201,10 @@ fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<S
     }
 }
 
-/// This name, with a number if something has it: two columns `a` and `b` make the same name as one column
+/// Returns this name, with a number if it is taken: columns `a` and `b` give the same name as a column
 /// `a_b`.
 fn free_name(connection: &Connection, wanted: &str) -> Result<String, EngineError> {
-    let mut taken = Vec::new();
-    connection.for_each_row("SELECT name FROM sqlite_master", |row| {
-        taken.push(row.column_text(0)?.to_owned());
-        Ok(())
-    })?;
+    let taken = texts(connection, "SELECT name FROM sqlite_master", 0)?;
     let is_free = |name: &String| !taken.iter().any(|taken| same(taken, name));
     let numbered = (2_u64..).map(|number| format!("{wanted}_{number}"));
     let mut names = std::iter::once(wanted.to_owned()).chain(numbered);

@@ -2,7 +2,7 @@
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>) into a table of a SQLite
 //! database.
 //!
-//! What people call is written in Python, with its types (`packaging/python/module`); here is what it calls.
+//! The public functions are written in Python, with types (`packaging/python/module`); they call this module.
 //! Unsafe code is limited to taking over a stream, whose interface is C's.
 
 mod open_files;
@@ -99,7 +99,7 @@ fn load_data(
     let library = library()?;
     let request = options.request(&path, table)?;
     let reader = stream::reader(data)?;
-    // Now, because what exports a stream may open files for it.
+    // After the export, which may open files for the stream.
     let _claim =
         Claim::of(&request.database).map_err(|refusal| refused(&request.database, refusal))?;
     let schema = arrow_array::RecordBatchReader::schema(&reader);
@@ -120,7 +120,7 @@ fn load_data(
     }
 }
 
-/// A database that this process has open.
+/// Returns the error of a database that this process has open.
 fn refused(database: &Path, refusal: Refusal) -> PyErr {
     let database = database.display();
     Error::new_err(match refusal {
@@ -138,7 +138,7 @@ fn refused(database: &Path, refusal: Refusal) -> PyErr {
 const KNOWN: &str =
     "; leave such rows out with ignore=True, or update the rows of the table with upsert=[...]";
 
-/// An error of Python's, with what helps.
+/// Returns the error for Python, with advice.
 fn failure(error: &LoadError) -> PyErr {
     let hint = match error {
         LoadError::TableExists(_) => {

@@ -16,11 +16,11 @@ fn loading() -> MutexGuard<'static, Vec<FileId>> {
     LOADING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A database that is this load's as long as this lives. One that does not exist yet is made under another name, and
-/// needs nothing.
+/// A database that belongs to this load as long as the claim lives. A new database is created under another name, and
+/// needs no claim.
 pub(crate) struct Claim(Option<FileId>);
 
-/// Why a database cannot be loaded into from here.
+/// Why this process cannot load into a database.
 pub(crate) enum Refusal {
     /// Another thread does so.
     Loading,
@@ -59,7 +59,7 @@ fn identity(path: &Path) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Returns how this process has a file open, if it has: its descriptor. `None` if the system does not list
+/// Returns the descriptor with which this process has a file open, if it has. `None` if the system does not list
 /// descriptors.
 fn open_here(wanted: FileId) -> Option<String> {
     let descriptors = std::fs::read_dir("/proc/self/fd").ok()?;

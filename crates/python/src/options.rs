@@ -55,7 +55,7 @@ impl Options {
         one_of("decimals", &self.decimals, &known)
     }
 
-    /// Returns the load of a table that they ask for.
+    /// Returns the request of a load with these options.
     pub(crate) fn request(&self, path: &Path, table: &str) -> PyResult<Request> {
         let mut request = Request::new(path, self.table(table));
         let modes =

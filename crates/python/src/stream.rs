@@ -1,4 +1,4 @@
-//! Reading what a library of Python exports as an Arrow stream.
+//! Arrow streams that Python libraries export.
 
 use std::ffi::CStr;
 

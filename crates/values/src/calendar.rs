@@ -3,7 +3,6 @@
 //! All values of a column have the same width, so that the order of the texts is that of the times: the
 //! fraction of a second has as many digits as the column's unit, and a zone is the same in every value.
 
-use std::fmt::{self, Write};
 use std::ops::RangeInclusive;
 
 /// The quantity that the numbers of a column count.
@@ -37,30 +36,68 @@ pub const DAY: i64 = 86_400;
 /// (<https://sqlite.org/lang_datefunc.html#time_values>).
 pub const DAYS: RangeInclusive<i64> = -719_528..=2_932_896;
 
+/// A date or time as text.
+#[derive(Debug, Clone, Copy)]
+pub struct Text {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+/// The most bytes of a text: `2024-12-31T23:59:59.000000000+01:00`.
+pub const LONGEST: usize = 35;
+
+impl Text {
+    const EMPTY: Text = Text { bytes: [0; LONGEST], length: 0 };
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        // All bytes are ASCII.
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.length] = byte;
+        self.length += 1;
+    }
+
+    /// Adds a number with this many digits, the first of which may be zeros.
+    fn push_digits(&mut self, number: i64, digits: usize) {
+        let mut rest = number;
+        let place = &mut self.bytes[self.length..self.length + digits];
+        for digit in place.iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self.length += digits;
+    }
+}
+
 impl Clock {
-    /// Writes a value as text.
+    /// Returns a value as text.
     ///
     /// # Errors
     /// SQLite's date functions do not read its year, or it is no time of a day.
-    pub fn write(self, value: i64, text: &mut impl Write) -> Result<(), String> {
-        let written = match self {
-            Clock::Days => write_date(value, text),
-            Clock::DayOfMilliseconds => write_date(value.div_euclid(1_000 * DAY), text),
+    pub fn text(self, value: i64) -> Result<Text, String> {
+        let text = match self {
+            Clock::Days => date(value),
+            Clock::DayOfMilliseconds => date(value.div_euclid(1_000 * DAY)),
             Clock::Time(digits) => {
                 let (seconds, fraction) = divided(value, digits);
-                let is_time = (0..DAY).contains(&seconds);
-                is_time.then(|| write_time(seconds, fraction, digits, text)).transpose()
+                let mut text = Text::EMPTY;
+                (0..DAY).contains(&seconds).then(|| {
+                    push_time(&mut text, seconds, fraction, digits);
+                    text
+                })
             }
             Clock::Stamp(digits, zone) => {
                 let (seconds, fraction) = divided(value, digits);
-                write_stamp(seconds, fraction, digits, zone, text)
+                timestamp(seconds, fraction, digits, zone)
             }
         };
-        match (written, self) {
-            (Ok(Some(())), _) => Ok(()),
-            (_, Clock::Time(_)) => Err(format!("{value} is not within a day")),
-            _ => Err(format!("{value} is outside of the years 0 to 9999")),
-        }
+        text.ok_or_else(|| match self {
+            Clock::Time(_) => format!("{value} is not within a day"),
+            _ => format!("{value} is outside of the years 0 to 9999"),
+        })
     }
 }
 
@@ -105,50 +142,37 @@ fn divided(value: i64, digits: u32) -> (i64, i64) {
     (value.div_euclid(unit), value.rem_euclid(unit))
 }
 
-/// Writes a timestamp, given by whole seconds since 1970 and a fraction of this number of digits; `None` if SQLite's
+/// Returns a timestamp, given by whole seconds since 1970 and a fraction of this number of digits; `None` if SQLite's
 /// date functions do not read its year.
-///
-/// # Errors
-/// The text cannot be written.
-pub fn write_stamp(
-    seconds: i64,
-    fraction: i64,
-    digits: u32,
-    zone: Zone,
-    text: &mut impl Write,
-) -> Result<Option<()>, fmt::Error> {
+pub fn timestamp(seconds: i64, fraction: i64, digits: u32, zone: Zone) -> Option<Text> {
     let offset = if let Zone::Minutes(minutes) = zone { 60 * minutes } else { 0 };
-    let Some(local) = seconds.checked_add(offset) else {
-        return Ok(None);
-    };
-    if write_date(local.div_euclid(DAY), text)?.is_none() {
-        return Ok(None);
-    }
-    text.write_char('T')?;
-    write_time(local.rem_euclid(DAY), fraction, digits, text)?;
+    let local = seconds.checked_add(offset)?;
+    let mut text = date(local.div_euclid(DAY))?;
+    text.push(b'T');
+    push_time(&mut text, local.rem_euclid(DAY), fraction, digits);
     match zone {
         Zone::None => {}
-        Zone::Utc => text.write_char('Z')?,
+        Zone::Utc => text.push(b'Z'),
         Zone::Minutes(minutes) => {
-            let sign = if minutes < 0 { '-' } else { '+' };
-            write!(text, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)?;
+            text.push(if minutes < 0 { b'-' } else { b'+' });
+            text.push_digits(minutes.abs() / 60, 2);
+            text.push(b':');
+            text.push_digits(minutes.abs() % 60, 2);
         }
     }
-    Ok(Some(()))
+    Some(text)
 }
 
-fn write_time(
-    seconds: i64,
-    fraction: i64,
-    digits: u32,
-    text: &mut impl Write,
-) -> Result<(), fmt::Error> {
-    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
-    write!(text, "{hours:02}:{minutes:02}:{:02}", seconds % 60)?;
+fn push_time(text: &mut Text, seconds: i64, fraction: i64, digits: u32) {
+    text.push_digits(seconds / 3_600, 2);
+    text.push(b':');
+    text.push_digits(seconds / 60 % 60, 2);
+    text.push(b':');
+    text.push_digits(seconds % 60, 2);
     if digits > 0 {
-        write!(text, ".{fraction:0width$}", width = digits as usize)?;
+        text.push(b'.');
+        text.push_digits(fraction, digits as usize);
     }
-    Ok(())
 }
 
 /// Days before the first of March of the year 0, from which years are counted so that a leap day is the last one.
@@ -156,15 +180,12 @@ const BEFORE_MARCH: i64 = 719_468;
 /// Days in 400 years.
 const ERA: i64 = 146_097;
 
-/// Writes a day, counted from 1970 on, in the Gregorian calendar (after Hinnant,
+/// Returns a day, counted from 1970 on, in the Gregorian calendar (after Hinnant,
 /// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>); `None` if SQLite's date functions do
 /// not read its year.
-///
-/// # Errors
-/// The text cannot be written.
-pub fn write_date(day: i64, text: &mut impl Write) -> Result<Option<()>, fmt::Error> {
+pub fn date(day: i64) -> Option<Text> {
     if !DAYS.contains(&day) {
-        return Ok(None);
+        return None;
     }
     let since = day + BEFORE_MARCH;
     let (era, of_era) = (since.div_euclid(ERA), since.rem_euclid(ERA));
@@ -174,7 +195,13 @@ pub fn write_date(day: i64, text: &mut impl Write) -> Result<Option<()>, fmt::Er
     let day = of_year - (153 * month + 2) / 5 + 1;
     let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     let year = 400 * era + year + later;
-    write!(text, "{year:04}-{month:02}-{day:02}").map(Some)
+    let mut text = Text::EMPTY;
+    text.push_digits(year, 4);
+    text.push(b'-');
+    text.push_digits(month, 2);
+    text.push(b'-');
+    text.push_digits(day, 2);
+    Some(text)
 }
 
 /// Returns the day, counted from 1970 on, of a date that the Gregorian calendar has (after Hinnant, `days_from_civil`).
@@ -200,8 +227,7 @@ mod tests {
     use super::*;
 
     fn text(clock: Clock, value: i64) -> Result<String, String> {
-        let mut text = String::new();
-        clock.write(value, &mut text).map(|()| text)
+        clock.text(value).map(|text| text.as_str().to_owned())
     }
 
     #[test]

@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_buffer::ToByteSlice;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
-use values::calendar::{Clock, Zone};
+use values::calendar::{Clock, LONGEST, Zone};
 use values::decimal_text;
 
 use crate::cells::{Cells, shown};
@@ -110,7 +110,11 @@ pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef
         DataType::UInt32 => integers::<UInt32Type>(array),
         DataType::UInt64 => {
             let values = array.as_primitive::<UInt64Type>();
-            let signed = |value| values::signed(value).map_err(ConversionError::Values);
+            let signed = |value: u64| {
+                let largest = i64::MAX;
+                let reason = || format!("{value} is above SQLite's largest, {largest}");
+                i64::try_from(value).map_err(|_| ConversionError::Values(reason()))
+            };
             Arc::new(values.try_unary::<_, Int64Type, _>(signed)?)
         }
         DataType::Float16 => {
@@ -161,9 +165,6 @@ fn clock(data_type: &DataType) -> Option<Clock> {
     })
 }
 
-/// More than any date and time with its zone has.
-const MOST_WIDTH: usize = 48;
-
 /// Dates or times as texts in the form of SQLite's date functions.
 fn times<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
@@ -172,13 +173,13 @@ fn times<T: ArrowPrimitiveType>(
 where
     T::Native: Into<i64>,
 {
-    check_length(std::iter::repeat_n(MOST_WIDTH, array.len()))?;
-    let mut texts = StringBuilder::with_capacity(array.len(), array.len() * MOST_WIDTH / 2);
+    check_length(std::iter::repeat_n(LONGEST, array.len()))?;
+    let mut texts = StringBuilder::with_capacity(array.len(), array.len() * LONGEST / 2);
     for value in array {
         match value {
             Some(value) => {
-                clock.write(value.into(), &mut texts).map_err(ConversionError::Values)?;
-                texts.append_value("");
+                let text = clock.text(value.into()).map_err(ConversionError::Values)?;
+                texts.append_value(text.as_str());
             }
             None => texts.append_null(),
         }

@@ -52,7 +52,7 @@ impl Buffer {
         &mut self.memory[at..at + self.page_size]
     }
 
-    /// Returns every page.
+    /// Returns the bytes of all pages.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.start + self.pages * self.page_size]
     }

@@ -128,7 +128,7 @@ impl PageFile {
         })
     }
 
-    /// Returns where the database lies.
+    /// Returns the directory of the database.
     pub(super) fn directory(&self) -> &Path {
         directory(&self.path)
     }

@@ -12,7 +12,7 @@ use super::run::Entry;
 use super::varint;
 use crate::error::Result;
 
-/// Writes what stands above a level of several pages, up to the root.
+/// Writes the levels above a level of several pages, up to the root.
 pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<()> {
     let Level { mut children, mut dividers, .. } = level;
     loop {
@@ -40,7 +40,7 @@ const LEAST_CELL: usize = 4;
 /// Bytes after which the buffer is written.
 const FLUSH: usize = 1 << 20;
 
-/// CellList in one piece of memory.
+/// Cells in one piece of memory.
 #[derive(Debug, Default, Clone)]
 pub(super) struct CellList {
     bytes: Vec<u8>,
@@ -78,21 +78,21 @@ struct Open {
     last: usize,
 }
 
-/// The leaves, and what becomes the level above.
+/// The leaves, and the start of the level above.
 pub(super) struct Leaves<'f> {
     file: &'f PageFile,
     level: Level<'f>,
     open: Option<Open>,
     /// The pointers to the open leaf's cells, which go into the page when it is full.
     pointers: Vec<u8>,
-    /// The cell behind the last leaf, which is full: it comes between that one and the next, if there is
-    /// a next one.
+    /// The cell behind the last leaf, which is full: it comes between this leaf and the next, if a leaf
+    /// follows.
     between: Option<Vec<u8>>,
-    /// Bytes that a cell may have to be for certain a whole one.
+    /// The longest cell that certainly fits a page as a whole.
     whole: usize,
-    /// Entries from the first one on that does not fit a page, until there are enough of these.
+    /// Waiting entries, from the first that does not fit a page, until there are enough to write.
     waiting: CellList,
-    /// Memory for what of them does not fit a page.
+    /// Memory for the overflow pages of waiting entries.
     chains: Option<Buffer>,
 }
 
@@ -118,7 +118,7 @@ impl<'f> Leaves<'f> {
         if self.waiting.bytes.len() < FLUSH { Ok(()) } else { self.push_waiting() }
     }
 
-    /// Takes the entries that wait, after writing what of them does not fit a page.
+    /// Takes the waiting entries, after writing their overflow pages.
     fn push_waiting(&mut self) -> Result<()> {
         let cells = stored_cells(self.file, &self.waiting, &mut self.chains)?;
         self.waiting.clear();
@@ -172,7 +172,7 @@ impl<'f> Leaves<'f> {
         self.pointers.clear();
     }
 
-    /// Sees to it that a leaf follows the cell that comes between leaves: it becomes that leaf's, and the
+    /// Ensures that a leaf follows the cell between leaves: the cell moves into that leaf, and the
     /// last cell of the full leaf takes its place.
     fn complete(&mut self) -> Result<()> {
         if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
@@ -196,7 +196,7 @@ impl<'f> Leaves<'f> {
         Ok(self.level)
     }
 
-    /// Writes the last leaves; where there is one only, it is the root, and nothing stands above it.
+    /// Writes the last leaves; a single leaf becomes the root, without a level above it.
     pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>> {
         self.push_waiting()?;
         self.complete()?;
@@ -238,7 +238,7 @@ impl<'f> Level<'f> {
         }
     }
 
-    /// A page of these children; the first divider among them has the number `first`.
+    /// Adds a page of these children; the first divider among them has the number `first`.
     fn interior(&mut self, children: &[u32], dividers: &CellList, first: usize) -> Result<()> {
         let index = self.buffer.add();
         fill(self.buffer.page(index), self.file.usable(), children, dividers, first);
@@ -271,8 +271,8 @@ fn fill(page: &mut [u8], usable: usize, children: &[u32], dividers: &CellList, f
     fill_interior(page, INDEX_INTERIOR, usable, cells, children[last]);
 }
 
-/// Returns the cells of entries as pages have them: a length, what stays in the page, and where the rest is, which is
-/// written here, by way of memory that is used again.
+/// Returns the cells of entries as pages have them: a length, the local part, and the page of the rest. Writes the
+/// overflow pages, with memory that is reused.
 pub(super) fn stored_cells(
     file: &PageFile,
     entries: &CellList,
@@ -292,13 +292,13 @@ pub(super) fn stored_cells(
     Ok(cells)
 }
 
-/// Returns the record of an entry, and the bytes before it, which tell its length.
+/// Returns the record of an entry, and the number of bytes before it, which encode its length.
 fn record(entry: &[u8]) -> (&[u8], usize) {
     let (_, length) = varint::take(entry);
     (&entry[length..], length)
 }
 
-/// Returns how many overflow pages an entry has.
+/// Returns the number of overflow pages of an entry.
 fn chain_length(file: &PageFile, entry: &[u8]) -> usize {
     let (record, _) = record(entry);
     let limits = PayloadLimits::of_index(file.usable());

@@ -1,16 +1,16 @@
 //! The page writer: B-trees written without SQLite.
 //!
-//! SQLite makes the schema; this room fills the table's tree in the file format of
+//! SQLite makes the schema; this module fills the table's tree in the file format of
 //! <https://sqlite.org/fileformat2.html>, in ascending order of rowids, each page once and full. One
 //! thread (the sequencer) takes batches, decides whether they can be written correctly and gives
 //! rowids; workers encode rows into pages and write them wherever there is room, in ranges reserved
 //! from a counter; interior pages come last. A batch that cannot be written with certainty ends the
-//! writing: what is there is a complete database, and the rest goes through SQL.
+//! writing: the pages so far are a complete database, and the rest goes through SQL.
 //!
 //! In a database that others use, the pages are added behind its end, and [linked](link) within SQLite's
 //! own transaction.
 //!
-//! It refuses rather than guesses: UTF-8, what [`Layout`] understands of a schema.
+//! It refuses rather than guesses: it writes UTF-8 only, and schemas that [`Layout`] understands.
 
 mod buffer;
 mod encoder;
@@ -66,18 +66,18 @@ pub(crate) use link::{free, link};
 pub(crate) struct Written {
     /// Rows.
     pub(crate) rows: u64,
-    /// The batch from which on rows have to go through SQL, and why.
+    /// The first batch that has to go through SQL, and why.
     pub(crate) stopped: Option<(Batch, String)>,
     /// The pages of former trees of indexes, to be [freed](free) at the end of the transaction.
     pub(crate) replaced: Vec<u32>,
 }
 
-/// How much the page writer may take.
+/// The resources that the page writer may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Resources {
     /// Threads that encode and write.
     pub(crate) workers: usize,
-    /// Bytes of memory for the entries of indexes; more of them are sorted by way of a temporary file.
+    /// Bytes of memory for the entries of indexes; further entries are sorted in a temporary file.
     pub(crate) index_memory: usize,
     /// Rows that the first batch must have unless they are wide, so that a table with rows does not get a page for
     /// every few new ones.
@@ -88,7 +88,7 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// Bytes of memory for new entries of indexes: half of it where there are old ones.
+    /// Returns the bytes of memory for new entries of indexes: half of it if there are old ones.
     fn new_entries(&self, layout: &Layout) -> usize {
         if layout.has_entries() { self.index_memory / 2 } else { self.index_memory }
     }

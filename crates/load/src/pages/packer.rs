@@ -17,10 +17,10 @@ use crate::error::Result;
 
 /// Bytes after which the buffer is written: one write fits the processor's cache.
 const FLUSH: usize = 1 << 20;
-/// The same where rows are wide: encoding them takes so little that the disk is the limit, and it does most
-/// with many requests at a time, into which a large write is divided.
+/// The same for wide rows: encoding them takes so little time that the disk is the limit. It is fastest
+/// with many concurrent requests, into which a large write is divided.
 const WIDE_FLUSH: usize = 2 << 20;
-/// Bytes of a row that is wide.
+/// The fewest bytes of a wide row.
 const WIDE: usize = 256;
 /// Where an overflow page has the number of the next one.
 const NEXT: usize = 0;
@@ -79,14 +79,14 @@ impl<'f> Packer<'f> {
         }
     }
 
-    /// Returns the leaves so far.
+    /// Returns the number of leaves so far.
     pub(super) fn leaf_count(&self) -> usize {
         self.leaves.len() + self.closed.len() + usize::from(self.open.is_some())
     }
 
     /// Adds the rows of a block; their rowids ascend and are above all rowids so far.
     pub(super) fn add(&mut self, block: &Encoder<'_>, rowids: &[i64]) -> Result<()> {
-        // One row of a block is taken for all of them.
+        // The first row stands for the whole block.
         let is_wide = block.rows() > 0 && block.length(0) >= WIDE;
         let flush = if is_wide { WIDE_FLUSH } else { FLUSH };
         if self.flush != flush && self.buffer.pages() == 0 {
@@ -258,7 +258,7 @@ impl<'f> Packer<'f> {
         Ok(())
     }
 
-    /// Enters the numbers of pages where indexes stood for them.
+    /// Replaces indexes by the numbers of pages.
     fn link(&mut self, number: impl Fn(usize) -> u32) {
         self.file.note(self.links.iter().map(|link| MapEntry {
             page: number(link.to),
@@ -285,7 +285,7 @@ struct Filling<'p> {
 }
 
 impl Filling<'_> {
-    /// Returns the bytes between the pointers, with one more, and the cells.
+    /// Returns the free bytes between the cells and the pointers, one more pointer included.
     #[inline]
     fn room(&self) -> usize {
         self.content.saturating_sub(LEAF_HEADER + 2 * (self.pointers.len() + 1))

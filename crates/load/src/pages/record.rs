@@ -57,7 +57,8 @@ pub(super) const SLACK: usize = 16;
 /// The serial type of a real.
 pub(super) const REAL: u32 = 7;
 
-/// Returns all eight bytes are written; the value keeps the lowest ones, which come last.
+/// Writes a number so that it ends at `end`, and returns where it begins. All eight bytes are written; the value keeps
+/// the lowest ones, which come last.
 #[inline]
 pub(super) fn put_number(bits: u64, serial_type: u32, place: &mut [u8], end: usize) -> usize {
     place[end - 8..end].copy_from_slice(&bits.to_be_bytes());

@@ -435,7 +435,7 @@ impl Ordered {
         Ok(())
     }
 
-    /// Returns every run.
+    /// Returns the runs.
     pub(super) fn finish(mut self) -> Result<Vec<Run>> {
         if !self.cells.is_empty() {
             self.end_run()?;

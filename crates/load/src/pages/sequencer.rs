@@ -155,7 +155,7 @@ impl<'t> Sequencer<'t> {
         may
     }
 
-    /// Returns as many rowids after the last one.
+    /// Returns this number of rowids after the last one.
     fn next_rowids(&mut self, rows: usize) -> Result<Rowids, String> {
         let last = self.last.unwrap_or(0);
         let behind = last.checked_add(rows as i64).ok_or(NO_ROWID)?;

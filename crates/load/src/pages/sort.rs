@@ -121,7 +121,7 @@ impl<'p> Sorter<'p> {
         Ok(())
     }
 
-    /// Returns every run of each index.
+    /// Returns the runs of each index.
     pub(super) fn finish(mut self) -> Vec<Vec<Run>> {
         for index in 0..self.plans.len() {
             self.sort(index);

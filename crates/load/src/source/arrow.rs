@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType, Schema};
 
-use super::{ReadOptions, Source, SourceInfo};
+use super::{DecimalColumn, ReadOptions, Source, SourceInfo};
 use crate::batch::{Batch, RowNumbers};
 use crate::convert::{Decimals, scale};
 use crate::error::{LoadError, Result};
@@ -110,10 +110,11 @@ pub(super) fn info_of_schema(
 ) -> SourceInfo {
     let mut info = SourceInfo::new(name, columns_of(schema, decimals));
     info.decimals_as = decimals;
-    let fields = schema.fields().iter();
-    info.decimals = fields
-        .filter_map(|field| Some((field.name().clone(), scale(field.data_type())?)))
-        .collect();
+    let decimals = schema.fields().iter().filter_map(|field| {
+        let scale = scale(field.data_type())?;
+        Some(DecimalColumn { name: field.name().clone(), scale })
+    });
+    info.decimals = decimals.collect();
     info
 }
 

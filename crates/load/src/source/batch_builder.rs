@@ -71,7 +71,7 @@ impl BatchBuilder {
     /// Adds a row, a value for each column.
     ///
     /// # Errors
-    /// The columns do not make a batch, which is not known to happen.
+    /// The columns do not fit together, which should not happen.
     pub(super) fn push(&mut self, input: &str, values: &[ValueRef<'_>]) -> Result<()> {
         let fits = values
             .iter()

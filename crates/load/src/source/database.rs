@@ -15,7 +15,7 @@ use super::{ReadOptions, Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::{Fault, LoadError, Result};
-use crate::schema::any_is_strict;
+use crate::schema::{any_is_strict, texts};
 use crate::sql::{quoted, same};
 use crate::table::Column;
 
@@ -36,9 +36,9 @@ pub enum Selection {
 /// A reader of another database.
 pub struct DatabaseSource {
     info: SourceInfo,
-    /// Until reading begins.
+    /// The text until reading begins.
     opened: Option<(Connection, Reading)>,
-    /// From then to the end.
+    /// The batches while reading.
     batches: Option<Batches>,
 }
 
@@ -160,12 +160,7 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>> {
         "SELECT name FROM sqlite_master WHERE {which} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
          ORDER BY rowid"
     );
-    let mut names = Vec::new();
-    connection.for_each_row(&sql, |row| {
-        names.push(row.column_text(0)?.to_owned());
-        Ok(())
-    })?;
-    Ok(names)
+    Ok(texts(connection, &sql, 0)?)
 }
 
 fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>> {

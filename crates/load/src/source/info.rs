@@ -12,9 +12,9 @@ use crate::table::Column;
 /// Where the type of a column of the table comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typing {
-    /// It was declared, and values are converted as SQLite does.
+    /// The type is declared, and values are converted as SQLite does.
     Declared,
-    /// The source suggested it from its first rows. A value that it would change ends the load.
+    /// The source suggested the type from its first rows. A value that it would change ends the load.
     Sampled,
     /// The first rows have no value. The first one ends the load, because the rows can be read again.
     Unseen,
@@ -25,7 +25,7 @@ pub enum Typing {
 pub struct ReadOptions {
     /// The affinities of the columns in the table.
     pub affinities: Vec<Affinity>,
-    /// Where the types of the columns come from; they are declared where this says nothing.
+    /// Where the types of the columns come from; columns that are missing here have declared types.
     pub typing: Vec<Typing>,
     /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a
     /// caller can measure other work between its calls.
@@ -51,32 +51,52 @@ pub struct Deciding {
     pub value: String,
 }
 
+/// A column of decimals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecimalColumn {
+    /// Its name.
+    pub name: String,
+    /// Digits after the point.
+    pub scale: i8,
+}
+
+/// A column whose texts are dates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DateColumn {
+    /// Its name.
+    pub name: String,
+    /// Its first value.
+    pub first: String,
+    /// The first value as it is stored.
+    pub stored: String,
+}
+
 /// The description of a source before its rows are read.
 #[derive(Debug, Clone)]
 pub struct SourceInfo {
-    /// Returns its name in messages: a path.
+    /// Its name in messages: a path.
     pub name: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Whether the columns have names of their own; otherwise they are called by their numbers, and rows are
+    /// Whether the columns have names; otherwise they are numbered, and rows are
     /// appended to a table by position.
     pub is_named: bool,
-    /// Whether the type of each column says something of its values. It does not where it was chosen
-    /// without having seen one.
+    /// Whether the type of each column describes its values. It does not if it was chosen
+    /// without a value.
     pub typed: Vec<bool>,
     /// The value that decided the type of each column, where values did.
     pub decided: Vec<Option<Deciding>>,
-    /// Whether each column has integers, as far as they were seen, that a REAL would round.
+    /// Whether each column has integers so far that a REAL would round.
     pub beyond_real: Vec<bool>,
     /// Whether each column holds text by its type.
     pub texts: Vec<bool>,
-    /// The columns of decimals, by name, with the number of digits after the point.
-    pub decimals: Vec<(String, i8)>,
+    /// The columns of decimals.
+    pub decimals: Vec<DecimalColumn>,
     /// How decimals are stored.
     pub decimals_as: Decimals,
-    /// The columns of dates, by name, with the first value of each and what became of it.
-    pub dates: Vec<(String, String, String)>,
-    /// The bytes to read, as they lie on the disk, where known.
+    /// The columns of dates.
+    pub dates: Vec<DateColumn>,
+    /// The bytes to read from the disk, if known.
     pub total_bytes: Option<u64>,
     /// The files that it reads, which must not be written meanwhile.
     pub files: Vec<PathBuf>,
@@ -85,7 +105,7 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
-    /// A file of this name, or something in memory, whose columns have the types that they declare.
+    /// Describes a file of this name, or data in memory, whose columns have declared types.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> SourceInfo {
         let name = name.into();
         let is_text = |column: &Column| {

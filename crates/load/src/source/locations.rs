@@ -62,7 +62,7 @@ impl Locations {
         });
     }
 
-    /// Returns where the row of this number is.
+    /// Returns the location of the row of this number.
     pub fn find(&self, row: u64) -> RowLocation {
         let begins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = begins.partition_point(|begin| begin.before < row.max(1));

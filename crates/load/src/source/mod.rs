@@ -29,7 +29,7 @@ pub use database::{DatabaseSource, Selection};
 pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
 pub use format::Format;
-pub use info::{Deciding, ReadOptions, SourceInfo, Typing};
+pub use info::{DateColumn, Deciding, DecimalColumn, ReadOptions, SourceInfo, Typing};
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
@@ -50,7 +50,7 @@ use format::{begins_as_json, has_name, unreadable_text};
 use several::SeveralSource;
 use view::View;
 
-/// Something that gives rows, batch by batch, on a thread of its own.
+/// A source of rows, which is read batch by batch on a thread of its own.
 pub trait Source: Send {
     /// Returns its description.
     fn info(&self) -> &SourceInfo;
@@ -65,7 +65,7 @@ pub trait Source: Send {
         &self.info().columns
     }
 
-    /// Returns how to read the same rows again; `None` where they can be read only once, or types do not depend on
+    /// Returns how to read the same rows again; `None` if they can be read only once, or if types do not depend on
     /// the first rows.
     fn reopen(&self) -> Option<Reopen> {
         None
@@ -86,8 +86,8 @@ pub trait Source: Send {
 pub enum Sample {
     /// The first ten thousand rows, if they lie in the first MiB.
     First,
-    /// All rows, which are read twice; until this becomes true, which is an error. What can be read only
-    /// once is sampled as by `First`.
+    /// All rows, which are read twice. The flag stops that, which is an error. Inputs that can be read only
+    /// once are sampled as by `First`.
     All(Arc<AtomicBool>),
 }
 
@@ -104,14 +104,14 @@ pub struct Opening {
     pub sample: Sample,
     /// Keys that JSON Lines have in addition to the keys of the first lines.
     pub more_keys: Vec<String>,
-    /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
+    /// The columns to read, in this order; empty for all. Keys of JSON Lines may
     /// appear on any line.
     pub columns: Vec<String>,
     /// New names of columns, each behind the name that the input has for it.
     pub names: Vec<(String, String)>,
-    /// The name of a column for the file that each row comes from; no such column where there is none.
+    /// The name of an additional column for the file that each row comes from.
     pub file_column: Option<String>,
-    /// Which dates among the texts get the form of SQLite's date functions; none by default.
+    /// Which texts are read as dates and get the form of SQLite's date functions; none by default.
     pub dates: Option<Dates>,
     /// How decimals of Parquet and Arrow are stored.
     pub decimals: Decimals,
@@ -122,7 +122,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Everything is detected from the inputs themselves.
+    /// Returns options that detect everything from the inputs themselves.
     pub fn new(library: &Arc<Library>) -> Opening {
         Opening {
             format: None,
@@ -146,7 +146,7 @@ impl Opening {
 /// columns, in any order.
 ///
 /// # Errors
-/// One cannot be opened, is broken at its beginning or end, or has other columns than the first.
+/// An input cannot be opened, is damaged at its beginning or end, or has other columns than the first.
 pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>> {
     let source = match paths {
         [path] => open_one(path, opening)?,
@@ -180,7 +180,7 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
     Ok(Box::new(View::selected(source, columns)?))
 }
 
-/// A text in this format; where CSV was not named, it is JSON if it begins as such.
+/// Opens a text in this format; unless CSV was named, it is JSON if it begins as such.
 fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn Source>> {
     let mut input = Input::open(path, opening.encoding)?;
     let mut is_json = format == Format::JsonLines;

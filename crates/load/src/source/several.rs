@@ -80,8 +80,8 @@ fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<()> {
     }
     for column in &other.columns {
         let scale = |info: &SourceInfo| {
-            let known = info.decimals.iter().find(|(name, _)| same(name, &column.name));
-            known.map_or(0, |(_, scale)| *scale)
+            let known = info.decimals.iter().find(|known| same(&known.name, &column.name));
+            known.map_or(0, |known| known.scale)
         };
         let (expected, found) = (scale(first), scale(other));
         if expected != found {
@@ -207,7 +207,7 @@ impl Source for SeveralSource {
     }
 }
 
-/// Returns where each of the columns stands in another source, which must have these and no others.
+/// Returns the positions of the columns in another source, which must have these columns and no others.
 fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>> {
     let differs = |reason: String| LoadError::form(source.name(), reason);
     let found = source.columns();

@@ -73,8 +73,8 @@ impl View {
         for column in &mut info.columns {
             rename(&mut column.name, names);
         }
-        for (column, _) in &mut info.decimals {
-            rename(column, names);
+        for column in &mut info.decimals {
+            rename(&mut column.name, names);
         }
         if let Some(name) = file_column {
             info.columns.push(Column::new(name, "TEXT"));

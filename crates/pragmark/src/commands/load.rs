@@ -92,8 +92,9 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
 /// Returns what the first date of each column has become.
 fn dates_stored(summary: &Summary) -> String {
     let columns = summary.dates.iter();
-    let columns: Vec<String> =
-        columns.map(|(name, first, written)| format!("{name} ({first} is {written})")).collect();
+    let columns: Vec<String> = columns
+        .map(|column| format!("{} ({} is {})", column.name, column.first, column.stored))
+        .collect();
     if columns.is_empty() {
         return String::new();
     }
@@ -105,9 +106,9 @@ fn decimals_stored(summary: &Summary, stored: Decimals) -> String {
     let columns = summary.decimals.iter();
     let columns: Vec<String> = match stored {
         Decimals::ScaledInteger => {
-            columns.map(|(name, scale)| format!("{name} × 10^{scale}")).collect()
+            columns.map(|column| format!("{} × 10^{}", column.name, column.scale)).collect()
         }
-        Decimals::Text | Decimals::Real => columns.map(|(name, _)| name.clone()).collect(),
+        Decimals::Text | Decimals::Real => columns.map(|column| column.name.clone()).collect(),
     };
     if columns.is_empty() {
         return String::new();

@@ -56,7 +56,7 @@ impl Batches {
         Ok((batches, schema))
     }
 
-    /// Returns how many there are to read.
+    /// Returns the number of batches to read.
     pub(super) fn left(&self) -> u64 {
         self.blocks.len() as u64
     }

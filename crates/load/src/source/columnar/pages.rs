@@ -92,7 +92,7 @@ pub(super) fn pages(
     }))
 }
 
-/// Returns how many bits a value takes at least in a dictionary.
+/// Returns the fewest bits of a value in a dictionary.
 fn least_bits(chunk: &ColumnChunkMetaData) -> usize {
     match chunk.column_type() {
         Type::BOOLEAN => 1,

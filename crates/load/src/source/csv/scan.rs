@@ -47,7 +47,7 @@ impl Field {
         Field { start: start as u32, end: end as u32, quoting }
     }
 
-    /// Returns where it lies.
+    /// Returns its place in the text.
     #[inline]
     pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize

@@ -162,20 +162,8 @@ struct Time {
     zone: Option<i32>,
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+const MONTHS: &str =
+    "january february march april may june july august september october november december";
 
 impl ParsedDate {
     /// The date of a text that is nothing else, if the calendar has it.
@@ -208,16 +196,15 @@ impl ParsedDate {
     /// The same date in SQLite's form, with this number of digits after the second; in UTC if there is a zone.
     fn written(&self, day_first: bool, digits: usize) -> Option<String> {
         let seconds = self.seconds(day_first)?;
-        let mut text = String::new();
-        let Some(time) = self.time else {
-            calendar::write_date(seconds.div_euclid(DAY), &mut text).ok()??;
-            return Some(text);
+        let text = match self.time {
+            None => calendar::date(seconds.div_euclid(DAY)),
+            Some(time) => {
+                let zone = if time.zone.is_some() { Zone::Utc } else { Zone::None };
+                let fraction = time.nanosecond / 10_u32.pow(9 - digits as u32);
+                calendar::timestamp(seconds, fraction.into(), digits as u32, zone)
+            }
         };
-        let zone = if time.zone.is_some() { Zone::Utc } else { Zone::None };
-        let fraction = time.nanosecond / 10_u32.pow(9 - digits as u32);
-        let written =
-            calendar::write_stamp(seconds, fraction.into(), digits as u32, zone, &mut text);
-        written.ok()?.map(|()| text)
+        text.map(|text| text.as_str().to_owned())
     }
 }
 
@@ -249,9 +236,8 @@ impl<'t> Parser<'t> {
         let name = self.take_while(u8::is_ascii_alphabetic);
         let name = str::from_utf8(name).ok()?.to_ascii_lowercase();
         let _ = self.skip(b".");
-        let is_named =
-            |month: &&str| name == **month || name.len() == 3 && month.starts_with(&name);
-        Some(MONTHS.iter().position(is_named)? as u32 + 1)
+        let is_named = |month: &str| name == month || name.len() == 3 && month.starts_with(&name);
+        Some(MONTHS.split(' ').position(is_named)? as u32 + 1)
     }
 
     fn date(&mut self) -> Option<ParsedDate> {

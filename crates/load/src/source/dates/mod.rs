@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
 
-use super::{ReadOptions, Reopen, Source, SourceInfo};
+use super::{DateColumn, ReadOptions, Reopen, Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, record_batch};
 use crate::convert::field_text;
@@ -118,8 +118,9 @@ impl Dated {
                     return Err(LoadError::AmbiguousDates { column, value });
                 }
                 Verdict::Dates(form, first) => {
-                    let written = form.written(&first).unwrap_or_default();
-                    self.info.dates.push((name.clone(), first.clone(), written));
+                    let stored = form.written(&first).unwrap_or_default();
+                    let (name, first) = (name.clone(), first.clone());
+                    self.info.dates.push(DateColumn { name, first: first.clone(), stored });
                     Decision::Dates(form, first)
                 }
             };

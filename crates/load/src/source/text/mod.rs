@@ -30,7 +30,7 @@ const BEGINNING: usize = 1 << 20;
 const LONGEST_RECORD: usize = 256 << 20;
 /// Threads that parse, unless there are fewer processors.
 const MOST_PARSERS: usize = 4;
-/// How often it is looked whether anybody still wants rows.
+/// How often the stop flag is checked while waiting.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A text format: where its records end, and how they are parsed.
@@ -61,7 +61,7 @@ pub trait TextFormat: Send + Sync + 'static {
 #[derive(Debug, Default)]
 pub struct Parsed {
     pub(super) batches: Vec<Batch>,
-    /// How many numbers were given, to good rows and malformed ones.
+    /// The count of row numbers, of good rows and malformed ones.
     pub(super) numbers: u64,
 }
 
@@ -101,12 +101,12 @@ impl Text {
         &self.bytes
     }
 
-    /// Forgets bytes at the beginning.
+    /// Drops bytes at the beginning.
     pub(super) fn skip(&mut self, count: usize) {
         self.bytes.drain(..count);
     }
 
-    /// Forgets the first line with its end, however long it is; at the end of the input nothing.
+    /// Drops the first line with its end, however long it is; nothing at the end of the input.
     ///
     /// # Errors
     /// Reading fails.
@@ -118,7 +118,7 @@ impl Text {
                 _ => at + 1,
             });
             match length {
-                // What follows a carriage return decides whether the line ends with it.
+                // The next byte decides whether the line ends with the carriage return.
                 Some(length) if length < self.bytes.len() || self.last => {
                     self.skip(length);
                     return Ok(());
@@ -203,7 +203,7 @@ impl Text {
         Ok(Some(block))
     }
 
-    /// Fills up what is left of a record to a block.
+    /// Reads on until the rest of a record has become a block.
     fn fill_block(&mut self) -> Result<()> {
         let held = self.bytes.len();
         if held >= BLOCK {
@@ -410,9 +410,9 @@ fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl TextFormat) {
 /// [`JsonLinesSource`](crate::JsonLinesSource).
 pub struct TextSource<F> {
     pub(super) info: SourceInfo,
-    /// Until reading begins.
+    /// The text until reading begins.
     opened: Option<(Text, F)>,
-    /// From then to the end.
+    /// The batches while reading.
     batches: Option<Batches<F>>,
 }
 
@@ -430,7 +430,7 @@ impl<F: TextFormat> TextSource<F> {
         source
     }
 
-    /// Suggests types for columns whose values are these.
+    /// Suggests types for columns with values of these kinds.
     pub(super) fn set_kinds(&mut self, columns: impl Iterator<Item = ColumnKind>) {
         let columns: Vec<ColumnKind> = columns.collect();
         let kinds = columns.iter().map(|column| column.kind);

@@ -14,13 +14,13 @@ use arrow_schema::{DataType, Field};
 use parquet::data_type::{Int96, Int96Type};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use pragmark_load::{Decimals, LoadError, OnError, Opening, Summary, load, open};
+use pragmark_load::{DecimalColumn, Decimals, LoadError, OnError, Opening, Summary, load, open};
 
-use crate::faults::{Desk, library, refused, run};
+use crate::faults::{Workspace, library, refused, run};
 
-fn parquet(desk: &Desk, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+fn parquet(workspace: &Workspace, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let path = desk.path(name);
+    let path = workspace.path(name);
     let file = File::create(&path).unwrap();
     let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
@@ -33,11 +33,15 @@ fn prices(scale: i8, values: Vec<Option<i128>>) -> ArrayRef {
     Arc::new(decimals.with_precision_and_scale(30, scale).unwrap())
 }
 
-fn run_with(desk: &Desk, inputs: &[PathBuf], decimals: Decimals) -> Result<Summary, LoadError> {
+fn run_with(
+    workspace: &Workspace,
+    inputs: &[PathBuf],
+    decimals: Decimals,
+) -> Result<Summary, LoadError> {
     let mut opening = Opening::new(&library());
     opening.decimals = decimals;
     let mut source = open(inputs, &opening)?;
-    load(&library(), &mut *source, &desk.request(), &mut |_| true)
+    load(&library(), &mut *source, &workspace.request(), &mut |_| true)
 }
 
 #[test]
@@ -51,37 +55,37 @@ fn decimals_are_what_was_chosen() {
             ["integer|-1230", "null|NULL", "integer|9007199254740993"],
         ),
     ] {
-        let desk = Desk::new();
+        let workspace = Workspace::new();
         let values = prices(2, vec![Some(-1230), None, Some(9_007_199_254_740_993)]);
-        let input = parquet(&desk, "a.parquet", vec![("price", values)]);
-        let summary = run_with(&desk, &[input], decimals).unwrap();
-        assert_eq!(summary.decimals, [("price".to_owned(), 2)]);
-        assert_eq!(desk.rows("SELECT type FROM pragma_table_info('t')"), [declared]);
-        assert_eq!(desk.rows("SELECT typeof(price), price FROM t"), expected);
+        let input = parquet(&workspace, "a.parquet", vec![("price", values)]);
+        let summary = run_with(&workspace, &[input], decimals).unwrap();
+        assert_eq!(summary.decimals, [DecimalColumn { name: "price".to_owned(), scale: 2 }]);
+        assert_eq!(workspace.rows("SELECT type FROM pragma_table_info('t')"), [declared]);
+        assert_eq!(workspace.rows("SELECT typeof(price), price FROM t"), expected);
     }
 }
 
 #[test]
 fn a_scaled_integer_beyond_64_bits_is_named_by_its_row() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let values = prices(2, vec![Some(1), Some(i128::from(i64::MAX) + 1)]);
-    let input = parquet(&desk, "a.parquet", vec![("price", values)]);
-    let error = run_with(&desk, &[input], Decimals::ScaledInteger).unwrap_err().to_string();
+    let input = parquet(&workspace, "a.parquet", vec![("price", values)]);
+    let error = run_with(&workspace, &[input], Decimals::ScaledInteger).unwrap_err().to_string();
     assert!(error.contains("row 2, column price"), "{error}");
     assert!(error.contains("92233720368547758.08 has more digits than 64 bits hold"), "{error}");
 }
 
 #[test]
 fn scaled_integers_of_different_scales_do_not_mix() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let inputs = [
-        parquet(&desk, "a.parquet", vec![("price", prices(2, vec![Some(1)]))]),
-        parquet(&desk, "b.parquet", vec![("price", prices(3, vec![Some(1)]))]),
+        parquet(&workspace, "a.parquet", vec![("price", prices(2, vec![Some(1)]))]),
+        parquet(&workspace, "b.parquet", vec![("price", prices(3, vec![Some(1)]))]),
     ];
-    let error = run_with(&desk, &inputs, Decimals::ScaledInteger).unwrap_err().to_string();
+    let error = run_with(&workspace, &inputs, Decimals::ScaledInteger).unwrap_err().to_string();
     assert!(error.contains("b.parquet: its column price has 3 digits after the point"), "{error}");
-    run_with(&desk, &inputs, Decimals::Text).unwrap();
-    assert_eq!(desk.rows("SELECT price FROM t"), ["0.01", "0.001"]);
+    run_with(&workspace, &inputs, Decimals::Text).unwrap();
+    assert_eq!(workspace.rows("SELECT price FROM t"), ["0.01", "0.001"]);
 }
 
 fn structs() -> ArrayRef {
@@ -125,7 +129,7 @@ fn nested_lists() -> ArrayRef {
 
 #[test]
 fn nested_values_are_json() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([
         Some(vec![Some(1), None, Some(-3)]),
         None,
@@ -143,11 +147,13 @@ fn nested_values_are_json() {
         ("map", maps()),
         ("struct", structs()),
     ];
-    let summary = run(&parquet(&desk, "a.parquet", columns), &desk.request()).unwrap();
+    let summary = run(&parquet(&workspace, "a.parquet", columns), &workspace.request()).unwrap();
     assert_eq!(summary.rows, 2);
     let row = |row: usize| {
         let columns = ["list", "pair", "lists", "map", "struct"];
-        columns.map(|name| desk.rows(&format!("SELECT {name} FROM t WHERE rowid = {row}")).concat())
+        columns.map(|name| {
+            workspace.rows(&format!("SELECT {name} FROM t WHERE rowid = {row}")).concat()
+        })
     };
     assert_eq!(
         row(1),
@@ -172,15 +178,15 @@ fn nested_values_are_json() {
         ]
     );
     assert_eq!(
-        desk.rows("SELECT count(*) FROM t WHERE json_valid(struct) AND json_valid(lists)"),
+        workspace.rows("SELECT count(*) FROM t WHERE json_valid(struct) AND json_valid(lists)"),
         ["2"]
     );
-    assert_eq!(desk.rows("SELECT DISTINCT type FROM pragma_table_info('t')"), ["TEXT"]);
+    assert_eq!(workspace.rows("SELECT DISTINCT type FROM pragma_table_info('t')"), ["TEXT"]);
 }
 
 #[test]
 fn a_row_without_a_counterpart_in_sqlite_does_not_disturb_the_nested_ones() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let days = |row: i32| Some((0..row).map(Some).collect::<Vec<_>>());
     let lists = ListArray::from_iter_primitive::<arrow_array::types::Date32Type, _, _>([
         days(1),
@@ -188,17 +194,17 @@ fn a_row_without_a_counterpart_in_sqlite_does_not_disturb_the_nested_ones() {
         days(2),
         days(0),
     ]);
-    let input = parquet(&desk, "a.parquet", vec![("days", Arc::new(lists))]);
-    let mut request = desk.request();
+    let input = parquet(&workspace, "a.parquet", vec![("days", Arc::new(lists))]);
+    let mut request = workspace.request();
     request.on_error = OnError::Skip;
     assert_eq!(run(&input, &request).unwrap().rejected, 1);
     let expected = ["[\"1970-01-01\"]", "[\"1970-01-01\",\"1970-01-02\"]", "[]"];
-    assert_eq!(desk.rows("SELECT days FROM t"), expected);
+    assert_eq!(workspace.rows("SELECT days FROM t"), expected);
 }
 
 /// A column of timestamps of 96 bits, as days and nanoseconds since 1970; `None` is NULL.
-fn int96(desk: &Desk, values: &[Option<(i64, u64)>]) -> PathBuf {
-    let path = desk.path("a.parquet");
+fn int96(workspace: &Workspace, values: &[Option<(i64, u64)>]) -> PathBuf {
+    let path = workspace.path("a.parquet");
     let schema = parse_message_type("message m { optional int96 at; }").unwrap();
     let file = File::create(&path).unwrap();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
@@ -223,27 +229,27 @@ const LAST: i64 = 2_932_896;
 
 #[test]
 fn timestamps_of_96_bits_keep_their_years() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let values = [Some((FIRST, 0)), None, Some((0, 1_000)), Some((LAST, 86_399_999_999_000))];
-    run(&int96(&desk, &values), &desk.request()).unwrap();
+    run(&int96(&workspace, &values), &workspace.request()).unwrap();
     let expected = [
         "0001-01-01T00:00:00.000000",
         "NULL",
         "1970-01-01T00:00:00.000001",
         "9999-12-31T23:59:59.999999",
     ];
-    assert_eq!(desk.rows("SELECT at FROM t"), expected);
+    assert_eq!(workspace.rows("SELECT at FROM t"), expected);
 }
 
 #[test]
 fn timestamps_of_96_bits_keep_their_nanoseconds_or_are_refused() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let fine = Some((0, 1));
-    run(&int96(&desk, &[fine]), &desk.request()).unwrap();
+    run(&int96(&workspace, &[fine]), &workspace.request()).unwrap();
     let expected = ["1970-01-01T00:00:00.000000001"];
-    assert_eq!(desk.rows("SELECT at FROM t"), expected);
-    let desk = Desk::new();
-    let message = refused(&int96(&desk, &[fine, Some((LAST, 0))]), &desk.request());
+    assert_eq!(workspace.rows("SELECT at FROM t"), expected);
+    let workspace = Workspace::new();
+    let message = refused(&int96(&workspace, &[fine, Some((LAST, 0))]), &workspace.request());
     assert!(message.contains("its column at has INT96"), "{message}");
-    assert!(!desk.database().exists());
+    assert!(!workspace.database().exists());
 }

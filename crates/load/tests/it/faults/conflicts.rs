@@ -2,13 +2,13 @@
 
 use pragmark_load::{Mode, Summary};
 
-use crate::faults::{Desk, run};
+use crate::faults::{Workspace, run};
 
 /// What SQLite stores of these rows, one INSERT for each, and what a load stores, with its summary.
 fn appended(definition: &str, rows: &[(&str, &str)]) -> (Vec<String>, Vec<String>, Summary) {
-    let (own, desk) = (Desk::new(), Desk::new());
-    for desk in [&own, &desk] {
-        desk.connection().execute(definition).unwrap();
+    let (own, workspace) = (Workspace::new(), Workspace::new());
+    for workspace in [&own, &workspace] {
+        workspace.connection().execute(definition).unwrap();
     }
     let values = |(id, text): &(&str, &str)| match *text {
         "" => format!("({id}, NULL)"),
@@ -20,11 +20,11 @@ fn appended(definition: &str, rows: &[(&str, &str)]) -> (Vec<String>, Vec<String
         own.connection().execute(&sql).unwrap();
         csv += &format!("{},{}\n", row.0, row.1);
     }
-    let mut request = desk.request();
+    let mut request = workspace.request();
     request.mode = Mode::Append;
-    let summary = run(&desk.write("a.csv", csv), &request).unwrap();
+    let summary = run(&workspace.write("a.csv", csv), &request).unwrap();
     let sql = "SELECT id, a FROM t ORDER BY id";
-    (own.rows(sql), desk.rows(sql), summary)
+    (own.rows(sql), workspace.rows(sql), summary)
 }
 
 #[test]

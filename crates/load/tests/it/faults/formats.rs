@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use pragmark_load::{Format, Mode, Opening};
 
-use crate::faults::{Desk, library, refused, run, run_as};
+use crate::faults::{Workspace, library, refused, run, run_as};
 
 const ARRAY: &str = " [{\"id\": 1, \"name\": \"a, b\\n\\\"]\"},\n\
                      {\"id\": 2,\n  \"tags\": [1, {\"x\": \"}\"}], \"name\": null}\r\n]\n";
@@ -19,8 +19,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn an_array_of_objects_is_read_whatever_the_file_is_called() {
-    let desk = Desk::new();
-    let mut request = desk.request();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
     let utf_16 = ARRAY.encode_utf16().flat_map(u16::to_le_bytes);
     let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf_16).collect();
     for (name, bytes) in [
@@ -31,10 +31,10 @@ fn an_array_of_objects_is_read_whatever_the_file_is_called() {
         ("a.json.gz", gzip(ARRAY.as_bytes())),
         ("wide.json", wide),
     ] {
-        let summary = run(&desk.write(name, bytes), &request).unwrap();
+        let summary = run(&workspace.write(name, bytes), &request).unwrap();
         assert_eq!(summary.rows, 2, "{name}");
         assert_eq!(
-            desk.rows("SELECT id, name, tags FROM t"),
+            workspace.rows("SELECT id, name, tags FROM t"),
             ["1|a, b\n\"]|NULL", "2|NULL|[1, {\"x\": \"}\"}]"],
             "{name}"
         );
@@ -44,9 +44,9 @@ fn an_array_of_objects_is_read_whatever_the_file_is_called() {
 
 #[test]
 fn an_array_that_is_cut_off_or_wrong_leaves_the_table() {
-    let desk = Desk::new();
-    let mut request = desk.request();
-    run(&desk.write("a.csv", "id\n7\n"), &request).unwrap();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
+    run(&workspace.write("a.csv", "id\n7\n"), &request).unwrap();
     request.mode = Mode::Replace;
     for (array, reason) in [
         ("[]", "is empty"),
@@ -62,46 +62,46 @@ fn an_array_that_is_cut_off_or_wrong_leaves_the_table() {
         ("[[\"id\"], [1]]", "not a JSON object"),
         ("[\"id\", 1]", "not a JSON object"),
     ] {
-        let message = refused(&desk.write("a.json", array), &request);
+        let message = refused(&workspace.write("a.json", array), &request);
         assert!(message.contains(reason), "{array}: {message}");
-        assert_eq!(desk.rows("SELECT id FROM t"), ["7"], "{array}");
+        assert_eq!(workspace.rows("SELECT id FROM t"), ["7"], "{array}");
     }
 }
 
 #[test]
 fn objects_on_lines_are_known_by_their_beginning() {
-    let desk = Desk::new();
-    let input = desk.write("a.txt", "\n{ \"id\": 1}\n{\"id\": 2}\n");
-    run(&input, &desk.request()).unwrap();
-    assert_eq!(desk.rows("SELECT id FROM t"), ["1", "2"]);
+    let workspace = Workspace::new();
+    let input = workspace.write("a.txt", "\n{ \"id\": 1}\n{\"id\": 2}\n");
+    run(&input, &workspace.request()).unwrap();
+    assert_eq!(workspace.rows("SELECT id FROM t"), ["1", "2"]);
 }
 
 #[test]
 fn brackets_in_a_header_are_names() {
-    let desk = Desk::new();
-    let input = desk.write("a.csv", "[id],[name]\n1,a\n");
-    run(&input, &desk.request()).unwrap();
-    assert_eq!(desk.rows("SELECT \"[id]\", \"[name]\" FROM t"), ["1|a"]);
+    let workspace = Workspace::new();
+    let input = workspace.write("a.csv", "[id],[name]\n1,a\n");
+    run(&input, &workspace.request()).unwrap();
+    assert_eq!(workspace.rows("SELECT \"[id]\", \"[name]\" FROM t"), ["1|a"]);
 }
 
 #[test]
 fn an_array_longer_than_many_blocks_keeps_its_order() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let rows: Vec<String> =
         (0..200_000).map(|n| format!("{{\n\"n\": {n}, \"s\": \"x{n}\"\n}}")).collect();
-    let input = desk.write("a.json", format!("[{}]", rows.join(",")));
-    assert_eq!(run(&input, &desk.request()).unwrap().rows, 200_000);
+    let input = workspace.write("a.json", format!("[{}]", rows.join(",")));
+    assert_eq!(run(&input, &workspace.request()).unwrap().rows, 200_000);
     let ordered = "SELECT count(*) FROM t WHERE n = rowid - 1 AND s = 'x' || n";
-    assert_eq!(desk.rows(ordered), ["200000"]);
+    assert_eq!(workspace.rows(ordered), ["200000"]);
 }
 
 #[test]
 fn what_is_no_table_of_rows_is_named_for_what_it_is() {
-    let desk = Desk::new();
-    let mut request = desk.request();
-    run(&desk.write("a.csv", "id\n7\n"), &request).unwrap();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
+    run(&workspace.write("a.csv", "id\n7\n"), &request).unwrap();
     request.mode = Mode::Replace;
-    let database = std::fs::read(desk.database()).unwrap();
+    let database = std::fs::read(workspace.database()).unwrap();
     let cases: [(&[u8], &str); 12] = [
         (b"<!DOCTYPE html>\n<html><body>Not here</body></html>", "HTML"),
         (b"\n <HTML>\n</HTML>", "HTML"),
@@ -118,21 +118,21 @@ fn what_is_no_table_of_rows_is_named_for_what_it_is() {
     ];
     for (bytes, name) in cases {
         for file in ["b.csv", "b.jsonl"] {
-            let message = refused(&desk.write(file, bytes), &request);
+            let message = refused(&workspace.write(file, bytes), &request);
             let is_text = ["HTML", "XML"].contains(&name) && file == "b.jsonl";
             assert!(message.contains(name) || is_text, "{name}: {message}");
             assert!(!message.contains("UTF-8"), "{name}: {message}");
         }
-        assert_eq!(desk.rows("SELECT id FROM t"), ["7"], "{name}");
+        assert_eq!(workspace.rows("SELECT id FROM t"), ["7"], "{name}");
     }
 }
 
 #[test]
 fn csv_that_looks_like_something_else_is_read_when_it_is_named() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let mut opening = Opening::new(&library());
     opening.format = Some(Format::Csv);
-    let input = desk.write("a.csv", "<id>,<name>\n1,a\n");
-    run_as(&input, &desk.request(), &opening).unwrap();
-    assert_eq!(desk.rows("SELECT \"<id>\", \"<name>\" FROM t"), ["1|a"]);
+    let input = workspace.write("a.csv", "<id>,<name>\n1,a\n");
+    run_as(&input, &workspace.request(), &opening).unwrap();
+    assert_eq!(workspace.rows("SELECT \"<id>\", \"<name>\" FROM t"), ["1|a"]);
 }

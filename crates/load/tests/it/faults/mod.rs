@@ -19,14 +19,14 @@ use engine::{Connection, OpenFlags, Value};
 use pragmark_load::{LoadError, Opening, Request, Summary, Table, load, open};
 
 /// A folder with an input, and the database to load into.
-struct Desk {
+struct Workspace {
     folder: tempfile::TempDir,
 }
 
-impl Desk {
-    fn new() -> Desk {
+impl Workspace {
+    fn new() -> Workspace {
         let folder = tempfile::tempdir().unwrap();
-        Desk { folder }
+        Workspace { folder }
     }
 
     fn path(&self, name: &str) -> PathBuf {

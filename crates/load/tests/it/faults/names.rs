@@ -7,7 +7,7 @@ use pragmark_load::{
     CsvOptions, Index, LoadError, LoadStrategy, Mode, Opening, Request, StrategyChoice, load, open,
 };
 
-use crate::faults::{Desk, library, refused, run, run_as};
+use crate::faults::{Workspace, library, refused, run, run_as};
 
 fn index(columns: &[&str], unique: bool) -> Index {
     Index { columns: columns.iter().map(|name| (*name).to_owned()).collect(), unique }
@@ -23,52 +23,55 @@ const STRATEGIES: [LoadStrategy; 2] = [LoadStrategy::Pages, LoadStrategy::Arrays
 #[test]
 fn indexes_whose_names_would_be_the_same_get_numbers() {
     for strategy in STRATEGIES {
-        let desk = Desk::new();
-        desk.connection().execute("CREATE TABLE x(a); CREATE INDEX T_A_index ON x(a)").unwrap();
-        let mut request = by(strategy, desk.request());
+        let workspace = Workspace::new();
+        workspace
+            .connection()
+            .execute("CREATE TABLE x(a); CREATE INDEX T_A_index ON x(a)")
+            .unwrap();
+        let mut request = by(strategy, workspace.request());
         request.table.indexes = vec![
             index(&["a", "b"], false),
             index(&["a_b"], false),
             index(&["a"], false),
             index(&["a"], true),
         ];
-        run(&desk.write("a.csv", "a,b,a_b\n1,2,3\n4,5,6\n"), &request).unwrap();
+        run(&workspace.write("a.csv", "a,b,a_b\n1,2,3\n4,5,6\n"), &request).unwrap();
         let names =
             "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 't' ORDER BY name";
         let expected = ["t_a_b_index", "t_a_b_index_2", "t_a_index_2", "t_a_index_3"];
-        assert_eq!(desk.rows(names), expected);
+        assert_eq!(workspace.rows(names), expected);
         request.mode = Mode::Replace;
-        run(&desk.path("a.csv"), &request).unwrap();
-        assert_eq!(desk.rows(names), expected);
+        run(&workspace.path("a.csv"), &request).unwrap();
+        assert_eq!(workspace.rows(names), expected);
     }
 }
 
 #[test]
 fn a_table_has_a_name() {
-    let desk = Desk::new();
-    let mut request = desk.request();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
     for name in ["", "  "] {
         request.table.name = name.to_owned();
-        let message = refused(&desk.write("a.csv", "a\n1\n"), &request);
+        let message = refused(&workspace.write("a.csv", "a\n1\n"), &request);
         assert!(message.contains("the name of the table is empty"), "{message}");
     }
-    assert!(!desk.database().exists());
+    assert!(!workspace.database().exists());
 }
 
 #[test]
 fn a_link_to_a_database_that_is_not_there_yet_stays_a_link() {
-    let desk = Desk::new();
-    std::fs::create_dir(desk.path("data")).unwrap();
-    symlink("data/real.db", desk.path("link.db")).unwrap();
-    symlink("link.db", desk.database()).unwrap();
-    run(&desk.write("a.csv", "a\n1\n"), &desk.request()).unwrap();
-    assert!(desk.database().is_symlink() && desk.path("link.db").is_symlink());
-    assert!(desk.path("data/real.db").is_file());
-    assert_eq!(desk.rows("SELECT a FROM t"), ["1"]);
-    let mut request = desk.request();
-    symlink("loop.db", desk.path("loop.db")).unwrap();
-    request.database = desk.path("loop.db");
-    let message = refused(&desk.path("a.csv"), &request);
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path("data")).unwrap();
+    symlink("data/real.db", workspace.path("link.db")).unwrap();
+    symlink("link.db", workspace.database()).unwrap();
+    run(&workspace.write("a.csv", "a\n1\n"), &workspace.request()).unwrap();
+    assert!(workspace.database().is_symlink() && workspace.path("link.db").is_symlink());
+    assert!(workspace.path("data/real.db").is_file());
+    assert_eq!(workspace.rows("SELECT a FROM t"), ["1"]);
+    let mut request = workspace.request();
+    symlink("loop.db", workspace.path("loop.db")).unwrap();
+    request.database = workspace.path("loop.db");
+    let message = refused(&workspace.path("a.csv"), &request);
     assert!(message.contains("loop.db"), "{message}");
 }
 
@@ -81,72 +84,78 @@ fn unnamed() -> Opening {
 #[test]
 fn columns_without_names_are_appended_by_position() {
     for strategy in STRATEGIES {
-        let desk = Desk::new();
-        desk.connection()
+        let workspace = Workspace::new();
+        workspace
+            .connection()
             .execute("CREATE TABLE t(id INTEGER PRIMARY KEY, double AS (2 * n), n, s TEXT)")
             .unwrap();
-        let mut request = desk.request();
+        let mut request = workspace.request();
         request.mode = Mode::Append;
         if strategy == LoadStrategy::Arrays {
             request = by(strategy, request);
         }
-        run_as(&desk.write("a.csv", "1,5,x\n2,6,y\n"), &request, &unnamed()).unwrap();
-        assert_eq!(desk.rows("SELECT * FROM t"), ["1|10|5|x", "2|12|6|y"]);
-        let error = run_as(&desk.write("b.csv", "1,5\n"), &request, &unnamed()).unwrap_err();
+        run_as(&workspace.write("a.csv", "1,5,x\n2,6,y\n"), &request, &unnamed()).unwrap();
+        assert_eq!(workspace.rows("SELECT * FROM t"), ["1|10|5|x", "2|12|6|y"]);
+        let error = run_as(&workspace.write("b.csv", "1,5\n"), &request, &unnamed()).unwrap_err();
         let expected = "b.csv has 2 columns without names; t has 3: id, n, s";
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
 
-fn violation(desk: &Desk, inputs: &[PathBuf], request: &Request) -> String {
+fn violation(workspace: &Workspace, inputs: &[PathBuf], request: &Request) -> String {
     let mut source = open(inputs, &Opening::new(&library())).unwrap();
     let error = load(&library(), &mut *source, request, &mut |_| true).unwrap_err();
-    let folder = format!("{}/", desk.path("").display());
+    let folder = format!("{}/", workspace.path("").display());
     let folder = folder.trim_end_matches('/').to_owned() + "/";
     error.to_string().replace(&folder, "")
 }
 
 #[test]
 fn a_violation_of_uniqueness_names_file_and_value() {
-    let desk = Desk::new();
-    let inputs = [desk.write("a.csv", "k,v\n1,x\n2,y\n"), desk.write("b.csv", "k,v\n3,z\n2,y\n")];
-    let mut request = by(LoadStrategy::Pages, desk.request());
+    let workspace = Workspace::new();
+    let inputs =
+        [workspace.write("a.csv", "k,v\n1,x\n2,y\n"), workspace.write("b.csv", "k,v\n3,z\n2,y\n")];
+    let mut request = by(LoadStrategy::Pages, workspace.request());
     request.table.indexes = vec![index(&["v", "k"], true)];
     assert_eq!(
-        violation(&desk, &inputs, &request),
+        violation(&workspace, &inputs, &request),
         "b.csv, row 2: UNIQUE constraint failed: t.v, t.k: 'y', 2 is already in a.csv, row 2"
     );
     request.table.primary_key = vec!["k".to_owned()];
     request.table.indexes = vec![index(&["v"], true)];
-    let keyed = [desk.write("c.csv", "k,v\n7,x\n9,x\n")];
+    let keyed = [workspace.write("c.csv", "k,v\n7,x\n9,x\n")];
     assert_eq!(
-        violation(&desk, &keyed, &request),
+        violation(&workspace, &keyed, &request),
         "c.csv: UNIQUE constraint failed: t.v: rowids 7 and 9 both have 'x'"
     );
     let request = by(LoadStrategy::Arrays, request);
     assert_eq!(
-        violation(&desk, &keyed, &request),
+        violation(&workspace, &keyed, &request),
         "c.csv: UNIQUE constraint failed: t.v: two rows have 'x'"
     );
-    desk.connection()
+    workspace
+        .connection()
         .execute("CREATE TABLE t(k, v UNIQUE); INSERT INTO t VALUES (1, 'x')")
         .unwrap();
-    let mut request = desk.request();
+    let mut request = workspace.request();
     request.mode = Mode::Append;
     assert_eq!(
-        violation(&desk, &keyed, &request),
+        violation(&workspace, &keyed, &request),
         "c.csv, row 1: UNIQUE constraint failed: t.v: 'x'"
     );
 }
 
 #[test]
 fn a_column_may_be_called_like_an_option() {
-    let desk = Desk::new();
-    let mut request = desk.request();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
     request.table.indexes = vec![index(&["-x", "a,b"], true)];
-    run(&desk.write("a.csv", "-x,\"a,b\"\n1,2\n"), &request).unwrap();
-    assert_eq!(desk.rows("SELECT name FROM pragma_index_info('t_-x_a,b_index')"), ["-x", "a,b"]);
+    run(&workspace.write("a.csv", "-x,\"a,b\"\n1,2\n"), &request).unwrap();
+    assert_eq!(
+        workspace.rows("SELECT name FROM pragma_index_info('t_-x_a,b_index')"),
+        ["-x", "a,b"]
+    );
     request.table.indexes = vec![index(&["y"], true)];
-    let error = run(&desk.path("a.csv"), &request).unwrap_err();
+    let error = run(&workspace.path("a.csv"), &request).unwrap_err();
     assert!(matches!(error, LoadError::TableExists(_)), "{error}");
 }

@@ -3,7 +3,7 @@
 use engine::Step;
 use pragmark_load::{LoadStrategy, Mode, StrategyChoice};
 
-use crate::faults::{Desk, run};
+use crate::faults::{Workspace, run};
 
 const STORED: &str = "SELECT typeof(v), hex(v), w FROM t ORDER BY rowid";
 
@@ -11,7 +11,7 @@ const STORED: &str = "SELECT typeof(v), hex(v), w FROM t ORDER BY rowid";
 fn a_number_before_a_nul_is_what_the_engine_makes_of_it() {
     let values = ["1\0", "1\x002", "1.5\0", "\x001", "1e3\0", "-7\0 "];
     let definition = "CREATE TABLE t(v INTEGER, w)";
-    let own = Desk::new();
+    let own = Workspace::new();
     let connection = own.connection();
     connection.execute(definition).unwrap();
     let mut csv = "v,w\n".to_owned();
@@ -22,30 +22,30 @@ fn a_number_before_a_nul_is_what_the_engine_makes_of_it() {
         csv += &format!("{value},x\n");
     }
     for strategy in [StrategyChoice::Auto, StrategyChoice::Only(LoadStrategy::Arrays)] {
-        let desk = Desk::new();
-        desk.connection().execute(definition).unwrap();
-        let mut request = desk.request();
+        let workspace = Workspace::new();
+        workspace.connection().execute(definition).unwrap();
+        let mut request = workspace.request();
         request.mode = Mode::Append;
         request.strategy = strategy;
-        run(&desk.write("a.csv", &csv), &request).unwrap();
-        assert_eq!(desk.rows(STORED), own.rows(STORED), "{strategy:?}");
+        run(&workspace.write("a.csv", &csv), &request).unwrap();
+        assert_eq!(workspace.rows(STORED), own.rows(STORED), "{strategy:?}");
     }
 }
 
 #[test]
 fn an_index_on_a_column_computed_of_others_is_sound() {
     for types in ["c, d", "c REAL, d INTEGER", "c TEXT, d NUMERIC"] {
-        let desk = Desk::new();
+        let workspace = Workspace::new();
         let sql = format!(
             "CREATE TABLE t({types}, e AS (c || d) VIRTUAL); CREATE INDEX t_e ON t(e);
              INSERT INTO t(c, d) VALUES (1, 2)"
         );
-        desk.connection().execute(&sql).unwrap();
-        let mut request = desk.request();
+        workspace.connection().execute(&sql).unwrap();
+        let mut request = workspace.request();
         request.mode = Mode::Append;
         let rows: String = (0..3_000).map(|n| format!("{n}.0,{n}\n")).collect();
-        run(&desk.write("a.csv", format!("c,d\n{rows}x\0y,\n")), &request).unwrap();
-        assert_eq!(desk.rows("PRAGMA integrity_check"), ["ok"], "{types}");
-        assert_eq!(desk.rows("SELECT count(*) FROM t"), ["3002"]);
+        run(&workspace.write("a.csv", format!("c,d\n{rows}x\0y,\n")), &request).unwrap();
+        assert_eq!(workspace.rows("PRAGMA integrity_check"), ["ok"], "{types}");
+        assert_eq!(workspace.rows("SELECT count(*) FROM t"), ["3002"]);
     }
 }

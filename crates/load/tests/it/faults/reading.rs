@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::Schema;
 use pragmark_load::{BatchSource, LoadStrategy, Mode, Request, StrategyChoice, load};
 
-use crate::faults::{Desk, library, run};
+use crate::faults::{Workspace, library, run};
 
 fn batch(rows: std::ops::Range<i64>) -> RecordBatch {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(rows));
@@ -32,14 +32,14 @@ fn load_of_a_dying_reader(request: &Request) {
 #[test]
 fn nothing_is_loaded_where_a_reader_dies() {
     for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
-        let desk = Desk::new();
-        let mut request = desk.request();
+        let workspace = Workspace::new();
+        let mut request = workspace.request();
         request.strategy = StrategyChoice::Only(strategy);
         load_of_a_dying_reader(&request);
-        assert!(!desk.database().exists());
-        run(&desk.write("a.csv", "a\n7\n"), &desk.request()).unwrap();
+        assert!(!workspace.database().exists());
+        run(&workspace.write("a.csv", "a\n7\n"), &workspace.request()).unwrap();
         request.mode = Mode::Append;
         load_of_a_dying_reader(&request);
-        assert_eq!(desk.rows("SELECT a FROM t"), ["7"]);
+        assert_eq!(workspace.rows("SELECT a FROM t"), ["7"]);
     }
 }

@@ -2,13 +2,13 @@
 
 use pragmark_load::{Index, LoadStrategy, Mode, OnError, Request, StrategyChoice};
 
-use crate::faults::{Desk, refused, run};
+use crate::faults::{Workspace, refused, run};
 
-fn skipping(desk: &Desk, strategy: LoadStrategy) -> Request {
-    let mut request = desk.request();
+fn skipping(workspace: &Workspace, strategy: LoadStrategy) -> Request {
+    let mut request = workspace.request();
     request.strategy = StrategyChoice::Only(strategy);
     request.on_error = OnError::Skip;
-    request.rejects = Some(desk.path("rejects"));
+    request.rejects = Some(workspace.path("rejects"));
     request
 }
 
@@ -17,9 +17,9 @@ const STRATEGIES: [LoadStrategy; 2] = [LoadStrategy::Pages, LoadStrategy::Arrays
 #[test]
 fn a_load_of_nothing_but_rejected_rows_fails_and_keeps_them() {
     for strategy in STRATEGIES {
-        let desk = Desk::new();
-        let mut request = skipping(&desk, strategy);
-        let input = desk.write("a.csv", "a,b\n1\n2\n");
+        let workspace = Workspace::new();
+        let mut request = skipping(&workspace, strategy);
+        let input = workspace.write("a.csv", "a,b\n1\n2\n");
         let message = refused(&input, &request);
         assert_eq!(
             message,
@@ -28,40 +28,41 @@ fn a_load_of_nothing_but_rejected_rows_fails_and_keeps_them() {
                 input.display()
             )
         );
-        assert!(!desk.database().exists());
-        let rejects = std::fs::read_to_string(desk.path("rejects")).unwrap();
+        assert!(!workspace.database().exists());
+        let rejects = std::fs::read_to_string(workspace.path("rejects")).unwrap();
         assert_eq!(rejects.lines().count(), 3);
         // The old table stays.
-        run(&desk.write("good.csv", "a,b\n1,2\n"), &desk.request()).unwrap();
+        run(&workspace.write("good.csv", "a,b\n1,2\n"), &workspace.request()).unwrap();
         for mode in [Mode::Replace, Mode::Append] {
             request.mode = mode;
             request.strategy = StrategyChoice::Auto;
             refused(&input, &request);
-            assert_eq!(desk.rows("SELECT a FROM t"), ["1"]);
+            assert_eq!(workspace.rows("SELECT a FROM t"), ["1"]);
         }
     }
 }
 
 #[test]
 fn no_rows_at_all_are_no_error() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let summary =
-        run(&desk.write("a.csv", "a,b\n"), &skipping(&desk, LoadStrategy::Pages)).unwrap();
+        run(&workspace.write("a.csv", "a,b\n"), &skipping(&workspace, LoadStrategy::Pages))
+            .unwrap();
     assert_eq!(summary.rows, 0);
 }
 
 #[test]
 fn only_so_many_rows_are_skipped() {
     for strategy in STRATEGIES {
-        let desk = Desk::new();
-        let input = desk.write("a.csv", "a,b\n1,2\n3\n4\n5,6\n7\n8,9\n");
-        let mut request = skipping(&desk, strategy);
+        let workspace = Workspace::new();
+        let input = workspace.write("a.csv", "a,b\n1,2\n3\n4\n5,6\n7\n8,9\n");
+        let mut request = skipping(&workspace, strategy);
         request.max_errors = Some(2);
         let message = refused(&input, &request);
         let expected = "row 5: it has 1 field instead of 2; more than 2 rows cannot be loaded";
         assert!(message.ends_with(expected), "{message}");
-        assert!(!desk.database().exists());
-        let rejects = std::fs::read_to_string(desk.path("rejects")).unwrap();
+        assert!(!workspace.database().exists());
+        let rejects = std::fs::read_to_string(workspace.path("rejects")).unwrap();
         assert_eq!(rejects.lines().count(), 4);
         request.max_errors = Some(3);
         assert_eq!(run(&input, &request).unwrap().rejected, 3);
@@ -70,11 +71,11 @@ fn only_so_many_rows_are_skipped() {
 
 #[test]
 fn rows_that_the_table_refuses_count_too() {
-    let desk = Desk::new();
-    let mut request = skipping(&desk, LoadStrategy::Arrays);
+    let workspace = Workspace::new();
+    let mut request = skipping(&workspace, LoadStrategy::Arrays);
     request.table.not_null = vec!["a".to_owned()];
     request.max_errors = Some(1);
-    let message = refused(&desk.write("a.csv", "a,b\n1,2\n,3\n,4\n"), &request);
+    let message = refused(&workspace.write("a.csv", "a,b\n1,2\n,3\n,4\n"), &request);
     assert!(
         message.contains("row 3") && message.contains("NOT NULL constraint failed: t.a"),
         "{message}"
@@ -82,16 +83,16 @@ fn rows_that_the_table_refuses_count_too() {
 }
 
 /// Rows with these keys, many of them, in a table where keys are unique.
-fn with_keys(desk: &Desk, keys: impl Iterator<Item = u64>) -> std::path::PathBuf {
+fn with_keys(workspace: &Workspace, keys: impl Iterator<Item = u64>) -> std::path::PathBuf {
     let rows: String = keys.map(|key| format!("{key},k{key}\n")).collect();
-    desk.write("a.csv", format!("a,b\n{rows}"))
+    workspace.write("a.csv", format!("a,b\n{rows}"))
 }
 
 /// Tables whose keys are unique: by an index, a text, and an integer that may come in any order.
-fn unique(desk: &Desk) -> [Request; 3] {
-    let mut request = desk.request();
+fn unique(workspace: &Workspace) -> [Request; 3] {
+    let mut request = workspace.request();
     request.on_error = OnError::Skip;
-    request.rejects = Some(desk.path("bad.csv"));
+    request.rejects = Some(workspace.path("bad.csv"));
     request.check = true;
     let mut requests = [request.clone(), request.clone(), request];
     requests[0].table.indexes = vec![Index { columns: vec!["a".to_owned()], unique: true }];
@@ -103,25 +104,25 @@ fn unique(desk: &Desk) -> [Request; 3] {
 #[test]
 fn rows_are_written_as_pages_unless_one_is_skipped_because_of_its_key() {
     for number in 0..3 {
-        let desk = Desk::new();
-        let request = unique(&desk)[number].clone();
+        let workspace = Workspace::new();
+        let request = unique(&workspace)[number].clone();
         let shuffled = (0..5_000).map(|row| row * 7_919 % 5_003);
-        let summary = run(&with_keys(&desk, shuffled), &request).unwrap();
+        let summary = run(&with_keys(&workspace, shuffled), &request).unwrap();
         assert_eq!((summary.rows, summary.why_arrays), (5_000, None), "{number}");
-        assert!(!desk.path("bad.csv").exists());
+        assert!(!workspace.path("bad.csv").exists());
     }
 }
 
 #[test]
 fn rows_with_the_key_of_an_earlier_one_are_skipped() {
     for number in 0..3 {
-        let desk = Desk::new();
-        let request = unique(&desk)[number].clone();
+        let workspace = Workspace::new();
+        let request = unique(&workspace)[number].clone();
         let shuffled = (0..5_000).map(|row| row * 7_919 % 4_999);
-        let summary = run(&with_keys(&desk, shuffled), &request).unwrap();
+        let summary = run(&with_keys(&workspace, shuffled), &request).unwrap();
         assert_eq!((summary.rows, summary.rejected), (4_999, 1), "{number}");
-        assert_eq!(desk.rows("SELECT count(DISTINCT a), count(*) FROM t"), ["4999|4999"]);
-        let bad = std::fs::read_to_string(desk.path("bad.csv")).unwrap();
+        assert_eq!(workspace.rows("SELECT count(DISTINCT a), count(*) FROM t"), ["4999|4999"]);
+        let bad = std::fs::read_to_string(workspace.path("bad.csv")).unwrap();
         assert_eq!(bad.lines().count(), 2, "{bad}");
         assert!(bad.contains(",5000,") && bad.contains("UNIQUE"), "{bad}");
 
@@ -129,8 +130,8 @@ fn rows_with_the_key_of_an_earlier_one_are_skipped() {
         more.mode = Mode::Append;
         more.table.indexes.clear();
         more.table.primary_key.clear();
-        let summary = run(&with_keys(&desk, 4_998..9_000), &more).unwrap();
+        let summary = run(&with_keys(&workspace, 4_998..9_000), &more).unwrap();
         assert_eq!(summary.rows, 4_001, "{number}");
-        assert_eq!(desk.rows("SELECT count(DISTINCT a), count(*) FROM t"), ["9000|9000"]);
+        assert_eq!(workspace.rows("SELECT count(DISTINCT a), count(*) FROM t"), ["9000|9000"]);
     }
 }

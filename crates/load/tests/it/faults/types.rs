@@ -5,7 +5,7 @@ use pragmark_load::{
     Opening, Request, Summary, load, open,
 };
 
-use crate::faults::{Desk, library, run};
+use crate::faults::{Workspace, library, run};
 
 /// More rows than the types are chosen from, and a last one.
 fn late(first: &str, last: &str) -> String {
@@ -37,12 +37,13 @@ const CHANGED: [(&str, &str, &str); 12] = [
 #[test]
 fn a_value_that_the_type_would_change_makes_the_column_text() {
     for (first, last, _) in CHANGED {
-        let desk = Desk::new();
-        let summary = run(&desk.write("a.csv", late(first, last)), &desk.request()).unwrap();
+        let workspace = Workspace::new();
+        let summary =
+            run(&workspace.write("a.csv", late(first, last)), &workspace.request()).unwrap();
         let why = summary.why_reread.unwrap();
         assert!(why.contains("row 10501, column v"), "{why}");
         let expected = [format!("text|{first}"), format!("text|{}", last.trim_matches('"'))];
-        let found = desk.rows("SELECT DISTINCT typeof(v), v FROM t ORDER BY rowid");
+        let found = workspace.rows("SELECT DISTINCT typeof(v), v FROM t ORDER BY rowid");
         assert_eq!(found, expected);
     }
 }
@@ -50,8 +51,8 @@ fn a_value_that_the_type_would_change_makes_the_column_text() {
 #[test]
 fn where_rows_can_be_read_only_once_the_row_and_its_value_are_named() {
     for (first, last, declared) in CHANGED {
-        let desk = Desk::new();
-        let mut request = desk.request();
+        let workspace = Workspace::new();
+        let mut request = workspace.request();
         for on_error in [OnError::Fail, OnError::Skip] {
             request.on_error = on_error;
             let error = run_once(late(first, last), &request).unwrap_err();
@@ -60,7 +61,7 @@ fn where_rows_can_be_read_only_once_the_row_and_its_value_are_named() {
                 "pipe, row 10501, column v: the type {declared}, chosen from the first rows, would change the value `{value}`"
             );
             assert_eq!(error.to_string(), expected);
-            assert!(!desk.database().exists());
+            assert!(!workspace.database().exists());
         }
     }
 }
@@ -81,34 +82,34 @@ fn what_the_type_leaves_as_it_is_is_loaded_in_one_go() {
         ("1", "0.1234567890123456789012", "real|0.12345678901234568"),
         ("a", "007", "text|007"),
     ] {
-        let desk = Desk::new();
-        let summary = run_once(late(first, last), &desk.request()).unwrap();
+        let workspace = Workspace::new();
+        let summary = run_once(late(first, last), &workspace.request()).unwrap();
         assert_eq!(summary.why_reread, None);
         let sql = "SELECT typeof(v), v FROM t ORDER BY rowid DESC LIMIT 1";
-        assert_eq!(desk.rows(sql), [expected], "{last}");
+        assert_eq!(workspace.rows(sql), [expected], "{last}");
     }
 }
 
 #[test]
 fn a_declared_type_converts_as_sqlite_does() {
-    let desk = Desk::new();
-    let mut request = desk.request();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
     request.table.types = vec![Column::new("V", "INTEGER")];
     run_once(late("1", "01234"), &request).unwrap();
     request.mode = Mode::Append;
     run_once(late("1", "05"), &request).unwrap();
     let sql = "SELECT DISTINCT typeof(v), v FROM t ORDER BY rowid";
-    assert_eq!(desk.rows(sql), ["integer|1", "integer|1234", "integer|5"]);
+    assert_eq!(workspace.rows(sql), ["integer|1", "integer|1234", "integer|5"]);
 }
 
 #[test]
 fn refusing_null_does_not_declare_a_type() {
-    let desk = Desk::new();
-    let mut request = desk.request();
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
     request.table.not_null = vec!["v".to_owned()];
     run_once(late("1", "01234"), &request).unwrap_err();
-    run(&desk.write("a.csv", late("1", "01234")), &request).unwrap();
-    let schema = desk.rows("SELECT sql FROM sqlite_master WHERE name = 't'");
+    run(&workspace.write("a.csv", late("1", "01234")), &request).unwrap();
+    let schema = workspace.rows("SELECT sql FROM sqlite_master WHERE name = 't'");
     assert_eq!(schema, ["CREATE TABLE \"t\" (\"v\" TEXT NOT NULL, \"w\" TEXT)"]);
 }
 
@@ -117,18 +118,22 @@ fn a_column_that_begins_empty_has_the_type_of_its_values() {
     for (value, declared, stored) in
         [("5", "INTEGER", "integer"), ("0.5", "REAL", "real"), ("05", "TEXT", "text")]
     {
-        let desk = Desk::new();
-        let summary = run(&desk.write("a.csv", late("", value)), &desk.request()).unwrap();
+        let workspace = Workspace::new();
+        let summary =
+            run(&workspace.write("a.csv", late("", value)), &workspace.request()).unwrap();
         assert!(summary.why_reread.is_some());
         let last = format!("{stored}|{value}");
-        assert_eq!(desk.rows("SELECT DISTINCT typeof(v), v FROM t WHERE v IS NOT NULL"), [last]);
-        let found = desk.rows("SELECT type FROM pragma_table_info('t')");
+        assert_eq!(
+            workspace.rows("SELECT DISTINCT typeof(v), v FROM t WHERE v IS NOT NULL"),
+            [last]
+        );
+        let found = workspace.rows("SELECT type FROM pragma_table_info('t')");
         assert_eq!(found, [declared, "TEXT"]);
         // It stays text where it is too late to choose, and nothing is lost.
-        let desk = Desk::new();
-        run_once(late("", value), &desk.request()).unwrap();
+        let workspace = Workspace::new();
+        run_once(late("", value), &workspace.request()).unwrap();
         let last = format!("text|{value}");
-        assert_eq!(desk.rows("SELECT typeof(v), v FROM t WHERE v IS NOT NULL"), [last]);
+        assert_eq!(workspace.rows("SELECT typeof(v), v FROM t WHERE v IS NOT NULL"), [last]);
     }
 }
 
@@ -145,16 +150,17 @@ fn values_of_json_keep_their_digits_and_their_types() {
         ("1.5", "9007199254740993", ["text|1.5", "text|9007199254740993"]),
         ("null", "7", ["null|NULL", "integer|7"]),
     ] {
-        let desk = Desk::new();
-        let summary = run(&desk.write("a.jsonl", late(first, last)), &desk.request()).unwrap();
+        let workspace = Workspace::new();
+        let summary =
+            run(&workspace.write("a.jsonl", late(first, last)), &workspace.request()).unwrap();
         assert!(summary.why_reread.unwrap().contains("line 10501, column v"));
-        let found = desk.rows("SELECT DISTINCT typeof(v), v FROM t ORDER BY rowid");
+        let found = workspace.rows("SELECT DISTINCT typeof(v), v FROM t ORDER BY rowid");
         assert_eq!(found, expected);
     }
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let input = Input::from_bytes("pipe", late("1", "\"01234\"").into_bytes());
     let mut source = JsonLinesSource::open(input, &[], &[]).unwrap();
-    let error = load(&library(), &mut source, &desk.request(), &mut |_| true).unwrap_err();
+    let error = load(&library(), &mut source, &workspace.request(), &mut |_| true).unwrap_err();
     let LoadError::Row { fault, .. } = error else {
         panic!("{error}");
     };
@@ -163,17 +169,18 @@ fn values_of_json_keep_their_digits_and_their_types() {
 
 #[test]
 fn one_of_several_inputs_can_change_the_type_of_all() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let inputs = [
-        desk.write("a.csv", "v,w\n1,\n"),
-        desk.write("b.csv", late("2", "03").replace("v,w", "w,v")),
-        desk.write("c.csv", late("3", "4").replace("v,w", "w,v")),
+        workspace.write("a.csv", "v,w\n1,\n"),
+        workspace.write("b.csv", late("2", "03").replace("v,w", "w,v")),
+        workspace.write("c.csv", late("3", "4").replace("v,w", "w,v")),
     ];
     let mut source = open(&inputs, &Opening::new(&library())).unwrap();
-    let summary = load(&library(), &mut *source, &desk.request(), &mut |_| true).unwrap();
+    let summary = load(&library(), &mut *source, &workspace.request(), &mut |_| true).unwrap();
     assert!(summary.why_reread.unwrap().contains("b.csv, row 10501, column w"));
     assert_eq!(summary.rows, 2 * 10_501 + 1);
-    let found = desk.rows("SELECT DISTINCT typeof(w), w FROM t WHERE w IS NOT NULL ORDER BY rowid");
+    let found =
+        workspace.rows("SELECT DISTINCT typeof(w), w FROM t WHERE w IS NOT NULL ORDER BY rowid");
     assert_eq!(found, ["text|2", "text|03", "text|3", "text|4"]);
     assert_eq!(source.info().columns.len(), 2);
 }
@@ -182,27 +189,27 @@ fn one_of_several_inputs_can_change_the_type_of_all() {
 fn integers_of_one_input_that_the_reals_of_another_would_round_make_a_text() {
     let (reals, integers) = (late("0.5", "0.25"), late("1", "9007199254740993"));
     for (first, second) in [(&reals, &integers), (&integers, &reals)] {
-        let desk = Desk::new();
-        let inputs = [desk.write("a.csv", first), desk.write("b.csv", second)];
+        let workspace = Workspace::new();
+        let inputs = [workspace.write("a.csv", first), workspace.write("b.csv", second)];
         let mut source = open(&inputs, &Opening::new(&library())).unwrap();
-        let summary = load(&library(), &mut *source, &desk.request(), &mut |_| true).unwrap();
+        let summary = load(&library(), &mut *source, &workspace.request(), &mut |_| true).unwrap();
         assert!(summary.why_reread.unwrap().contains("9007199254740993"));
         let expected = ["text|0.25", "text|0.5", "text|1", "text|9007199254740993"];
         let sql = "SELECT DISTINCT typeof(v), v FROM t ORDER BY v";
-        assert_eq!(desk.rows(sql), expected);
+        assert_eq!(workspace.rows(sql), expected);
     }
 }
 
 #[test]
 fn choosing_types_again_can_be_interrupted() {
-    let desk = Desk::new();
-    let input = desk.write("a.csv", late("1", "01"));
+    let workspace = Workspace::new();
+    let input = workspace.write("a.csv", late("1", "01"));
     let mut source = open(&[input], &Opening::new(&library())).unwrap();
     let mut types = false;
-    let stopped = load(&library(), &mut *source, &desk.request(), &mut |progress| {
+    let stopped = load(&library(), &mut *source, &workspace.request(), &mut |progress| {
         types |= progress.phase == pragmark_load::Phase::Types;
         !types
     });
     assert!(matches!(stopped, Err(LoadError::Interrupted)));
-    assert!(!desk.database().exists());
+    assert!(!workspace.database().exists());
 }
