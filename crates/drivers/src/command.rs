@@ -1,6 +1,5 @@
 //! Commands of manifests: their program on the path, `{home}` filled in, run with a limit of time.
 
-use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,23 +14,18 @@ pub(crate) const HOME: &str = "{home}";
 /// Stands for the folder of the manifest in commands.
 pub(crate) const FOLDER: &str = "{folder}";
 
-/// A command with its home filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Filled {
-    pub(crate) program: PathBuf,
-    pub(crate) arguments: Vec<OsString>,
-}
-
 /// Returns the command for a driver in this home, whose manifest is in this folder.
 ///
 /// # Errors
 /// The name of the program where it is neither on the path nor in the home.
-pub(crate) fn fill(command: &[String], home: &Path, folder: &Path) -> Result<Filled, String> {
+pub(crate) fn fill(command: &[String], home: &Path, folder: &Path) -> Result<Command, String> {
     let [home, folder] = [home, folder].map(|path| path.display().to_string());
     let mut words = command.iter().map(|word| word.replace(HOME, &home).replace(FOLDER, &folder));
     let name = words.next().unwrap_or_default();
     let program = find(&name).ok_or(name)?;
-    Ok(Filled { program, arguments: words.map(OsString::from).collect() })
+    let mut command = Command::new(program);
+    command.args(words);
+    Ok(command)
 }
 
 fn find(name: &str) -> Option<PathBuf> {
@@ -54,22 +48,21 @@ fn is_executable(path: &Path) -> bool {
 /// # Errors
 /// When it cannot be started or its output cannot be kept.
 pub(crate) fn run(
-    filled: &Filled,
+    command: &mut Command,
     directory: &Path,
     time: Duration,
     cancelled: &AtomicBool,
 ) -> Result<Finished, ProcessError> {
-    let mut command = Command::new(&filled.program);
-    command.args(&filled.arguments).current_dir(directory);
+    command.current_dir(directory);
     let limits = Limits { time: Some(time), cancelled: Some(cancelled) };
-    process::run(&mut command, Group::Own, &limits)
+    process::run(command, Group::Own, &limits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Filled {
+    fn shell(script: &str) -> Command {
         let words = ["sh", "-c", script].map(str::to_owned);
         fill(&words, Path::new("/home/of/driver"), Path::new("/folder")).unwrap()
     }
@@ -77,8 +70,9 @@ mod tests {
     #[test]
     fn the_home_is_filled_in_and_the_program_found_on_the_path() {
         let filled = shell("echo {home}/bin {folder}");
-        assert!(filled.program.is_absolute());
-        assert_eq!(filled.arguments, ["-c", "echo /home/of/driver/bin /folder"]);
+        assert!(Path::new(filled.get_program()).is_absolute());
+        let arguments: Vec<_> = filled.get_args().collect();
+        assert_eq!(arguments, ["-c", "echo /home/of/driver/bin /folder"]);
         let words = ["no-such-program-anywhere".to_owned()];
         assert_eq!(
             fill(&words, Path::new("/"), Path::new("/")).unwrap_err(),

@@ -7,6 +7,7 @@ use std::fs;
 use std::hash::Hasher;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
@@ -171,19 +172,28 @@ fn unpack(manifest: &Manifest, home: &Path) -> Result<(), DriverError> {
     Ok(())
 }
 
+/// Returns a command of a manifest with the home and the folder filled in.
+pub(crate) fn filled(
+    manifest: &Manifest,
+    command: &[String],
+    home: &Path,
+) -> Result<Command, DriverError> {
+    let folder = manifest.folder().unwrap_or(home);
+    fill(command, home, folder).map_err(|program| DriverError::NoProgram {
+        driver: manifest.name.clone(),
+        program,
+        needs: manifest.needs.clone(),
+    })
+}
+
 fn carry_out(
     manifest: &Manifest,
     command: &[String],
     home: &Path,
     cancelled: &AtomicBool,
 ) -> Result<(), DriverError> {
-    let folder = manifest.folder().unwrap_or(home);
-    let filled = fill(command, home, folder).map_err(|program| DriverError::NoProgram {
-        driver: manifest.name.clone(),
-        program,
-        needs: manifest.needs.clone(),
-    })?;
-    let finished = command::run(&filled, home, COMMAND_LIMIT, cancelled)?;
+    let mut program = filled(manifest, command, home)?;
+    let finished = command::run(&mut program, home, COMMAND_LIMIT, cancelled)?;
     if finished.end.is_success() {
         Ok(())
     } else {

@@ -7,7 +7,7 @@ use crate::error::FleetError;
 use crate::server::{Server, Stored};
 use crate::subjects::{block_results, machine, part, result, results_stream};
 use crate::wire::{
-    Done, Finished, MachineReport, RunPart, decode, encode, hash_of_block, hash_of_task,
+    Done, Finished, MachineReport, RunPart, Work, decode, encode, hash_of_block, hash_of_task,
 };
 
 /// The outcomes of a block that count, and the agent that they are from.
@@ -70,10 +70,11 @@ pub(crate) fn of_task<'a>(done: &'a Done, task: &Task) -> Option<&'a Finished> {
 /// Stores the outcomes of a block; false where the same agent has stored them before.
 pub(crate) fn store_outcomes(
     server: &Server,
-    (run, group, agent): (&str, &str, &str),
-    tasks: &[Task],
+    work: &Work,
+    agent: &str,
     done: &Done,
 ) -> Result<bool, FleetError> {
+    let Work { run, group, tasks } = work;
     let block = tasks.first().map_or("", |task| &task.block);
     let hash = hash_of_block(tasks);
     let subject = result(run, group, block, &hash, agent);

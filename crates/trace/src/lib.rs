@@ -23,7 +23,6 @@ mod read;
 mod replay;
 mod schema;
 pub mod seal;
-mod whole;
 
 pub use error::TraceError;
 pub use fit::{Amount, Fitted, to_script};

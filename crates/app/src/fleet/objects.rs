@@ -92,7 +92,7 @@ impl Sent {
         (path, file): (&Path, &str),
         content: Content,
     ) -> Result<(), Error> {
-        let object = Object::of_file(name, (path, file), content, self.signer.as_ref())?;
+        let object = Object::of_file(name, path, file, content, self.signer.as_ref())?;
         self.objects.push((object, path.to_owned()));
         Ok(())
     }

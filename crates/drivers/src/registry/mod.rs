@@ -4,6 +4,7 @@ mod trial;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,11 +15,10 @@ use process::End;
 use runner::machine::ToolQuery;
 use serde::Deserialize;
 
-use crate::command::{self, Filled, fill};
+use crate::command;
 use crate::error::DriverError;
-use crate::home::Home;
-use crate::manifest;
-use crate::manifest::Manifest;
+use crate::home::{Home, filled};
+use crate::manifest::{self, Manifest};
 
 /// The argument by which a driver is asked to describe itself.
 const DESCRIBE: &str = "describe";
@@ -185,9 +185,8 @@ impl Registry {
 
     fn describe(&self, manifest: &Manifest) -> Result<Description, DriverError> {
         let (home, mut command) = self.command(manifest)?;
-        command.arguments.push(DESCRIBE.into());
-        let limit = self.describe_limit;
-        let finished = command::run(&command, &home, limit, &NEVER)?;
+        command.arg(DESCRIBE);
+        let finished = command::run(&mut command, &home, self.describe_limit, &NEVER)?;
         let messages = finished.messages();
         let driver = manifest.name.clone();
         let what = match finished.end {
@@ -202,15 +201,9 @@ impl Registry {
     }
 
     /// Returns the home of a driver and the command that starts it there.
-    fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Filled), DriverError> {
+    fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Command), DriverError> {
         let home = self.home_of(manifest)?;
-        let folder = manifest.folder().unwrap_or(&home);
-        let command = fill(&manifest.run, &home, folder);
-        let command = command.map_err(|program| DriverError::NoProgram {
-            driver: manifest.name.clone(),
-            program,
-            needs: manifest.needs.clone(),
-        })?;
+        let command = filled(manifest, &manifest.run, &home)?;
         Ok((home, command))
     }
 

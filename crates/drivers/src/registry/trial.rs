@@ -14,7 +14,6 @@ use process::{Group, Limits};
 use runner::{Bindings, Prepared};
 
 use super::{DESCRIBE_LIMIT, Registry};
-use crate::command::Filled;
 use crate::error::DriverError;
 use crate::manifest::Library;
 use crate::preload::preload;
@@ -83,7 +82,7 @@ impl Registry {
             .unwrap_or_default();
         Ok(Prepared {
             program: self.program.clone(),
-            arguments: ending_with_parent(command),
+            arguments: ending_with_parent(&command),
             environment,
             spec: TrialSpec { binding: Some(binding), ..spec.clone() },
             keep,
@@ -122,9 +121,9 @@ impl Registry {
 }
 
 /// Returns the arguments with which pragmark becomes the driver, having asked to end with its parent.
-fn ending_with_parent(command: Filled) -> Vec<OsString> {
-    let mut arguments = vec!["become".into(), command.program.into_os_string()];
-    arguments.extend(command.arguments);
+fn ending_with_parent(command: &Command) -> Vec<OsString> {
+    let mut arguments = vec!["become".into(), command.get_program().to_owned()];
+    arguments.extend(command.get_args().map(ToOwned::to_owned));
     arguments
 }
 

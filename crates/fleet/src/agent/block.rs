@@ -71,8 +71,7 @@ impl Agent<'_> {
             execution,
         });
         let done = Done { trials: trials.collect(), attempt };
-        let place = (work.run.as_str(), work.group.as_str(), self.name.as_str());
-        match store_outcomes(self.server, place, &work.tasks, &done) {
+        match store_outcomes(self.server, work, &self.name, &done) {
             Ok(_) => {}
             // Such as a server whose storage is full: it may have room later.
             Err(error @ FleetError::Refused { .. }) => {

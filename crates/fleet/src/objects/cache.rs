@@ -121,7 +121,7 @@ mod tests {
         let text = letter.repeat(10);
         let path = directory.join(letter);
         fs::write(&path, &text).unwrap();
-        let object = Object::of_file(letter, (&path, letter), Content::Data, None);
+        let object = Object::of_file(letter, &path, letter, Content::Data, None);
         (object.unwrap(), text)
     }
 

@@ -71,7 +71,8 @@ impl Object {
     /// When it cannot be read.
     pub fn of_file(
         name: &str,
-        (path, file): (&Path, &str),
+        path: &Path,
+        file: &str,
         content: Content,
         signer: Option<&Signer>,
     ) -> Result<Object, FleetError> {
@@ -208,8 +209,7 @@ mod tests {
     fn a_file_is_named_by_its_sha_256() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "abc").unwrap();
-        let place = (file.path(), "abc.txt");
-        let object = Object::of_file("abc", place, Content::Data, None).unwrap();
+        let object = Object::of_file("abc", file.path(), "abc.txt", Content::Data, None).unwrap();
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((object.sha256.as_str(), object.bytes), (known, 3));
     }

@@ -95,8 +95,7 @@ mod tests {
     fn signed(signer: &Signer) -> Object {
         let file = tempfile::NamedTempFile::new().unwrap();
         let content = Content::Engine { target: "x".to_owned() };
-        let place = (file.path(), "libsqlite3.so");
-        Object::of_file("3.46.0", place, content, Some(signer)).unwrap()
+        Object::of_file("3.46.0", file.path(), "libsqlite3.so", content, Some(signer)).unwrap()
     }
 
     #[test]

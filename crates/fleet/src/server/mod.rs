@@ -24,7 +24,7 @@ use crate::address::{Access, Address};
 use crate::error::FleetError;
 use crate::subjects::drain;
 
-pub(crate) use crate::server::stored::Stored;
+pub(crate) use stored::Stored;
 
 /// How long the server may take to let a program in.
 const CONNECT: Duration = Duration::from_secs(10);

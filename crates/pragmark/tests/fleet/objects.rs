@@ -252,7 +252,7 @@ fn ten(world: &World, letter: &str) -> (::fleet::Object, PathBuf) {
     let path = world.path().join(letter);
     fs::write(&path, letter.repeat(10)).unwrap();
     let content = ::fleet::Content::Data;
-    let object = ::fleet::Object::of_file(letter, (&path, letter), content, None);
+    let object = ::fleet::Object::of_file(letter, &path, letter, content, None);
     (object.unwrap(), path)
 }
 

@@ -202,7 +202,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Returns how many bytes could not be read, once there is no further record.
+    /// Returns how many bytes could not be read, once all records are read.
     pub fn unreadable(&self) -> usize {
         self.input.rest().len()
     }

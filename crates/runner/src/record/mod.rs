@@ -19,9 +19,9 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use self::check::RecordCheck;
+use self::files::{check_format, read_json};
 use crate::error::{Context, RunError};
-use crate::record::check::RecordCheck;
-use crate::record::files::{check_format, read_json};
 
 const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";

@@ -20,10 +20,10 @@ use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
 use tuning::{Collector, Forecast};
 
+use self::part::PartRunner;
 use crate::error::RunError;
 use crate::executor::{End, Executor, Task};
 use crate::record::RunFolder;
-use crate::run::part::PartRunner;
 use crate::survey::is_on_disk;
 
 /// Carries out what remains of the run in `folder`.

@@ -99,7 +99,8 @@ impl<'a> Parser<'_, 'a> {
         let (precedence, operator) = match self.tokens.first()? {
             Token::Sign("%") => (PRODUCT, Operator::Call(Function::Modulo, false)),
             Token::Sign(sign) => {
-                let (_, precedence, function) = OPERATORS.iter().find(|(it, ..)| it == sign)?;
+                let (_, precedence, function) =
+                    OPERATORS.iter().find(|(known, ..)| known == sign)?;
                 (*precedence, Operator::Call(*function, sign.starts_with('>') && *sign != ">>"))
             }
             Token::Word(word) if is(word, "and") => (AND, Operator::And),
@@ -254,7 +255,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// Takes this sign where it comes next.
     fn sign(&mut self, sign: &str) -> bool {
-        let is_next = matches!(self.tokens.first(), Some(Token::Sign(it)) if *it == sign);
+        let is_next = matches!(self.tokens.first(), Some(Token::Sign(next)) if *next == sign);
         if is_next {
             self.tokens = &self.tokens[1..];
         }
@@ -267,7 +268,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// Takes this keyword where it comes next.
     fn word(&mut self, word: &str) -> bool {
-        let is_next = matches!(self.tokens.first(), Some(Token::Word(it)) if is(it, word));
+        let is_next = matches!(self.tokens.first(), Some(Token::Word(next)) if is(next, word));
         if is_next {
             self.tokens = &self.tokens[1..];
         }

@@ -8,7 +8,7 @@ use crate::random::Prng;
 use crate::sql::Hint;
 use crate::variables::Slot;
 
-pub use crate::script::parse::{Form, parse};
+pub use parse::{Form, parse};
 
 /// One transaction.
 #[derive(Clone, Debug)]

@@ -132,19 +132,19 @@ impl Transaction {
     }
 
     fn take(&mut self, event: &Event, text: i64) {
-        let it = &mut self.usage;
-        it.statements += 1;
-        it.idle_us += (event.start_us - self.end_us).max(0);
+        let usage = &mut self.usage;
+        usage.statements += 1;
+        usage.idle_us += (event.start_us - self.end_us).max(0);
         self.end_us = self.end_us.max(event.end_us());
         if event.duration_ns.unwrap_or(0) > self.slowest_ns {
             self.slowest_ns = event.duration_ns.unwrap_or(0);
             self.slowest = text;
         }
         let writes = event.transaction == 2 || event.committed;
-        if writes && !it.wrote {
+        if writes && !usage.wrote {
             self.read_before_write = self.has_read;
         }
-        it.wrote |= writes;
+        usage.wrote |= writes;
         self.has_read |= event.transaction == 1;
     }
 

@@ -145,14 +145,16 @@ impl Analysis {
 }
 
 /// Returns whether a statement scans much for the rows that it returns or changes.
-pub(crate) fn scans_much(it: &StatementUse) -> bool {
-    let rows = it.rows.max(it.changes).max(1);
-    it.scan_steps >= SCANS && it.scan_steps / rows >= SCANS_PER_ROW
+pub(crate) fn scans_much(usage: &StatementUse) -> bool {
+    let rows = usage.rows.max(usage.changes).max(1);
+    usage.scan_steps >= SCANS && usage.scan_steps / rows >= SCANS_PER_ROW
 }
 
 /// Returns whether a statement is prepared again for most executions; `BEGIN` and `COMMIT` are prepared in no time.
-fn is_prepared_again(it: &StatementUse) -> bool {
-    it.kind != Kind::Transaction && it.prepared_again >= MANY && it.prepared_again * 2 > it.count
+fn is_prepared_again(usage: &StatementUse) -> bool {
+    usage.kind != Kind::Transaction
+        && usage.prepared_again >= MANY
+        && usage.prepared_again * 2 > usage.count
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ mod runs;
 
 use std::collections::HashMap;
 
-use crate::analysis::connection::{Connection, Finished};
-use crate::analysis::runs::{CYCLE, Repeated};
+use self::connection::{Connection, Finished};
+use self::runs::{CYCLE, Repeated};
 
-pub use crate::analysis::findings::Finding;
-pub(crate) use crate::analysis::findings::scans_much;
+pub use findings::Finding;
+pub(crate) use findings::scans_much;
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
@@ -307,9 +307,9 @@ impl Analyser {
         let finished = connection.take(event, text, kind);
         self.count(event, &finished);
         self.timeline.take(event);
-        let it = self.uses.entry(text).or_default();
-        it.kind = kind;
-        it.take(event, &finished);
+        let usage = self.uses.entry(text).or_default();
+        usage.kind = kind;
+        usage.take(event, &finished);
         if kind == Kind::Schema {
             self.take_schema_change(event);
         }
@@ -341,16 +341,16 @@ impl Analyser {
     fn take_repeated(&mut self, repeated: Repeated) {
         let times = repeated.times;
         if repeated.period > 1 {
-            let it = self.cycles.entry(repeated.texts).or_default();
-            it.runs += 1;
-            it.times += times;
-            it.longest = it.longest.max(times);
+            let cycle = self.cycles.entry(repeated.texts).or_default();
+            cycle.runs += 1;
+            cycle.times += times;
+            cycle.longest = cycle.longest.max(times);
             return;
         }
-        let it = self.uses.entry(repeated.texts[0]).or_default();
-        it.runs += 1;
-        it.in_runs += times;
-        it.longest_run = it.longest_run.max(times);
+        let usage = self.uses.entry(repeated.texts[0]).or_default();
+        usage.runs += 1;
+        usage.in_runs += times;
+        usage.longest_run = usage.longest_run.max(times);
     }
 
     fn take_finished(&mut self, finished: Finished) {
@@ -358,9 +358,9 @@ impl Analyser {
             self.take_repeated(repeated);
         }
         if let Some((text, length)) = finished.inserts {
-            let it = self.uses.entry(text).or_default();
-            it.single_rows += length;
-            it.longest_single_rows = it.longest_single_rows.max(length);
+            let usage = self.uses.entry(text).or_default();
+            usage.single_rows += length;
+            usage.longest_single_rows = usage.longest_single_rows.max(length);
         }
         let Some(transaction) = finished.transaction else {
             return;
@@ -371,13 +371,14 @@ impl Analyser {
             *count += u64::from(transaction.read_before_write);
         }
         self.transactions.push((transaction.usage, transaction.slowest));
-        self.transactions.sort_by_key(|(it, _)| std::cmp::Reverse(it.duration_us));
+        self.transactions.sort_by_key(|(usage, _)| std::cmp::Reverse(usage.duration_us));
         self.transactions.truncate(LONGEST);
     }
 
     /// Returns the analysis of all events that were taken.
     pub fn finish(mut self) -> Analysis {
-        let connections: Vec<Connection> = self.connections.drain().map(|(_, it)| it).collect();
+        let connections: Vec<Connection> =
+            self.connections.drain().map(|(_, connection)| connection).collect();
         for connection in connections {
             self.analysis.connections += 1;
             self.analysis.short_connections += u64::from(connection.count() < FEW);
@@ -388,14 +389,15 @@ impl Analyser {
             analysis.read_before_write = None;
         }
         let texts = &self.texts;
-        let named = |(id, it): (i64, StatementUse)| StatementUse { sql: texts.text(id), ..it };
+        let named =
+            |(id, usage): (i64, StatementUse)| StatementUse { sql: texts.text(id), ..usage };
         analysis.statements = self.uses.into_iter().map(named).collect();
         analysis.statements.sort_by(|a, b| (b.total_ns, &a.sql).cmp(&(a.total_ns, &b.sql)));
         let named = |((code, text), count): ((i64, i64), u64)| (code, texts.text(text), count);
         analysis.failures = self.failures.into_iter().map(named).collect();
         analysis.failures.sort_by(|a, b| (b.2, a.0, &a.1).cmp(&(a.2, b.0, &b.1)));
         analysis.cycles = cycles(self.cycles, texts);
-        let named = |(it, slowest)| TransactionUse { slowest: texts.text(slowest), ..it };
+        let named = |(usage, slowest)| TransactionUse { slowest: texts.text(slowest), ..usage };
         analysis.longest = self.transactions.into_iter().map(named).collect();
         analysis.bucket_us = self.timeline.bucket_us();
         analysis.timeline = self.timeline.finish();
@@ -404,9 +406,9 @@ impl Analyser {
 }
 
 fn cycles(cycles: HashMap<[i64; CYCLE], CycleUse>, texts: &Normalised) -> Vec<CycleUse> {
-    let named = |(ids, it): ([i64; CYCLE], CycleUse)| CycleUse {
+    let named = |(ids, cycle): ([i64; CYCLE], CycleUse)| CycleUse {
         texts: ids.iter().take_while(|id| **id > 0).map(|id| texts.text(*id)).collect(),
-        ..it
+        ..cycle
     };
     let mut cycles: Vec<CycleUse> = cycles.into_iter().map(named).collect();
     cycles.sort_by(|a, b| (b.times, &a.texts).cmp(&(a.times, &b.texts)));

@@ -95,8 +95,8 @@ fn number(sql: &str) -> usize {
     sql.len()
 }
 
-fn is_word(it: char) -> bool {
-    it.is_alphanumeric() || it == '_'
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Returns where the value of a token comes from; `None` if it is not a value.

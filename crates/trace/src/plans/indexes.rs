@@ -23,8 +23,8 @@ pub fn missing(
     let candidates = candidates(copy, &usage.sql);
     let create: Vec<String> = (0..)
         .zip(&candidates)
-        .map(|(number, it): (usize, _)| {
-            let (table, column) = (quoted(&it.table), quoted(&it.column));
+        .map(|(number, index): (usize, _)| {
+            let (table, column) = (quoted(&index.table), quoted(&index.column));
             format!("CREATE INDEX {CANDIDATE}{number} ON {table}({column})")
         })
         .collect();
@@ -46,17 +46,17 @@ pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
         let candidates =
             tables.into_iter().map(|table| MissingIndex { table, column: hint.column.clone() });
         let known = candidates.filter(|column| has_column(copy, column));
-        for it in known.collect::<Vec<_>>() {
-            if !all.contains(&it) {
-                all.push(it);
+        for index in known.collect::<Vec<_>>() {
+            if !all.contains(&index) {
+                all.push(index);
             }
         }
     }
     all
 }
 
-pub(super) fn has_column(copy: &SchemaCopy, it: &MissingIndex) -> bool {
-    let (table, column) = (literal(&it.table), literal(&it.column));
+pub(super) fn has_column(copy: &SchemaCopy, index: &MissingIndex) -> bool {
+    let (table, column) = (literal(&index.table), literal(&index.column));
     let sql =
         format!("SELECT name FROM pragma_table_info({table}) WHERE name = {column} COLLATE NOCASE");
     !copy.texts(&sql).is_empty()

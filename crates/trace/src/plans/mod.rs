@@ -13,8 +13,8 @@ use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, Value};
 
+use self::indexes::Words;
 use crate::analysis::{Analysis, Example, StatementUse};
-use crate::plans::indexes::Words;
 use crate::{Trace, TraceError, is_in_memory};
 
 /// An index that SQLite would use if it existed.
@@ -93,7 +93,7 @@ impl Plans {
         let copy = match SchemaCopy::of(trace, database) {
             Ok(copy) => copy,
             Err(why) => {
-                let uses = steps.iter().filter_map(|(_, it)| *it);
+                let uses = steps.iter().filter_map(|(_, usage)| *usage);
                 self.unknown.extend(uses.map(|statement| (statement.sql.clone(), why.clone())));
                 return Ok(());
             }
@@ -109,7 +109,7 @@ impl Plans {
             }
         }
         if is_whole {
-            let texts = steps.iter().filter_map(|(_, it)| Some(it.as_ref()?.sql.as_str()));
+            let texts = steps.iter().filter_map(|(_, usage)| Some(usage.as_ref()?.sql.as_str()));
             let unused = indexes::unused(&copy, database, &used, &Words::of(texts));
             self.unused.extend(unused);
         }

@@ -11,45 +11,47 @@ use crate::order::Classes;
 /// From this length on, in bytes, a value is in a table of its own.
 const LONG: usize = 64;
 
-/// Where long values go: gives the number under which one is stored.
-pub trait Store {
-    /// Why it cannot be stored.
-    type Error;
-    /// Stores a text or a blob.
-    fn store(&mut self, bytes: &[u8], is_text: bool) -> Result<i64, Self::Error>;
-}
-
 /// Writes the values as the elements of a JSON array to `out`; hashed ones with the number of their class.
-pub fn write<S: Store>(
+/// `store` takes a long text or blob and returns the number under which it is stored.
+pub fn write<E>(
     values: Values<'_>,
-    (store, classes): (&mut S, &Classes),
+    classes: &Classes,
+    store: &mut impl FnMut(&[u8], bool) -> Result<i64, E>,
     out: &mut String,
-) -> Result<(), S::Error> {
+) -> Result<(), E> {
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
         match value {
-            Value::HashedText(it) => write_hash("text_hash", it, classes.of(false, it.order), out),
-            Value::HashedBlob(it) => write_hash("blob_hash", it, classes.of(true, it.order), out),
+            Value::HashedText(hashed) => {
+                write_hash("text_hash", hashed, classes.of(false, hashed.order), out)
+            }
+            Value::HashedBlob(hashed) => {
+                write_hash("blob_hash", hashed, classes.of(true, hashed.order), out)
+            }
             value => write_value(value, store, out)?,
         }
     }
     Ok(())
 }
 
-fn write_value<S: Store>(
+fn write_value<E>(
     value: Value<'_>,
-    store: &mut S,
+    store: &mut impl FnMut(&[u8], bool) -> Result<i64, E>,
     out: &mut String,
-) -> Result<(), S::Error> {
+) -> Result<(), E> {
     match value {
         Value::Null => out.push_str("null"),
         Value::Integer(number) => put(out, format_args!("{number}")),
         Value::Real(number) if number.is_finite() => put(out, format_args!("{number:?}")),
         Value::Real(number) => put(out, format_args!(r#"{{"real":"{number}"}}"#)),
-        Value::Text(bytes) => write_text(bytes, store, out)?,
-        Value::Blob(bytes) if bytes.len() >= LONG => write_stored(bytes, false, store, out)?,
+        Value::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(_) if bytes.len() >= LONG => write_stored(store(bytes, true)?, out),
+            Ok(text) => quote(text, out),
+            Err(_) => write_hex("text_hex", bytes, out),
+        },
+        Value::Blob(bytes) if bytes.len() >= LONG => write_stored(store(bytes, false)?, out),
         Value::Blob(bytes) => write_hex("hex", bytes, out),
         Value::ZeroBlob(length) => put(out, format_args!(r#"{{"zeroblob":{length}}}"#)),
         Value::Pointer => out.push_str(r#"{"pointer":true}"#),
@@ -70,24 +72,8 @@ fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(what);
 }
 
-fn write_text<S: Store>(bytes: &[u8], store: &mut S, out: &mut String) -> Result<(), S::Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(_) if bytes.len() >= LONG => write_stored(bytes, true, store, out)?,
-        Ok(text) => quote(text, out),
-        Err(_) => write_hex("text_hex", bytes, out),
-    }
-    Ok(())
-}
-
-fn write_stored<S: Store>(
-    bytes: &[u8],
-    is_text: bool,
-    store: &mut S,
-    out: &mut String,
-) -> Result<(), S::Error> {
-    let number = store.store(bytes, is_text)?;
+fn write_stored(number: i64, out: &mut String) {
     put(out, format_args!(r#"{{"blob":{number}}}"#));
-    Ok(())
 }
 
 fn write_hex(name: &str, bytes: &[u8], out: &mut String) {

@@ -58,8 +58,8 @@ impl Texts {
 
     fn note_value(&mut self, value: &Value<'_>) {
         match value {
-            Value::HashedText(it) => self.classes.note(false, it.order),
-            Value::HashedBlob(it) => self.classes.note(true, it.order),
+            Value::HashedText(hashed) => self.classes.note(false, hashed.order),
+            Value::HashedBlob(hashed) => self.classes.note(true, hashed.order),
             _ => {}
         }
     }

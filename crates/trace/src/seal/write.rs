@@ -15,7 +15,7 @@ use recorder::read::{
 use twox_hash::XxHash3_128;
 
 use super::Sealed;
-use super::json::{self, Store};
+use super::json;
 use super::texts::Texts;
 use crate::TraceError;
 use crate::order::Classes;
@@ -78,28 +78,6 @@ pub struct Writer<'c> {
     next_blob: Cell<i64>,
 }
 
-/// Stores long values in the table `blob`.
-struct Blobs<'w, 'c>(&'w Writer<'c>);
-
-impl Store for Blobs<'_, '_> {
-    type Error = EngineError;
-
-    fn store(&mut self, bytes: &[u8], is_text: bool) -> Result<i64, EngineError> {
-        let hash = XxHash3_128::oneshot(bytes) ^ u128::from(is_text);
-        if let Some(id) = self.0.blobs.borrow().get(&hash) {
-            return Ok(*id);
-        }
-        let id = self.0.next_blob.get();
-        self.0.next_blob.set(id + 1);
-        self.0.insert_blob(id, bytes, is_text)?;
-        let mut blobs = self.0.blobs.borrow_mut();
-        if blobs.len() < KNOWN_BLOBS {
-            blobs.insert(hash, id);
-        }
-        Ok(id)
-    }
-}
-
 impl<'c> Writer<'c> {
     pub fn new(connection: &'c Connection, path: &Path) -> Result<Writer<'c>, TraceError> {
         let prepare = |sql| {
@@ -127,7 +105,14 @@ impl<'c> Writer<'c> {
         self.named(prepared.and_then(|mut statement| run(&mut statement, values)))
     }
 
-    fn insert_blob(&self, id: i64, bytes: &[u8], is_text: bool) -> Result<(), EngineError> {
+    /// Stores a long value in the table `blob` and returns its number.
+    fn store(&self, bytes: &[u8], is_text: bool) -> Result<i64, EngineError> {
+        let hash = XxHash3_128::oneshot(bytes) ^ u128::from(is_text);
+        if let Some(id) = self.blobs.borrow().get(&hash) {
+            return Ok(*id);
+        }
+        let id = self.next_blob.get();
+        self.next_blob.set(id + 1);
         self.blob.borrow_mut().with_borrowed(|insert| {
             insert.bind_i64(1, id)?;
             match std::str::from_utf8(bytes) {
@@ -135,7 +120,12 @@ impl<'c> Writer<'c> {
                 _ => insert.bind_blob_borrowed(2, bytes)?,
             }
             insert.run()
-        })
+        })?;
+        let mut blobs = self.blobs.borrow_mut();
+        if blobs.len() < KNOWN_BLOBS {
+            blobs.insert(hash, id);
+        }
+        Ok(id)
     }
 
     /// Returns the values of an execution as the elements of a JSON array; `None` without values.
@@ -148,7 +138,12 @@ impl<'c> Writer<'c> {
             return Ok(None);
         }
         let mut out = String::new();
-        self.named(json::write(values, (&mut Blobs(self), classes), &mut out))?;
+        self.named(json::write(
+            values,
+            classes,
+            &mut |bytes, is_text| self.store(bytes, is_text),
+            &mut out,
+        ))?;
         Ok(Some(out))
     }
 
