@@ -1,6 +1,6 @@
 """The workload binding-basics: the same work in every binding.
 
-crates/bench/src/workload/binding_basics contains it for pragmark's own binding, with the reasons.
+crates/bench/src/workload/binding_basics.rs contains it for pragmark's own binding, with the reasons.
 """
 
 import resource

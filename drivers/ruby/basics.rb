@@ -1,5 +1,5 @@
 # The workload binding-basics, the same in every binding; the reasons are in
-# crates/bench/src/workload/binding_basics.
+# crates/bench/src/workload/binding_basics.rs.
 
 class Basics
   MODULUS = 2_147_483_647

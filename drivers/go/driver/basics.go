@@ -10,7 +10,7 @@ import (
 )
 
 // The workload binding-basics, the same in every binding; the reasons are in
-// crates/bench/src/workload/binding_basics.
+// crates/bench/src/workload/binding_basics.rs.
 
 const (
 	modulus    = 2_147_483_647

@@ -12,7 +12,7 @@ import org.json.JSONObject;
 
 /**
  * The workload binding-basics, the same in every binding; the reasons are in
- * crates/bench/src/workload/binding_basics.
+ * crates/bench/src/workload/binding_basics.rs.
  */
 final class Basics {
     private static final long MODULUS = 2_147_483_647L;

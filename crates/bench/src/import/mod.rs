@@ -171,7 +171,7 @@ impl TextRows {
     }
 }
 
-/// Returns names apart by commas.
+/// Returns names separated by commas.
 pub(crate) fn split_columns(list: &str) -> Vec<String> {
     let names = list.split(',').map(|name| name.trim().to_owned());
     names.filter(|name| !name.is_empty()).collect()

@@ -9,25 +9,30 @@
 //! It stands apart from the workloads that insert because nothing here is done through the engine under
 //! test: tools bring their own SQLite, which the engine only verifies.
 
-mod file;
 mod process;
 mod tool;
-mod verify;
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use engine::Origin;
+use engine::{Connection, Library, OpenFlags, Origin};
 use lab::level::Settings;
 use lab::needs::Needs;
+use lab::seed::Seed;
 use lab::trial::{DataTable, Measured};
 
 use self::process::Took;
 use self::tool::Tool;
-use super::common::{set, set_bytes_per_row};
-use super::{Declared, Trial};
 use crate::error::TrialError;
+use crate::generate::{User, Users};
 use crate::parameters::Rows;
 use crate::target::sqlite;
+use crate::trial::Trial;
+use crate::workload::common::{expect, set, set_bytes_per_row};
+use crate::workload::declared::Declared;
+use crate::workload::sums::{Sum, check_sums, sums};
 
 /// The workload `load-file`.
 pub(super) struct LoadFile;
@@ -99,7 +104,7 @@ fn measure(
     let tool = parameters.tool.in_directory(trial.directory, start)?;
     let version = tool.version()?;
     (trial.phase)("generate");
-    let expected = file::write(&trial.directory.join(FILE), parameters.rows, trial.seed)?;
+    let expected = write_file(&trial.directory.join(FILE), parameters.rows, trial.seed)?;
 
     (trial.phase)("load");
     let took = tool.load()?;
@@ -108,7 +113,7 @@ fn measure(
 
     (trial.phase)("verify");
     let database = trial.directory.join(DATABASE);
-    verify::check(&trial.library, &database, &expected)?;
+    verify(&trial.library, &database, &expected)?;
     set(&mut measured, "db_bytes", sqlite::size(&database)?);
     set_bytes_per_row(&mut measured, parameters.rows);
     Ok(measured)
@@ -133,6 +138,91 @@ fn version_table(version: &str) -> DataTable {
         columns: vec!["version".to_owned()],
         rows: vec![vec![version.to_owned()]],
     }
+}
+
+/// Rows that are drawn at a time.
+const PART: usize = 10_000;
+
+/// Writes and syncs the file, so that nothing of it is left to be written while a tool is timed; returns
+/// what a table of its rows holds.
+fn write_file(path: &Path, rows: usize, seed: Seed) -> Result<Sums, TrialError> {
+    let users = Users::new(seed, rows, PART, 0);
+    write_rows(path, users.all()).map_err(TrialError::io("write", path))
+}
+
+fn write_rows(path: &Path, users: impl Iterator<Item = User>) -> io::Result<Sums> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut sums = Sums::default();
+    writeln!(file, "id,area,age,active")?;
+    for (id, user) in (1_i64..).zip(users) {
+        let area = user.area.unwrap_or_default();
+        write!(file, "{id},\"")?;
+        file.write_all(&area)?;
+        writeln!(file, "\",{},{}", user.age, user.active)?;
+        sums.add(id, &area, user.age, user.active);
+    }
+    file.into_inner()?.sync_all()?;
+    Ok(sums)
+}
+
+/// Sums that tell the rows of one file from others without holding them: sums of each column, and one over
+/// rows that notices values which came into another row.
+const SUMS: [Sum; 6] = [
+    ("the count of rows of the right types", "count(*)"),
+    ("the sum of ids", "sum(id)"),
+    ("the sum of areas", "sum(number)"),
+    ("the sum of ages", "sum(age)"),
+    ("the sum of active", "sum(active)"),
+    ("the sum over rows", "sum(id % 997 * (number + 3 * age + active))"),
+];
+
+/// Rows of the right types. Values of another type than the column's count as missing.
+const TYPED: &str = "(SELECT *, CAST(area AS INTEGER) AS number FROM user) \
+     WHERE typeof(id) = 'integer' AND typeof(area) = 'text' AND length(area) = 6 \
+     AND typeof(age) = 'integer' AND typeof(active) = 'integer'";
+
+/// A prime that keeps the sum over rows within 64 bits for a thousand million of them.
+const MODULUS: i64 = 997;
+
+/// The sums of a file in the order of [`SUMS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sums([i64; SUMS.len()]);
+
+impl Sums {
+    /// Adds a row; an area is of ASCII digits.
+    fn add(&mut self, id: i64, area: &[u8], age: u8, active: u8) {
+        let digit = |number: i64, byte: &u8| number * 10 + i64::from(byte.wrapping_sub(b'0'));
+        let area = area.iter().fold(0, digit);
+        let (age, active) = (i64::from(age), i64::from(active));
+        let over_row = id % MODULUS * (area + 3 * age + active);
+        self.0 = sums([self.0, [1, id, area, age, active, over_row]].into_iter());
+    }
+}
+
+/// Checks the database that a tool has made.
+fn verify(library: &Arc<Library>, database: &Path, expected: &Sums) -> Result<(), TrialError> {
+    let connection = Connection::open(library, database, OpenFlags::READ_WRITE, None)?;
+    let found = connection.query_text("PRAGMA integrity_check")?;
+    expect("the check of integrity", found.as_str(), "ok")?;
+    expect("the table", columns(&connection)?.as_str(), COLUMNS)?;
+    let count = connection.query_i64("SELECT count(*) FROM user")?;
+    expect("the count of rows", count, expected.0[0])?;
+    check_sums(&connection, &SUMS, (TYPED, ""), &expected.0)?;
+    Ok(connection.close()?)
+}
+
+/// The columns that the table must have, with their types and which of them is the key.
+const COLUMNS: &str = "id INTEGER key, area CHAR(6), age INTEGER, active INTEGER";
+
+fn columns(connection: &Connection) -> Result<String, TrialError> {
+    let mut columns = Vec::new();
+    connection.for_each_row("PRAGMA table_info(user)", |row| {
+        let key = if row.column_i64(5) > 0 { " key" } else { "" };
+        let (name, declared) = (row.column_text(1)?, row.column_text(2)?);
+        columns.push(format!("{name} {declared}{key}"));
+        Ok(())
+    })?;
+    Ok(columns.join(", "))
 }
 
 #[cfg(test)]
@@ -199,5 +289,79 @@ mod tests {
         let why = why.to_string();
         assert!(why.contains("journal_mode"), "{why}");
         assert!(LoadFile::check(&parameters, &Settings::new()).is_ok());
+    }
+
+    #[test]
+    fn the_file_has_a_header_and_a_quoted_area_in_every_row() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("user.csv");
+        write_file(&path, 25_001, Seed(3)).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("id,area,age,active\n1,\""));
+        let mut reader = csv::Reader::from_path(&path).unwrap();
+        let mut rows = 0;
+        for (number, row) in reader.records().enumerate() {
+            let row = row.unwrap();
+            assert_eq!(row[0], (number + 1).to_string());
+            assert!(row[1].len() == 6 && row[1].bytes().all(|byte| byte.is_ascii_digit()));
+            rows += 1;
+        }
+        assert_eq!(rows, 25_001);
+    }
+
+    const CREATE: &str =
+        "CREATE TABLE user(id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER)";
+
+    fn expected() -> Sums {
+        let mut sums = Sums::default();
+        sums.add(1, b"012345", 5, 1);
+        sums.add(2, b"999999", 15, 0);
+        sums
+    }
+
+    fn problem(create: &str, rows: &str) -> Option<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made.db");
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+        let insert = format!("{create}; INSERT INTO user VALUES {rows}");
+        connection.execute(&insert).unwrap();
+        connection.close().unwrap();
+        let checked = verify(&library, &path, &expected());
+        checked.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_rows_of_the_file_are_right_and_all_others_are_noticed() {
+        assert_eq!(problem(CREATE, "(1, '012345', 5, 1), (2, '999999', 15, 0)"), None);
+        for (rows, named) in [
+            ("(1, '012345', 5, 1)", "the count of rows"),
+            ("(1, '012345', 5, 1), (2, '999999', 'old', 0)", "right types"),
+            ("(1, '12345', 5, 1), (2, '999999', 15, 0)", "right types"),
+            ("(1, '012345', 5, 1), (3, '999999', 15, 0)", "sum of ids"),
+            ("(1, '012346', 5, 1), (2, '999999', 15, 0)", "sum of areas"),
+            ("(1, '012345', 15, 1), (2, '999999', 15, 0)", "sum of ages"),
+            ("(1, '012345', 5, 1), (2, '999999', 15, 1)", "sum of active"),
+            ("(1, '999999', 5, 1), (2, '012345', 15, 0)", "sum over rows"),
+        ] {
+            let found = problem(CREATE, rows).unwrap();
+            assert!(found.contains(named), "{rows}: {found}");
+        }
+    }
+
+    #[test]
+    fn another_table_is_noticed() {
+        let create = CREATE.replace(" PRIMARY KEY", "");
+        let rows = "(1, '012345', 5, 1), (2, '999999', 15, 0)";
+        let found = problem(&create, rows).unwrap();
+        assert!(found.contains("the table is id INTEGER, area"), "{found}");
+    }
+
+    #[test]
+    fn no_database_is_an_error_that_names_it() {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let missing = Path::new("/no/such/made.db");
+        let error = verify(&library, missing, &expected()).unwrap_err();
+        assert!(error.to_string().contains("/no/such/made.db"), "{error}");
     }
 }

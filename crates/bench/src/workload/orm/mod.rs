@@ -11,8 +11,6 @@
 
 mod operations;
 mod pool;
-mod rows;
-mod threads;
 
 use engine::Connection;
 use lab::trial::{BindingMark, Measured};
@@ -136,7 +134,7 @@ impl Declared for Orm {
             refuse_single_threaded(trial)?;
         }
         let suite = Suite::open(trial, *parameters)?;
-        rows::create_tables(&suite.connection)?;
+        operations::create_tables(&suite.connection)?;
         let mut measured = suite.run(trial.phase)?;
         suite.finish(trial, &mut measured)?;
         Ok(measured)
@@ -210,7 +208,7 @@ impl Suite {
             let found = self.connection.query_i64(sql)?;
             expect(&format!("after {part}, the answer to {sql}"), found, wanted)?;
         }
-        rows::empty_tables(&self.connection)?;
+        operations::empty_tables(&self.connection)?;
         set(measured, &format!("seconds.{part}"), elapsed.seconds);
         if rows > 0 {
             let each = elapsed.seconds * 1e9 / rows as f64;

@@ -1,9 +1,9 @@
 //! Each operation: the rows before it, its work, and what must be found by it and after it.
 
+use std::thread;
+
 use engine::{Connection, Statement, Step};
 
-use super::rows::{make_json, make_parties, make_people};
-use super::threads;
 use super::{Mode, Suite};
 use crate::error::TrialError;
 
@@ -298,9 +298,7 @@ fn threads(suite: &Suite, count: usize) -> Operation<'_> {
     let parties = count * suite.parameters.n;
     Operation {
         after: vec![(PARTIES, 0)],
-        ..Operation::reading(threads::WRITES * parties, parties, move || {
-            threads::work(suite, count)
-        })
+        ..Operation::reading(WRITES * parties, parties, move || work_in_threads(suite, count))
     }
 }
 
@@ -314,7 +312,7 @@ fn for_each(connection: &Connection, sql: &str, ids: &[i64]) -> Result<i64, Tria
     Ok(ids.len() as i64)
 }
 
-/// Returns every column of every row is looked at, as a mapper does; returns the rows.
+/// Reads every column of every row, as a mapper does. Returns the number of rows.
 fn read(query: &mut Statement<'_, '_>) -> Result<i64, TrialError> {
     let mut rows = 0;
     while query.step()? == Step::Row {
@@ -351,4 +349,128 @@ fn load_in(connection: &Connection, column: &str, ids: &[i64]) -> Result<i64, Tr
         query.bind_i64(place as i32 + 1, *id)?;
     }
     read(&mut query)
+}
+
+/// Writes for each party: made, renamed, removed.
+const WRITES: usize = 3;
+
+/// Runs the work in this number of threads and returns the number of parties that they have renamed. In the article each
+/// thread is waited for before the next one begins, so that there is one at a time; corrected, they work at the same time,
+/// each on a connection of the pool.
+fn work_in_threads(suite: &Suite, threads: usize) -> Result<i64, TrialError> {
+    let n = suite.parameters.n;
+    match suite.parameters.mode {
+        // One at a time on one connection: also an engine without mutexes can do that.
+        Mode::Faithful => (0..threads).map(|_| live(&suite.connection, n)).sum(),
+        Mode::Corrected => at_once(suite, threads, n),
+    }
+}
+
+fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64, TrialError> {
+    let pool = &suite.pool;
+    let one = || pool.lend(|connection| live(connection, n));
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        workers
+            .into_iter()
+            .enumerate()
+            .map(|(number, worker)| {
+                let worker_failed =
+                    |why: String| TrialError::Worker { who: format!("thread {}", number + 1), why };
+                match worker.join() {
+                    Ok(done) => done.map_err(|error| worker_failed(error.to_string())),
+                    Err(_) => Err(worker_failed("it panicked".to_owned())),
+                }
+            })
+            .sum()
+    })
+}
+
+/// Makes parties, then finds, renames and removes each.
+fn live(connection: &Connection, parties: usize) -> Result<i64, TrialError> {
+    let mut insert = connection.prepare("INSERT INTO parties(theme) VALUES (?)")?;
+    let mut find =
+        connection.prepare("SELECT id, theme FROM parties WHERE id = ? ORDER BY id LIMIT 1")?;
+    let mut rename = connection.prepare("UPDATE parties SET theme = 'Christmas' WHERE id = ?")?;
+    let mut delete = connection.prepare("DELETE FROM parties WHERE id = ?")?;
+    let mut ids = Vec::with_capacity(parties);
+    for number in 0..parties {
+        insert.bind_text(1, &format!("Party {number}"))?;
+        insert.run()?;
+        ids.push(connection.last_insert_rowid());
+    }
+    let mut renamed = 0;
+    for id in ids {
+        find.bind_i64(1, id)?;
+        let found = find.step()? == Step::Row;
+        find.reset()?;
+        rename.bind_i64(1, id)?;
+        rename.run()?;
+        renamed += i64::from(found) * connection.changes();
+        delete.bind_i64(1, id)?;
+        delete.run()?;
+    }
+    Ok(renamed)
+}
+
+const TABLES: [&str; 3] = ["people", "parties", "json_parties"];
+
+/// The article's schema, which has no index besides the keys.
+pub(super) fn create_tables(connection: &Connection) -> Result<(), TrialError> {
+    connection.execute(
+        "CREATE TABLE parties(id INTEGER PRIMARY KEY AUTOINCREMENT, theme VARCHAR);
+         CREATE TABLE people(id INTEGER PRIMARY KEY AUTOINCREMENT, party_id INTEGER, other_party_id INTEGER, name VARCHAR, address VARCHAR);
+         CREATE TABLE json_parties(id INTEGER PRIMARY KEY AUTOINCREMENT, stuff TEXT)",
+    )?;
+    Ok(())
+}
+
+pub(super) fn empty_tables(connection: &Connection) -> Result<(), TrialError> {
+    connection.execute("BEGIN")?;
+    for table in TABLES {
+        connection.execute(&format!("DELETE FROM {table}"))?;
+    }
+    connection.execute("COMMIT")?;
+    Ok(())
+}
+
+/// Returns the numbers from 1 to `count` as a table `n(i)`.
+fn numbers(count: usize) -> String {
+    format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})")
+}
+
+/// Makes parties; returns their ids.
+fn make_parties(connection: &Connection, count: usize) -> Result<Vec<i64>, TrialError> {
+    connection.execute(&format!(
+        "INSERT INTO parties(theme) {} SELECT 'Party ' || i FROM n",
+        numbers(count)
+    ))?;
+    ids(connection, "parties")
+}
+
+/// Makes this number of people for each party, tied to it by this column.
+fn make_people(connection: &Connection, each: usize, column: &str) -> Result<(), TrialError> {
+    connection.execute(&format!(
+        "INSERT INTO people({column}, name) {} SELECT p.id, 'Person ' || i FROM parties p, n ORDER BY p.id, i",
+        numbers(each)
+    ))?;
+    Ok(())
+}
+
+/// Makes parties of JSON; returns their ids.
+fn make_json(connection: &Connection, count: usize) -> Result<Vec<i64>, TrialError> {
+    connection.execute(&format!(
+        r#"INSERT INTO json_parties(stuff) {} SELECT '{{"pumpkin":1,"candy":1}}' FROM n"#,
+        numbers(count)
+    ))?;
+    ids(connection, "json_parties")
+}
+
+fn ids(connection: &Connection, table: &str) -> Result<Vec<i64>, TrialError> {
+    let mut ids = Vec::new();
+    connection.for_each_row(&format!("SELECT id FROM {table} ORDER BY id"), |row| {
+        ids.push(row.column_i64(0));
+        Ok(())
+    })?;
+    Ok(ids)
 }
