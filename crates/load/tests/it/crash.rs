@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::library;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use crash::{Content, Model, Sandbox, Trace, visit};
+use crash::{Content, Harness, Model, Trace, visit};
 use engine::vfs::{Call, FileId, FileKind, RecordingVfs, SyncKind};
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::seed::Seed;
@@ -213,7 +213,7 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
     for scene in scenes() {
         let recorded = record(&scene);
         let trace = recorded.trace();
-        let mut bench = Sandbox::new(&Source::Embedded).unwrap();
+        let mut bench = Harness::new(&Source::Embedded).unwrap();
         let mut content = |files| -> Content {
             bench.reset(1).unwrap();
             assert_eq!(bench.recover(files, &["db"]).unwrap(), [None], "{}", scene.name);
