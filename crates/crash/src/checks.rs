@@ -1,5 +1,5 @@
-//! What an engine says while a workload is recorded, as errors: a statement that the engine does not carry out is
-//! something else than a database that it damages without any crash.
+//! Checks of a database while a workload is recorded, and their errors. An engine that does not execute a
+//! statement differs from an engine that damages a database without any crash.
 
 use crate::content::Content;
 use crate::error::CrashError;
@@ -29,7 +29,7 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
     }
 }
 
-/// Returns whether SQLite says by an error that the database is damaged (<https://sqlite.org/rescode.html>).
+/// Returns whether SQLite reports that the database is damaged (<https://sqlite.org/rescode.html>).
 fn is_damage(error: &EngineError) -> bool {
     let kind = error.as_sqlite().map(SqliteError::kind);
     matches!(kind, Some(ErrorKind::Corrupt | ErrorKind::NotADatabase))
@@ -39,8 +39,8 @@ fn damaged(reason: String, place: &str) -> CrashError {
     CrashError::Damaged { reason, place: place.to_owned() }
 }
 
-/// Checks that an act of the built-in workload has left what it says: each transaction a new content, rolling back, closing and
-/// opening the old one.
+/// Checks the effect of an action of the built-in workload: each transaction leaves a new content; rolling
+/// back and reopening leave the old one.
 pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<(), CrashError> {
     match action {
         Action::Blob { .. } if !is_new => Err(damaged(
@@ -76,7 +76,7 @@ pub(crate) fn check_undamaged(
     Ok(())
 }
 
-/// Checks that what a script made is small enough to be read in each crash image.
+/// Checks that the databases of a script are small enough to be read in each crash image.
 pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(), CrashError> {
     connection.limit_steps(STEPS)?;
     match connection.query_text("PRAGMA integrity_check(1)") {
@@ -87,8 +87,8 @@ pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(
     }
 }
 
-/// Checks that a script has left its databases in order: what is wrong without a crash would be taken for what a crash does.
-/// They are opened once more, because a connection keeps the schema that it has read.
+/// Checks that a script has left its databases in order: damage without a crash would be taken for damage by
+/// a crash. Opens them once more, because a connection keeps the schema that it has read.
 pub(crate) fn check_sound(
     harness: &mut Harness,
     databases: &[String],
@@ -125,7 +125,7 @@ pub(crate) fn unlike_recorded(
 /// Reads the content of an attached database that was never crashed.
 pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Content, CrashError> {
     const REVERSE: &str = "PRAGMA reverse_unordered_selects";
-    // The connection that reads recovered databases has not what a script sets.
+    // The connection that reads recovered databases does not have the settings of the script.
     let reverses = connection.query_i64(REVERSE)? != 0;
     if reverses {
         connection.execute(&format!("{REVERSE} = OFF"))?;
@@ -134,8 +134,11 @@ pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Cont
     if reverses {
         connection.execute(&format!("{REVERSE} = ON"))?;
     }
-    content.map_err(|error| match is_damage(&error) {
-        true => damaged(message(&error), &format!("on reading `{schema}`")),
-        false => CrashError::Engine(error),
+    content.map_err(|error| {
+        if is_damage(&error) {
+            damaged(message(&error), &format!("on reading `{schema}`"))
+        } else {
+            CrashError::Engine(error)
+        }
     })
 }

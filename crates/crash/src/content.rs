@@ -1,4 +1,4 @@
-//! What a database holds, as one number: equal for equal rows, however they are stored.
+//! The content of a database as one number: equal for equal rows, however they are stored.
 
 use engine::{Connection, EngineError, Value};
 use std::hash::Hasher;

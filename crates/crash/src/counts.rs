@@ -1,4 +1,4 @@
-//! Counting what crash images showed, and what may be said of them.
+//! Counts of what crash images showed, and the witnesses of it.
 
 use crate::judge::Violation;
 use crate::rare::{RareEvent, RareEvents};
@@ -19,7 +19,7 @@ pub struct ImageCounts {
     pub all_states: bool,
     /// Distinct images judged.
     pub images: u64,
-    /// Those of them that a second crash left, during recovery from the first.
+    /// Images that a second crash left, during recovery from the first.
     pub second_crashes: u64,
     /// Images with a database that SQLite refuses to open, or in whose recovery the engine ends the process.
     pub unopenable: u64,
@@ -36,17 +36,17 @@ pub struct ImageCounts {
     pub losing: u64,
     /// The most commits that one of them lacks.
     pub most_lost: u64,
-    /// The images that some crash leaves which touches no [`RareEvent`], with what such crashes lose:
-    /// what an application has to expect that never does those things.
+    /// Images that some crash without a [`RareEvent`] leaves, and the losses of such crashes: an application
+    /// without rare events has to expect them.
     pub ordinary: Counts,
-    /// The images that touch an occasion, with what they lose on it; those that touch two count for both.
+    /// Images that touch a rare event, with their losses on it; an image that touches two counts for both.
     #[serde(rename = "occasions")]
     pub events: BTreeMap<RareEvent, Counts>,
-    /// Images that lack more commits after a crash that touches an occasion than after any other.
+    /// Images that lack more commits after a crash that touches a rare event than after any other.
     #[serde(rename = "losing_on_occasions")]
     pub losing_on_events: u64,
-    /// All images, by the most that is promised of a crash that leaves them; those of which crashes that less is promised
-    /// of lose more count for these as well.
+    /// All images, by the strongest promise for a crash that leaves them. An image counts again under a
+    /// weaker promise if crashes under that promise lose more.
     pub by_promise: BTreeMap<Promise, Counts>,
 }
 
@@ -67,7 +67,8 @@ impl ImageCounts {
 }
 
 impl ImageCounts {
-    /// What ordinary commits lose. Counts are properties of the sample, not probabilities in the field.
+    /// Returns the losses of ordinary commits. Counts are properties of the sample, not probabilities in the
+    /// field.
     pub fn losses(&self) -> Losses {
         match (self.ordinary.images, self.images) {
             (0, 1..) => Losses::not_measured("every crash image takes a rare occasion"),
@@ -75,7 +76,7 @@ impl ImageCounts {
         }
     }
 
-    /// Returns the counts on each occasion that was met. What one occasion explains by itself is not counted
+    /// Returns the counts on each rare event that was met. What one rare event explains by itself is not counted
     /// for the others.
     pub fn on_events(&self) -> Vec<(RareEvent, Counts)> {
         let corrupt = self.violations().saturating_sub(self.ordinary.corrupt);
@@ -83,11 +84,11 @@ impl ImageCounts {
         let losing = self.explaining(self.losing_on_events, |counts| counts.losing);
         let own = |(event, counts): (&RareEvent, &Counts)| {
             let mut own = *counts;
-            if corrupting.is_some_and(|it| it != *event) {
+            if corrupting.is_some_and(|known| known != *event) {
                 own.images -= own.corrupt;
                 own.corrupt = 0;
             }
-            if losing.is_some_and(|it| it != *event) {
+            if losing.is_some_and(|known| known != *event) {
                 own.images -= own.losing;
                 (own.losing, own.most) = (0, 0);
             }
@@ -97,7 +98,7 @@ impl ImageCounts {
         all.filter(|(_, counts)| counts.images > 0).collect()
     }
 
-    /// Returns the occasion that all of these images touch; `None` where it takes several to explain them.
+    /// Returns the rare event that all of these images touch; `None` where it takes several to explain them.
     fn explaining(&self, all: u64, of: impl Fn(&Counts) -> u64) -> Option<RareEvent> {
         let mut events = self.events.iter();
         let explains = |(_, counts): &(&RareEvent, &Counts)| all > 0 && of(counts) == all;
@@ -105,7 +106,7 @@ impl ImageCounts {
     }
 }
 
-/// The best witness of ordinary commits (`None`) and on each occasion.
+/// The best witness of ordinary commits (`None`) and on each rare event.
 pub type Witnesses = BTreeMap<Option<RareEvent>, Witness>;
 
 /// A crash image that proves something.
@@ -115,22 +116,22 @@ pub struct Witness {
     pub cut: usize,
     /// The commits acknowledged until then.
     pub acknowledged: usize,
-    /// What is missing or damaged: units for models that choose, steps for prefixes.
+    /// Number of missing or damaged units for models that choose, of missing steps for prefixes.
     pub faults: usize,
     /// Acknowledged commits that are missing.
     pub lost: usize,
     /// The files.
     pub files: Vec<File>,
-    /// What is wrong; `None` where commits are missing only.
+    /// The violation; `None` if only commits are missing.
     pub violation: Option<Violation>,
     /// Whether it took a second crash, during recovery from the first.
     pub second_crash: bool,
-    /// The occasions that its crash touches.
+    /// The rare events that its crash touches.
     pub events: RareEvents,
-    /// What is documented of the settings in force.
+    /// The documented promise for the settings in force.
     pub promise: Promise,
-    /// What a crash at that moment may leave: the files right after the last acknowledged commit and
-    /// after the next one, with the numbers of those commits.
+    /// The states that a crash at that moment may leave: the files right after the last acknowledged commit
+    /// and after the next one, with the numbers of those commits.
     pub committed: Vec<(usize, Vec<File>)>,
 }
 
@@ -148,10 +149,7 @@ impl Witness {
         format!(
             "crash after step {}{}, {} acknowledged, {}: {what}",
             self.cut,
-            match self.second_crash {
-                true => " and again during recovery",
-                false => "",
-            },
+            if self.second_crash { " and again during recovery" } else { "" },
             plural(self.acknowledged, "commit"),
             plural(self.faults, "fault"),
         )
@@ -195,17 +193,17 @@ impl Crash<'_> {
     }
 }
 
-/// What is known of an image, over all the crashes that leave it.
+/// The observations of one image, over all crashes that leave it.
 pub(crate) struct KnownImage {
     /// The most commits that had been acknowledged.
     pub(crate) acknowledged: usize,
-    /// A commit that left what it holds; `None` for a violation.
+    /// A commit with the same contents; `None` for a violation.
     pub(crate) committed: Option<usize>,
-    /// The occasions that it takes: none if one of these crashes touches none.
+    /// The rare events that the image needs: empty if one of its crashes touches none.
     touched: RareEvents,
-    /// The most acknowledged commits that are missing, by the occasions that the crash touches.
+    /// The most acknowledged commits that are missing, by the rare events that the crash touches.
     lost: BTreeMap<RareEvents, u64>,
-    /// The same by what is promised of the crash; 0 where nothing is missing.
+    /// The most acknowledged commits that are missing, by the promise for the crash; 0 if none is missing.
     lost_by_promise: BTreeMap<Promise, u64>,
 }
 
@@ -235,7 +233,7 @@ impl KnownImage {
         *most = lost.max(*most);
     }
 
-    /// Counts an image, and attributes it to ordinary commits or to the occasions that it takes.
+    /// Counts an image, and attributes it to ordinary commits or to the rare events that it takes.
     pub(crate) fn add_to(&self, counts: &mut ImageCounts) {
         let violates = u64::from(self.committed.is_none());
         let (lost, in_ordinary, losing_more) =
@@ -259,7 +257,7 @@ impl KnownImage {
         self.count_by_promise(&mut counts.by_promise);
     }
 
-    /// Counts the image by what was promised of it.
+    /// Counts the image by the promises for its crashes.
     fn count_by_promise(&self, counts: &mut BTreeMap<Promise, Counts>) {
         let mut most = 0;
         for (number, (promise, lost)) in self.lost_by_promise.iter().enumerate() {
@@ -274,7 +272,7 @@ impl KnownImage {
         }
     }
 
-    /// Returns the most commits that are missing after a crash that touches no occasion.
+    /// Returns the most commits that are missing after a crash that touches no rare event.
     fn lost_in_ordinary(&self) -> u64 {
         let nothing = RareEvents::default();
         self.lost.get(&nothing).copied().unwrap_or_default()
@@ -285,7 +283,7 @@ impl KnownImage {
         self.lost.values().copied().max().unwrap_or_default()
     }
 
-    /// Returns the occasions that it takes to lose more than ordinary crashes do.
+    /// Returns the rare events that it takes to lose more than ordinary crashes do.
     fn losing_more(&self) -> RareEvents {
         let ordinary = self.lost_in_ordinary();
         let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);

@@ -1,4 +1,4 @@
-//! What SQLite's documentation promises, as data: every measured cell is compared with it.
+//! The promises of SQLite's documentation, as data: every measured cell is compared with them.
 
 use crate::model::Model;
 use crate::rare::RareEvent;
@@ -24,8 +24,8 @@ const SYNCHRONOUS: &str = "https://sqlite.org/pragma.html#pragma_synchronous";
 const CORRUPT: &str =
     "https://sqlite.org/howtocorrupt.html#_disk_drives_that_do_not_honor_sync_requests";
 
-/// A table of rules: journal modes, values of synchronous and models, then what is promised for them, where
-/// and in our words.
+/// A table of rules: journal modes, values of synchronous and models, then the promise, its source and its
+/// wording.
 macro_rules! rules {
     ($($modes:expr, [$($synchronous:ident)*], $models:expr => $promise:ident, $source:tt: $says:literal;)*) => {
         &[$(Rule {
@@ -67,10 +67,10 @@ const RULES: &[Rule] = rules! {
         "the documentation does not say";
 };
 
-/// What the documentation says of settings under a model; the last rule fits anything.
+/// Returns the documented promise for settings under a model; the last rule fits anything.
 pub fn documented(settings: &CrashSettings, model: Model) -> Option<Documented> {
-    // With psow=0 SQLite keeps what it writes apart from what it must not destroy, so that a sector
-    // may go with a write to it and no more is lost than without it.
+    // With psow=0 SQLite never writes next to content that must survive, so a model that destroys the sector
+    // around a write takes no more than `reorder` does.
     let model = match model {
         Model::NonPowersafeOverwrite if !settings.powersafe_overwrite => Model::Reorder,
         other => other,
@@ -87,7 +87,7 @@ pub fn documented(settings: &CrashSettings, model: Model) -> Option<Documented> 
     })
 }
 
-/// Why more is lost on an occasion than is documented, where that is known from SQLite's source.
+/// Why more is lost on a rare event than is documented, where that is known from SQLite's source.
 pub fn cause_of_breach(settings: &CrashSettings, event: RareEvent) -> Option<&'static str> {
     match (settings.journal_mode, settings.synchronous, event) {
         (JournalMode::Delete, Synchronous::Full, RareEvent::Shrinking) => Some(
@@ -110,7 +110,7 @@ pub fn cause_of_more_safety(
     model: Model,
     safety: &ModelSafety,
 ) -> Option<&'static str> {
-    let promise = safety.documented.as_ref().map(|it| it.promise);
+    let promise = safety.documented.as_ref().map(|documented| documented.promise);
     let is_safer = safety.is_safer_than_documented();
     is_safer.then(|| known_cause(settings, model, promise))?
 }

@@ -1,4 +1,4 @@
-//! What can go wrong before anything is measured.
+//! Errors that keep a test from being done. Damage that a test finds is a finding instead.
 
 use engine::{EngineError, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum CrashError {
         path: PathBuf,
         /// The line on which the statement begins.
         line: usize,
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
     },
     /// A statement of a script meets a damaged database.
@@ -28,7 +28,7 @@ pub enum CrashError {
         path: PathBuf,
         /// The line on which the statement begins.
         line: usize,
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
     },
     /// A database name with a path: all databases are kept in memory.
@@ -60,7 +60,7 @@ pub enum CrashError {
         path: PathBuf,
         /// The event, or the line of the script.
         location: String,
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
     },
     /// The first transactions write more than is kept in memory.
@@ -84,7 +84,7 @@ pub enum CrashError {
         path: PathBuf,
         /// Which.
         database: String,
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
     },
     /// A script attaches what VACUUM INTO has made.
@@ -100,15 +100,15 @@ pub enum CrashError {
     /// The engine damages a database that never crashes.
     #[error("damage without a crash: {reason}, {place}")]
     Damaged {
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
         /// At which statement or line.
         place: String,
     },
-    /// The engine does not carry out the built-in workload; that says nothing of the settings.
+    /// The engine does not execute the built-in workload; the settings are not to blame.
     #[error("the engine does not carry out the workload: {reason} in: {sql}")]
     Workload {
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
         /// The statement.
         sql: String,
@@ -116,11 +116,11 @@ pub enum CrashError {
     /// A file could not be read or written.
     #[error("cannot {what} {}: {source}", .path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The harness did something it should not have: a defect of pragmark.
@@ -134,42 +134,42 @@ pub enum AccidentError {
     /// A file or folder could not be used.
     #[error("cannot {what} {path}: {source}")]
     File {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
         /// Where.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The process that writes could not be started.
     #[error(transparent)]
     Start(#[from] process::ProcessError),
-    /// The process that writes ended by itself, or said what it should not.
+    /// The writing process ended by itself, or wrote something unexpected.
     #[error("the writing process failed with {setting}: {why}")]
     Writer {
         /// Its settings.
         setting: String,
-        /// What it said.
+        /// Its message.
         why: String,
     },
-    /// SQLite refused what has to work: an engine, a setting, the preparation of a database.
+    /// SQLite refused a step that must succeed: loading an engine, applying a setting, preparing a database.
     #[error("{during}: {source}")]
     Engine {
-        /// What was being done.
+        /// The step.
         during: String,
         /// SQLite's error.
         source: EngineError,
     },
-    /// What has to work without any accident does not, so nothing that goes wrong later would say anything.
+    /// The test fails without any interference, so a later failure would prove nothing.
     #[error("the engine cannot be tested, because without any accident {0}")]
     Control(String),
-    /// SQLite refused something for a reason that says nothing of the database.
+    /// SQLite refused an operation for a reason unrelated to the database.
     #[error("SQLite refused what has nothing to do with damage: {0}")]
     Unable(String),
     /// A schedule that cannot be read.
     #[error("{text} is not a schedule; one looks like {example}")]
     Schedule {
-        /// What was given.
+        /// The text given.
         text: String,
         /// One that is right.
         example: &'static str,
@@ -179,9 +179,9 @@ pub enum AccidentError {
     Scenario(String),
 }
 
-/// Returns whether an error of SQLite says nothing of the database: memory or disk are short, the disk fails,
-/// or SQLite is called as it does not allow (<https://sqlite.org/rescode.html>). A file that is shorter than
-/// it should be, or is no longer there, is no failing disk.
+/// Returns whether an error of SQLite is unrelated to the database: memory or disk are short, the disk fails,
+/// or SQLite was called wrongly (<https://sqlite.org/rescode.html>). A file that is too short or missing does
+/// not count as a failing disk.
 pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     const NO_LARGE_FILES: i32 = 22;
     const SHORT_READ: i32 = 10 | 2 << 8;
@@ -196,21 +196,21 @@ pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     }
 }
 
-/// Returns whether SQLite does not understand what it is given, such as the name of a table that it does not
-/// have.
+/// Returns whether SQLite does not understand a statement, such as one with the name of a table that does not
+/// exist.
 pub(crate) fn is_not_understood(error: &EngineError) -> bool {
     const ERROR: i32 = 1;
-    error.as_sqlite().is_some_and(|it| it.primary() == ERROR)
+    error.as_sqlite().is_some_and(|error| error.primary() == ERROR)
 }
 
 impl AccidentError {
-    /// With what was being done when the engine refused.
+    /// Adds the step during which the engine failed.
     pub(crate) fn engine(during: impl Into<String>) -> impl FnOnce(EngineError) -> AccidentError {
         let during = during.into();
         move |source| AccidentError::Engine { during, source }
     }
 
-    /// With what was tried on a file.
+    /// Adds the operation and the path of a file.
     pub(crate) fn file(
         what: &'static str,
         path: &Path,

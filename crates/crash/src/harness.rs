@@ -1,6 +1,6 @@
-//! The sandbox in which databases crash and recover: one engine, one file system in memory, one record.
+//! The harness in which databases crash and recover: one engine, one file system in memory, one record.
 //!
-//! It stands apart because it alone runs the engine. A sandbox belongs to one thread; each loads a
+//! It stands apart because only the harness runs the engine. A harness belongs to one thread; each loads a
 //! library of its own, so that they share no lock.
 
 use crate::content::Content;
@@ -17,7 +17,8 @@ use twox_hash::XxHash3_128;
 /// The most instructions that a statement may take on a recovered database.
 pub(crate) const STEPS: u32 = 5_000_000;
 
-/// Hears of each recovery before it begins, so that it is known outside of the process which one ended it.
+/// Observes recoveries. It is called before each one, so that another process knows which one ended this
+/// process.
 pub trait RecoveryObserver: Debug + Send + Sync {
     /// The recovery of this number, counted from 1 on each thread, begins.
     fn begins(&self, number: u64);
@@ -32,7 +33,7 @@ pub struct EndedAt {
     pub how: String,
 }
 
-/// What connects recoveries with the world outside of the process.
+/// Connects recoveries with other processes.
 #[derive(Debug, Clone, Default)]
 pub struct Isolation {
     /// Hears of recoveries.
@@ -41,7 +42,7 @@ pub struct Isolation {
     pub ended: Option<EndedAt>,
 }
 
-/// What is wrong with a recovered database.
+/// A problem of a recovered database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// SQLite refuses to open it; its message.
@@ -52,7 +53,7 @@ pub enum Problem {
     Ended(String),
 }
 
-/// What a database was recovered to.
+/// The content of a recovered database, or its problem.
 pub type Recovered = Result<Content, Problem>;
 
 /// An engine with its file system in memory.
@@ -123,7 +124,7 @@ impl Harness {
         self.memory.load(files);
     }
 
-    /// Returns a file; an empty one where there is none. What is large is shared, not copied.
+    /// Returns a file; empty if it does not exist. Large files are shared, not copied.
     pub fn file(&self, name: &str) -> Bytes {
         let file = self.memory.with_file(name, Bytes::clone);
         file.unwrap_or_default()
@@ -152,7 +153,7 @@ impl Harness {
         Ok(Connection::open(&self.library, Path::new(name), flags, Some(vfs))?)
     }
 
-    /// Returns the size of a file in bytes; 0 where there is none.
+    /// Returns the size of a file in bytes; 0 if it does not exist.
     pub fn size(&self, name: &str) -> usize {
         self.memory.with_file(name, Bytes::len).unwrap_or_default()
     }
@@ -167,11 +168,11 @@ impl Harness {
         self.recording.take()
     }
 
-    /// Lets the engine recover `databases` among `files`, all of them open at the same time, and returns
-    /// the problem of each. What the engine does is not recorded, which would take time.
+    /// Lets the engine recover `databases` among `files`, all of them open at the same time, and returns the
+    /// problem of each. The calls of the engine are not recorded, which would take time.
     ///
     /// # Errors
-    /// What no crash explains: a defect of this crate.
+    /// A failure that no crash explains: a defect of this crate.
     pub fn recover(
         &mut self,
         files: Vec<File>,
@@ -183,7 +184,8 @@ impl Harness {
         Ok(problems)
     }
 
-    /// As [`recover`](Self::recover), with random numbers that begin again, and returns what the engine did.
+    /// Recovers as [`recover`](Self::recover) does, with random numbers that begin again, and returns the
+    /// calls of the engine.
     ///
     /// # Errors
     /// As [`recover`](Self::recover).
@@ -212,7 +214,7 @@ impl Harness {
         for group in databases.chunks(MOST_ATTACHED) {
             let first = problems.len();
             for (number, name) in group.iter().enumerate() {
-                // Attaching reads the schema, and so recovers what a crash left.
+                // Attaching reads the schema, which recovers the database.
                 let attached = attach(connection, name, number);
                 problems.push(attached.err().map(unopenable));
             }
@@ -253,7 +255,7 @@ impl Harness {
         Ok(content)
     }
 
-    /// What a database was recovered to, by its pages.
+    /// Returns the content of a recovered database, by its pages.
     ///
     /// # Errors
     /// The engine has left a log that it did not write back.
@@ -266,7 +268,7 @@ impl Harness {
         }
     }
 
-    /// Returns a hash of what is left of a database, its journal and its log.
+    /// Returns a hash of a database, its journal and its log.
     pub fn fingerprint(&self, database: &str) -> u128 {
         let mut hashed = Vec::new();
         for suffix in ["", "-journal", "-wal"] {
@@ -302,7 +304,7 @@ impl Harness {
 /// (<https://sqlite.org/limits.html>).
 const MOST_ATTACHED: usize = 10;
 
-/// Returns a connection of which no statement takes more than [`STEPS`].
+/// Limits each statement of a connection to [`STEPS`] instructions.
 fn limited(connection: Connection) -> Result<Connection, CrashError> {
     connection.limit_steps(STEPS)?;
     Ok(connection)

@@ -26,7 +26,7 @@ pub struct SettingsInForce {
 }
 
 impl SettingsInForce {
-    /// In words, where they are others than those of the variant.
+    /// Returns the settings in words, if they differ from the settings of the variant.
     pub fn unlike(&self, variant: &CrashSettings) -> Option<String> {
         let SettingsInForce { database, settings, since } = self;
         let words = format!("{settings} instead of {variant} for {database} from {since} on");
@@ -34,12 +34,12 @@ impl SettingsInForce {
     }
 }
 
-/// The settings in force while some steps were taken: of the databases that they write to, before and after the act.
+/// The settings in force while some steps were taken: of the databases that they write to, before and after the action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     /// The steps.
     pub steps: Range<usize>,
-    /// The settings; those of the variant where an act is not in any span.
+    /// The settings. The settings of the variant apply to actions outside of all spans.
     pub settings: Vec<CrashSettings>,
 }
 
@@ -47,7 +47,7 @@ pub struct Span {
 pub(crate) type Now = BTreeMap<String, CrashSettings>;
 
 impl Span {
-    /// Returns the span of an act that began and ended under these settings; none if it writes to no
+    /// Returns the span of an action that began and ended under these settings; `None` if it writes to no
     /// database.
     pub(crate) fn of(
         trace: &Trace,
@@ -86,7 +86,7 @@ fn files<'t>(trace: &'t Trace, steps: &Range<usize>) -> Vec<&'t str> {
     files
 }
 
-/// What is documented of the settings in force at each step, under one storage model.
+/// The documented promises for the settings in force at each step, under one storage model.
 #[derive(Debug, Clone)]
 pub(crate) struct Promises {
     spans: Vec<(Range<usize>, Promise)>,
@@ -97,7 +97,7 @@ pub(crate) struct Promises {
 impl Promises {
     pub(crate) fn of(spans: &[Span], variant: &CrashSettings, model: Model) -> Promises {
         let promise = |settings: &CrashSettings| {
-            documented(settings, model).map_or(Promise::Silent, |it| it.promise)
+            documented(settings, model).map_or(Promise::Silent, |documented| documented.promise)
         };
         let least = |span: &Span| span.settings.iter().map(promise).max();
         let all = spans.iter();
@@ -107,9 +107,9 @@ impl Promises {
         }
     }
 
-    /// Returns the least that is promised of a crash: by the settings in force from the first step that is
-    /// missing until the last one that was begun. Without a missing step those of the act under way, or else
-    /// of the last one.
+    /// Returns the weakest promise for a crash: among the settings in force from the first missing step to
+    /// the last step begun. If no step is missing, the settings are taken from the action under way, or else
+    /// from the last one.
     pub(crate) fn of_crash(&self, first_missing: Option<usize>, cut: usize) -> Promise {
         let from = first_missing.map_or(cut, |step| step.min(cut));
         let overlaps = |steps: &Range<usize>| from < steps.end && steps.start < cut;
@@ -164,7 +164,7 @@ pub(crate) fn read_all(
     databases.iter().map(one).collect()
 }
 
-/// Reads the settings of a database that decide what a crash takes; the rest is that of the variant.
+/// Reads the settings of a database that decide the losses of a crash; the others come from the variant.
 fn read(
     connection: &Connection,
     schema: &str,
@@ -188,7 +188,7 @@ fn read(
 pub(crate) struct Watch(Vec<SettingsInForce>);
 
 impl Watch {
-    /// Notes those of a database to which an act has committed.
+    /// Notes the settings of a database to which an action has committed.
     pub(crate) fn see(
         &mut self,
         connection: &Connection,
@@ -198,7 +198,7 @@ impl Watch {
     ) -> Result<(), CrashError> {
         let settings = read(connection, schema, variant)?;
         let mut known = self.0.iter();
-        if !known.any(|it| it.database == file && it.settings == settings) {
+        if !known.any(|known| known.database == file && known.settings == settings) {
             self.0.push(SettingsInForce {
                 database: file.to_owned(),
                 settings,
@@ -213,8 +213,8 @@ impl Watch {
     }
 }
 
-/// Returns the distinct settings by which a recording is judged: those that were in force, or else those of
-/// the variant.
+/// Returns the distinct settings by which a recording is judged: the ones that were in force, or else the
+/// ones of the variant.
 pub(crate) fn judged_by(spans: &[Span], variant: &CrashSettings) -> Vec<CrashSettings> {
     match spans {
         [] => vec![*variant],

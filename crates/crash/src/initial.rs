@@ -1,4 +1,4 @@
-//! What the user's own workload begins with, and how much of it is crashed.
+//! The databases with which the user's own workload begins, and the number of its transactions to crash.
 
 use crate::error::CrashError;
 use engine::vfs::{Base, Bytes};
@@ -11,8 +11,9 @@ pub const MAIN: &str = "main.db";
 /// The bytes that a recording may write: all of them are kept in memory.
 pub(crate) const MOST_WRITTEN: u64 = 256 << 20;
 
-/// Databases that are there before the workload, and how many of its transactions are crashed. They are only read:
-/// what is written lies above them, so memory and time follow what is written and not their size.
+/// Databases that exist before the workload, and the number of its transactions to crash. They are only read:
+/// writes lie in a layer above them, so memory and time depend on the bytes written and not on the size of
+/// the databases.
 #[derive(Debug, Clone)]
 pub struct InitialDatabases {
     databases: Vec<(String, Arc<Base>)>,
@@ -21,9 +22,9 @@ pub struct InitialDatabases {
 }
 
 impl InitialDatabases {
-    /// Returns the databases in these files, the first of which is the main one; the others have their names
-    /// in [`database`](Self::database) when they are attached. A file that is missing or empty is a new
-    /// database. Each must have been closed, without a log or a journal next to it, and must stay as it is.
+    /// Returns the databases in these files. The first is the main one; the others have their names
+    /// in [`database`](Self::database) when they are attached. A missing or empty file is a new database.
+    /// Each must have been closed, without a log or a journal next to it, and must not change.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -52,7 +53,7 @@ impl InitialDatabases {
         }
     }
 
-    /// Returns the page size of the main database in bytes; none if it is new.
+    /// Returns the page size of the main database in bytes; `None` if the database is new.
     pub fn page_size(&self) -> Option<u32> {
         let (_, base) = self.databases.iter().find(|(name, _)| name == MAIN)?;
         Some(crate::pages::page_size(&Bytes::from(Arc::clone(base))))

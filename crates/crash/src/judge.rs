@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use twox_hash::XxHash3_128;
 
-/// What is wrong with a crash image.
+/// A state of a crash image that SQLite should never leave.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Violation {
@@ -47,13 +47,13 @@ pub enum Violation {
         /// Which.
         database: String,
     },
-    /// The pages of a large database are those of no commit.
+    /// A large database holds pages that no commit left together.
     #[error("{database} has pages that no transaction left together")]
     Mixed {
         /// Which.
         database: String,
     },
-    /// Each database holds what a transaction committed, but not the same one.
+    /// Each database holds the content of some commit, but not of the same one.
     #[error("each database holds what a transaction committed, but not the same one")]
     Split {
         /// All of them.
@@ -68,7 +68,7 @@ pub enum Violation {
 /// The judgement on one image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
-    /// It holds what the transaction of that number committed.
+    /// It holds the content of the commit with this number.
     Committed(usize),
     /// By database the last transaction that it holds, where no transaction of several databases is in some only.
     Apart(Vec<usize>),
@@ -76,12 +76,12 @@ pub enum Judgement {
     Violated(Violation),
 }
 
-/// Recovers and judges; remembers what it has seen.
+/// Recovers and judges images, each distinct one once.
 pub struct Judge<'b> {
     harness: &'b mut Harness,
-    /// What files were recovered to, by their hash: one entry for each database of the group.
+    /// The results of recovering files, by their hash: one entry for each database of the group.
     groups: HashMap<u128, Vec<Recovered>>,
-    /// What recovered bytes hold.
+    /// The results of examining recovered bytes, by their hash.
     examined: HashMap<u128, Recovered>,
     /// Recoveries done.
     pub recoveries: u64,
@@ -98,10 +98,10 @@ impl<'b> Judge<'b> {
         self.harness.has_ended()
     }
 
-    /// Recovers an image, of which `key` is the hash, and returns the committed state that it holds.
+    /// Recovers the image with the hash `key` and returns the committed state that it holds.
     ///
     /// # Errors
-    /// What no crash explains: a defect of this crate.
+    /// A failure that no crash explains: a defect of this crate.
     pub fn judge(
         &mut self,
         recording: &Recording,
@@ -220,17 +220,16 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
             None => return Judgement::Violated(never_committed(recording, number)),
         }
     }
-    match is_torn(recording, &latest) {
-        false => Judgement::Apart(latest),
-        true => {
-            Judgement::Violated(Violation::Split { databases: recording.databases.clone(), latest })
-        }
+    if is_torn(recording, &latest) {
+        Judgement::Violated(Violation::Split { databases: recording.databases.clone(), latest })
+    } else {
+        Judgement::Apart(latest)
     }
 }
 
 impl Recording {
-    /// As many transactions ahead of this one as the database lacks that lacks most of its own, each holding those up to
-    /// its `latest`.
+    /// Returns a transaction to stand for databases that hold different ones, each up to its `latest`: the
+    /// acknowledged one minus the most transactions of its own that any database lacks.
     pub(crate) fn held_apart(&self, acknowledged: usize, latest: &[usize]) -> usize {
         let lacking = latest.iter().enumerate().map(|(database, latest)| {
             let commits = self.commits.windows(2).zip(1..).take(acknowledged);
@@ -245,9 +244,10 @@ impl Recording {
 
 fn never_committed(recording: &Recording, number: usize) -> Violation {
     let database = recording.databases[number].clone();
-    match recording.by_pages {
-        true => Violation::Mixed { database },
-        false => Violation::Impossible { database },
+    if recording.by_pages {
+        Violation::Mixed { database }
+    } else {
+        Violation::Impossible { database }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The matrix: every variant under every model, spread over threads.
 //!
-//! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
-//! the tables are the same whatever thread does which task in which order.
+//! A task is a variant under some models. Each has its own recording and its own seeds, so the tables do not
+//! depend on which thread does which task in which order.
 
 use crate::counts::{ImageCounts, Witness, Witnesses};
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is to be measured.
+/// The plan of a measurement.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The settings.
@@ -36,7 +36,7 @@ pub struct Plan {
     pub images: usize,
     /// The bytes that the images of a cell may hold together: where the workload writes much, fewer are sampled.
     pub image_bytes: Option<u64>,
-    /// Of every so many images the recovery is crashed as well; 0 for none.
+    /// The recovery of every n-th image, chosen at random, is crashed as well; 0 for none.
     pub second_crash_every: u64,
     /// How often a recovery is crashed one after another: 1 crashes it once, 2 the recovery from that as well.
     pub interruptions: u32,
@@ -46,11 +46,11 @@ pub struct Plan {
     pub engine: Source,
     /// The user's script, parsed; otherwise the built-in workload.
     pub script: Option<Script>,
-    /// What the script begins with; nothing unless stated.
+    /// Databases with which the script begins; by default there are none.
     pub initial: Option<InitialDatabases>,
     /// Threads.
     pub threads: usize,
-    /// What connects recoveries with the world outside of the process; nothing unless stated.
+    /// Connects recoveries with other processes; not connected by default.
     pub isolation: Isolation,
 }
 
@@ -61,7 +61,8 @@ impl Plan {
     /// How often a recovery is crashed as well, unless stated: of 16 images one.
     pub const SECOND_CRASH_EVERY: u64 = 16;
 
-    /// So many images of the built-in workload with the built-in engine, on one thread.
+    /// Returns a plan for this number of images of the built-in workload with the built-in engine, on one
+    /// thread.
     pub fn new(variants: Vec<CrashSettings>, models: Vec<Model>, images: usize) -> Plan {
         Plan {
             variants,
@@ -79,7 +80,8 @@ impl Plan {
         }
     }
 
-    /// How many images to sample of a recording. An image holds at most what was written, and judging it takes as long.
+    /// Returns the number of images to sample of a recording. An image holds at most the bytes written, and
+    /// the time to judge it grows with them.
     fn images_of(&self, recording: &Recording) -> usize {
         let written = recording.trace.written().max(1);
         let fitting = self.image_bytes.map(|most| most / written);
@@ -93,7 +95,7 @@ impl Plan {
 pub struct Cell {
     /// The settings.
     pub variant: CrashSettings,
-    /// The settings whose documentation it is compared with: those of the variant, unless the script changes them.
+    /// The settings whose documentation it is compared with: the variant's, unless the script changes them.
     #[serde(skip)]
     pub judged_as: CrashSettings,
     /// All settings that were in force.
@@ -108,12 +110,12 @@ pub struct Cell {
     /// The counts behind it; absent where nothing was measured.
     #[serde(rename = "tally")]
     pub counts: Option<ImageCounts>,
-    /// Images that show a violation, or else a loss: of ordinary commits and on each occasion.
+    /// Images that show a violation, or else a loss: of ordinary commits and on each rare event.
     #[serde(skip)]
     pub witnesses: Witnesses,
 }
 
-/// What became of a script.
+/// Summary of a script that was recorded.
 #[derive(Debug, Clone)]
 pub struct ScriptSummary {
     /// How much of it was crashed.
@@ -137,7 +139,7 @@ pub struct Matrix {
     pub recoveries: u64,
     /// The largest that the databases of a workload were, in bytes.
     pub largest_database: usize,
-    /// What became of the script under the first settings under which it was recorded.
+    /// Summary of the script under the first settings under which it was recorded.
     #[serde(skip)]
     pub own: Option<ScriptSummary>,
     /// How long it took.
@@ -217,7 +219,8 @@ impl Matrix {
 }
 
 impl Cell {
-    /// Settings are compared with what is documented of those in force of which the least is promised.
+    /// Returns a cell without a measurement. It is compared with the documentation of the settings in force
+    /// that promise least.
     fn not_measured(
         settings: &CrashSettings,
         in_force: &[CrashSettings],
@@ -225,7 +228,8 @@ impl Cell {
         why: &str,
     ) -> Cell {
         let (name, assumed) = (model.name(), settings.assumes(model));
-        let promise = |it: &&CrashSettings| documented(it, model).map(|it| it.promise);
+        let promise =
+            |settings: &&CrashSettings| documented(settings, model).map(|found| found.promise);
         let judged_as = *in_force.iter().max_by_key(promise).unwrap_or(settings);
         Cell {
             variant: *settings,
@@ -248,9 +252,10 @@ impl Cell {
             counts,
             witness: described(Some(event)).filter(|_| counts.loss() > Loss::Nothing),
             again: None,
-            cause: match self.safety.breaks_a_promise(Some(counts.loss())) {
-                true => cause_of_breach(&self.judged_as, event).map(str::to_owned),
-                false => None,
+            cause: if self.safety.breaks_a_promise(Some(counts.loss())) {
+                cause_of_breach(&self.judged_as, event).map(str::to_owned)
+            } else {
+                None
             },
         };
         self.safety.occasions = counts.on_events().into_iter().map(on_occasion).collect();
@@ -262,7 +267,7 @@ impl Cell {
         self.safety.cause = cause.map(str::to_owned);
         self.counts = Some(counts);
         self.witnesses = witnesses;
-        // What another occasion explains needs no second copy of the same witness.
+        // A witness that another event explains is not kept twice.
         let damages = |event: &RareEvent| {
             let mut damaging = self.safety.occasions.iter();
             damaging.any(|on| on.witness.is_some() && on.occasion == event.to_string())
@@ -271,14 +276,14 @@ impl Cell {
         self
     }
 
-    /// What was found by the settings in force, where not the same is promised of all of them.
+    /// Returns the findings by the settings in force, if different settings promise different things.
     fn under_settings(&self, counts: &ImageCounts, witnesses: &Witnesses) -> Vec<UnderSettings> {
-        let known = |it: &CrashSettings| Some((*it, documented(it, self.model)?));
+        let known = |settings: &CrashSettings| Some((*settings, documented(settings, self.model)?));
         let all: Vec<_> = self.in_force.iter().filter_map(known).collect();
         let under = |(promise, counts): (&Promise, &Counts)| {
             let same = || all.iter().filter(|(_, it)| it.promise == *promise);
             let names: Vec<String> = same().map(|(settings, _)| settings.to_string()).collect();
-            let mut shown = witnesses.values().filter(|it| it.promise == *promise);
+            let mut shown = witnesses.values().filter(|witness| witness.promise == *promise);
             Some(UnderSettings {
                 witness: shown.next().map(Witness::describe),
                 settings: names.join(", "),
@@ -293,9 +298,9 @@ impl Cell {
     }
 
     /// Returns the best of the witnesses: of a violation before a loss, of ordinary commits before an
-    /// occasion.
+    /// rare event.
     pub fn witness(&self) -> Option<&Witness> {
-        let mut violations = self.witnesses.values().filter(|it| it.violation.is_some());
+        let mut violations = self.witnesses.values().filter(|witness| witness.violation.is_some());
         violations.next().or(self.witnesses.values().next())
     }
 
@@ -311,12 +316,9 @@ struct Task {
     models: Vec<Model>,
 }
 
-/// Whole variants, whose models share what was recovered; where there are few, single models.
+/// Returns whole variants, whose models share recoveries; if there are few variants, single models.
 fn tasks(plan: &Plan) -> Vec<Task> {
-    let together = match plan.variants.len() >= 2 * plan.threads {
-        true => plan.models.len(),
-        false => 1,
-    };
+    let together = if plan.variants.len() >= 2 * plan.threads { plan.models.len() } else { 1 };
     let mut tasks = Vec::new();
     for variant in &plan.variants {
         for models in plan.models.chunks(together.max(1)) {
@@ -372,10 +374,10 @@ fn run(
         task: task.number,
         cells,
         recoveries: judge.recoveries,
-        own: recording.as_ref().ok().map(|it| ScriptSummary {
-            performed: it.performed,
-            in_force: it.in_force.clone(),
-            left_open: it.left_open.clone(),
+        own: recording.as_ref().ok().map(|recording| ScriptSummary {
+            performed: recording.performed,
+            in_force: recording.in_force.clone(),
+            left_open: recording.left_open.clone(),
         }),
         largest: recording.map_or(0, |recording| recording.largest),
     })
@@ -416,15 +418,11 @@ fn measure_cell(
     let states = seed.child("states");
     let visited =
         visit(&recording.trace, cell.model, plan.images_of(recording), states, |candidate| {
-            match progress.stop.load(Ordering::Relaxed) {
-                true => Err(Ended::Stopped),
-                false => {
-                    survey.judge(candidate).map_err(Ended::Failed)?;
-                    match survey.judge.engine_ended() {
-                        true => Err(Ended::Engine),
-                        false => Ok(()),
-                    }
-                }
+            if progress.stop.load(Ordering::Relaxed) {
+                Err(Ended::Stopped)
+            } else {
+                survey.judge(candidate).map_err(Ended::Failed)?;
+                if survey.judge.engine_ended() { Err(Ended::Engine) } else { Ok(()) }
             }
         });
     match visited {

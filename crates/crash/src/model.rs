@@ -1,12 +1,12 @@
-//! The storage models: what may have reached the disk when the machine stopped.
+//! The storage models: the writes that may have reached the disk when the machine stopped.
 //!
-//! Definitions only; `disk` keeps what is pending under them and `states` samples from it.
+//! Definitions only; `disk` keeps pending writes under them and `states` samples from it.
 
 use crate::named::named;
 use lab::tier::Accident;
 
 named! {
-    /// What a model lets happen to steps that no sync has covered; from the kindest to the worst.
+    /// The fate of steps that no sync has covered, from the kindest model to the worst.
     Model, "a storage model" {
         /// Every step up to the cut persists: the process ended, the machine went on.
         Kill = "kill",
@@ -34,7 +34,7 @@ named! {
 /// The operations that a lying device holds in volatile memory.
 pub const LYING_WINDOW: usize = 64;
 
-/// What a sync does under a model.
+/// The effect of a sync under a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncRule {
     /// It makes one inode, or one directory's entries, durable.
@@ -85,7 +85,7 @@ impl Model {
         matches!(self, Model::Kill | Model::Ordered | Model::LyingFifo)
     }
 
-    /// What a sync does, for models whose states are no prefixes.
+    /// Returns the effect of a sync, for models whose states are not prefixes.
     pub fn sync_rule(self) -> SyncRule {
         match self {
             Model::Ext4Ordered => SyncRule::Journal,
@@ -94,7 +94,7 @@ impl Model {
         }
     }
 
-    /// Returns the size in bytes of what the page cache and the device keep coherent.
+    /// Returns the size in bytes of the unit that the page cache and the device keep coherent.
     pub fn sector(self) -> u64 {
         match self {
             Model::Torn => 512,

@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{value}` is not {what}; expected one of {}", .allowed.join(", "))]
 pub struct UnknownValue {
-    /// What was expected, with its article.
+    /// The kind of name expected, with its article.
     pub what: &'static str,
-    /// What was given.
+    /// The text given.
     pub value: String,
     /// The names allowed.
     pub allowed: Vec<&'static str>,

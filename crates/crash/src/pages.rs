@@ -1,10 +1,10 @@
-//! What a database holds, told by its pages: for databases that are too large to read again after each commit and in
-//! each crash image. It takes as long as what was written since the beginning.
+//! The content of a database by its pages: for databases that are too large to read again after each commit
+//! and in each crash image. Reading takes time in proportion to the bytes written since the beginning.
 //!
-//! Recovery restores pages, so a database that was recovered has exactly the pages of some commit. Not compared is
-//! what SQLite neither restores nor reads (<https://sqlite.org/fileformat2.html>): free pages without a list of their
-//! own, what lies after the last page, the page of the lock bytes, the change counters and, of the header, the marks of
-//! the journal mode.
+//! Recovery restores pages, so a recovered database has exactly the pages of some commit. The comparison
+//! ignores bytes that SQLite neither restores nor reads (<https://sqlite.org/fileformat2.html>): free pages
+//! without a list of their own, bytes after the last page, the page of the lock bytes, the change counters
+//! and, in the header, the marks of the journal mode.
 
 use crate::content::Content;
 use engine::vfs::{BLOCK, Bytes};
@@ -46,7 +46,7 @@ pub(crate) fn content(bytes: &Bytes) -> Content {
     Content(hash.finish())
 }
 
-/// Returns the first block without what is no content.
+/// Returns the first block without the bytes that are not content.
 fn first_block(bytes: &Bytes) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     bytes.read(0, &mut block);
@@ -65,7 +65,7 @@ fn is_blank(first: &[u8; BLOCK]) -> bool {
     (first[100] == LEAF || first[100] == 0) && zero(CELLS) && zero(60..64) && zero(68..72)
 }
 
-/// Returns the size of the pages in bytes, as the header says it.
+/// Returns the size of the pages in bytes, from the header.
 pub(crate) fn page_size(bytes: &Bytes) -> u32 {
     let mut size = [0; 2];
     bytes.read(16, &mut size);
@@ -76,7 +76,7 @@ pub(crate) fn page_size(bytes: &Bytes) -> u32 {
     }
 }
 
-/// What the header says of the pages, and which of them are unused.
+/// The pages of a database, from its header, and the unused ones among them.
 struct Pages {
     size: u64,
     count: u64,
@@ -97,7 +97,7 @@ impl Pages {
         Pages { size, count, free: free(bytes, size, count, word(32)) }
     }
 
-    /// Returns a block in which what is unused is as it was before.
+    /// Returns a block whose unused parts are replaced by their old bytes.
     fn without_unused(&self, number: u64, block: &[u8], before: &[u8]) -> Vec<u8> {
         let mut kept = block.to_vec();
         let begin = number * BLOCK as u64;
@@ -115,7 +115,7 @@ impl Pages {
     }
 }
 
-/// Returns the free pages without a list of their own; as many as can be found where the list is damaged.
+/// Returns the free pages without a list of their own, as far as they can be found if the list is damaged.
 fn free(bytes: &Bytes, size: u64, count: u64, first: u64) -> HashSet<u64> {
     let (mut free, mut lists) = (HashSet::new(), HashSet::new());
     let mut list = first;
@@ -136,9 +136,8 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(word)
 }
 
-/// Returns a database with what its write-ahead log has committed
-/// (<https://sqlite.org/fileformat2.html#walformat>). The log is one that was just written, not what a crash
-/// left of it.
+/// Returns a database with the commits of its write-ahead log
+/// (<https://sqlite.org/fileformat2.html#walformat>). The log must be whole, not left by a crash.
 pub(crate) fn with_log(database: &Bytes, log: &Bytes) -> Bytes {
     let mut whole = database.clone();
     let Some((frames, pages)) = committed(log) else {

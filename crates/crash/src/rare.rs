@@ -1,9 +1,9 @@
-//! RareEvents: what a workload does that many applications never do.
+//! Rare events: operations of a workload that many applications never do.
 //!
-//! A verdict on the whole workload would blame settings for a moment that an application may never
-//! see. So the acts of a workload that change the journal mode, or leave a database file smaller, are
-//! marked, by what they are observed to do and not by their SQL; and every crash image is attributed to
-//! the occasions that its crash touched. It stands apart because recording and tallying share it.
+//! A verdict on the whole workload would blame settings for a moment that an application may never see. So
+//! actions that change the journal mode, or leave a database file smaller, are marked by their observed
+//! effect, not by their SQL; and every crash image is attributed to the rare events that its crash touched.
+//! It stands apart because recording and counting share it.
 
 use crate::trace::{Inode, Name, Step, Trace};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl fmt::Display for RareEvent {
     }
 }
 
-/// A set of occasions.
+/// A set of rare events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RareEvents(u8);
 
@@ -68,17 +68,14 @@ impl RareEvents {
         self.0 & event.bit() != 0
     }
 
-    /// Returns the occasions that it holds, or `None` alone if it holds none: where what is found belongs.
+    /// Returns the events in the set, or `None` alone if it is empty: the keys under which findings are kept.
     pub(crate) fn places(self) -> Vec<Option<RareEvent>> {
-        let held = RareEvent::ALL.into_iter().filter(|it| self.contains(*it));
-        match self.is_empty() {
-            true => vec![None],
-            false => held.map(Some).collect(),
-        }
+        let held = RareEvent::ALL.into_iter().filter(|event| self.contains(*event));
+        if self.is_empty() { vec![None] } else { held.map(Some).collect() }
     }
 
-    /// Returns the occasions of what has come about in two ways, each with the occasions that it took: those
-    /// that both took, and where there is none although each took some, those of the first.
+    /// Combines two ways in which the same image came about: the events that both need. If they share none
+    /// although both need some, returns the events of the first.
     pub fn of_either(self, other: RareEvents) -> RareEvents {
         match self.0 & other.0 {
             0 if !other.is_empty() => self,
@@ -87,19 +84,19 @@ impl RareEvents {
     }
 }
 
-/// The steps of an act at which there was an occasion.
+/// The steps of an action at which there was a rare event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedAction {
     /// The steps.
     pub steps: Range<usize>,
-    /// The occasion.
+    /// The rare event.
     pub event: RareEvent,
 }
 
-/// Returns the occasions that a crash touches: those of acts between the first step that it took away, or
-/// else itself, and the last step begun before it.
+/// Returns the events that a crash touches: the ones of actions between the first missing step, or else the
+/// crash itself, and the last step begun before it.
 ///
-/// What lies wholly before is as it is in any other database to which that has once been done.
+/// Events that lie wholly before do not count: any other database with the same history is in the same state.
 pub fn touched(marked: &[MarkedAction], first_missing: Option<usize>, cut: usize) -> RareEvents {
     let from = first_missing.map_or(cut, |step| step.min(cut));
     let mut touched = RareEvents::default();
@@ -111,7 +108,7 @@ pub fn touched(marked: &[MarkedAction], first_missing: Option<usize>, cut: usize
     touched
 }
 
-/// Returns the acts, given by their steps, that leave a database smaller than it was.
+/// Returns the actions, given by their steps, that leave a database smaller than it was.
 pub(crate) fn shrinking(trace: &Trace, actions: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut walk = Sizes::new(trace);
     let mut shrinks = |action: &&Range<usize>| {

@@ -1,4 +1,4 @@
-//! Recording a workload: its trace, and what the databases held after every commit.
+//! Recording a workload: its trace, and the contents of the databases after every commit.
 
 use crate::checks::{
     check_kept, check_readable, check_sound, check_undamaged, failed, not_plain, read_content,
@@ -21,7 +21,7 @@ use lab::seed::Seed;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path};
 
-/// What the databases held from one commit on.
+/// The contents of the databases from one commit on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     /// The steps taken when the commit had been acknowledged.
@@ -33,13 +33,13 @@ pub struct Commit {
 /// A recorded workload.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// What was done to storage.
+    /// The steps on storage.
     pub trace: Trace,
     /// Every commit that changed a content, in order; the first is the beginning.
     pub commits: Vec<Commit>,
     /// The names of the databases.
     pub databases: Vec<String>,
-    /// The acts at which something happened that many applications never do.
+    /// The actions at which something happened that many applications never do.
     pub marked: Vec<MarkedAction>,
     /// The largest that the databases were together, in bytes.
     pub largest: usize,
@@ -49,7 +49,8 @@ pub struct Recording {
     pub performed: Performed,
     /// The settings that were in force at the commits of a script of the user's.
     pub in_force: Vec<SettingsInForce>,
-    /// Those in force while it was done, act by act; none of the built-in workload, which keeps those of the variant.
+    /// The settings in force, action by action; empty for the built-in workload, which keeps the settings of
+    /// the variant.
     pub spans: Vec<Span>,
     /// Where the transaction began that the script never ended, if there is one.
     pub left_open: Option<String>,
@@ -73,11 +74,11 @@ pub struct Performed {
 pub struct NotMeasured(pub String);
 
 impl Recording {
-    /// Runs `script` under these settings and records it, on top of what is there at the beginning.
+    /// Runs `script` under these settings and records it, on top of the initial databases.
     ///
     /// # Errors
-    /// A statement of the user's script fails, or changes nothing at all; the engine's. Settings that
-    /// the engine refuses are no error but the inner one.
+    /// Fails if a statement of the user's script fails, if the script commits nothing, or if the engine
+    /// reports an error. Settings that the engine refuses are returned as the inner `Err`.
     pub fn make(
         harness: &mut Harness,
         settings: &CrashSettings,
@@ -112,13 +113,12 @@ impl Recording {
             }
             recorder.end_action(harness, &connection)?;
             recorder.read_settings(harness, &connection, script, (Some(action), settings))?;
-            match connection.in_transaction() {
-                true => drop(recorder.open_since.get_or_insert_with(|| action.location())),
-                false => {
-                    recorder.open_since = None;
-                    let is_new = recorder.note(harness, &connection, Some((action, settings)))?;
-                    check_kept(action, is_new)?;
-                }
+            if connection.in_transaction() {
+                recorder.open_since.get_or_insert_with(|| action.location());
+            } else {
+                recorder.open_since = None;
+                let is_new = recorder.note(harness, &connection, Some((action, settings)))?;
+                check_kept(action, is_new)?;
             }
             recorder.begin_action(harness, &connection)?;
         }
@@ -136,9 +136,9 @@ impl Recording {
         Ok(Ok(recording))
     }
 
-    /// Returns the latest commit that left what commit `number` left, among those that a crash can have
-    /// reached when so many had been acknowledged: these and the one under way. Contents may recur, and a
-    /// later commit with the same content is no proof that nothing is lost.
+    /// Returns the latest commit with the same contents as commit `number`, among the commits that a crash
+    /// can have reached after `acknowledged` ones: these and the one under way. Contents may recur, and a
+    /// later commit with the same content does not prove that nothing is lost.
     pub fn held(&self, number: usize, acknowledged: usize) -> usize {
         let reached = self.commits.len().min(acknowledged + 2);
         let same = |commit: &Commit| commit.contents == self.commits[number].contents;
@@ -152,15 +152,15 @@ impl Recording {
     }
 }
 
-/// Returns whether a name of a file says nothing of where it lies. Witnesses are written by these names, into
-/// a folder of their own and nowhere else.
+/// Returns whether a file name contains no path. Witnesses are written under these names, into a folder of
+/// their own and nowhere else.
 pub(crate) fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_normal = |part| matches!(part, Component::Normal(_));
     parts.next().is_none_or(is_normal) && parts.next().is_none()
 }
 
-/// Executes what an act says; whether it did what it did when it was recorded, if it was.
+/// Executes an action. Returns whether it did the same as in the recording that it comes from, if any.
 fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<bool, CrashError> {
     match action {
         Action::Reopen => Ok(true),
@@ -183,7 +183,7 @@ fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<
     }
 }
 
-/// Opens a database under these settings, or says which of them the engine does not take.
+/// Opens a database under these settings, or returns the setting that the engine refuses.
 fn open(
     harness: &Harness,
     settings: &CrashSettings,
@@ -212,7 +212,7 @@ fn open(
     Ok(Ok(connection))
 }
 
-/// What is known of the databases while they change.
+/// State of the databases while they are recorded.
 #[derive(Default)]
 struct Recorder<'b> {
     initial: Option<&'b InitialDatabases>,
@@ -226,7 +226,7 @@ struct Recorder<'b> {
     contents: HashMap<String, Content>,
     /// The calls recorded so far, and the contents, at every commit.
     commits: Vec<(usize, HashMap<String, Content>)>,
-    /// The acts, and the closing of the connection after them.
+    /// The actions, and the closing of the connection after them.
     actions: Vec<ActionRecord>,
     /// The settings in force now.
     now: Now,
@@ -234,7 +234,7 @@ struct Recorder<'b> {
     attached: BTreeSet<String>,
 }
 
-/// An act, in calls recorded, and the journal modes around it.
+/// An action, in calls recorded, and the journal modes around it.
 #[derive(Default)]
 struct ActionRecord {
     begin: usize,
@@ -248,7 +248,7 @@ struct ActionRecord {
 }
 
 impl Recorder<'_> {
-    /// Returns whether as much is recorded as is wanted, or as can be kept in memory.
+    /// Returns whether enough is recorded, or no more can be kept in memory.
     fn is_enough(
         &mut self,
         harness: &Harness,
@@ -270,9 +270,9 @@ impl Recorder<'_> {
         }
     }
 
-    /// Reads what the attached databases hold, and notes a commit if that is new. Reading comes after
-    /// the position is taken, because it may itself open and close files.
-    /// `done` is what was done, under which settings; nothing at the beginning. Whether it is new.
+    /// Reads the contents of the attached databases, and notes a commit if they are new. The position is
+    /// taken before reading, which may itself open and close files. `done` is the action and its settings, or
+    /// `None` at the beginning. Returns whether the contents are new.
     fn note(
         &mut self,
         harness: &Harness,
@@ -332,7 +332,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Reads the settings in force after the last act, if there is one. The built-in workload is known to keep its own.
+    /// Reads the settings in force after the last action, if there is one. The built-in workload is known to keep its own.
     fn read_settings(
         &mut self,
         harness: &Harness,
@@ -381,7 +381,7 @@ impl Recorder<'_> {
         self.actions.iter().filter_map(span).collect()
     }
 
-    /// Returns the steps of the acts at which there was an occasion.
+    /// Returns the steps of the actions at which there was a rare event.
     fn marked(&self, trace: &Trace) -> Vec<MarkedAction> {
         let steps =
             |action: &ActionRecord| trace.cut_after(action.begin)..trace.cut_after(action.end);
@@ -428,7 +428,7 @@ impl Recorder<'_> {
         let largest = largest(&trace, &databases);
         let performed = Performed {
             transactions: commits.len() - 1,
-            // The last act is the closing of the connections.
+            // The last action is the closing of the connections.
             statements: self.actions.len() - 1,
             of: script.actions.len(),
             differing: self.differing,

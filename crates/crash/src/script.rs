@@ -1,4 +1,4 @@
-//! What is done to the databases while it is recorded: statements, and closing in between.
+//! The actions on the databases while they are recorded: statements, and reopening in between.
 
 use crate::error::CrashError;
 use crate::settings::{CrashSettings, JournalMode};
@@ -29,7 +29,7 @@ pub enum Action {
         row: i64,
         /// The first byte.
         offset: usize,
-        /// What it is overwritten with.
+        /// The bytes written.
         bytes: Vec<u8>,
     },
 }
@@ -67,7 +67,7 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Executes it to the end; whether it changed as many rows as before.
+    /// Executes it to the end. Returns whether it changed as many rows as before.
     pub(crate) fn carry_out(&self, connection: &Connection) -> Result<bool, EngineError> {
         let before = connection.total_changes();
         let mut statement = connection.prepare(&self.sql)?;
@@ -79,17 +79,17 @@ impl Execution {
     }
 }
 
-/// What is recorded: acts, and where they come from.
+/// A workload to record: its actions and their source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     /// The file, for messages; `None` for the built-in workload.
     pub path: Option<PathBuf>,
-    /// What is done, in order.
+    /// The actions, in order.
     pub actions: Vec<Action>,
 }
 
 impl Script {
-    /// Splits a script into statements where SQLite says that they end.
+    /// Splits a script into statements where SQLite ends them.
     ///
     /// # Errors
     /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
@@ -169,9 +169,9 @@ impl Script {
         self.transaction("DELETE FROM item WHERE id BETWEEN 5 AND 8");
     }
 
-    /// A transaction that is rolled back. Without a journal there is nothing to roll back from, and what
-    /// ROLLBACK does is undefined (<https://sqlite.org/pragma.html#pragma_journal_mode>), so that even
-    /// without a crash no state would be one that was committed.
+    /// A transaction that is rolled back. Without a journal there is nothing to roll back from, and ROLLBACK
+    /// is undefined (<https://sqlite.org/pragma.html#pragma_journal_mode>): even without a crash, no state
+    /// would be a committed one.
     fn rolled_back(&mut self, settings: &CrashSettings, sql: &str) {
         if settings.journal_mode != JournalMode::Off {
             self.sql(format!("BEGIN; {sql}; ROLLBACK"));
@@ -231,8 +231,8 @@ impl Script {
         self.transaction("INSERT INTO item(k, v) VALUES (9, 'after VACUUM')");
     }
 
-    /// Into the write-ahead log and back, or out of it and back; transactions are committed in the
-    /// mode under test only, because what they are promised depends on it.
+    /// Switches into the write-ahead log and back, or out of it and back. Transactions are committed only in
+    /// the mode under test, because their promise depends on it.
     fn switch_modes(&mut self, settings: &CrashSettings) {
         let other = match settings.journal_mode {
             JournalMode::Wal => "delete",

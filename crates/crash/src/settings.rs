@@ -76,8 +76,8 @@ impl CrashSettings {
         }
     }
 
-    /// Returns whether SQLite, with what these settings declare of the device, takes into account what a
-    /// model lets happen (see [`Model::is_within_assumptions`]).
+    /// Returns whether SQLite, given the properties of the device in these settings, expects the failures of
+    /// a model (see [`Model::is_within_assumptions`]).
     pub fn assumes(&self, model: Model) -> bool {
         let declared = !self.powersafe_overwrite && model == Model::NonPowersafeOverwrite;
         declared || model.is_within_assumptions()
@@ -101,9 +101,6 @@ impl fmt::Display for CrashSettings {
         if self.page_size != 4096 {
             write!(f, "/{}", self.page_size)?;
         }
-        match self.powersafe_overwrite {
-            true => Ok(()),
-            false => f.write_str("/psow=0"),
-        }
+        if self.powersafe_overwrite { Ok(()) } else { f.write_str("/psow=0") }
     }
 }

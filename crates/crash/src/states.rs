@@ -1,11 +1,9 @@
-//! Which states of a trace are visited: all of them where few things are pending, a seeded sample
-//! elsewhere.
+//! Visiting the states of a trace: all of them if few things are pending, otherwise a seeded sample.
 //!
-//! What is pending only grows between two syncs, so that the states right before a sync include those
-//! of every cut since the sync before it; where those are few enough to visit all, sampling earlier
-//! cuts is not needed. Elsewhere every cut gets its share of the budget, and the sample is drawn by
-//! several recipes, because defects hide in states where *one* thing is missing as well as in those
-//! where most are.
+//! Pending writes only accumulate between two syncs, so the states right before a sync include the states of
+//! every cut since the sync before it. If they are few enough to visit all, earlier cuts need no sample.
+//! Otherwise every cut gets its share of the budget. The sample is drawn by several recipes, because defects
+//! hide in states where *one* thing is missing as well as in states where most are.
 
 use crate::disk::{Damage, Disk, State, Units};
 use crate::model::{LYING_WINDOW, Model};
@@ -18,7 +16,7 @@ const WRITE_BACK: usize = 256;
 
 /// A state that a crash may leave, and how it came about.
 pub struct Candidate<'a> {
-    /// The steps begun before the crash: what was acknowledged until then must be there.
+    /// The steps begun before the crash: everything acknowledged until then must be there.
     pub cut: usize,
     /// The files.
     pub files: Vec<File>,
@@ -30,11 +28,11 @@ pub struct Candidate<'a> {
     pub source: Option<Source<'a>>,
 }
 
-/// A state with what it is a state of.
+/// A state, with the disk and the units to which it belongs.
 pub struct Source<'a> {
     /// The disk at the cut.
     pub disk: &'a Disk<'a>,
-    /// What can vary there.
+    /// The units that can vary there.
     pub units: &'a Units,
     /// The choice.
     pub state: &'a State,
@@ -49,8 +47,8 @@ pub struct Visited {
     pub all: bool,
 }
 
-/// Visits about `budget` states of `trace` under `model`, fewer where there are fewer; the same seed
-/// gives the same states in the same order.
+/// Visits about `budget` states of `trace` under `model`, or all if there are fewer. The same seed gives the
+/// same states in the same order.
 ///
 /// # Errors
 /// The first of `look`, which ends the visit.
@@ -66,14 +64,15 @@ pub fn visit<E>(
         states += 1;
         look(candidate)
     };
-    let all = match model.is_prefix() {
-        true => visit_prefixes(trace, model, budget, &mut counted),
-        false => visit_states(trace, model, budget, seed, &mut counted),
-    }?;
+    let all = (if model.is_prefix() {
+        visit_prefixes(trace, model, budget, &mut counted)
+    } else {
+        visit_states(trace, model, budget, seed, &mut counted)
+    })?;
     Ok(Visited { states, all })
 }
 
-/// One state from a random cut; for crashes within a recovery, of which there are too many to visit
+/// Draws one state from a random cut, for crashes within a recovery: there are too many recoveries to visit
 /// each thoroughly.
 pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (Vec<File>, usize) {
     let cut = random.below(trace.steps.len() as u64 + 1) as usize;
@@ -110,8 +109,8 @@ pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
     disk.durable_files()
 }
 
-/// Visits the prefixes of a trace; whether these were all. On databases that were there before, of which a transaction may
-/// write any number of pages, there are no more than the budget, at even distances.
+/// Visits the prefixes of a trace and returns whether it visited all. On existing databases, where a
+/// transaction may write any number of pages, it visits at most the budget, at even distances.
 fn visit_prefixes<E>(
     trace: &Trace,
     model: Model,
@@ -119,10 +118,7 @@ fn visit_prefixes<E>(
     look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let all = trace.steps.len() + 1;
-    let wanted = match trace.initial.is_empty() {
-        true => all,
-        false => all.min(budget.max(1)),
-    };
+    let wanted = if trace.initial.is_empty() { all } else { all.min(budget.max(1)) };
     let mut disk = Disk::new(trace, model);
     loop {
         let there = disk.taken();
@@ -275,7 +271,7 @@ fn enumerate<E>(
                     break;
                 }
             }
-            // Damage comes on top, of which there is no end.
+            // Damage comes on top, in any number of ways.
             let all = !matches!(model, Model::Torn | Model::NonPowersafeOverwrite);
             whole[since..=cut].fill(all);
         }
@@ -374,8 +370,8 @@ fn damage(state: &mut State, units: &Units, model: Model, random: &mut SplitMix6
     }
 }
 
-/// Minimises the faults of a state: makes units complete and removes damage, one after another, as long
-/// as `still` holds. The result has no fault that could be removed alone.
+/// Minimises the faults of a state: makes units complete and removes damage, one after another, while `still`
+/// holds. In the result no fault can be removed alone.
 pub fn minimise(units: &Units, state: &State, mut still: impl FnMut(&State) -> bool) -> State {
     let mut best = state.clone();
     loop {

@@ -15,7 +15,7 @@ use lab::tier::Promise;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often the witness of ordinary commits, or of an occasion, is minimised in one cell: each time costs hundreds of recoveries.
+/// How often the witness of ordinary commits, or of a rare event, is minimised in one cell: each time costs hundreds of recoveries.
 const MINIMISED: u32 = 3;
 
 /// How many crashes are sampled within one recovery.
@@ -28,9 +28,9 @@ pub(crate) struct Survey<'a, 'b> {
     pub(crate) model: Model,
     /// Whether commits are promised to be atomic over attached databases.
     pub(crate) splits_count: bool,
-    /// What is documented of the settings in force.
+    /// The documented promises for the settings in force.
     pub(crate) promises: Promises,
-    /// Of every so many images the recovery is crashed as well, chosen at random.
+    /// The recovery of every n-th image, chosen at random, is crashed as well.
     pub(crate) second_crash_every: u64,
     /// How often recoveries are crashed one after another.
     pub(crate) interruptions: u32,
@@ -40,12 +40,12 @@ pub(crate) struct Survey<'a, 'b> {
     pub(crate) findings: Findings,
 }
 
-/// What a survey has come to so far.
+/// The findings of a survey so far.
 #[derive(Default)]
 pub(crate) struct Findings {
     seen: HashMap<u128, KnownImage>,
     counts: ImageCounts,
-    /// The best evidence of ordinary commits, and on each occasion.
+    /// The best evidence of ordinary commits, and on each rare event.
     evidence: BTreeMap<Option<RareEvent>, Evidence>,
 }
 
@@ -61,17 +61,17 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// Returns whether a violation would make a better witness than the known one: settings of which much is
-    /// promised are better than others, then one crash better than two, then few faults better than many.
+    /// Returns whether a violation would make a better witness than the known one: settings with a stronger
+    /// promise come first, then one crash before two, then few faults before many.
     fn lacks(&self, promise: Promise, second_crash: bool, faults: usize) -> bool {
         let known = self.violation.as_ref();
         let better = (promise, second_crash, faults);
-        known.is_none_or(|it| better < (it.promise, it.second_crash, it.faults))
+        known.is_none_or(|known| better < (known.promise, known.second_crash, known.faults))
     }
 }
 
 impl Findings {
-    /// Returns the evidence to which a crash with these occasions belongs.
+    /// Returns the evidence to which a crash with these rare events belongs.
     fn evidence(&mut self, touched: RareEvents) -> Vec<&mut Evidence> {
         let places = touched.places();
         for place in &places {
@@ -94,7 +94,8 @@ impl Findings {
     /// Returns whether some of these moments have no violation as evidence.
     fn lacks_any(&mut self, touched: RareEvents) -> bool {
         let evidence = self.evidence(touched);
-        let mut known = evidence.iter().map(|it| it.violation.as_ref().or(it.known.as_ref()));
+        let mut known =
+            evidence.iter().map(|evidence| evidence.violation.as_ref().or(evidence.known.as_ref()));
         known.any(|known| known.is_none())
     }
 
@@ -122,9 +123,10 @@ impl Survey<'_, '_> {
             Some(seen) if seen.acknowledged >= crash.acknowledged => {
                 seen.note(self.recording, &crash);
                 let violates = seen.committed.is_none();
-                return match violates {
-                    true => self.keep_known_violation(&crash, key, candidate.files),
-                    false => Ok(()),
+                return if violates {
+                    self.keep_known_violation(&crash, key, candidate.files)
+                } else {
+                    Ok(())
                 };
             }
             before => before.is_none(),
@@ -148,7 +150,8 @@ impl Survey<'_, '_> {
         self.second_crash_every > 0 && self.random.below(self.second_crash_every) == 0
     }
 
-    /// Judges files and counts them, equal ones once: the last transaction that they hold, or what is wrong.
+    /// Judges files and counts them, equal ones once. Returns the last transaction that they hold, or the
+    /// violation.
     fn judged(
         &mut self,
         key: u128,
@@ -178,7 +181,7 @@ impl Survey<'_, '_> {
         }
         let first = || KnownImage::new(crash, committed);
         let seen = self.findings.seen.entry(key).or_insert_with(first);
-        // What databases that are apart hold of the transactions depends on the crash: the latest decides.
+        // For databases at different transactions the result depends on the crash: the latest one decides.
         seen.committed = committed;
         seen.note(self.recording, crash);
         Ok(judged)
@@ -190,8 +193,8 @@ impl Survey<'_, '_> {
         violation: Violation,
     ) -> Result<(), CrashError> {
         let evidence = self.findings.evidence(crash.touched);
-        let lacks = |it: &Evidence| it.lacks(crash.promise, false, crash.faults);
-        if !evidence.iter().any(|it| lacks(it)) {
+        let lacks = |evidence: &Evidence| evidence.lacks(crash.promise, false, crash.faults);
+        if !evidence.iter().any(|evidence| lacks(evidence)) {
             return Ok(());
         }
         if matches!(violation, Violation::Ended { .. }) {
@@ -203,7 +206,7 @@ impl Survey<'_, '_> {
             return Ok(());
         }
         let (files, smallest) = self.smallest(crash)?;
-        // The smallest image may show another violation than the original one, touch fewer occasions,
+        // The smallest image may show another violation than the original one, touch fewer rare events,
         // and be one that has not been seen: it counts like any other.
         let of_smallest = match self.judged(hash(&files), files.clone(), &smallest)? {
             Err(now) => now,
@@ -265,11 +268,11 @@ impl Survey<'_, '_> {
         }
     }
 
-    /// Returns whether another violation with these occasions may be minimised; counts it.
+    /// Returns whether another violation with these rare events may be minimised; counts it.
     fn may_minimise(&mut self, touched: RareEvents) -> bool {
         let mut evidence = self.findings.evidence(touched);
-        let may = evidence.iter().any(|it| it.minimised < MINIMISED);
-        evidence.iter_mut().for_each(|it| it.minimised += 1);
+        let may = evidence.iter().any(|evidence| evidence.minimised < MINIMISED);
+        evidence.iter_mut().for_each(|evidence| evidence.minimised += 1);
         may
     }
 
@@ -335,7 +338,7 @@ impl Survey<'_, '_> {
         Ok(())
     }
 
-    /// Returns the counts, and the best witness of ordinary commits and on each occasion: of a violation, or
+    /// Returns the counts, and the best witness of ordinary commits and on each rare event: of a violation, or
     /// else of a loss.
     pub(crate) fn finish(self, visited: Visited) -> (ImageCounts, Witnesses) {
         let Findings { seen, mut counts, evidence } = self.findings;
@@ -353,8 +356,8 @@ impl Survey<'_, '_> {
     }
 }
 
-/// What the databases were like after the last acknowledged commit, and after the next one: the two
-/// states that a crash between them may leave.
+/// Returns the databases after the last acknowledged commit and after the next one: the two states that a
+/// crash between them may leave.
 fn neighbours(recording: &Recording, acknowledged: usize) -> Vec<(usize, Vec<File>)> {
     let numbers = acknowledged..recording.commits.len().min(acknowledged + 2);
     numbers

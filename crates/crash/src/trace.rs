@@ -1,8 +1,8 @@
-//! What a workload did to its files, reduced to what storage can lose.
+//! The effects of a workload on its files, reduced to those that storage can lose.
 //!
-//! A [`Trace`] stands between the engine's record, which knows calls, and the storage models, which
-//! know inodes, sectors, sizes and directory entries. Locks, reads and shared memory are gone; a name
-//! that is deleted and made again is a new inode.
+//! A [`Trace`] stands between the engine's record, which knows calls, and the storage models, which know
+//! inodes, sectors, sizes and directory entries. Locks, reads and shared memory are gone; a name that is
+//! deleted and made again is a new inode.
 
 use engine::vfs::{Bytes, Call, FileId, FileKind};
 use std::collections::HashMap;
@@ -37,12 +37,12 @@ pub enum Step {
         inode: Inode,
         /// From which byte on.
         offset: u64,
-        /// What.
+        /// The bytes.
         bytes: Box<[u8]>,
     },
     /// The size was set.
     Truncate {
-        /// Of which.
+        /// The inode.
         inode: Inode,
         /// To how many bytes.
         size: u64,
@@ -80,13 +80,13 @@ pub struct Trace {
     pub named: Vec<Inode>,
     /// The number of inodes.
     pub inodes: usize,
-    /// What was done.
+    /// The steps.
     pub steps: Vec<Step>,
     /// How many steps the first calls of the record came to, by the number of calls.
     pub(crate) cuts: Vec<usize>,
     /// Names of files of kind database, in the order in which they were opened.
     pub databases: Vec<Name>,
-    /// What the device of the first database promised (`SQLITE_IOCAP_*`).
+    /// The promises of the device of the first database (`SQLITE_IOCAP_*`).
     pub characteristics: Option<i32>,
 }
 
@@ -136,7 +136,7 @@ fn directory_of(name: &str) -> &str {
     name.rfind('/').map_or("", |slash| &name[..slash])
 }
 
-/// What is known while calls are read: the inode of each name and of each open file.
+/// Builds a trace from calls: keeps the inode of each name and of each open file.
 #[derive(Default)]
 struct Builder {
     trace: Trace,

@@ -1,5 +1,5 @@
-//! Describing and writing witnesses: the files that a crash left, and a script that shows with a stock
-//! `sqlite3` shell what is wrong with them.
+//! Writing witnesses: the files that a crash left, and a script that shows their violation with a stock
+//! `sqlite3` shell.
 
 use crate::counts::Witness;
 use crate::error::CrashError;
@@ -14,9 +14,9 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a folder for every violation that a cell has a witness of into `folder`, and returns their
-/// names with the cells. A folder has `image` (what the crash left), `before` and `after` (the states that it might have left), and
-/// `show.sh`, which ends with 0 if the violation is shown.
+/// Writes a folder for every violation with a witness into `folder`, and returns the names of the folders
+/// with their cells. A folder has `image` (the files that the crash left), `before` and `after` (the states
+/// that it might have left), and `show.sh`, which ends with 0 if it shows the violation.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -44,7 +44,7 @@ pub fn write_witnesses<'m>(
 /// The folder of the databases that a workload began with.
 const BASES: &str = "beginning";
 
-/// Returns the folder of a witness: settings, model, and the occasion where there is one.
+/// Returns the folder of a witness: settings, model, and the rare event if there is one.
 fn slug(cell: &Cell, place: Option<RareEvent>) -> String {
     let settings = cell.variant.to_string().replace('/', "-");
     match place {
@@ -79,9 +79,10 @@ fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
             return Err(CrashError::Defect(format!("a witness would be written to {name}")));
         }
         let path = folder.join(name);
-        let written = match bytes.size_of_base() >= LARGE {
-            true => write_blocks(bytes, &path),
-            false => fs::File::create(&path).and_then(|mut file| bytes.write_to(&mut file)),
+        let written = if bytes.size_of_base() >= LARGE {
+            write_blocks(bytes, &path)
+        } else {
+            fs::File::create(&path).and_then(|mut file| bytes.write_to(&mut file))
         };
         written.map_err(io("write", &path))?;
     }
@@ -106,7 +107,7 @@ fn write_blocks(bytes: &Bytes, path: &Path) -> std::io::Result<()> {
     fs::write(with(PLACES), places)
 }
 
-/// What follows the name of a file of which only the differing blocks are kept.
+/// Suffixes of a file that is kept as its differing blocks.
 const BLOCKS: &str = ".blocks";
 const PLACES: &str = ".places";
 
@@ -133,9 +134,10 @@ fn io<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> 
 }
 
 fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
-    let how = match witness.second_crash {
-        true => "a crash, and another one during recovery from it",
-        false => "a crash",
+    let how = if witness.second_crash {
+        "a crash, and another one during recovery from it"
+    } else {
+        "a crash"
     };
     SCRIPT
         .replace("@VARIANT@", &cell.variant.to_string())
@@ -207,7 +209,7 @@ done
 for places in "$work"/*/*.places; do
     [ -e "$places" ] || continue
     file=${places%.places}
-    cp "$here/../initial/$(basename "$file")" "$file"
+    cp "$here/../beginning/$(basename "$file")" "$file"
     number=-1
     while read -r place; do
         if [ $number -lt 0 ]; then

@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn authorize(
 /// Returns whether a statement may do this.
 fn may(directory: &Path, action: c_int, first: Option<&str>, second: Option<&str>) -> bool {
     let is_one_of = |names: &[&str], name: Option<&str>| {
-        name.is_some_and(|name| names.iter().any(|it| it.eq_ignore_ascii_case(name)))
+        name.is_some_and(|name| names.iter().any(|known| known.eq_ignore_ascii_case(name)))
     };
     match action {
         // The name is missing where it is an expression. VACUUM INTO attaches its file, too.
@@ -73,13 +73,13 @@ fn is_inside(directory: &Path, file: &str) -> bool {
     if file.is_empty() || file == ":memory:" {
         return true;
     }
-    let is_uri = file.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("file:"));
+    let is_uri = file.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
     let Ok(path) = std::path::absolute(file) else {
         return false;
     };
-    let climbs = path.components().any(|it| it == Component::ParentDir);
-    let parent = path.parent().and_then(|it| it.canonicalize().ok());
-    let is_below = parent.is_some_and(|it| it.starts_with(directory));
+    let climbs = path.components().any(|part| part == Component::ParentDir);
+    let parent = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let is_below = parent.is_some_and(|folder| folder.starts_with(directory));
     !is_uri && !climbs && is_below && !path.is_symlink()
 }
 

@@ -86,8 +86,8 @@ impl SharedNumbers {
         &self.path
     }
 
-    /// Sleeps until [`SharedNumbers::wake`] with this index, at most so long; not at all if the number is no longer the one
-    /// that was seen. It may wake up for nothing.
+    /// Sleeps until [`SharedNumbers::wake`] with this index, for at most `most`; returns at once if the
+    /// number is no longer `seen`. It may wake up without a reason.
     #[cfg(target_os = "linux")]
     pub fn sleep(&self, index: usize, seen: u64, most: Duration) {
         let timeout = futex::Timespec {
@@ -129,7 +129,7 @@ impl Deref for SharedNumbers {
     type Target = [AtomicU64];
 
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: so many numbers are mapped, aligned to a page, and zero bytes are valid atomics.
+        // SAFETY: `count` numbers are mapped, aligned to a page, and zero bytes are valid atomics.
         unsafe { std::slice::from_raw_parts(self.numbers.as_ptr(), self.count) }
     }
 }

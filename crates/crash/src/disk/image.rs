@@ -20,7 +20,7 @@ impl Disk<'_> {
         )
     }
 
-    /// Metadata of steps before this one is there, as far as the journal's state says.
+    /// Returns the step before which metadata is there, according to the journal's state.
     fn journal_cut(&self, units: &Units, state: &State) -> usize {
         if self.rule != SyncRule::Journal {
             return self.committed;

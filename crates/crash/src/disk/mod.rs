@@ -1,4 +1,4 @@
-//! What storage holds for certain, and what is pending, at one moment of a trace.
+//! Durable and pending content of storage at one moment of a trace.
 //!
 //! A [`Disk`] walks the steps of a trace in order. Each inode has durable bytes and pending operations;
 //! each name has a durable inode and the changes that may have reached the directory. [`Units`] (in
@@ -61,7 +61,7 @@ impl Operation {
 #[derive(Debug, Clone, Default)]
 struct Entry {
     durable: Option<Inode>,
-    /// The steps that changed it since, and what they made of it.
+    /// The steps that changed it since, with the inode that each gave it.
     pending: Vec<(usize, Option<Inode>)>,
 }
 

@@ -1,4 +1,4 @@
-//! What can vary at one moment, and one choice among it.
+//! The units that can vary at one moment, and one choice of their states.
 
 use super::Disk;
 use crate::model::SyncRule;
@@ -6,7 +6,7 @@ use crate::trace::{Inode, Name, Step};
 use lab::seed::Seed;
 use std::ops::Range;
 
-/// Something that can vary in what a crash leaves.
+/// A part of the disk whose state after a crash can vary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unit {
     /// How many of the pending changes of a directory entry are there.
@@ -19,7 +19,7 @@ pub(super) enum Unit {
     Sector { inode: Inode, number: u64, writes: Range<usize> },
 }
 
-/// What can vary at one moment: units, each with its number of pending changes.
+/// The units that can vary at one moment, each with its number of pending changes.
 #[derive(Debug, Clone, Default)]
 pub struct Units {
     pub(super) list: Vec<Unit>,
@@ -55,7 +55,7 @@ impl Units {
         pending.try_fold(1_u64, |states, pending| states.checked_mul(u64::from(*pending) + 1))
     }
 
-    /// How many of the changes of a unit a state has; none of a unit that is not here.
+    /// Returns how many changes of a unit a state has; 0 for a unit that is not here.
     pub(super) fn version(&self, unit: &Unit, state: &State) -> usize {
         let index = self.list.iter().position(|known| known == unit);
         index.map_or(0, |index| state.versions[index] as usize)
@@ -117,8 +117,8 @@ impl State {
 }
 
 impl Disk<'_> {
-    /// What can vary now. Under the journal's rule sizes and entries are one unit; all sectors of an
-    /// inode are adjacent.
+    /// Returns the units that can vary now. Under the journal's rule sizes and entries are one unit; all
+    /// sectors of an inode are adjacent.
     pub fn units(&self) -> Units {
         let mut units = Units::default();
         if self.rule == SyncRule::Journal {
@@ -199,7 +199,7 @@ impl Disk<'_> {
             .map(|(unit, there)| self.step_of(units, unit, *there as usize));
         let damaged = state.damage.iter().filter_map(|damage| match damage {
             Damage::Destroyed { unit, .. } => Some(self.step_of(units, *unit, 0)),
-            // What is torn is lacking too, and so is what garbage replaces.
+            // A torn write counts as lacking too, and so does one that garbage replaces.
             Damage::Torn { .. } | Damage::Garbage { .. } => None,
         });
         lacking.chain(damaged).min()

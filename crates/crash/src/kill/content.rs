@@ -1,10 +1,10 @@
-//! What each transaction writes, and what the database holds after it: pure functions of the seed, so
-//! that writer and judge need no word with each other.
+//! The writes of each transaction, and the expected database after it. Both are pure functions of the seed,
+//! so writer and judge need not communicate.
 
 use lab::seed::Seed;
 
-/// The places a transaction can write to. With bodies of up to [`LONGEST`] bytes the database stays
-/// around 100 KB, so that judging it is fast.
+/// Number of places that a transaction can write to. With bodies of up to [`LONGEST`] bytes the database
+/// stays around 100 KB, so that judging it is fast.
 pub(super) const SLOTS: u64 = 64;
 
 /// The longest body in bytes: longer than a page, so that overflow pages are written too.
@@ -45,7 +45,7 @@ fn body(seed: Seed) -> Vec<u8> {
     body
 }
 
-/// What the database should hold after some transaction.
+/// The expected content of the database after some transaction.
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
     seed: Seed,
@@ -64,7 +64,7 @@ impl Expected {
         self.last
     }
 
-    /// Goes on to a later transaction.
+    /// Advances to a later transaction.
     pub(super) fn advance(&mut self, to: u64) {
         while self.last < to {
             self.last += 1;

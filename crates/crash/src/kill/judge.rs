@@ -1,4 +1,4 @@
-//! What a killed writer left: opened, recovered and compared with what it should be.
+//! Judging the database of a killed writer: opens and recovers it, and compares it with the expected content.
 
 use super::content::Expected;
 use super::writer::{last_transaction, make_tables};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is wrong with a database after a process was killed.
+/// Damage to a database after a process was killed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
@@ -35,7 +35,7 @@ pub enum Damage {
         /// The one found.
         found: u64,
     },
-    /// The rows are not those of the transaction it claims to be at.
+    /// The rows do not match the transaction that the database claims to be at.
     #[error("it is not what transaction {transaction} left: {difference}")]
     Content {
         /// That transaction.
@@ -56,7 +56,7 @@ impl Damage {
         }
     }
 
-    /// Returns whether only transactions are missing, while what is there is a state that once was.
+    /// Returns whether only transactions are missing, and the rest is a state that once was committed.
     pub fn is_loss(&self) -> bool {
         matches!(self, Damage::Lost { .. })
     }
@@ -69,8 +69,8 @@ fn last_there(found: Option<u64>) -> String {
     }
 }
 
-/// Checks that a last transaction fits what was acknowledged: none of those is missing, and at most
-/// one more was under way.
+/// Checks the last transaction against the acknowledged one: no acknowledged transaction is missing, and at
+/// most one more was under way.
 pub(super) fn check_last(acknowledged: Option<u64>, found: Option<u64>) -> Result<(), Damage> {
     match (acknowledged, found) {
         (Some(acknowledged), found) if found.is_none_or(|found| found < acknowledged) => {
@@ -98,15 +98,16 @@ impl From<Damage> for CheckError {
 
 impl From<EngineError> for CheckError {
     fn from(error: EngineError) -> CheckError {
-        match is_of_harness(&error) {
-            true => CheckError::Engine(error),
-            false => CheckError::Damage(Damage::Unreadable(error.to_string())),
+        if is_of_harness(&error) {
+            CheckError::Engine(error)
+        } else {
+            CheckError::Damage(Damage::Unreadable(error.to_string()))
         }
     }
 }
 
-/// Opens what was left, which recovers it, and checks it; returns the last transaction there. The outer error is one
-/// that says nothing of the database.
+/// Opens the database, which recovers it, and checks it. Returns its last transaction. The outer error is
+/// unrelated to the database.
 pub(super) fn judge(
     library: &Arc<Library>,
     database: &Path,
@@ -204,7 +205,7 @@ mod tests {
         assert!(matches!(check_last(None, Some(1)), Err(Damage::NeverBegun { .. })));
     }
 
-    /// An output that takes so many lines, and then is closed.
+    /// An output that accepts this number of lines, and then is closed.
     struct Closing(usize);
 
     impl Write for Closing {
@@ -220,7 +221,7 @@ mod tests {
 
     const SEED: u64 = 11;
 
-    /// Returns a database that a writer left after it said so many lines. The first two are no transactions.
+    /// Returns a database that a writer left after this number of lines. The first two are not transactions.
     fn written(folder: &Path, lines: usize) -> std::path::PathBuf {
         let spec = WriterSpec {
             engine: Source::Embedded,
@@ -246,10 +247,10 @@ mod tests {
     #[test]
     fn what_a_writer_left_is_what_is_expected_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        // Lines: ready, at none, 0, ..., 112; the transaction whose line could not be said is there too.
+        // Lines: ready, at none, 0, ..., 112; the transaction whose line could not be written is there too.
         let database = written(folder.path(), 115);
         assert_eq!(looked_at(&database, 112), Ok(Some(113)));
-        // A second writer goes on where the first ended.
+        // A second writer continues where the first ended.
         written(folder.path(), 10);
         assert_eq!(looked_at(&database, 121), Ok(Some(122)));
     }

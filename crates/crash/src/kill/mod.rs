@@ -1,13 +1,12 @@
 //! Processes that are killed while they write, on the real file system.
 //!
-//! A child writes numbered transactions, whose content follows from their number, and reports each that
-//! SQLite acknowledged on a pipe. It is killed with SIGKILL at a random moment. Then the database is
-//! opened: it has to be sound, hold every acknowledged transaction and at most one more, and exactly
-//! what those wrote. Every other time the next child is let loose on it unseen, so that recovery itself
-//! is killed too.
+//! A child writes numbered transactions, whose content follows from their number, and reports each
+//! acknowledged one on a pipe. It is killed with SIGKILL at a random moment. Then the database is opened: it
+//! must be sound, hold every acknowledged transaction and at most one more, and exactly their rows. Every
+//! other time the next child opens the database before it is checked, so that recovery itself is killed too.
 //!
-//! A killed process leaves everything it wrote to the system, so this accident says nothing about power
-//! failures; it is the one that can be staged for real.
+//! A killed process leaves everything it wrote to the system, so this test says nothing about power failures.
+//! It is the one accident that can be caused for real.
 
 mod content;
 mod judge;
@@ -33,16 +32,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// The longest time from `ready` to the kill. A commit takes from tens of microseconds to some
-/// milliseconds, so that a kill falls into the opening, the recovery or one of the first hundreds of
-/// transactions.
+/// The longest time from `ready` to the kill. A commit takes from tens of microseconds to some milliseconds,
+/// so that a kill falls into the opening, the recovery or one of the first hundreds of transactions.
 const MAX_LIFE: Duration = Duration::from_millis(25);
 
 /// Time in which a child must say `ready`: it only has to load its engine.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// After how many kills, one time in so many, the next child begins with an empty folder, so that the
-/// creation of the database is killed too.
+/// After one in this many kills the next child begins with an empty folder, so that the creation of the
+/// database is killed too.
 const FRESH_ONE_IN: u64 = 16;
 
 /// The hidden command of the program that writes until it is killed.
@@ -51,7 +49,7 @@ pub const COMMAND: &str = "write-until-killed";
 /// The name of the database in the folder of a run.
 const DATABASE: &str = "killed.db";
 
-/// What to do.
+/// The plan of a test.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The executable that writes: one that calls [`write_until_killed`].
@@ -64,7 +62,7 @@ pub struct Plan {
     pub settings: Vec<Setting>,
     /// How many processes to kill.
     pub kills: u64,
-    /// Seed of what is written and of the moments.
+    /// Seed of the rows and of the moments.
     pub seed: u64,
     /// A folder on the file system under test; made if it is not there, and removed by its owner.
     pub folder: PathBuf,
@@ -72,20 +70,20 @@ pub struct Plan {
     pub keep: Option<PathBuf>,
 }
 
-/// What came of the kills under one setting.
+/// The outcome of the kills under one setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The setting.
     pub setting: Setting,
     /// Processes killed.
     pub kills: u64,
-    /// Those of them that left a journal or a log to recover.
+    /// The kills that left a journal or a log to recover.
     pub unfinished: u64,
     /// Databases opened and checked.
     pub checked: u64,
     /// Transactions acknowledged.
     pub acknowledged: u64,
-    /// What was found.
+    /// The damaged databases.
     pub findings: Vec<Finding>,
 }
 
@@ -94,7 +92,7 @@ pub struct Outcome {
 pub struct Finding {
     /// After which kill, counted from 1.
     pub kill: u64,
-    /// What is wrong.
+    /// The damage.
     pub damage: Damage,
     /// Where its files are, as SQLite left them after the look at them, if they were kept.
     pub kept: Option<PathBuf>,
@@ -114,12 +112,12 @@ impl Outcome {
     }
 }
 
-/// Kills until the plan is fulfilled or `stop` is raised, and reports after each kill how many there
-/// have been. The outcomes are those up to then.
+/// Kills until the plan is fulfilled or `stop` is raised, and reports the number of kills after each. The
+/// outcomes cover the kills up to then.
 ///
 /// # Errors
-/// A writer that does not start, ends by itself or says what it should not; a folder that cannot be
-/// used. Damage to a database is no error.
+/// A writer that does not start, ends by itself or writes something unexpected; a folder that cannot be used.
+/// Damage to a database is a finding instead.
 pub fn run(
     plan: &Plan,
     stop: &AtomicBool,
@@ -258,7 +256,7 @@ impl<'a> KillTest<'a> {
         }
     }
 
-    /// Takes note of what a writer said; the inner error is damage that the writer itself met.
+    /// Notes the output of a writer; the inner error is damage that the writer itself met.
     fn note_output(&mut self, said: &[String]) -> Result<Result<(), Damage>, AccidentError> {
         for line in said {
             let (at, number) = match line.strip_prefix("at ") {
@@ -362,7 +360,7 @@ fn left_unfinished(database: &Path) -> bool {
     first_byte.is_ok_and(|byte| byte != 0) || log > 0
 }
 
-/// What a child left.
+/// The output of a child.
 struct WriterOutput {
     /// Lines that it wrote after `ready`.
     lines: Vec<String>,

@@ -49,7 +49,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// What a writing process is to do, as JSON on standard input.
+/// The task of a writing process, as JSON on standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriterSpec {
@@ -59,7 +59,7 @@ pub struct WriterSpec {
     pub database: PathBuf,
     /// The settings.
     pub setting: Setting,
-    /// The seed of what is written.
+    /// The seed of the rows.
     pub seed: u64,
 }
 
@@ -73,9 +73,9 @@ const ROLLED_BACK: u64 = 5;
 const CHECKPOINTED: u64 = 11;
 const VACUUMED: u64 = 101;
 
-/// Reads a [`WriterSpec`] and writes transactions until nobody reads `output` any more, or the process
-/// is killed. It says `ready` before it opens the database, `at N` for the last transaction that it
-/// finds there, or `at none`, and `N` for each that SQLite has acknowledged.
+/// Reads a [`WriterSpec`] and writes transactions until `output` is closed, or the process is killed. It
+/// writes `ready` before it opens the database, `at N` for the last transaction that it finds there, or `at
+/// none`, and `N` for each transaction that SQLite has acknowledged.
 ///
 /// # Errors
 /// A specification that is not valid; any error of SQLite.
@@ -147,7 +147,7 @@ fn prepare(connection: &Connection, setting: &Setting) -> Result<(), AccidentErr
         .map_err(AccidentError::engine("setting the size of the cache"))
 }
 
-/// Returns the last transaction in the database, or `None` where there are no tables yet.
+/// Returns the last transaction in the database, or `None` if it has no tables yet.
 pub(super) fn last_transaction(connection: &Connection) -> Result<Option<u64>, EngineError> {
     let tables = connection.query_i64("SELECT count(*) FROM sqlite_master WHERE name = 'state'")?;
     if tables == 0 {
@@ -193,7 +193,7 @@ fn put(connection: &Connection, seed: Seed, number: u64) -> Result<(), EngineErr
     connection.execute(&format!("UPDATE state SET last = {number}"))
 }
 
-/// What is done between transactions and must change nothing.
+/// Maintenance between transactions, which must change nothing.
 fn maintain(connection: &Connection, number: u64) -> Result<(), EngineError> {
     if number.is_multiple_of(CHECKPOINTED) {
         let mode = match number / CHECKPOINTED % 3 {

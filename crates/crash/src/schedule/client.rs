@@ -1,4 +1,4 @@
-//! One of the two clients: how it acts, and what it notices.
+//! One of the two clients: performs actions and checks what it reads.
 
 use super::scenario::Action;
 use crate::error::{is_not_understood, is_of_harness};
@@ -34,7 +34,7 @@ pub(super) fn schema(journal_mode: &str) -> String {
     )
 }
 
-/// Gives the log of transactions another tree, without a change of what it holds.
+/// Rebuilds the log of transactions in another tree, with the same rows.
 const REBUILD: &str = "BEGIN IMMEDIATE;
      CREATE TABLE moved(who TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (who, n)) WITHOUT ROWID;
      INSERT INTO moved SELECT who, n FROM log;
@@ -42,7 +42,7 @@ const REBUILD: &str = "BEGIN IMMEDIATE;
      ALTER TABLE moved RENAME TO log;
      COMMIT";
 
-/// What a transaction does: every row counts the transactions there have been, and the log names them.
+/// Returns the statements of a transaction: every row counts the transactions so far, and the log names them.
 pub(super) fn changes(who: &str, number: u32) -> String {
     format!("UPDATE data SET v = v + 1; INSERT INTO log VALUES ('{who}', {number})")
 }
@@ -101,7 +101,7 @@ impl TransactionLog {
     }
 }
 
-/// What one query of the data shows.
+/// A snapshot of the data, read by one query.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     least: i64,
@@ -111,7 +111,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reads everything in one statement, hence in one snapshot.
+    /// Reads everything in one statement, so in one snapshot.
     pub(super) fn read(connection: &Connection) -> Result<Seen, EngineError> {
         let mut seen = Seen::default();
         connection.for_each_row(
@@ -142,23 +142,23 @@ impl Seen {
     }
 }
 
-/// The outcome of an act.
+/// The outcome of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It was done.
     Done,
-    /// Another connection held a lock, and the act was abandoned.
+    /// Another connection held a lock, and the action was abandoned.
     Busy,
     /// It violated an invariant.
     Wrong(String),
     /// SQLite did not understand it: that is wrong, unless it never does.
     NotUnderstood(String),
-    /// SQLite refused it for a reason that says nothing of the database.
+    /// SQLite refused it for a reason unrelated to the database.
     Unable(String),
 }
 
 impl Outcome {
-    /// That of what nothing but damage, or the harness, prevents.
+    /// Returns the outcome of an action that only damage, or the harness, prevents.
     pub(super) fn failed(trouble: CheckError) -> Outcome {
         match trouble {
             CheckError::Sqlite(error) if is_of_harness(&error) => {
@@ -174,11 +174,11 @@ impl Outcome {
     }
 }
 
-/// What a connection is in the middle of.
+/// The transaction that a connection has open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
-    /// A transaction that saw so many transactions.
+    /// A transaction that reads, with the number of transactions that it saw.
     Reading(i64),
     /// A transaction that has written.
     Writing(Transaction),
@@ -220,7 +220,7 @@ impl Client {
         self.who
     }
 
-    /// Acts. An act that another connection's lock prevents is given up as an application would: its
+    /// Acts. An action that another connection's lock prevents is given up as an application would: its
     /// transaction is rolled back, but for a commit, which stays to be tried again.
     pub(super) fn action(&mut self, action: Action, log: &TransactionLog) -> Outcome {
         let outcome = match action {
@@ -250,7 +250,7 @@ impl Client {
         }
     }
 
-    /// Ends whatever is open, as far as locks allow.
+    /// Ends the open transaction, as far as locks allow.
     pub(super) fn end(&mut self, log: &TransactionLog) -> Outcome {
         match self.open {
             Open::Nothing => Outcome::Done,
@@ -294,7 +294,7 @@ impl Client {
         self.commit(log).inspect_err(|_| self.abandon(log))
     }
 
-    /// The version lies on the first page, of which the data are no part.
+    /// Changes the version on the first page, which holds no data.
     fn touch(&self) -> Result<(), CheckError> {
         self.run(|connection| connection.execute("PRAGMA user_version = 1"))
     }
@@ -303,9 +303,8 @@ impl Client {
     fn rebuild(&self) -> Result<(), CheckError> {
         let rebuilt = self.run(|connection| connection.execute(REBUILD));
         rebuilt.inspect_err(|_| {
-            let _ = self.run(|connection| match connection.in_transaction() {
-                true => connection.execute("ROLLBACK"),
-                false => Ok(()),
+            let _ = self.run(|connection| {
+                if connection.in_transaction() { connection.execute("ROLLBACK") } else { Ok(()) }
             });
         })
     }
@@ -351,7 +350,7 @@ impl Client {
         if let Some(connection) = &self.connection
             && connection.in_transaction()
         {
-            // What a failed rollback leaves is found when the database is checked.
+            // The check of the database finds what a failed rollback leaves.
             let _ = connection.execute("ROLLBACK");
         }
         if let Open::Writing(transaction) = self.open {
@@ -377,7 +376,7 @@ impl Client {
         self.checked(least, seen, log)
     }
 
-    /// What a copy holds that was made page by page: one state, at least as new as when the copy was begun.
+    /// Checks a copy made page by page: it must be one state, at least as new as when the copy was begun.
     fn backup(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         let least = log.acknowledged();
         let seen = self.run(|connection| {
@@ -389,7 +388,8 @@ impl Client {
         self.checked(least, seen, log).map(drop)
     }
 
-    /// Returns the number of transactions that was seen, after so many had been acknowledged.
+    /// Returns the number of transactions in a snapshot, after checking it: at least `least` were
+    /// acknowledged before.
     fn checked(&self, least: i64, seen: Seen, log: &TransactionLog) -> Result<i64, CheckError> {
         let count = seen.transactions().map_err(CheckError::Seen)?;
         let most = log.begun();
@@ -431,10 +431,10 @@ impl Client {
     }
 }
 
-/// Why an act failed.
+/// Why an action failed.
 pub(super) enum CheckError {
     Sqlite(EngineError),
-    /// What was seen is wrong.
+    /// The data read are wrong.
     Seen(String),
 }
 

@@ -1,14 +1,14 @@
-//! Two connections at the same instant: what the second does is placed inside the file-system calls of
-//! the first, at every place there is.
+//! Two connections at the same instant: the actions of the second take place inside the file-system calls of
+//! the first, at every possible place.
 //!
-//! Some damage needs no crash, only the wrong moment: a checkpoint between another connection's look at
-//! the log and its lock, a reader that takes a living journal for a dead one. Such moments are too rare
-//! to be met by threads. Here both connections run on one thread, and the second acts inside a call of
-//! the first that a [`Schedule`] names; so every schedule can be played again.
+//! Some damage needs no crash, only the wrong moment: a checkpoint between another connection's look at the
+//! log and its lock, or a reader that takes a living journal for a dead one. Threads meet such moments too
+//! rarely. Here both connections run on one thread, and the second acts inside a call of the first that a
+//! [`Schedule`] names, so every schedule can be repeated.
 //!
-//! After every schedule the database has to be sound, hold exactly the transactions that were
-//! acknowledged, and have shown nobody a state that never was; and neither connection may be locked out
-//! once the other has ended its work.
+//! After every schedule the database must be sound and hold exactly the acknowledged transactions; no
+//! connection may have read a state that never was; and neither connection may be locked out once the other
+//! has ended its work.
 
 mod client;
 mod plan;
@@ -36,7 +36,7 @@ const KEPT: usize = 3;
 pub struct ScenarioResult {
     /// The scenario.
     pub scenario: &'static str,
-    /// What it is about.
+    /// The subject of the scenario.
     pub what: &'static str,
     /// The journal mode.
     pub journal_mode: &'static str,
@@ -57,7 +57,7 @@ pub struct ScenarioResult {
 pub struct Finding {
     /// The schedule, as `pragmark crash --schedule` takes it.
     pub schedule: String,
-    /// What went wrong.
+    /// The violations.
     pub what: Vec<String>,
 }
 
@@ -75,12 +75,12 @@ impl ScenarioResult {
     }
 }
 
-/// How much to explore. It is a number, never a time, so that all engines are treated alike.
+/// The number of schedules to explore. It is a number, never a time, so that all engines are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Scenarios with at most so many schedules in a journal mode are played in full.
+    /// Scenarios with at most this many schedules in a journal mode are run in full.
     pub all_up_to: u64,
-    /// Of the others, so many are drawn.
+    /// Number of schedules drawn from each larger scenario.
     pub sample: u64,
     /// The seed by which they are drawn.
     pub seed: u64,
@@ -129,10 +129,10 @@ pub fn explore_all(
     Ok(done.into_iter().map(|(_, explored)| explored).collect())
 }
 
-/// Plays every schedule of a scenario, or a seeded choice where there are too many.
+/// Runs every schedule of a scenario, or a seeded sample if there are too many.
 ///
 /// # Errors
-/// The stage cannot be set, or the engine fails without being disturbed.
+/// The runner cannot be prepared, or the engine fails without being disturbed.
 pub fn explore(
     runner: &mut ScheduleRunner,
     scenario: &'static Scenario,

@@ -1,5 +1,5 @@
-//! Schedules as data, how they are written down, and which comes next. Pure logic, so that it can be
-//! tested without a database.
+//! Schedules as data: their text form, and their order. Pure logic, so that it can be tested without a
+//! database.
 
 use super::scenario::{RARE, SCENARIOS, Scenario, scenario};
 use crate::error::AccidentError;
@@ -8,9 +8,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where each act of the second connection takes place: after so many calls of the first, 0 being
-/// before all of them. Places never decrease, because a connection acts in order; what is placed after
-/// the last call takes place at the end.
+/// The place of each action of the second connection: the number of calls of the first before it. Places
+/// never decrease, because a connection acts in order; a place after the last call means the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     /// The scenario.
@@ -22,8 +21,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Returns the schedule in which the second connection does everything in the end, so that the first is
-    /// undisturbed.
+    /// Returns the schedule in which the second connection acts last, so that the first is undisturbed.
     pub(super) fn undisturbed(scenario: &'static Scenario, journal_mode: &'static str) -> Schedule {
         Schedule {
             scenario: scenario.id,
@@ -79,9 +77,9 @@ pub fn all() -> impl Iterator<Item = (&'static Scenario, &'static str)> {
         .flat_map(|scenario| scenario.journal_modes.iter().map(move |mode| (scenario, *mode)))
 }
 
-/// Goes on to the next places, in lexicographic order, or says that there are none. `calls` is how many
-/// calls the first connection made under the places that were: later places are all the same, "at the
-/// end", and are left out.
+/// Advances to the next places, in lexicographic order; returns false if there are none. `calls` is the
+/// number of calls that the first connection made under the current places: all later places mean "at the
+/// end" and are skipped.
 pub(super) fn advance(places: &mut [usize], calls: usize) -> bool {
     let Some(movable) = places.iter().rposition(|place| *place <= calls) else {
         return false;
@@ -91,7 +89,7 @@ pub(super) fn advance(places: &mut [usize], calls: usize) -> bool {
     true
 }
 
-/// Draws places for each act.
+/// Draws places for each action.
 fn draw(places: &mut [usize], calls: usize, generator: &mut SplitMix64) {
     for place in &mut *places {
         *place = generator.below(calls as u64 + 2) as usize;

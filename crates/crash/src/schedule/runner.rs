@@ -21,7 +21,7 @@ pub struct ScheduleResult {
     pub calls: usize,
     /// The violations, in words; empty if there were none.
     pub wrong: Vec<String>,
-    /// Whether SQLite did not understand an act.
+    /// Whether SQLite did not understand an action.
     pub not_understood: bool,
     /// The calls and acts in order, if requested.
     pub trace: Vec<String>,
@@ -66,12 +66,12 @@ struct Interleaver(Mutex<Option<RunState>>);
 struct RunState {
     at_calls: Vec<usize>,
     actions: &'static [Action],
-    /// How many of the acts have been done.
+    /// How many of the actions have been done.
     done: usize,
     second: Client,
     log: Arc<TransactionLog>,
     played: ScheduleResult,
-    /// The first act that SQLite refused for a reason that says nothing of the database.
+    /// The first action that SQLite refused for a reason unrelated to the database.
     unable: Option<String>,
     traced: bool,
 }
@@ -117,7 +117,7 @@ impl RunState {
         self.act_up_to(self.played.calls);
     }
 
-    /// Lets the second connection do what is placed up to a call.
+    /// Lets the second connection perform the actions placed up to a call.
     fn act_up_to(&mut self, call: usize) {
         while self.done < self.actions.len() && self.at_calls[self.done] <= call {
             let action = self.actions[self.done];
@@ -177,11 +177,11 @@ impl ScheduleRunner {
         })
     }
 
-    /// Plays the schedule in which the second connection acts last, so that neither meets the other; the calls of the
-    /// first.
+    /// Runs the schedule in which the second connection acts last, so that neither meets the other; returns
+    /// the number of calls of the first.
     ///
     /// # Errors
-    /// As [`play`](Self::play); SQLite does not understand an act, which is the fault of no schedule.
+    /// As [`run`](Self::run), or SQLite does not understand an action, which no schedule can cause.
     pub(super) fn run_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
         let played = self.run(schedule, false)?;
         match played.wrong.first().filter(|_| played.not_understood) {
@@ -193,11 +193,11 @@ impl ScheduleRunner {
         }
     }
 
-    /// Plays a schedule and checks what is left. With `traced`, the calls and acts are recorded in order.
+    /// Runs a schedule and checks the database. With `traced`, the calls and actions are recorded in order.
     ///
     /// # Errors
-    /// The stage itself cannot be set, or SQLite refuses an act for a reason that says nothing of the database; damage
-    /// to the database is no error.
+    /// The files cannot be prepared, or SQLite refuses an action for a reason unrelated to the database.
+    /// Damage to the database is a finding instead.
     pub fn run(
         &mut self,
         schedule: &Schedule,
@@ -252,7 +252,7 @@ impl ScheduleRunner {
         }
     }
 
-    /// Lets both end what they began, verifies that neither blocks the other for ever, and checks the
+    /// Ends the open transactions of both, verifies that neither blocks the other for ever, and checks the
     /// final state.
     fn finish(
         &self,
@@ -352,8 +352,8 @@ impl ScheduleRunner {
         Ok(())
     }
 
-    /// Makes the files. What a dead process left is what a living one has on the disk in the middle of
-    /// its work: it is copied from under it.
+    /// Makes the files of a scenario. The files of a dead process are copied from under a living one, in the
+    /// middle of its work.
     fn prepare(
         &self,
         files: Files,
@@ -412,7 +412,7 @@ impl RunState {
         }
     }
 
-    /// Notes an act while nobody else holds a lock, so that being busy is wrong too.
+    /// Notes an action while nobody else holds a lock, so that being busy is wrong too.
     fn note_alone(&mut self, who: &str, what: &str, outcome: Outcome) {
         let outcome = match outcome {
             Outcome::Busy => Outcome::Wrong(

@@ -1,4 +1,4 @@
-//! What the two connections do: the scenarios, as data.
+//! The actions of the two connections: the scenarios, as data.
 
 use engine::CheckpointMode;
 
@@ -15,7 +15,7 @@ pub enum Action {
     Read,
     /// Begins a transaction and reads in it.
     BeginRead,
-    /// Goes on to write in the transaction in which it read, and commits.
+    /// Writes in the transaction in which it read, and commits.
     WriteAfterRead,
     /// Ends the transaction in which it read.
     EndRead,
@@ -42,7 +42,7 @@ pub enum Who {
     Second,
 }
 
-/// What lies on the disk at the beginning.
+/// The files on the disk at the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
     /// A sound database.
@@ -58,17 +58,17 @@ pub enum Files {
 pub struct Scenario {
     /// Its name.
     pub id: &'static str,
-    /// What it is about.
+    /// The subject of the scenario.
     pub what: &'static str,
     /// The journal modes in which it makes sense.
     pub journal_modes: &'static [&'static str],
-    /// What lies on the disk.
+    /// The files on the disk.
     pub files: Files,
-    /// What both have done before the first call that counts.
+    /// The actions of both before the first call that counts.
     pub before: &'static [(Who, Action)],
-    /// What the first connection does.
+    /// The actions of the first connection.
     pub first: &'static [Action],
-    /// What the second does, each at its place.
+    /// The actions of the second, each at its place.
     pub second: &'static [Action],
 }
 
@@ -90,8 +90,8 @@ use Action::{
 use CheckpointMode::{Passive, Restart, Truncate};
 use Who::{First, Second};
 
-/// A table of scenarios: name, journal modes, files on the disk and meaning; then the acts before the first
-/// call that counts, those of the first connection and those of the second.
+/// A table of scenarios: name, journal modes, files on the disk and meaning; then the actions before the
+/// first call that counts, of the first connection and of the second.
 macro_rules! scenarios {
     ($($id:literal, $modes:ident, $files:ident: $what:literal;
         before: $($who:ident $action:expr),*;
@@ -182,7 +182,7 @@ pub const SCENARIOS: &[Scenario] = scenarios! {
         second: Open, Write;
 };
 
-/// Scenarios that are part of no tier, because few applications do at work what they are about.
+/// Scenarios outside of the tiers, because few applications do such things at work.
 pub const RARE: &[Scenario] = scenarios! {
     "writer-and-schema", ALL, Sound: "a writer, and a connection that changes the schema";
         before: First Open, First Read, Second Open, Second Read;

@@ -1,7 +1,8 @@
-//! Whether an engine's own VFS syncs: what SQLite requests of it against what reaches the system.
+//! Checks whether an engine's own VFS syncs, by comparing SQLite's requests with the syncs that reach the
+//! system.
 //!
-//! Crash images come from a VFS of the laboratory, which never sees what an engine does below its own: an engine
-//! that is compiled with `SQLITE_NO_SYNC`, or whose sync does nothing, would look as safe as any other. So each
+//! Crash images come from a VFS of the laboratory, which replaces the engine's own: an engine that is
+//! compiled with `SQLITE_NO_SYNC`, or whose sync does nothing, would look as safe as any other. So each
 //! engine commits once under its own VFS, in a process whose system calls are observed.
 
 #[cfg(target_os = "linux")]

@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 const SYNCS: [libc::c_long; 4] =
     [libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_syncfs, libc::SYS_sync];
 
-/// As [`super::check`]; the error says why nothing could be observed.
+/// Checks as [`super::check`] does; the error is the reason why nothing could be observed.
 pub(super) fn check(program: &Path, engine: &str) -> Result<SyncCheck, String> {
     let mut child = Command::new(program)
         .args([COMMAND, engine])
@@ -35,7 +35,7 @@ pub(super) fn check(program: &Path, engine: &str) -> Result<SyncCheck, String> {
     let watched = Watched::new(&child);
     let observed = observed(&mut child, watched.pid);
     if observed.is_err() {
-        // What is no longer observed would wait for ever.
+        // A process that is no longer observed would wait for ever.
         kill(watched.pid, Signal::SIGKILL).ok();
         child.wait().ok();
     }
@@ -105,11 +105,11 @@ fn observed(child: &mut Child, pid: Pid) -> Result<u64, String> {
     }
 }
 
-/// Returns whether the call for which a process has stopped syncs something that is no folder.
+/// Returns whether the call for which a process has stopped syncs something other than a folder.
 fn is_sync_of_file(pid: Pid) -> nix::Result<bool> {
     let (call, argument) = call(pid)?;
     let opened = format!("/proc/{pid}/fd/{argument}");
-    let is_folder = || std::fs::metadata(opened).is_ok_and(|it| it.is_dir());
+    let is_folder = || std::fs::metadata(opened).is_ok_and(|metadata| metadata.is_dir());
     Ok(SYNCS.contains(&call) && !is_folder())
 }
 

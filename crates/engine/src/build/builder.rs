@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the complete build of this name, if there is one, without building anything: the one that the
-    /// present compiler would make, or the newest where there is no compiler.
+    /// present compiler would make, or the newest if no compiler is found.
     ///
     /// # Errors
     /// Building was stopped.
@@ -220,12 +220,11 @@ impl<'a> Builder<'a> {
         let source = self.source(name.release())?;
         let library = workspace.path().join(LIBRARY_FILE);
         let work = workspace.path();
-        let compiling = match recipe.profile_guided {
-            false => {
-                let arguments = recipe.compile_and_link(&source, &library);
-                compiler.compile(arguments, self.cancelled)?
-            }
-            true => self.profile_guided(recipe, compiler, &source, work)?,
+        let compiling = if recipe.profile_guided {
+            self.profile_guided(recipe, compiler, &source, work)?
+        } else {
+            let arguments = recipe.compile_and_link(&source, &library);
+            compiler.compile(arguments, self.cancelled)?
         };
         let text = fs::read(&source).context("read", &source)?;
         let bytes = fs::read(&library).context("read", &library)?;
@@ -268,9 +267,12 @@ impl<'a> Builder<'a> {
         let run = |arguments: Vec<OsString>| compiler.compile(arguments, self.cancelled);
         let mut took = run(recipe.compile(Stage::Generate, source, &object))?;
         took += run(recipe.link(Stage::Generate, &object, &trained))?;
-        (self.train)(&trained).map_err(|why| match self.cancelled.load(Ordering::Relaxed) {
-            true => BuildError::Cancelled,
-            false => BuildError::Training(why),
+        (self.train)(&trained).map_err(|why| {
+            if self.cancelled.load(Ordering::Relaxed) {
+                BuildError::Cancelled
+            } else {
+                BuildError::Training(why)
+            }
         })?;
         took += run(recipe.compile(Stage::Use, source, &object))?;
         took += run(recipe.link(Stage::Use, &object, &work.join(LIBRARY_FILE)))?;

@@ -324,10 +324,7 @@ fn remove_left(work: &Path) -> Result<(), BuildError> {
         return Ok(());
     };
     if what == ADDING {
-        return match is_abandoned(work) {
-            true => remove_directory(work),
-            false => Ok(()),
-        };
+        return if is_abandoned(work) { remove_directory(work) } else { Ok(()) };
     }
     let path = work.with_file_name(format!("{what}.lock"));
     match File::open(&path) {

@@ -110,13 +110,14 @@ impl Compiler {
     ) -> Result<Finished, BuildError> {
         let mut command = self.start(arguments);
         let finished = error::run(&mut command, WHAT, cancelled)?;
-        match finished.end.is_success() {
-            true => Ok(finished),
-            false => Err(BuildError::Compiler {
+        if finished.end.is_success() {
+            Ok(finished)
+        } else {
+            Err(BuildError::Compiler {
                 end: finished.end,
                 command: command_line(&command),
                 said: finished.messages(),
-            }),
+            })
         }
     }
 

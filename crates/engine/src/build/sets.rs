@@ -19,7 +19,7 @@ pub struct OptionSet {
     pub options: &'static [CompileOption],
     /// Options of the default engine that are left out, because they do not go together with these.
     pub without: &'static [&'static str],
-    /// Flags for the compiler, after those of the default engine.
+    /// Flags for the compiler, after the flags of the default engine.
     pub flags: &'static [&'static str],
     /// Whether it is compiled a second time with the profile of a training run.
     pub profile_guided: bool,

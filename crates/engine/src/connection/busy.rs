@@ -68,7 +68,7 @@ impl Connection {
     }
 }
 
-/// What SQLite calls.
+/// Calls the handler for SQLite.
 ///
 /// # Safety
 /// `argument` must be a handler that nobody else uses.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A predicate: its arguments are texts, `None` for NULL.
 type Predicate = dyn Fn(&[Option<&str>]) -> Result<bool, String> + Send;
 
-/// What SQLite keeps for a function; freed by [`forget`] when the function goes.
+/// The data that SQLite keeps for a function; freed by [`forget`] when the function goes.
 struct Registered {
     predicate: Box<Predicate>,
     library: Arc<Library>,
@@ -44,7 +44,7 @@ const ENTRIES: [ffi::ScalarFunction; SLOTS] = [
 impl Connection {
     /// Makes `predicate` an SQL function of this connection that takes `arguments` texts, eight at
     /// most, and gives 0 or 1 (<https://sqlite.org/c3ref/create_function.html>). It must give the same
-    /// answer for the same arguments; values that are no text come as SQLite converts them. An `Err`
+    /// answer for the same arguments; other values come as SQLite converts them. An `Err`
     /// or a panic is an error of the statement that called it. The operator `X REGEXP Y` calls
     /// `regexp(Y, X)`.
     ///
@@ -180,7 +180,7 @@ unsafe fn text_of<'a>(
     if start.is_null() {
         return Err("out of memory".to_owned());
     }
-    // SAFETY: SQLite promises so many bytes, which stay until the value is converted or freed.
+    // SAFETY: SQLite promises `length` bytes, which stay until the value is converted or freed.
     let bytes = unsafe { std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) };
     std::str::from_utf8(bytes).map(Some).map_err(|_| "a text is not valid UTF-8".to_owned())
 }

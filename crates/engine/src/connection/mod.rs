@@ -293,7 +293,7 @@ impl Connection {
         Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
     }
 
-    /// What the device under the main database promises, as SQLite's `SQLITE_IOCAP_*` bits
+    /// Returns the promises of the device under the main database, as SQLite's `SQLITE_IOCAP_*` bits
     /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>); they decide which syncs SQLite makes. `None`
     /// for a database without a file.
     ///

@@ -9,11 +9,11 @@ use crate::ffi::{self, WalCheckpoint};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 
-/// What SQLite points to.
+/// The data that SQLite points to.
 struct Hook {
     handler: Box<dyn FnMut() + Send>,
     checkpoint: WalCheckpoint,
-    /// Pages of the log from which on a checkpoint is made; none are made where there is no such number.
+    /// Pages of the log from which on a checkpoint is made; `None` for no checkpoints.
     pages: Option<c_int>,
 }
 
@@ -64,10 +64,10 @@ impl Connection {
     }
 }
 
-/// What SQLite calls.
+/// Calls the handler for SQLite, then checkpoints if it is time.
 ///
 /// # Safety
-/// `argument` must be a hook that nobody else uses; `database` and `name` those of a call of SQLite.
+/// `argument` must be a hook that nobody else uses; `database` and `name` must come from SQLite.
 unsafe extern "C" fn call(
     argument: *mut c_void,
     database: *mut ffi::sqlite3,

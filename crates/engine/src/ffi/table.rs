@@ -11,7 +11,7 @@ macro_rules! api {
         required { $(fn $name:ident($($arg:ty),*) $(-> $ret:ty)?;)* }
         optional { $(fn $oname:ident($($oarg:ty),*) $(-> $oret:ty)?;)* }
     ) => {
-        /// SQLite's functions, without their prefix `sqlite3_`. Their contracts are those of
+        /// SQLite's functions, without their prefix `sqlite3_`. For their contracts see
         /// <https://sqlite.org/c3ref/funclist.html>.
         ///
         /// The pointers stay valid as long as the [`Library`](crate::Library) they came from.
@@ -43,7 +43,7 @@ macro_rules! api {
                             .map_err(|_| concat!("sqlite3_", stringify!($name)))?,
                     )*
                     $(
-                        // SAFETY: as above; that the symbol is absent is no error here.
+                        // SAFETY: as above; a missing symbol is not an error here.
                         $oname: unsafe { library.get(concat!("sqlite3_", stringify!($oname), "\0")) }
                             .map(|symbol| *symbol)
                             .ok(),

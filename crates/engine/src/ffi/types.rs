@@ -47,7 +47,7 @@ pub type DestroyFunction = unsafe extern "C" fn(*mut c_void);
 /// A busy handler: not zero to try once more.
 pub type BusyCallback = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
-/// What SQLite calls after a commit in WAL mode (<https://sqlite.org/c3ref/wal_hook.html>).
+/// Callback after a commit in WAL mode (<https://sqlite.org/c3ref/wal_hook.html>).
 pub type WalCallback =
     unsafe extern "C" fn(*mut c_void, *mut sqlite3, *const c_char, c_int) -> c_int;
 
@@ -79,7 +79,7 @@ pub struct sqlite3_file {
     pub pMethods: *const sqlite3_io_methods,
 }
 
-/// The methods of an open file. The fields' meanings are those of
+/// The methods of an open file. For the fields see
 /// <https://sqlite.org/c3ref/io_methods.html>.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ pub struct sqlite3_io_methods {
     pub xUnfetch: Option<unsafe extern "C" fn(*mut sqlite3_file, i64, *mut c_void) -> c_int>,
 }
 
-/// A virtual file system. The fields' meanings are those of <https://sqlite.org/c3ref/vfs.html>.
+/// A virtual file system. For the fields see <https://sqlite.org/c3ref/vfs.html>.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
@@ -153,7 +153,7 @@ pub struct sqlite3_vfs {
         Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> *const c_char>,
 }
 
-/// The methods of a virtual table. The fields' meanings are those of
+/// The methods of a virtual table. For the fields see
 /// <https://sqlite.org/c3ref/module.html>; those that this project never implements are plain addresses.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -184,7 +184,7 @@ pub struct sqlite3_module {
         unsafe extern "C" fn(*mut sqlite3_vtab_cursor, *mut sqlite3_context, c_int) -> c_int,
     >,
     pub xRowid: Option<unsafe extern "C" fn(*mut sqlite3_vtab_cursor, *mut i64) -> c_int>,
-    /// `xUpdate` to `xIntegrity`, none of which pragmark defines.
+    /// `xUpdate` to `xIntegrity`, which pragmark never defines.
     pub others: [Option<AnyFunction>; 12],
 }
 
@@ -236,7 +236,7 @@ pub struct sqlite3_index_constraint {
     pub iTermOffset: c_int,
 }
 
-/// What `xBestIndex` does with a term.
+/// The use that `xBestIndex` makes of a term.
 #[repr(C)]
 #[allow(missing_docs)]
 pub struct sqlite3_index_constraint_usage {

@@ -185,9 +185,10 @@ fn why_not(
         "soft_heap_limit" => Some("the soft limit cannot exceed hard_heap_limit".to_owned()),
         _ => None,
     };
-    let other = match situation.in_transaction {
-        true => "a transaction is open",
-        false => "SQLite ignored it without giving a reason",
+    let other = if situation.in_transaction {
+        "a transaction is open"
+    } else {
+        "SQLite ignored it without giving a reason"
     };
     Ok(reason.unwrap_or_else(|| other.to_owned()))
 }

@@ -129,7 +129,7 @@ totals! {
 }
 
 impl IoCounts {
-    /// Returns the syncs of files of every kind, without those of directories.
+    /// Returns the syncs of files of every kind, without directories.
     pub fn syncs(&self) -> u64 {
         self.files().map(|counts| counts.syncs).sum()
     }

@@ -259,10 +259,7 @@ methods! {
     fn sync(file, flags: c_int) {
         // SAFETY: see `reported`; SQLite uses a file from one thread at a time.
         let header = file.cast::<Header<O>>();
-        let code = match (*(*header).observer).syncs() {
-            true => call_real!(file, xSync(flags)),
-            false => ffi::SQLITE_OK,
-        };
+        let code = if (*(*header).observer).syncs() { call_real!(file, xSync(flags)) } else { ffi::SQLITE_OK };
         let with_directory =
             code == ffi::SQLITE_OK && std::mem::take(&mut (*header).directory_pending);
         let operation = Operation::Sync {

@@ -17,7 +17,7 @@ use crate::error::TrialError;
 
 /// How long no recovery may begin until the engine counts as hanging: each takes milliseconds, and seconds on large
 /// databases.
-const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const END_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The trail while recoveries are under way; the file is removed with it.
 pub(super) struct Trailed {
@@ -90,7 +90,7 @@ fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: Trail) ->
     let (sender, ended) = channel::<()>();
     std::thread::spawn(move || {
         let mut before = None;
-        while ended.recv_timeout(READY_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
+        while ended.recv_timeout(END_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
             let now = file.begun.load(Ordering::Relaxed);
             if now > 0 && before == Some(now) {
                 hangs(&path, trail);
@@ -105,7 +105,7 @@ fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: Trail) ->
 fn hangs(path: &Path, trail: Trail) -> ! {
     let so_far = std::fs::read_to_string(path).unwrap_or_default();
     let so_far: Trail = so_far.parse().unwrap_or(trail);
-    let how = format!("it did not end within {} s", READY_TIMEOUT.as_secs());
+    let how = format!("it did not end within {} s", END_TIMEOUT.as_secs());
     let ended = Trail { ended: Some(how), ..so_far };
     let _ = write(path, &ended);
     std::process::abort()

@@ -52,7 +52,7 @@ pub(super) fn vfs(name: *const c_char) -> sqlite3_vfs {
     }
 }
 
-/// Returns the methods of files. There is no memory map: SQLite then reads, as it does without one.
+/// Returns the methods of files. A memory map is missing, so SQLite reads.
 pub(super) fn io_methods() -> sqlite3_io_methods {
     sqlite3_io_methods {
         iVersion: 2,
@@ -112,12 +112,13 @@ unsafe extern "C" fn open(
         (*file).pMethods = std::ptr::null();
         let inner = inner(vfs);
         let mut files = inner.files();
-        let known = match name.is_null() {
-            true => None,
-            false => match text(name) {
+        let known = if name.is_null() {
+            None
+        } else {
+            match text(name) {
                 Some(name) => Some(name),
                 None => return ffi::SQLITE_CANTOPEN,
-            },
+            }
         };
         let new_only = flags & ffi::SQLITE_OPEN_EXCLUSIVE != 0;
         if new_only && known.is_some_and(|name| files.exists(name)) {
@@ -186,10 +187,7 @@ macro_rules! vfs_methods {
 
 vfs_methods! {
     fn delete(vfs, name: *const c_char, _with_directory: c_int) -> c_int = {
-        match text(name).is_some_and(|name| inner(vfs).files().delete(name)) {
-            true => ffi::SQLITE_OK,
-            false => ffi::SQLITE_IOERR_DELETE_NOENT,
-        }
+        if text(name).is_some_and(|name| inner(vfs).files().delete(name)) { ffi::SQLITE_OK } else { ffi::SQLITE_IOERR_DELETE_NOENT }
     };
     fn access(vfs, name: *const c_char, flags: c_int, result: *mut c_int) -> c_int = {
         let files = inner(vfs).files();

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The device of a memory VFS and the seed of SQLite's random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryOptions {
-    /// `SQLITE_IOCAP_*` bits. The default is that of SQLite's Unix VFS. The URI parameter `psow=0` takes
+    /// `SQLITE_IOCAP_*` bits. SQLite's Unix VFS has the default. The URI parameter `psow=0` takes
     /// powersafe overwrite away.
     pub characteristics: i32,
     /// The sector size in bytes.

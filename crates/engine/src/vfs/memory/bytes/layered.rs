@@ -84,7 +84,7 @@ struct Own {
     before: u64,
 }
 
-/// Returns the blocks that so many bytes touch.
+/// Returns the blocks that this number of bytes touches.
 fn blocks(length: u64) -> u64 {
     length.div_ceil(BLOCK as u64)
 }

@@ -1,4 +1,4 @@
-//! The bytes of a file in memory: its own, or those of a [`Base`] with the blocks that were changed since.
+//! The bytes of a file in memory: its own, or a [`Base`] with the blocks changed since.
 //!
 //! Copies of a large file share its base and its blocks, so what they take follows what was written and not the size
 //! of the file. It stands apart from the file system because crash images are made of the same bytes.
@@ -24,7 +24,7 @@ pub type Block = [u8; BLOCK];
 pub enum Bytes {
     /// All of them.
     Own(Vec<u8>),
-    /// Those of a base with changed blocks.
+    /// A base with changed blocks.
     Over(Layered),
 }
 
@@ -167,7 +167,7 @@ impl Bytes {
     /// Writes all bytes.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, to: &mut impl io::Write) -> io::Result<()> {
         let mut buffer = vec![0; 64 * BLOCK];
         let mut offset = 0;
