@@ -1,13 +1,11 @@
 //! Every setting of the catalogue takes effect on the default engine, and what does not take effect is
 //! noticed.
 
-mod support;
-
+use crate::support::{Scratch, engine, memory, open};
 use pragmark_engine::pragma::{self, Access, CATALOGUE, PragmaError, Scope};
 use pragmark_engine::{Connection, EngineError, Library};
 use std::path::Path;
 use std::sync::Arc;
-use support::{Scratch, engine, memory, open};
 
 fn did_not_take_effect(result: Result<String, EngineError>) -> String {
     match result {

@@ -1,7 +1,6 @@
 //! Loading libraries: the default one, the system's, and what is none.
 
-mod support;
-
+use crate::support::{Scratch, engine, memory};
 use pragmark_engine::build::{BuildName, Recipe};
 use pragmark_engine::vfs::CountingVfs;
 use pragmark_engine::{
@@ -9,7 +8,6 @@ use pragmark_engine::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use support::{Scratch, engine, memory};
 
 fn load(path: &Path) -> Result<Library, EngineError> {
     Library::load(&Source::Path(path.to_owned()))

@@ -1,9 +1,7 @@
 //! Rows of the program as a table.
 
-mod support;
-
+use crate::support::{engine, memory};
 use pragmark_engine::{Columns, Step, Value, ValueRef};
-use support::{engine, memory};
 
 struct Rows(Vec<Vec<Value>>);
 

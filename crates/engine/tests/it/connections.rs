@@ -1,13 +1,11 @@
 //! Connections and statements on the default engine.
 
-mod support;
-
+use crate::support::{Scratch, engine, memory, open};
 use pragmark_engine::{
     BlobAt, CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, OpenFlags,
     StatementCounter, Step, Value,
 };
 use std::time::{Duration, Instant};
-use support::{Scratch, engine, memory, open};
 
 fn assert_send<T: Send>() {}
 

@@ -1,8 +1,6 @@
 //! SQL functions written in Rust, and extensions loaded from files.
 
-mod support;
-
-use support::{Scratch, engine, memory};
+use crate::support::{Scratch, engine, memory};
 
 #[test]
 fn a_predicate_decides_by_its_texts_and_sees_null() {

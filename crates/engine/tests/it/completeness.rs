@@ -86,7 +86,7 @@ fn record_under(strace: &Path, configuration: &str, folder: &Path) -> (Vec<Strin
         .arg(&calls)
         .args(["-e", "trace=/(write|writev|pwrite.*|pwritev.*|lseek|.*truncate.*|fallocate|unlink.*|rename.*|f(data)?sync|sync.*|msync|copy_file_range|sendfile.*)$"])
         .arg(std::env::current_exe().expect("the path of this test"))
-        .args(["--ignored", "--exact", "the_script_is_recorded"])
+        .args(["--ignored", "--exact", "completeness::the_script_is_recorded"])
         .env(CONFIGURATION, configuration)
         .env(FOLDER, folder)
         // The sanitizer cannot look for leaks in a traced process.

@@ -1,6 +1,4 @@
 //! What the tests share: the default engine, and databases in a folder of their own.
-#![allow(dead_code)]
-
 use pragmark_engine::{Connection, Library, OpenFlags, Source};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

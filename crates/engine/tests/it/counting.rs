@@ -3,13 +3,11 @@
 //! The sync counts of a commit are those of <https://sqlite.org/atomiccommit.html> (sections 3.7 to
 //! 3.11) and <https://sqlite.org/pragma.html#pragma_synchronous>.
 
-mod support;
-
+use crate::support::{Scratch, engine};
 use pragmark_engine::vfs::{CountingVfs, IoCounts};
 use pragmark_engine::{CheckpointMode, Connection, EngineError, Library, OpenFlags, pragma};
 use std::path::Path;
 use std::sync::Arc;
-use support::{Scratch, engine};
 
 const PAGE: u64 = 4096;
 
@@ -119,7 +117,7 @@ fn what_is_written_is_what_the_file_holds() {
 fn reads_through_the_memory_map_are_told_from_others() {
     let (library, scratch) = (engine(), Scratch::new());
     let path = scratch.file("db");
-    support::open(&library, &path)
+    crate::support::open(&library, &path)
         .execute(
             "CREATE TABLE t(x); INSERT INTO t
              SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS
@@ -176,7 +174,7 @@ fn a_shim_changes_nothing_that_sqlite_sees_of_the_device() {
     let (library, scratch) = (engine(), Scratch::new());
     let vfs = CountingVfs::register(&library).expect("registers");
     let shimmed = open_with(&library, &vfs, &scratch.file("one"));
-    let plain = support::open(&library, &scratch.file("two"));
+    let plain = crate::support::open(&library, &scratch.file("two"));
     assert_eq!(
         shimmed.device_characteristics().expect("known"),
         plain.device_characteristics().expect("known")

@@ -1,12 +1,10 @@
 //! What is reported to the observer of a shim, and when.
 
-mod support;
-
+use crate::support::{Scratch, engine};
 use pragmark_engine::vfs::{Event, ObservedVfs, Observer, Operation, Query};
 use pragmark_engine::{Connection, OpenFlags};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Scratch, engine};
 
 /// Writes down locks and queries in the order in which they are reported.
 #[derive(Default)]

@@ -12,7 +12,7 @@ fn statements_of_a_confined_process_stay_in_its_directory() {
         Some(directory) => check(Path::new(&directory)),
         None => {
             let directory = tempfile::tempdir().unwrap();
-            let name = "statements_of_a_confined_process_stay_in_its_directory";
+            let name = "confinement::statements_of_a_confined_process_stay_in_its_directory";
             let mut again = Command::new(std::env::current_exe().unwrap());
             let again = again.args(["--exact", name]).env(CONFINED, directory.path());
             let ended = again.output().unwrap();

@@ -1,12 +1,10 @@
 //! The file system in memory, and recording over it and over the disk.
 
-mod support;
-
+use crate::support::{Scratch, engine};
 use pragmark_engine::vfs::{Call, FileKind, MemoryOptions, MemoryVfs, RecordingVfs};
 use pragmark_engine::{CheckpointMode, Connection, Library, OpenFlags};
 use std::path::Path;
 use std::sync::Arc;
-use support::{Scratch, engine};
 
 const SCRIPT: &str = "
     CREATE TABLE t(id INTEGER PRIMARY KEY, x);
@@ -39,7 +37,7 @@ fn a_database_in_memory_has_the_bytes_it_would_have_on_a_disk() {
         let in_memory = open(&library, vfs.name(), "main.db");
         work(&in_memory, mode);
         let path = scratch.file("main.db");
-        let on_disk = support::open(&library, &path);
+        let on_disk = crate::support::open(&library, &path);
         work(&on_disk, mode);
         drop((in_memory, on_disk));
         let disk = std::fs::read(&path).expect("the file");

@@ -1,5 +1,4 @@
 //! A real file system under SQLite, on a disk that loses power.
-#![cfg(target_os = "linux")]
 
 use lab::seed::Seed;
 use lab::tier::Loss;

@@ -1,14 +1,12 @@
 //! Arrays of the program as tables.
 
-mod support;
-
+use crate::support::{engine, memory};
 use pragmark_engine::{
     Array, BlobArray, Connection, EngineError, Library, OpenFlags, Source, Step, TextArray, Value,
 };
 use std::ffi::CString;
 use std::path::Path;
 use std::sync::Arc;
-use support::{engine, memory};
 
 /// What `select` gives over `carray(?1)`.
 fn over(connection: &Connection, select: &str, array: Array<'_>) -> Value {

@@ -1,0 +1,6 @@
+//! Tests of the proofs, in one program so that its dependencies are linked once.
+
+mod mutants;
+mod noticed;
+#[cfg(target_os = "linux")]
+mod real;
