@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use bench::TrialError;
 use drivers::DriverError;
 use engine::build::{BuildError, CRATE, OPTION_SETS, RELEASES};
 use fleet::FleetError;
@@ -120,6 +121,12 @@ impl From<RunError> for Error {
 impl From<MachineError> for Error {
     fn from(error: MachineError) -> Error {
         Error::unusable(error).hint("choose another directory with --dir")
+    }
+}
+
+impl From<TrialError> for Error {
+    fn from(error: TrialError) -> Error {
+        if error.is_mistake() { Error::mistake(error) } else { Error::unusable(error) }
     }
 }
 

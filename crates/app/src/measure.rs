@@ -250,7 +250,7 @@ fn name_journal_mode(
     let [database] = subject.databases.as_slice() else {
         return Ok(());
     };
-    let is_in_wal_mode = bench::is_in_wal_mode(database).map_err(Error::unusable)?;
+    let is_in_wal_mode = bench::is_in_wal_mode(database)?;
     let named =
         |name: &str| experiment.base.contains_key(name) || experiment.factors.contains_key(name);
     let mut deciding = settings_that_decide(catalogue).into_iter();

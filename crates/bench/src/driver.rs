@@ -32,7 +32,7 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
             // A parent that is gone is noticed when the outcome is written.
             let _ = send(&mut output, &Message::Phase(phase.to_owned()));
         }),
-        Err(error) => Outcome::Failed { why: format!("the specification cannot be read: {error}") },
+        Err(error) => Outcome::failed(format!("the specification cannot be read: {error}")),
     };
     send(&mut output, &Message::Outcome(outcome))
 }

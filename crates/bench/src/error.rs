@@ -7,6 +7,7 @@ use engine::EngineError;
 use lab::level::Level;
 use lab::trial::Outcome;
 use load::LoadError;
+use script::ScriptError;
 use trace::TraceError;
 
 /// Why a trial has no measurement.
@@ -87,6 +88,9 @@ pub enum TrialError {
     /// Settings cannot be proved, because no connection was read back.
     #[error("no connection was read back, so {0} is not proved to have been in force")]
     NotProved(String),
+    /// There is a mistake in the user's SQL, such as the one that a worker met.
+    #[error("{0}")]
+    Mistake(String),
     /// There is a mistake in the user's statement or meta command.
     #[error("{file}:{line}: {why}")]
     Script {
@@ -107,6 +111,8 @@ pub enum TrialError {
         line: usize,
         /// SQLite's message.
         why: String,
+        /// Whether the statement breaks a constraint, which is a mistake too.
+        breaks_constraint: bool,
     },
     /// The measurement itself failed.
     #[error("cannot measure: {0}")]
@@ -114,6 +120,15 @@ pub enum TrialError {
 }
 
 impl TrialError {
+    /// Returns whether the user's SQL is the problem, and not the machine, the engine or a file.
+    pub fn is_mistake(&self) -> bool {
+        match self {
+            TrialError::Mistake(_) | TrialError::Script { .. } => true,
+            TrialError::Prevented { breaks_constraint, .. } => *breaks_constraint,
+            _ => false,
+        }
+    }
+
     /// Returns that the variant cannot be run here.
     pub(crate) fn cannot_run(why: impl Into<String>) -> TrialError {
         TrialError::CannotRun(why.into())
@@ -154,8 +169,32 @@ impl TrialError {
             TrialError::Engine(
                 error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
             ) => Outcome::Skipped { why: error.to_string() },
-            other => Outcome::Failed { why: other.to_string() },
+            other => Outcome::Failed { why: other.to_string(), mistake: other.is_mistake() },
         }
+    }
+}
+
+/// Returns whether a statement is wrong by itself: by SQLite's result code (<https://sqlite.org/rescode.html>), or because it did
+/// not reach SQLite.
+pub(crate) fn is_invalid(error: &EngineError) -> bool {
+    const ERROR: i32 = 1;
+    const RANGE: i32 = 25;
+    let code = error.as_sqlite().map(engine::SqliteError::primary);
+    code.is_none_or(|code| [ERROR, RANGE].contains(&code))
+}
+
+/// Returns whether a statement gives its tables a value that they do not take.
+pub(crate) fn breaks_constraint(error: &EngineError) -> bool {
+    const TOO_BIG: i32 = 18;
+    const CONSTRAINT: i32 = 19;
+    const MISMATCH: i32 = 20;
+    let code = error.as_sqlite().map(engine::SqliteError::primary);
+    code.is_some_and(|code| [TOO_BIG, CONSTRAINT, MISMATCH].contains(&code))
+}
+
+impl From<ScriptError> for TrialError {
+    fn from(error: ScriptError) -> TrialError {
+        TrialError::Mistake(error.to_string())
     }
 }
 

@@ -221,7 +221,7 @@ fn check_name(name: &str, joint: char) -> Result<(), String> {
 /// Results of trials with the same seed and parameters are marked as comparable.
 pub(crate) fn judge(workload: &WorkloadInfo, spec: &TrialSpec, mut measured: Measured) -> Outcome {
     if let Some(why) = why_not_as_declared(workload, &measured) {
-        return Outcome::Failed { why };
+        return Outcome::failed(why);
     }
     if measured.checksum.is_some() && measured.asked.is_none() {
         let is_own =

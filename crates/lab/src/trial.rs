@@ -103,6 +103,9 @@ pub enum Outcome {
     Failed {
         /// What was wrong.
         why: String,
+        /// Whether it is a mistake in the user's SQL.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        mistake: bool,
     },
     /// The trial was stopped at its time limit.
     TimedOut {
@@ -112,12 +115,22 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Makes the outcome of a trial in which something was wrong that is not the user's mistake.
+    pub fn failed(why: impl Into<String>) -> Outcome {
+        Outcome::Failed { why: why.into(), mistake: false }
+    }
+
+    /// Returns whether the user's SQL is the problem.
+    pub fn is_mistake(&self) -> bool {
+        matches!(self, Outcome::Failed { mistake: true, .. })
+    }
+
     /// Why there is no measurement, in words; none when there is one.
     pub fn problem(&self) -> Option<String> {
         match self {
             Outcome::Measured(_) => None,
             Outcome::Skipped { why } => Some(format!("skipped: {why}")),
-            Outcome::Failed { why } => Some(format!("failed: {why}")),
+            Outcome::Failed { why, .. } => Some(format!("failed: {why}")),
             Outcome::TimedOut { limit_s } => {
                 Some(format!("stopped at its time limit of {limit_s} s"))
             }

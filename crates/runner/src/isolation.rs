@@ -59,7 +59,7 @@ impl Isolation<'_> {
     /// One model, if need be up to the image that ends the process.
     fn of_model(&mut self, spec: &TrialSpec) -> Result<Option<Outcome>, RunError> {
         let first = self.trial(spec, None)?;
-        let Some(Outcome::Failed { why }) = &first else {
+        let Some(Outcome::Failed { why, .. }) = &first else {
             return Ok(first);
         };
         if is_killed(why) {
@@ -164,7 +164,7 @@ echo '{"outcome":{"measured":{"metrics":{"images":'${images:-100}'},"engine":{"v
         };
         let (limit, never) = (Duration::from_secs(20), AtomicBool::new(false));
         let first = run_trial(&driver, &spec, limit, &never, &mut |_| {}).unwrap();
-        let Some(Outcome::Failed { why }) = first else {
+        let Some(Outcome::Failed { why, .. }) = first else {
             panic!("{first:?}");
         };
         let trail = left_in(&directory).unwrap();

@@ -76,7 +76,7 @@ impl<'a> Local<'a> {
             Ok(directory) => directory,
             Err(error) => {
                 let why = error.to_string();
-                return Ok(Some(Outcome::Failed { why }));
+                return Ok(Some(Outcome::failed(why)));
             }
         };
         let engine = match engine_to_load(&self.engines, &task.spec.engine) {
@@ -95,11 +95,11 @@ impl<'a> Local<'a> {
         // A task may come from another machine.
         let Ok(limit) = Duration::try_from_secs_f64(task.limit_s) else {
             let why = format!("{} s is no time limit", task.limit_s);
-            return Ok(Some(Outcome::Failed { why }));
+            return Ok(Some(Outcome::failed(why)));
         };
         let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
-            (Some(Outcome::Failed { why }), Some(trail)) => {
+            (Some(Outcome::Failed { why, .. }), Some(trail)) => {
                 Isolation { driver: &self.driver, limit, cancelled: self.cancelled, on_phase }
                     .run(&spec, &trail, &why)?
             }

@@ -196,7 +196,7 @@ fn listen(
 
 fn failed(why: String, stderr: &str) -> Outcome {
     let why = if stderr.is_empty() { why } else { format!("{why}; it said: {stderr}") };
-    Outcome::Failed { why }
+    Outcome::failed(why)
 }
 
 #[cfg(test)]

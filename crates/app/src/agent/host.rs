@@ -170,7 +170,7 @@ impl<'a> Host<'a> {
     /// The trial as it is carried out here.
     fn task_here(&self, task: &Task, prepared: &Prepared<'_>) -> Result<Task, String> {
         let engine = &task.spec.engine;
-        if !prepared.engines.iter().any(|it| it.name == *engine) {
+        if !prepared.engines.iter().any(|known| known.name == *engine) {
             return Err(format!("the run has not said that it needs the engine {engine}"));
         }
         let mut task = task.clone();
@@ -192,8 +192,8 @@ impl<'a> Host<'a> {
 /// Refuses a block that would fail because the disk is full, so that another agent can carry it out.
 fn check_free(directory: &Path) -> Result<(), String> {
     let limits = runner::machine::bounds(directory).map_err(|error| error.to_string())?;
-    let mut disk = limits.iter().filter(|it| it.bound == Bound::DiskBytes);
-    match disk.find(|it| it.at < LEAST_FREE) {
+    let mut disk = limits.iter().filter(|limit| limit.bound == Bound::DiskBytes);
+    match disk.find(|limit| limit.at < LEAST_FREE) {
         None => Ok(()),
         Some(free) => Err(format!(
             "the disk is full: {} has {} bytes free, and a block needs {LEAST_FREE} or more",

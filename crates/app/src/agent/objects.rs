@@ -80,13 +80,13 @@ impl<'a> Objects<'a> {
         acceptance: &Acceptance,
     ) -> Result<Fetched, Error> {
         let (usable, refused): (Vec<&Object>, Vec<&Object>) =
-            card.objects.iter().partition(|it| acceptance.accepts(it));
+            card.objects.iter().partition(|object| acceptance.accepts(object));
         let (usable, foreign): (Vec<&Object>, Vec<&Object>) =
-            usable.into_iter().partition(|it| is_for_here(it));
-        let hashes = usable.iter().map(|it| it.sha256.clone()).collect();
+            usable.into_iter().partition(|object| is_for_here(object));
+        let hashes = usable.iter().map(|object| object.sha256.clone()).collect();
         self.needed.insert(card.run.clone(), hashes);
         let mut fetched = Fetched {
-            refused: refused.iter().map(|it| it.name.clone()).collect(),
+            refused: refused.iter().map(|object| object.name.clone()).collect(),
             foreign: foreign.into_iter().filter_map(with_target).collect(),
             ..Fetched::default()
         };

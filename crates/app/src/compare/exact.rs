@@ -66,7 +66,14 @@ pub fn compare_exactly(
     };
     let repetitions = request.repetitions as usize;
     let counted = runner::count(&plan, planned, repetitions, &mut executor)?;
-    Ok(counted.map(|executions| named(planned, executions)))
+    let sides = counted.map(|executions| named(planned, executions));
+    // If only some sides fail, that is a difference between them.
+    let problems = sides.iter().flatten().map(|side| side.trials.first());
+    let mistakes = problems.map(|trial| trial.filter(|trial| trial.is_mistake())?.problem());
+    match mistakes.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().next() {
+        Some(problem) => Err(Error::mistake(problem.trim_start_matches("failed: "))),
+        None => Ok(sides),
+    }
 }
 
 /// Returns the experiment whose variants are the sides.

@@ -165,7 +165,7 @@ pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded, Er
                 script.check(&plan, &engines, ui)?;
             }
             CrashWork::Trace { trace, .. } => {
-                bench::check_trace(trace).map_err(Error::unusable)?;
+                bench::check_trace(trace)?;
             }
         }
     }

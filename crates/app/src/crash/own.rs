@@ -91,7 +91,7 @@ impl OwnScript<'_> {
             Error::unusable(format!("cannot use a copy of {}: {error}", database.display()))
         };
         let copy = folder.join("own.db");
-        bench::copy_database(library, database, &copy).map_err(Error::unusable)?;
+        bench::copy_database(library, database, &copy)?;
         let connection =
             Connection::open(library, &copy, OpenFlags::default(), None).map_err(unusable)?;
         let read = connection.query_i64("SELECT count(*) FROM sqlite_master");

@@ -70,7 +70,7 @@ pub(super) fn carry_out(
     let card = &folder.chosen.card;
     let finished = if is_whole { finish(server, card) } else { Ok(()) };
     let withdrawn = withdraw_progress(server, &card.run);
-    let tidied = [finished, withdrawn].map(|it| it.map_err(Error::from));
+    let tidied = [finished, withdrawn].map(|done| done.map_err(Error::from));
     ended(end, [written].into_iter().chain(tidied), ui)
 }
 
@@ -86,7 +86,7 @@ fn ended(
         Ok(End::Finished) if !failures.is_empty() => Some(failures.remove(0)),
         _ => None,
     };
-    failures.iter().for_each(|it| tell!(ui, "warning: {}", it.words()));
+    failures.iter().for_each(|error| tell!(ui, "warning: {}", error.words()));
     match failure {
         Some(failure) => Err(failure),
         None => end,
@@ -194,15 +194,15 @@ fn first_ready(
 ) -> Result<Option<MachineReport>, Error> {
     while !interrupted.load(Ordering::Relaxed) {
         let mut reports = machine_reports(server, &card.run, &group.name)?;
-        let refused = reports.iter().filter(|it| it.machine.is_err()).count();
+        let refused = reports.iter().filter(|report| report.machine.is_err()).count();
         if refused == reports.len() && refused >= group.agents.len() {
             let present = present(server)?;
-            reports.retain(|it| !was_started_since(it, &present));
+            reports.retain(|report| !was_started_since(report, &present));
             if reports.len() >= group.agents.len() {
                 return Err(all_refused(group, &reports));
             }
         }
-        if let Some(ready) = reports.into_iter().find(|it| it.machine.is_ok()) {
+        if let Some(ready) = reports.into_iter().find(|report| report.machine.is_ok()) {
             return Ok(Some(ready));
         }
         thread::sleep(Duration::from_millis(200));
@@ -212,14 +212,14 @@ fn first_ready(
 
 /// Whether the agent of a report was started again, so that another report of it comes.
 fn was_started_since(report: &MachineReport, present: &[PresentAgent]) -> bool {
-    let mut cards = present.iter().map(|it| &it.card);
-    cards.any(|it| it.agent == report.agent && it.instance != report.instance)
+    let mut cards = present.iter().map(|agent| &agent.card);
+    cards.any(|card| card.agent == report.agent && card.instance != report.instance)
 }
 
 fn all_refused(group: &Group, reports: &[MachineReport]) -> Error {
-    let refusal = |it: &MachineReport| {
-        let why = it.machine.as_ref().err()?;
-        Some(format!("\n  {}: {why}", it.agent))
+    let refusal = |report: &MachineReport| {
+        let why = report.machine.as_ref().err()?;
+        Some(format!("\n  {}: {why}", report.agent))
     };
     let reasons: String = reports.iter().filter_map(refusal).collect();
     Error::unusable(format!("no agent of the group {} can carry the run out:{reasons}", group.name))
@@ -233,7 +233,7 @@ fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
     let environment = ready.machine.expect("it is ready");
     let mut plan = card.plan.clone();
     plan.id = format!("{}@{}", card.run, group.name);
-    let directory = environment.machine.volumes.first().map(|it| it.path.clone());
+    let directory = environment.machine.volumes.first().map(|volume| volume.path.clone());
     for planned in &mut plan.experiments {
         planned.directory = directory.clone().unwrap_or_else(|| "/".into());
     }
@@ -252,7 +252,7 @@ fn watch(
     let mut card = folder.chosen.card.clone();
     let mut seen = seen_now(&card);
     let (mut looked, mut said): (Option<Instant>, Option<Instant>) = (None, None);
-    let is_due = |last: Option<Instant>, pause| last.is_none_or(|it| it.elapsed() >= pause);
+    let is_due = |last: Option<Instant>, pause| last.is_none_or(|last| last.elapsed() >= pause);
     while !threads.iter().all(ScopedJoinHandle::is_finished) {
         if is_due(said, SAY) {
             said = Some(Instant::now());
@@ -428,7 +428,7 @@ impl Observer for OfGroup<'_> {
             Event::TrialEnded(record) => {
                 let (experiment, variant) = (&record.experiment, &record.variant);
                 let problem = record.outcome.problem();
-                let problem = problem.map(|it| format!("{experiment} {variant}: {it}"));
+                let problem = problem.map(|problem| format!("{experiment} {variant}: {problem}"));
                 locked(self.board).trial_ended(self.group, problem);
             }
             Event::ExperimentEnds { planned, reason } => {

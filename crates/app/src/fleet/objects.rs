@@ -104,7 +104,7 @@ impl Sent {
         interrupted: &AtomicBool,
         ui: &dyn Interface,
     ) -> Result<(), Error> {
-        let names = engine::names(plan).into_iter().filter(|it| can_be_sent(it));
+        let names = engine::names(plan).into_iter().filter(|name| can_be_sent(name));
         let names: Vec<String> = names.collect();
         let driver = driver::native()?;
         for record in engine::prepare(&names, &driver, interrupted, ui)? {
@@ -126,11 +126,11 @@ impl Sent {
 
     /// The user's own drivers that run where they are. Others have to be installed on the machines.
     fn add_drivers(&mut self, drivers: Option<&Path>, plan: &RunPlan) -> Result<(), Error> {
-        let named = plan.settings().filter_map(|it| it.get(DRIVER)?.as_text());
+        let named = plan.settings().filter_map(|settings| settings.get(DRIVER)?.as_text());
         let named = distinct(named);
         let registry = driver::registry(drivers)?;
         let own = registry.manifests().iter();
-        for manifest in own.filter(|it| named.contains(&it.name.as_str())) {
+        for manifest in own.filter(|manifest| named.contains(&manifest.name.as_str())) {
             let Some(folder) = manifest.runs_in() else {
                 continue;
             };
@@ -160,7 +160,7 @@ fn check_settled(path: &Path) -> Result<(), Error> {
         let mut log = path.as_os_str().to_owned();
         log.push(ending);
         let log = PathBuf::from(log);
-        if log.metadata().is_ok_and(|it| it.len() > 0) {
+        if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
             return Err(Error::unusable(format!(
                 "{} is in use: {} holds transactions of it",
                 path.display(),

@@ -14,11 +14,9 @@ use lab::guard::{
 };
 use lab::level::Level;
 use lab::plan::{Request, plan, settings_that_decide};
-use lab::record::{
-    EngineRecord, EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord,
-};
+use lab::record::{EngineRecord, EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
 use lab::trial::{DRIVER, Measured, NATIVE, Outcome};
-use runner::{End, Execution, Executor, Local};
+use runner::{Execution, Sides, side_record};
 
 use super::side::Planned;
 use crate::error::Error;
@@ -88,12 +86,8 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// What carries out the trials of each side.
-    fn executors(&self) -> [Local<'_>; 2] {
-        [0, 1].map(|side| {
-            let id = format!("{}-{side}", self.plan.id);
-            Local::new(&self.drivers[side], &id, &self.engines, self.interrupted)
-        })
+    fn sides(&self) -> Sides<'_> {
+        Sides::new(&self.plan, &self.drivers, &self.engines, self.interrupted)
     }
 
     /// The machine and the libraries.
@@ -108,17 +102,16 @@ impl<'a> Measurement<'a> {
         &self,
         names: &[String; 2],
     ) -> Result<(ExactComparison, Vec<TrialRecord>), Error> {
-        let mut both = Vec::new();
-        for (side, mut executor) in self.executors().into_iter().enumerate() {
-            both.push(self.executions(side, &mut executor)?);
-        }
+        let counted = self.sides().count(&self.counters, REPETITIONS as usize)?;
+        let mut both = counted.ok_or_else(|| Error::interrupted("stopped while counting"))?;
         if let Some(why) = self.why_uncounted(&both) {
             tell!(self.ui, "nothing is counted: {why}");
             both.iter_mut().for_each(Vec::clear);
         }
         let (mut records, mut sides) = (Vec::new(), Vec::new());
         for (side, executions) in both.into_iter().enumerate() {
-            let trials: Vec<Outcome> = executions.iter().map(|it| it.outcome.clone()).collect();
+            let trials: Vec<Outcome> =
+                executions.iter().map(|trial| trial.outcome.clone()).collect();
             let name = names[side].clone();
             if let Some(problem) = trials.iter().find_map(Outcome::problem) {
                 return Err(Error::unusable(format!("{name} cannot be measured: {problem}")));
@@ -129,36 +122,24 @@ impl<'a> Measurement<'a> {
         Ok((ExactComparison::of(&sides[0], &sides[1]), records))
     }
 
-    /// Why no side is counted: both are work of drivers that skip what only counts.
+    /// Returns why no side is counted: both are work of drivers that skip what only counts.
     fn why_uncounted(&self, both: &[Vec<Execution>]) -> Option<String> {
-        let is_foreign =
-            |it: &Variant| it.settings.get(DRIVER).is_some_and(|it| *it != NATIVE.into());
-        let mut all = both.iter().flatten();
-        let is_skipped = |it: &Execution| matches!(it.outcome, Outcome::Skipped { .. });
-        match self.counters.variants.iter().all(is_foreign) && all.all(is_skipped) {
-            true => both.iter().flatten().find_map(|it| it.outcome.problem()),
-            false => None,
+        let is_foreign = |variant: &Variant| {
+            variant.settings.get(DRIVER).is_some_and(|driver| *driver != NATIVE.into())
+        };
+        let is_skipped = |trial: &Execution| matches!(trial.outcome, Outcome::Skipped { .. });
+        if self.counters.variants.iter().all(is_foreign) && both.iter().flatten().all(is_skipped) {
+            both.iter().flatten().find_map(|trial| trial.outcome.problem())
+        } else {
+            None
         }
-    }
-
-    /// The repetitions of one side, which only count.
-    fn executions(&self, side: usize, executor: &mut Local<'_>) -> Result<Vec<Execution>, Error> {
-        let own = PlannedExperiment {
-            variants: vec![self.counters.variants[side].clone()],
-            ..self.counters.clone()
-        };
-        let counted = runner::count(&self.plan, &own, REPETITIONS as usize, executor)?;
-        let Some(executions) = counted else {
-            return Err(Error::interrupted("stopped while counting"));
-        };
-        Ok(executions.into_iter().flatten().collect())
     }
 
     fn records_of_counts(&self, side: usize, executions: Vec<Execution>) -> Vec<TrialRecord> {
         let rounds = (0..).zip(executions);
         let records = rounds.map(|(round, execution)| {
             let execution = Execution { outcome: counts_of(execution.outcome), ..execution };
-            record(&self.counters, (round, side as u32), side, execution)
+            side_record(&self.counters, (round, side as u32), side, execution)
         });
         records.collect()
     }
@@ -179,8 +160,8 @@ impl<'a> Measurement<'a> {
 
     /// The plan of the record: what was counted, and the rounds that were timed.
     pub(super) fn recorded(&self, times: &PlannedExperiment, trials: &[TrialRecord]) -> RunPlan {
-        let rounds = trials.iter().filter(|it| it.experiment == times.key);
-        let rounds = rounds.map(|it| it.round + 1).max().unwrap_or(0);
+        let rounds = trials.iter().filter(|trial| trial.experiment == times.key);
+        let rounds = rounds.map(|trial| trial.round + 1).max().unwrap_or(0);
         recorded_plan(&self.plan, &self.counters, (times, rounds), &self.workspace)
     }
 
@@ -193,10 +174,10 @@ impl<'a> Measurement<'a> {
         limit: Duration,
         records: &mut Vec<TrialRecord>,
     ) -> Result<(), Error> {
-        let mut executors = self.executors();
+        let mut sides = self.sides();
         let (start, mut said) = (Instant::now(), Instant::now());
         for round in 0_u32.. {
-            let open = budgets.iter().filter(|it| it.is_open()).count();
+            let open = budgets.iter().filter(|budget| budget.is_open()).count();
             if open == 0 || start.elapsed() >= limit {
                 return Ok(());
             }
@@ -206,50 +187,12 @@ impl<'a> Measurement<'a> {
                 let all = budgets.len();
                 tell!(self.ui, "{round} blocks in {seconds:.0} s, {open} of {all} budgets open");
             }
-            let [base, new] = self.block(planned, round, &mut executors, records)?;
+            let [base, new] = block(planned, round, &mut sides, records)?;
             for budget in budgets.iter_mut() {
                 budget.add(&base.metrics, &new.metrics).map_err(missing)?;
             }
         }
         Ok(())
-    }
-
-    /// One trial of each side, in an order that chance decides.
-    fn block(
-        &self,
-        planned: &PlannedExperiment,
-        round: u32,
-        executors: &mut [Local<'_>; 2],
-        records: &mut Vec<TrialRecord>,
-    ) -> Result<[Measured; 2], Error> {
-        let mut measured = [None, None];
-        for (position, side) in (0..).zip(self.order(round)) {
-            let place = (round, 0, position);
-            let task = runner::task_of(&self.plan, planned, place, side, role_of(side));
-            let mut executions: Vec<Execution> = Vec::new();
-            let end = executors[side].execute(&[task], &mut executions)?;
-            let execution = executions.pop().filter(|_| end == End::Finished);
-            let interrupted = || Error::interrupted("stopped while measuring");
-            let execution = execution.ok_or_else(interrupted)?;
-            match &execution.outcome {
-                Outcome::Measured(it) => measured[side] = Some((**it).clone()),
-                other => return Err(unmeasured(&planned.variants[side].label, other)),
-            }
-            records.push(record(planned, (round, position), side, execution));
-        }
-        let [Some(base), Some(new)] = measured else {
-            return Err(Error::interrupted("stopped while measuring"));
-        };
-        Ok([base, new])
-    }
-
-    /// The order of both sides in a block.
-    fn order(&self, round: u32) -> [usize; 2] {
-        let seed = self.plan.seed.child("order").nth(u64::from(round));
-        match seed.generator().below(2) {
-            0 => [0, 1],
-            _ => [1, 0],
-        }
     }
 
     /// What is timed for these budgets: the same work for a time, without the comparison of answers, which is done.
@@ -278,32 +221,32 @@ fn request(sides: &[Planned; 2], directory: &Path, seed: u64) -> Request {
     }
 }
 
-fn unmeasured(side: &str, outcome: &Outcome) -> Error {
-    let problem = outcome.problem().unwrap_or_default();
-    Error::unusable(format!("the {side} side cannot be measured: {problem}"))
-}
-
-/// The record of a trial in a round at a position.
-fn record(
+/// Carries out a block and keeps its records. Returns what the base and the new side measured.
+fn block(
     planned: &PlannedExperiment,
-    (round, position): (u32, u32),
-    side: usize,
-    execution: Execution,
-) -> TrialRecord {
-    TrialRecord {
-        agent: execution.agent,
-        purpose: Purpose::Rounds,
-        experiment: planned.key.clone(),
-        round,
-        block: 0,
-        position,
-        variant: planned.variants[side].label.clone(),
-        role: role_of(side),
-        started: execution.started,
-        wall_s: execution.wall_s,
-        covariates: execution.covariates,
-        outcome: execution.outcome,
+    round: u32,
+    sides: &mut Sides<'_>,
+    records: &mut Vec<TrialRecord>,
+) -> Result<[Measured; 2], Error> {
+    let stopped = || Error::interrupted("stopped while measuring");
+    let mut measured = [None, None];
+    for record in sides.block(planned, round)?.ok_or_else(stopped)? {
+        let side = usize::from(record.role != role_of(0));
+        match &record.outcome {
+            Outcome::Measured(figures) => measured[side] = Some((**figures).clone()),
+            other => {
+                let (side, problem) = (&record.variant, other.problem().unwrap_or_default());
+                return Err(Error::unusable(format!(
+                    "the {side} side cannot be measured: {problem}"
+                )));
+            }
+        }
+        records.push(record);
     }
+    let [Some(base), Some(new)] = measured else {
+        return Err(stopped());
+    };
+    Ok([base, new])
 }
 
 fn missing(MissingMetric(metric): MissingMetric) -> Error {

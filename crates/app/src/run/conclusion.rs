@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lab::analysis::{TrialCounts, VariantAnalysis};
 use lab::level::Level;
 use lab::tier::MayLose;
-use runner::End;
+use runner::{End, RunFolder};
 use tuning::Analysis;
 
 use crate::error::Error;
@@ -24,12 +24,16 @@ pub struct Concluded {
     pub analysis: Analysis,
     /// Whether it was carried out to its end.
     pub end: End,
+    /// Whether nothing could be measured because of a mistake in the user's SQL.
+    is_mistake: bool,
 }
 
 /// How a run came out.
 pub enum Conclusion<'a> {
     /// A signal stopped it.
     Stopped,
+    /// Nothing was measured because of a mistake in the user's SQL.
+    Mistake,
     /// Some trials failed or timed out.
     TrialsFailed,
     /// Every trial was skipped, for this reason.
@@ -43,6 +47,8 @@ impl Concluded {
     pub fn conclusion(&self) -> Conclusion<'_> {
         if self.end == End::Cancelled {
             Conclusion::Stopped
+        } else if self.is_mistake {
+            Conclusion::Mistake
         } else if some_failed(&self.analysis) {
             Conclusion::TrialsFailed
         } else if let Some(why) = why_all_skipped(&self.analysis) {
@@ -68,7 +74,18 @@ pub fn conclude(folder: &Path, end: End) -> Result<Concluded, Error> {
         let text = planned.experiment.to_toml().map_err(Error::unusable)?;
         write_in_run(&folder.join(TUNED_EXPERIMENT), &text)?;
     }
-    Ok(Concluded { folder: folder.to_owned(), analysis, end })
+    let is_mistake = analysis.measured() == 0 && has_mistake(folder, None)?;
+    Ok(Concluded { folder: folder.to_owned(), analysis, end, is_mistake })
+}
+
+/// Returns whether a trial met a mistake in the user's SQL: a trial of a variant, or any.
+fn has_mistake(folder: &Path, variant: Option<&str>) -> Result<bool, Error> {
+    let mut is_mistake = false;
+    RunFolder::open(folder)?.each_trial(|record| {
+        let is_meant = variant.is_none_or(|label| record.variant == label);
+        is_mistake |= is_meant && record.outcome.is_mistake();
+    })?;
+    Ok(is_mistake)
 }
 
 /// Returns whether there are settings to paste.
@@ -98,7 +115,7 @@ fn why_all_skipped(analysis: &Analysis) -> Option<&str> {
 }
 
 /// Refuses a run in which the baseline could not be measured: there is nothing to report.
-pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Error> {
+pub(super) fn check_measured(folder: &Path, analysis: &Analysis) -> Result<(), Error> {
     let variants = analysis.experiments.iter().flat_map(|experiment| experiment.variants.first());
     let mut unmeasured = variants.filter(|variant| variant.unmeasured());
     let Some((variant, problem)) =
@@ -109,20 +126,12 @@ pub(super) fn check_measured(analysis: &Analysis) -> Result<(), Error> {
     // How the trial ended is known; what remains is why.
     let why = problem.strip_prefix("failed: ").or(problem.strip_prefix("skipped: "));
     let problem = why.unwrap_or(problem);
-    let error = match is_mistake(problem) {
-        true => Error::mistake(problem),
-        false => Error::unusable(problem),
+    let error = if has_mistake(folder, Some(&variant.label))? {
+        Error::mistake(problem)
+    } else {
+        Error::unusable(problem)
     };
     Err(error.hint_if(hint_for_problem(variant, problem)))
-}
-
-/// Whether a problem is a mistake in the user's SQL: that one alone begins with its file and line.
-fn is_mistake(problem: &str) -> bool {
-    let mut starts = problem.match_indices(": ");
-    starts.any(|(end, _)| {
-        let line = problem[..end].rsplit_once(':').map(|(_, line)| line);
-        line.is_some_and(|line| line.parse::<u64>().is_ok())
-    })
 }
 
 /// Returns a hint if a table is missing from a database that was not named, or a statement cannot be executed twice.

@@ -171,7 +171,7 @@ pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended, Error> {
         && concluded.end == End::Finished
     {
         // What was stopped may not have come to what is checked.
-        check_measured(&concluded.analysis).inspect_err(|_| {
+        check_measured(folder.path(), &concluded.analysis).inspect_err(|_| {
             if concluded.analysis.measured() == 0 {
                 remove_unmeasured(folder.path(), ui);
             } else {

@@ -109,7 +109,7 @@ fn statements(analysis: &Analysis) -> Option<Section> {
         Column::right("prepared"),
         Column::right("VM steps").full_only(),
     ];
-    let rows = analysis.statements.iter().map(|it| statement(analysis, it));
+    let rows = analysis.statements.iter().map(|usage| statement(analysis, usage));
     let mut table = Table::new("statements by their normalised text", columns, rows);
     table.sortable = true;
     table.abridge = Abridge::End;
@@ -123,23 +123,23 @@ fn statements(analysis: &Analysis) -> Option<Section> {
     )
 }
 
-fn statement(analysis: &Analysis, it: &StatementUse) -> Row {
+fn statement(analysis: &Analysis, usage: &StatementUse) -> Row {
     let seconds = |ns: u64| Cell::figure(Some(ns as f64), time);
-    let mut name = Cell::code(shortened(&it.sql, QUOTED));
-    name.title = Some(it.sql.clone());
+    let mut name = Cell::code(shortened(&usage.sql, QUOTED));
+    name.title = Some(usage.sql.clone());
     Row::new([
         name,
-        number(it.count),
-        Cell::figure(Some(analysis.share_of_time(it)), percent),
-        seconds(it.total_ns / it.count.max(1)),
-        seconds(it.longest_ns),
-        number(it.rows),
-        number(it.changes),
-        number(it.scan_steps),
-        Cell::figure(scan_steps_per_row(it), |value| format!("{value:.1}")),
-        number(it.sorts),
-        number(it.prepared),
-        number(it.vm_steps),
+        number(usage.count),
+        Cell::figure(Some(analysis.share_of_time(usage)), percent),
+        seconds(usage.total_ns / usage.count.max(1)),
+        seconds(usage.longest_ns),
+        number(usage.rows),
+        number(usage.changes),
+        number(usage.scan_steps),
+        Cell::figure(scan_steps_per_row(usage), |value| format!("{value:.1}")),
+        number(usage.sorts),
+        number(usage.prepared),
+        number(usage.vm_steps),
     ])
 }
 
@@ -168,15 +168,15 @@ fn transactions(analysis: &Analysis) -> Option<Section> {
     let mut blocks = vec![Block::Facts(
         facts.map(|(name, value)| (name.into(), Sentence::number(value))).into(),
     )];
-    let rows = analysis.longest.iter().map(|it| {
+    let rows = analysis.longest.iter().map(|transaction| {
         Row::new([
-            Cell::number(Some(seconds(it.duration_us))),
-            Cell::number(Some(seconds(it.idle_us))),
-            number(it.statements),
-            Cell::new(if it.wrote { "yes" } else { "no" }),
-            Cell::number(Some(it.connection.to_string())),
-            Cell::number(Some(seconds(it.start_us))),
-            Cell::code(shortened(&it.slowest, QUOTED)),
+            Cell::number(Some(seconds(transaction.duration_us))),
+            Cell::number(Some(seconds(transaction.idle_us))),
+            number(transaction.statements),
+            Cell::new(if transaction.wrote { "yes" } else { "no" }),
+            Cell::number(Some(transaction.connection.to_string())),
+            Cell::number(Some(seconds(transaction.start_us))),
+            Cell::code(shortened(&transaction.slowest, QUOTED)),
         ])
     });
     let columns = [
@@ -251,11 +251,11 @@ fn connections(traffic: &Traffic) -> Option<Section> {
     let columns =
         [Column::left("database"), Column::right("connections"), Column::right("not closed")];
     let mut blocks = vec![Block::table(Table::new("databases", columns, rows))];
-    let rows = traffic.settings.iter().map(|it| {
+    let rows = traffic.settings.iter().map(|setting| {
         Row::new([
-            Cell::code(&it.name),
-            Cell::code(level(it)),
-            number(it.connections.unsigned_abs()),
+            Cell::code(&setting.name),
+            Cell::code(level(setting)),
+            number(setting.connections.unsigned_abs()),
         ])
     });
     let columns = [Column::left("setting"), Column::left("value"), Column::right("connections")];
@@ -273,7 +273,7 @@ fn connections(traffic: &Traffic) -> Option<Section> {
 /// The value of a setting by its name, where values have names.
 fn level(setting: &Setting) -> String {
     let pragma = engine::pragma::find(&setting.name);
-    let named = pragma.and_then(|it| it.normalise(&setting.value).ok());
+    let named = pragma.and_then(|pragma| pragma.normalise(&setting.value).ok());
     named.unwrap_or_else(|| setting.value.clone())
 }
 
@@ -284,9 +284,9 @@ fn over_time(analysis: &Analysis) -> Option<Section> {
         let sum = |what: fn(&trace::analysis::Bucket) -> u64| buckets.iter().map(what).sum::<u64>();
         Row::new([
             Cell::number(Some(time((index * size) as f64 * bucket))),
-            number(sum(|it| it.reads)),
-            number(sum(|it| it.commits)),
-            Cell::figure(Some(sum(|it| it.busy_ns) as f64), time),
+            number(sum(|bucket| bucket.reads)),
+            number(sum(|bucket| bucket.commits)),
+            Cell::figure(Some(sum(|bucket| bucket.busy_ns) as f64), time),
         ])
     });
     let columns = [
@@ -306,7 +306,7 @@ fn over_time(analysis: &Analysis) -> Option<Section> {
 /// Returns what the trace lacks, if anything.
 fn completeness(traffic: &Traffic) -> Vec<Block> {
     let notes = traffic.notes.iter().map(of_note);
-    let failed = traffic.snapshots.iter().filter(|it| it.state == "failed");
+    let failed = traffic.snapshots.iter().filter(|snapshot| snapshot.state == "failed");
     let items = of_processes(&traffic.processes)
         .into_iter()
         .chain(of_recording(&traffic.meta, traffic.analysis.unfinished))

@@ -26,12 +26,12 @@ pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
 
 fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
     let sentence = match finding {
-        Finding::Time(it) => share_of_time(analysis, it),
-        Finding::FullScans(it) => full_scans(plans, it),
-        Finding::Runs(it) => run(it),
-        Finding::Cycles(it) => cycle(it),
-        Finding::SingleRows(it) => single_rows(it),
-        Finding::Prepared(it) => prepared(it),
+        Finding::Time(usage) => share_of_time(analysis, usage),
+        Finding::FullScans(usage) => full_scans(plans, usage),
+        Finding::Runs(usage) => run(usage),
+        Finding::Cycles(usage) => cycle(usage),
+        Finding::SingleRows(usage) => single_rows(usage),
+        Finding::Prepared(usage) => prepared(usage),
         Finding::Autocommit { writes, commits } => autocommit(*writes, *commits),
         Finding::SingleStatement { transactions, commits } => {
             single_statement(*transactions, *commits)
@@ -44,21 +44,21 @@ fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
     Item::new(lesson(sentence, finding.experiment()))
 }
 
-fn share_of_time(analysis: &Analysis, it: &StatementUse) -> Sentence {
-    let share = percent(analysis.share_of_time(it));
-    about(it, format!("took {share} of the time in statements."))
+fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
+    let share = percent(analysis.share_of_time(usage));
+    about(usage, format!("took {share} of the time in statements."))
 }
 
-fn full_scans(plans: &Plans, it: &StatementUse) -> Sentence {
+fn full_scans(plans: &Plans, usage: &StatementUse) -> Sentence {
     let scans = about(
-        it,
+        usage,
         format!(
             "made {} steps in full scans and returned or changed {} rows.",
-            grouped(it.scan_steps),
-            grouped(it.rows.max(it.changes))
+            grouped(usage.scan_steps),
+            grouped(usage.rows.max(usage.changes))
         ),
     );
-    match plans.missing.get(&it.sql) {
+    match plans.missing.get(&usage.sql) {
         Some(missing) => scans
             .words(" SQLite would use an index on ")
             .and_code(format!("{}({})", missing.table, missing.column))
@@ -67,53 +67,53 @@ fn full_scans(plans: &Plans, it: &StatementUse) -> Sentence {
     }
 }
 
-fn run(it: &StatementUse) -> Sentence {
+fn run(usage: &StatementUse) -> Sentence {
     about(
-        it,
+        usage,
         format!(
             "ran {} times in {} of at least {READS} in a row (N+1), {} in the longest. One query for all rows may \
              replace each of them.",
-            grouped(it.in_runs),
-            plural(it.runs, "run", "runs"),
-            grouped(it.longest_run)
+            grouped(usage.in_runs),
+            plural(usage.runs, "run", "runs"),
+            grouped(usage.longest_run)
         ),
     )
 }
 
-fn cycle(it: &CycleUse) -> Sentence {
+fn cycle(usage: &CycleUse) -> Sentence {
     let mut statements = Sentence::default();
-    for (number, sql) in it.texts.iter().enumerate() {
+    for (number, sql) in usage.texts.iter().enumerate() {
         let between = if number == 0 { "" } else { ", then " };
         statements = statements.words(between).and_code(shortened(sql, QUOTED));
     }
     statements.words(format!(
         " ran in turn {} times in {} of at least {READS} (N+1), {} in the longest. One query for all rows may replace each \
          of them.",
-        grouped(it.times),
-        plural(it.runs, "run", "runs"),
-        grouped(it.longest)
+        grouped(usage.times),
+        plural(usage.runs, "run", "runs"),
+        grouped(usage.longest)
     ))
 }
 
-fn single_rows(it: &StatementUse) -> Sentence {
+fn single_rows(usage: &StatementUse) -> Sentence {
     about(
-        it,
+        usage,
         format!(
             "inserted {} rows one by one in runs within a transaction, {} in the longest. One statement can insert \
              several rows.",
-            grouped(it.single_rows),
-            grouped(it.longest_single_rows)
+            grouped(usage.single_rows),
+            grouped(usage.longest_single_rows)
         ),
     )
 }
 
-fn prepared(it: &StatementUse) -> Sentence {
+fn prepared(usage: &StatementUse) -> Sentence {
     about(
-        it,
+        usage,
         format!(
             "was prepared again on the same connection for {} of {} executions. The application could keep it prepared.",
-            grouped(it.prepared_again),
-            grouped(it.count)
+            grouped(usage.prepared_again),
+            grouped(usage.count)
         ),
     )
 }
@@ -183,8 +183,8 @@ fn lesson(sentence: Sentence, experiment: Option<&str>) -> Sentence {
     }
 }
 
-fn about(it: &StatementUse, words: String) -> Sentence {
-    Sentence::code(shortened(&it.sql, QUOTED)).words(format!(" {words}"))
+fn about(usage: &StatementUse, words: String) -> Sentence {
+    Sentence::code(shortened(&usage.sql, QUOTED)).words(format!(" {words}"))
 }
 
 /// Returns a time in words.
@@ -200,14 +200,14 @@ pub(super) fn time(ns: f64) -> String {
 
 /// What plans say that deserves a look.
 fn of_plans(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
-    let scans = analysis.statements.iter().filter(|it| plans.patterns.contains(&it.sql));
-    let searches = scans.map(|it| {
+    let scans = analysis.statements.iter().filter(|usage| plans.patterns.contains(&usage.sql));
+    let searches = scans.map(|usage| {
         let words = format!(
             " searches texts with a wildcard at the beginning, which no index helps: {} steps in full scans. A \
              full-text index (FTS5) finds words, and with its trigram tokenizer parts of words.",
-            grouped(it.scan_steps)
+            grouped(usage.scan_steps)
         );
-        let about = Sentence::code(shortened(&it.sql, QUOTED_WITH_PLAN)).words(words);
+        let about = Sentence::code(shortened(&usage.sql, QUOTED_WITH_PLAN)).words(words);
         Item::new(lesson(about, Some("fts-baselines")))
     });
     searches.chain(sorting(analysis, plans)).chain(unused(&plans.unused)).collect()
@@ -216,12 +216,12 @@ fn of_plans(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
 /// The statements that sort each time although an index could have their order.
 fn sorting<'a>(analysis: &'a Analysis, plans: &'a Plans) -> impl Iterator<Item = Item> + 'a {
     let statements = analysis.statements.iter();
-    statements.filter_map(|it| {
-        let index = plans.sorting.get(&it.sql)?;
-        let sorts = plural(it.sorts, "time", "times");
+    statements.filter_map(|usage| {
+        let index = plans.sorting.get(&usage.sql)?;
+        let sorts = plural(usage.sorts, "time", "times");
         let words = format!(" sorted its rows {sorts}. With an index on ");
         let columns = index.columns.join(", ").replace('"', "");
-        let about = Sentence::code(shortened(&it.sql, QUOTED_WITH_PLAN)).words(words);
+        let about = Sentence::code(shortened(&usage.sql, QUOTED_WITH_PLAN)).words(words);
         let about = about.and_code(format!("{}({columns})", index.table));
         Some(Item::new(
             about.words(

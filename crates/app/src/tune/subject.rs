@@ -103,7 +103,7 @@ impl Subject {
     /// Looks for settings that mean nothing for the statements and for indexes that would help them, on a copy of the only
     /// database, which is changed.
     fn look_at_plans(&mut self, copy: &Path, statements: &[String]) -> Result<(), Error> {
-        self.idle = bench::idle_settings(copy, statements).map_err(Error::unusable)?;
+        self.idle = bench::idle_settings(copy, statements)?;
         let found = bench::schema_advice(copy, statements);
         self.indexes = found.map_err(Error::unusable)?;
         Ok(())
@@ -135,12 +135,12 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
     let mut subject = Subject::new(with_goal(request, experiment, Some("p50_us")));
     subject.add_files(request.database.as_slice())?;
     if path.is_none() && request.database.is_none() {
-        let statements = bench::statements(&subject.experiment.base).map_err(Error::unusable)?;
+        let statements = bench::statements(&subject.experiment.base)?;
         let idle = bench::idle_settings_of_pgbench(&statements);
         subject.idle = idle.map_err(Error::unusable)?;
     }
     if let Some(db) = request.database.as_ref().filter(|_| subject.may_be_written_anew()) {
-        let statements = bench::statements(&subject.experiment.base).map_err(Error::unusable)?;
+        let statements = bench::statements(&subject.experiment.base)?;
         let folder = work_folder(directory(request))?;
         let copy = folder.path().join("copy.db");
         let copied = bench::copy_database(&built_in_library()?, db, &copy);
@@ -238,7 +238,7 @@ fn with_goal(request: &TuneRequest, mut experiment: Experiment, other: Option<&s
 
 /// The settings that a database file keeps, by its header (<https://sqlite.org/fileformat2.html>, section 1.3).
 fn of_file(path: &Path) -> Result<Settings, Error> {
-    bench::is_in_wal_mode(path).map_err(Error::unusable)?;
+    bench::is_in_wal_mode(path)?;
     let mut header = [0; 100];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.map_err(|error| Error::reading(&path, error))?;

@@ -100,6 +100,8 @@ pub(crate) enum Response {
     Finished(Box<WorkerClosing>),
     /// The variant cannot be run here.
     CannotRun(String),
+    /// There is a mistake in the user's SQL.
+    Mistake(String),
     /// Something failed.
     Failed(String),
 }

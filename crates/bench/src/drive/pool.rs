@@ -177,6 +177,7 @@ impl Worker {
     fn unexpected(&self, response: Response) -> TrialError {
         match response {
             Response::CannotRun(why) => TrialError::CannotRun(why),
+            Response::Mistake(why) => TrialError::Mistake(format!("{}: {why}", self.name)),
             Response::Failed(why) => self.failed(why),
             other => self.failed(format!("it answered out of turn: {other:?}")),
         }

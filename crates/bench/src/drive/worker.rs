@@ -105,6 +105,7 @@ pub(crate) fn serve(
         Ok(Some(closing)) => exchange.respond(Response::Finished(Box::new(closing))),
         Ok(None) => Ok(()),
         Err(TrialError::CannotRun(why)) => exchange.respond(Response::CannotRun(why)),
+        Err(error) if error.is_mistake() => exchange.respond(Response::Mistake(error.to_string())),
         Err(error) => exchange.respond(Response::Failed(error.to_string())),
     }
 }

@@ -306,10 +306,8 @@ mod tests {
 
     #[test]
     fn a_side_that_failed_says_why_and_nothing_is_compared() {
-        let failed = Side {
-            name: "new".to_owned(),
-            trials: vec![Outcome::Failed { why: "no such table: t".to_owned() }],
-        };
+        let failed =
+            Side { name: "new".to_owned(), trials: vec![Outcome::failed("no such table: t")] };
         let comparison = ExactComparison::of(&side("base", &[USUAL, USUAL]), &failed);
         assert!(!comparison.is_complete() && comparison.statements.is_empty());
         let problem = comparison.new.problem.unwrap();

@@ -131,6 +131,7 @@ fn exit(concluded: &Concluded) -> Exit {
             tell!("{kept}\nhint: {hint}");
             Exit::Interrupted
         }
+        Conclusion::Mistake => Exit::Mistake,
         Conclusion::TrialsFailed => Exit::TrialsFailed,
         Conclusion::NothingMeasured(why) => {
             tell!("nothing was measured: every trial was {why}");

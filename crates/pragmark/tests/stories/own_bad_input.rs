@@ -145,8 +145,37 @@ fn a_key_that_is_given_twice_is_an_error_that_says_why() {
     let insert = "INSERT INTO item VALUES (77, 'x')";
     laboratory
         .pragmark(&["measure", "--db", "shop/app.db", "-c", insert])
-        .exits(3)
+        .exits(2)
         .complains(&["UNIQUE constraint failed", "executed many times"]);
+}
+
+#[test]
+fn a_mistake_in_sql_has_the_same_exit_code_in_every_command() {
+    let (laboratory, connection) = shop(10);
+    connection.close().unwrap();
+    let database = ["--db", "shop/app.db"];
+    for (sql, part) in [
+        ("SELEC 1;\n", "syntax error"),
+        ("SELECT * FROM nowhere;\n", "no such table"),
+        ("INSERT INTO item VALUES (5, 'x');\n", "UNIQUE constraint failed"),
+        ("-- nothing\n", ""),
+    ] {
+        laboratory.write("wrong.sql", sql);
+        let refused = |command: &[&str]| {
+            let command = [command, &database].concat();
+            laboratory.pragmark(&command).exits(2).complains(&[part]);
+        };
+        refused(&["measure", "wrong.sql", "--rounds", "3"]);
+        refused(&["tune", "wrong.sql", "--time-limit", "20s"]);
+        refused(&["crash", "--script", "wrong.sql", "--quick", "--journal-mode", "wal"]);
+        refused(&["compare", "wrong.sql", "--vary", "cache_size=-1000,-2000"]);
+    }
+    // An experiment file with such a statement is invalid, too; the record of its run is kept.
+    laboratory.write("wrong.sql", "SELECT * FROM nowhere;\n");
+    let write = ["measure", "wrong.sql", "--rounds", "3", "--write", "wrong.toml"];
+    laboratory.pragmark(&[&write[..], &database].concat()).exits(0);
+    laboratory.pragmark(&["run", "wrong.toml", "--probe", "0", "--out", "run"]).exits(2);
+    assert!(laboratory.path().join("run/run.json").exists());
 }
 
 #[test]

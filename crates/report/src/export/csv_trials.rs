@@ -150,7 +150,7 @@ pub(super) fn ended(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Measured(_) => ("measured", String::new()),
         Outcome::Skipped { why } => ("skipped", why.clone()),
-        Outcome::Failed { why } => ("failed", why.clone()),
+        Outcome::Failed { why, .. } => ("failed", why.clone()),
         Outcome::TimedOut { limit_s } => ("timed_out", format!("{TIME_LIMIT}{limit_s} s")),
     }
 }

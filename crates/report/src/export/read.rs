@@ -154,7 +154,7 @@ fn outcome(
     Ok(match name {
         "measured" => Outcome::Measured(Box::new(measured()?)),
         "skipped" => Outcome::Skipped { why },
-        "failed" => Outcome::Failed { why },
+        "failed" => Outcome::failed(why),
         "timed_out" => Outcome::TimedOut {
             limit_s: csv_trials::time_limit(problem)
                 .ok_or_else(|| format!("`{problem}` in the column `problem` is no time limit"))?,

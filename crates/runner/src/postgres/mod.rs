@@ -88,7 +88,7 @@ impl ServerError {
                 Some(Outcome::Skipped { why })
             }
             ServerError::Program { .. } | ServerError::Process(_) | ServerError::Directory(_) => {
-                Some(Outcome::Failed { why })
+                Some(Outcome::failed(why))
             }
         }
     }
@@ -178,12 +178,12 @@ impl Servers {
     /// Returns the outcome of a trial in `directory` that failed, with what its server said last where that is gone.
     pub(crate) fn explained(&self, directory: &Path, outcome: Outcome) -> Outcome {
         match (outcome, self.clusters.get(directory)) {
-            (Outcome::Failed { why }, Some(cluster)) if !cluster.is_alive() => Outcome::Failed {
-                why: format!(
+            (Outcome::Failed { why, .. }, Some(cluster)) if !cluster.is_alive() => {
+                Outcome::failed(format!(
                     "{why}; the PostgreSQL server has ended; the end of its log: {}",
                     cluster.last_words()
-                ),
-            },
+                ))
+            }
             (outcome, _) => outcome,
         }
     }

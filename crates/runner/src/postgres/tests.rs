@@ -75,7 +75,7 @@ fn a_server_that_died_is_told_with_its_last_words_and_replaced() {
         UnixStream::connect(socket(&uri)).is_err()
     });
     assert!(gone);
-    let failed = Outcome::Failed { why: "connection closed".to_owned() };
+    let failed = Outcome::failed("connection closed");
     let explained = servers.explained(directory.path(), failed).problem().unwrap();
     assert!(explained.contains("connection closed; the PostgreSQL server has ended"));
     assert!(explained.contains("immediate shutdown"), "{explained}");
@@ -101,7 +101,7 @@ fn a_server_of_the_users_is_passed_on_as_it_was_given() {
     let mut servers = Servers::given("postgresql://host/db".to_owned());
     let uri = servers.uri(Path::new("/nowhere"), "test", &NEVER).unwrap();
     assert_eq!(uri, "postgresql://host/db");
-    let failed = Outcome::Failed { why: "refused".to_owned() };
+    let failed = Outcome::failed("refused");
     let explained = servers.explained(Path::new("/nowhere"), failed.clone());
     assert_eq!(explained, failed);
 }

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{Read, sink};
 use std::path::{Path, PathBuf};
 
-use engine::Connection;
+use engine::{Connection, EngineError};
 
 use super::parameters::{Caching, Parameters};
 use super::suite::{read_text, refuse_other_files};
 use super::{pgbench, snapshot};
 use crate::drive::worker::DATABASE;
-use crate::error::TrialError;
+use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::platform::forget;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -47,7 +47,11 @@ pub(super) fn create(
     if let Some(setup) = &parameters.setup {
         let text = read_text(Path::new(setup))?;
         refuse_other_files(setup, 1, &text)?;
-        let failed = |error| TrialError::cannot_run(format!("{setup}: {error}"));
+        let failed = |error: EngineError| {
+            let why = format!("{setup}: {error}");
+            let is_mistake = is_invalid(&error) || breaks_constraint(&error);
+            if is_mistake { TrialError::Mistake(why) } else { TrialError::cannot_run(why) }
+        };
         connection.execute(&text).map_err(failed)?;
         origin.push_str(&text);
     }

@@ -5,7 +5,7 @@ use script::{Slot, Value, Variables};
 
 use crate::drive::answers::AnswerDigest;
 use crate::drive::messages::{PartReport, StatementCounters};
-use crate::error::TrialError;
+use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::measure::LatencyHistogram;
 
 /// A statement with everything that its execution needs.
@@ -24,9 +24,6 @@ pub(super) struct PreparedStatement<'c> {
     pub(super) answers: AnswerDigest,
 }
 
-/// The result codes of mistakes in a statement: `SQLITE_ERROR` and `SQLITE_RANGE` (<https://sqlite.org/rescode.html>).
-const OF_MISTAKES: [i32; 2] = [1, 25];
-
 /// An error of a statement.
 pub(super) enum StatementError {
     /// SQLite refuses it, or it failed.
@@ -42,8 +39,9 @@ impl StatementError {
     pub(super) fn at(self, file: &str, line: usize) -> TrialError {
         let file = file.to_owned();
         let why = match self {
-            StatementError::Engine(error) if !is_mistake(&error) => {
-                return TrialError::Prevented { file, line, why: message(&error) };
+            StatementError::Engine(error) if !is_invalid(&error) => {
+                let (why, breaks_constraint) = (message(&error), breaks_constraint(&error));
+                return TrialError::Prevented { file, line, why, breaks_constraint };
             }
             StatementError::Engine(error) => message(&error),
             StatementError::Rows(rows) => {
@@ -53,12 +51,6 @@ impl StatementError {
         };
         TrialError::Script { file, line, why }
     }
-}
-
-/// Returns whether the statement is wrong: by SQLite's result code, or because it did not reach SQLite.
-fn is_mistake(error: &EngineError) -> bool {
-    let code = error.as_sqlite().map(engine::SqliteError::primary);
-    code.is_none_or(|code| OF_MISTAKES.contains(&code))
 }
 
 /// Returns SQLite's own message, without the text of the statement.

@@ -76,7 +76,7 @@ impl Suite {
             suite.add("sql", sql, 1, form)?;
         }
         for file in parameters.scripts.iter().flat_map(|list| list.split(',')) {
-            let (path, weight) = weighted(file.trim()).map_err(TrialError::cannot_run)?;
+            let (path, weight) = weighted(file.trim()).map_err(TrialError::Mistake)?;
             let text = read_text(Path::new(path))?;
             suite.add(path, &text, weight, form)?;
         }
@@ -86,7 +86,7 @@ impl Suite {
             }
         }
         if suite.in_use().next().is_none() {
-            return Err(TrialError::cannot_run("the weights of all scripts are 0"));
+            return Err(TrialError::Mistake("the weights of all scripts are 0".to_owned()));
         }
         Ok(suite)
     }
@@ -96,7 +96,7 @@ impl Suite {
         let title = self.free(&stem.unwrap_or_default());
         let mut parsed = |form| {
             let scripts = parse(file, &title, text, form, &mut self.names);
-            scripts.map_err(TrialError::because)
+            scripts.map_err(TrialError::from)
         };
         let mut scripts = parsed(form)?;
         if scripts.len() > 1 && scripts.iter().any(begins_or_ends) {
@@ -107,7 +107,7 @@ impl Suite {
             if self.scripts.iter().any(|known| known.name == script.name) {
                 let name = &script.name;
                 let why = format!("{file}: another file has a query named `{name}`, too");
-                return Err(TrialError::cannot_run(why));
+                return Err(TrialError::Mistake(why));
             }
         }
         self.weights.extend(scripts.iter().map(|_| weight));

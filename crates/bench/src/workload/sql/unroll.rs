@@ -34,7 +34,7 @@ pub(in crate::workload) fn is_in_language(files: &str) -> Result<bool, TrialErro
     }
     let text = read_text(Path::new(files))?;
     let scripts = parse(files, "", &text, Form::Transaction, &mut Names::default());
-    let scripts = scripts.map_err(TrialError::because)?;
+    let scripts = scripts.map_err(TrialError::from)?;
     let is_more = |script: &Script| {
         let only_statements = script.operations.iter().all(|op| matches!(op, Op::Run(_)));
         let mut statements = script.statements.iter();

@@ -26,7 +26,6 @@ const FEW: Way = With("--images 50");
 
 /// The ways by a part of the command; the first that matches counts, and the last matches all.
 const WAYS: &[(&str, Way)] = &[
-    ("sudo ", Not("it needs root")),
     ("/ssd", Not("it needs two disks")),
     ("--fleet ", Not("it needs a server: tests/fleet")),
     ("pragmark agent ", Not("it needs a server: tests/fleet")),
@@ -119,10 +118,7 @@ fn commands_of(text: &str) -> Vec<String> {
 /// Whether a line starts pragmark, perhaps with variables of the environment before it.
 fn starts_pragmark(line: &str) -> bool {
     let mut words = line.split(' ').skip_while(|word| word.contains('='));
-    match words.next() {
-        Some("sudo") => words.next() == Some("pragmark"),
-        program => matches!(program, Some("pragmark" | "zcat")),
-    }
+    matches!(words.next(), Some("pragmark" | "zcat"))
 }
 
 /// The command as it is executed; nothing if it is not.

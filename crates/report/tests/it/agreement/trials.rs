@@ -145,7 +145,7 @@ impl Machine<'_> {
             let why = "something went wrong".to_owned();
             return match dice.below(3) {
                 0 => Outcome::Skipped { why },
-                1 => Outcome::Failed { why },
+                1 => Outcome::failed(why),
                 _ => Outcome::TimedOut { limit_s: 60.0 },
             };
         }

@@ -16,15 +16,15 @@ pub fn trouble(key: &str, levels: &Settings, round: u32) -> Option<Outcome> {
     let text = |name: &str| levels.get(name).and_then(Level::as_text).unwrap_or_default();
     let why = |why: &str| why.to_owned();
     match (key, text("journal_mode"), text("synchronous")) {
-        ("journal-and-sync", "off", "normal") => Some(Outcome::Failed {
-            why: why("wrong answer: 99,998 rows found where 100,000 were written"),
-        }),
+        ("journal-and-sync", "off", "normal") => {
+            Some(Outcome::failed("wrong answer: 99,998 rows found where 100,000 were written"))
+        }
         ("journal-and-sync", "memory", "extra") => Some(Outcome::TimedOut { limit_s: 60.0 }),
         ("journal-and-sync", "off", "full") => {
             Some(Outcome::Skipped { why: why("needs 12.4 GiB of free space, there are 3.1 GiB") })
         }
         ("journal-and-sync", "persist", "extra") if round == 1 => {
-            Some(Outcome::Failed { why: why("disk I/O error (10)") })
+            Some(Outcome::failed("disk I/O error (10)"))
         }
         _ => None,
     }
