@@ -143,12 +143,10 @@ fn statements(comparison: &ExactComparison) -> Vec<Block> {
     });
     let first = [Column::left("statement"), Column::left("change")];
     let columns = first.into_iter().chain(counters);
-    let table = Table {
-        sortable: true,
-        dense: true,
-        abridge: Abridge::End,
-        ..Table::new("statements that changed", columns, rows)
-    };
+    let table = Table::new("statements that changed", columns, rows)
+        .sortable()
+        .dense()
+        .abridged(Abridge::End);
     let remark = "Counters are means per execution, base → new; what is the same is one figure. Statements are in the \
                   order of how many VM steps they need more in all.";
     vec![Block::table(table), Block::small(remark)]

@@ -402,11 +402,9 @@ fn ratios(sorted: &[&MachineRatio], analysis: &FleetAnalysis) -> Table {
             Cell::number(Some(one.blocks.to_string())),
         ])
     };
-    Table {
-        sortable: true,
-        abridge: Abridge::End,
-        ..Table::new("ratio on each machine", columns, sorted.iter().map(row))
-    }
+    Table::new("ratio on each machine", columns, sorted.iter().map(row))
+        .sortable()
+        .abridged(Abridge::End)
 }
 
 /// Returns the map of the ratio of every variant on every machine, machines of one class together: folded if there are many
@@ -489,11 +487,7 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
             Cell::number(Some(machine.blocks.to_string())),
         ])
     });
-    let table = Table {
-        sortable: true,
-        abridge: Abridge::End,
-        ..Table::new("the machines", columns, rows)
-    };
+    let table = Table::new("the machines", columns, rows).sortable().abridged(Abridge::End);
     let table = Block::table(table);
     let listed = if analysis.machines.len() > DRAWN {
         Block::fold(counted(analysis.machines.len(), "machine"), vec![table])

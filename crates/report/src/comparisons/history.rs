@@ -209,12 +209,12 @@ fn every_move(history: &History, moves: &[Move<'_>]) -> Vec<Block> {
         Column::right("after"),
         Column::left("after / before"),
     ];
-    vec![Block::table(Table {
-        sortable: true,
-        dense: true,
-        abridge: Abridge::End,
-        ..Table::new("changes of level", columns, sorted.iter().map(row))
-    })]
+    vec![Block::table(
+        Table::new("changes of level", columns, sorted.iter().map(row))
+            .sortable()
+            .dense()
+            .abridged(Abridge::End),
+    )]
 }
 
 /// Returns the name of a run, which leads to its row.
@@ -359,11 +359,9 @@ fn series(history: &History) -> Vec<Block> {
         Column::right("newest / first"),
         Column::right("changes"),
     ];
-    vec![Block::table(Table {
-        sortable: true,
-        dense: true,
-        ..Table::new("variants", columns, history.series.iter().map(row))
-    })]
+    vec![Block::table(
+        Table::new("variants", columns, history.series.iter().map(row)).sortable().dense(),
+    )]
 }
 
 fn runs(history: &History) -> Vec<Block> {
@@ -385,10 +383,9 @@ fn runs(history: &History) -> Vec<Block> {
         Column::left("SQLite"),
         Column::left("what changed since the runs before").prose(),
     ];
-    vec![Block::table(Table {
-        abridge: Abridge::Middle,
-        ..Table::new("runs", columns, history.runs.iter().map(row))
-    })]
+    vec![Block::table(
+        Table::new("runs", columns, history.runs.iter().map(row)).abridged(Abridge::Middle),
+    )]
 }
 
 fn difference_words(all: &[Difference]) -> String {

@@ -121,6 +121,30 @@ impl Table {
             ..Table::default()
         }
     }
+
+    /// Lets a reader sort it.
+    #[must_use]
+    pub fn sortable(self) -> Table {
+        Table { sortable: true, ..self }
+    }
+
+    /// Sets its many columns narrow.
+    #[must_use]
+    pub fn dense(self) -> Table {
+        Table { dense: true, ..self }
+    }
+
+    /// Sets its cells in one width, as data of a machine.
+    #[must_use]
+    pub fn data(self) -> Table {
+        Table { data: true, ..self }
+    }
+
+    /// Leaves rows out of brief forms.
+    #[must_use]
+    pub fn abridged(self, abridge: Abridge) -> Table {
+        Table { abridge, ..self }
+    }
 }
 
 impl Column {

@@ -58,14 +58,8 @@ fn costs(bindings: &Bindings, cell: fn(Option<Cost>) -> Cell) -> Table {
         Row::new(cells.into_iter().chain(row.costs.iter().map(|cost| cell(*cost))))
     });
     let first = [Column::left("binding"), Column::left("SQLite").full_only()];
-    Table {
-        sortable: true,
-        ..Table::new(
-            "Cost of a row, and over the native binding",
-            first.into_iter().chain(parts),
-            rows,
-        )
-    }
+    Table::new("Cost of a row, and over the native binding", first.into_iter().chain(parts), rows)
+        .sortable()
 }
 
 fn defaults(bindings: &Bindings) -> Block {
@@ -196,10 +190,10 @@ fn signed(value: f64) -> String {
 
 /// Both ends with their sign; an open end is written as ∞.
 fn interval(interval: Interval) -> String {
-    let end = |value: f64| match value.is_finite() {
-        true => signed(value),
-        false if value > 0.0 => "+∞".to_owned(),
-        false => "−∞".to_owned(),
+    let end = |value: f64| match value {
+        f64::INFINITY => "+∞".to_owned(),
+        f64::NEG_INFINITY => "−∞".to_owned(),
+        value => signed(value),
     };
     format!("[{}, {}]", end(interval.low), end(interval.high))
 }

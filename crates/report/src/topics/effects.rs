@@ -143,21 +143,19 @@ fn table(effects: &Effects, of: Wording<'_>) -> Table {
             Cell::figure(Some(contrast.settings as f64), |settings| settings.to_string()),
         ])
     };
-    Table {
-        sortable: true,
-        abridge: Abridge::End,
-        ..Table::new(
-            "Every effect in figures",
-            [
-                Column::left("level"),
-                Column::left("instead of"),
-                Column::left("ratio"),
-                Column::left("smallest to largest").full_only(),
-                Column::right("settings"),
-            ],
-            effects.main.iter().map(row),
-        )
-    }
+    Table::new(
+        "Every effect in figures",
+        [
+            Column::left("level"),
+            Column::left("instead of"),
+            Column::left("ratio"),
+            Column::left("smallest to largest").full_only(),
+            Column::right("settings"),
+        ],
+        effects.main.iter().map(row),
+    )
+    .sortable()
+    .abridged(Abridge::End)
 }
 
 /// Returns the shares of the differences between variants, the greatest first, then the rest.

@@ -93,11 +93,10 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
         Row::led(Cell::new(part), cells)
     };
     let title = format!("{} by class, medians", metric_heading(base));
-    let table = Table {
-        sortable: true,
-        dense: true,
-        ..Table::new(title.clone(), led(Column::left("class"), columns), parts.iter().map(row))
-    };
+    let table =
+        Table::new(title.clone(), led(Column::left("class"), columns), parts.iter().map(row))
+            .sortable()
+            .dense();
     Block::unprinted(title, vec![Block::table(table)])
 }
 
@@ -127,11 +126,9 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
             None => metric_heading(name),
         })
     });
-    let table = Table {
-        sortable: true,
-        dense: true,
-        ..Table::new("What the work did", led(Column::left("variant"), headings), rows)
-    };
+    let table = Table::new("What the work did", led(Column::left("variant"), headings), rows)
+        .sortable()
+        .dense();
     let blocks = vec![Block::small(HOW), Block::table(table)];
     Some(Block::unprinted("Why: what the work did".to_owned(), blocks))
 }
@@ -202,13 +199,11 @@ fn data(subject: &Subject<'_>) -> Vec<Block> {
 fn data_table(title: &str, table: &DataTable) -> Table {
     let cell = |cell: &String| Cell::new(Sentence::from(cell.as_str()));
     let columns = table.columns.iter();
-    Table {
-        data: true,
-        abridge: Abridge::End,
-        ..Table::new(
-            title,
-            columns.map(|column| Column::left(column.as_str())),
-            table.rows.iter().map(|row| Row::new(row.iter().map(cell))),
-        )
-    }
+    Table::new(
+        title,
+        columns.map(|column| Column::left(column.as_str())),
+        table.rows.iter().map(|row| Row::new(row.iter().map(cell))),
+    )
+    .data()
+    .abridged(Abridge::End)
 }

@@ -82,10 +82,11 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
 /// Returns what to do, its gain and its risk: two lines at most.
 pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     let times = format!("{} times", figures::times(finding.gain, finding.interval));
-    let baseline = match finding.instead_of.is_empty() {
-        // A variant of a list may name settings that the baseline leaves as they are.
-        true => "the baseline".into(),
-        false => named(finding.baseline_name.as_ref(), &finding.instead_of),
+    // A variant of a list may name settings that the baseline leaves as they are.
+    let baseline = if finding.instead_of.is_empty() {
+        "the baseline".into()
+    } else {
+        named(finding.baseline_name.as_ref(), &finding.instead_of)
     };
     let name = || named(finding.name.as_ref(), &finding.levels);
     let mut sentence = match &finding.answer {

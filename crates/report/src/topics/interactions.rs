@@ -44,9 +44,8 @@ fn table(effects: &Effects, of: Wording<'_>) -> Option<Table> {
             Cell::new(ratio_cell(contrast.ratio, contrast.interval)).signed(sign, tone),
         ])
     });
-    (!found.is_empty()).then(|| Table {
-        abridge: Abridge::End,
-        ..Table::new(
+    (!found.is_empty()).then(|| {
+        Table::new(
             "Interactions",
             [
                 Column::left("together"),
@@ -55,6 +54,7 @@ fn table(effects: &Effects, of: Wording<'_>) -> Option<Table> {
             ],
             rows,
         )
+        .abridged(Abridge::End)
     })
 }
 

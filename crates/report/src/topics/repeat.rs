@@ -19,15 +19,13 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         ))
         .and_code("run.json")
         .words(" before the first trial.");
-    let command = match plan.postgres_given {
-        // Its address may hold a password, so that the plan does not keep it.
-        true => "pragmark run --repeat RUN --postgres URI",
-        false => "pragmark run --repeat RUN",
-    };
+    // The plan does not keep the address of a server, because it may hold a password.
+    let postgres = if plan.postgres_given { " --postgres URI" } else { "" };
+    let text = format!("pragmark run --repeat RUN{postgres}");
     vec![Section::new(
         "repeat",
         Kind::Background,
         "To repeat this run",
-        vec![Block::Code(Code { language: "sh", text: command.to_owned() }), Block::small(planned)],
+        vec![Block::Code(Code { language: "sh", text }), Block::small(planned)],
     )]
 }

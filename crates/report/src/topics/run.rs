@@ -69,12 +69,12 @@ fn trials(analysis: &Analysis) -> String {
     let endings: Vec<String> =
         endings.map(|(n, how)| format!("{} {how}", figures::count(*n))).collect();
     let all = plural(counts.total(), "trial", "trials");
-    let all = match endings.is_empty() {
-        true => all,
-        false if counts.total() > 1 && counts.measured == counts.total() => {
-            format!("{all}, all measured")
-        }
-        false => format!("{all}: {}", endings.join(", ")),
+    let all = if endings.is_empty() {
+        all
+    } else if counts.total() > 1 && counts.measured == counts.total() {
+        format!("{all}, all measured")
+    } else {
+        format!("{all}: {}", endings.join(", "))
     };
     let later = [
         (

@@ -83,7 +83,7 @@ pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) ->
         let cells = metrics.iter().map(|metric| cell(variant, metric));
         Row::led(subject.names.cell(variant), cells)
     });
-    Table { sortable: true, dense: true, ..Table::new(label, headed("variant", metrics), rows) }
+    Table::new(label, headed("variant", metrics), rows).sortable().dense()
 }
 
 /// A first column, and one for each metric.

@@ -90,16 +90,14 @@ fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
         RATIO => Column::right(RATIO),
         metric => Column { about: Some(metric.to_owned()), ..Column::right(heading(metric)) },
     }));
-    Table {
-        sortable: true,
-        dense: true,
-        data: true,
-        ..Table::new(
-            "Statements, medians of trials",
-            led(Column::left("statement"), columns),
-            rows.map(|(statement, variant)| row(statement, variant)),
-        )
-    }
+    Table::new(
+        "Statements, medians of trials",
+        led(Column::left("statement"), columns),
+        rows.map(|(statement, variant)| row(statement, variant)),
+    )
+    .sortable()
+    .dense()
+    .data()
 }
 
 /// The time of a statement compared with the baseline's.

@@ -152,14 +152,12 @@ fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -
     };
     let models = columns.iter().map(heading).chain(schedules);
     let columns = tiers::columns().into_iter().chain(models);
-    Table {
-        dense: true,
-        ..Table::new(
-            "Safety by storage model",
-            led(Column::left("variant").prose(), columns),
-            rows.iter().map(row),
-        )
-    }
+    Table::new(
+        "Safety by storage model",
+        led(Column::left("variant").prose(), columns),
+        rows.iter().map(row),
+    )
+    .dense()
 }
 
 fn model_cell(model: &ModelSafety) -> Cell {

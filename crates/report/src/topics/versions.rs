@@ -135,7 +135,7 @@ fn table(settings: &[Settings], alike: &[Alike<'_>], version: &impl Fn(&str) -> 
         let cells = alike.iter().map(|group| cell(&group.found[number]));
         Row::led(Cell::code(short(settings)), cells)
     };
-    Table { dense: true, ..Table::new(TITLE, columns, settings.iter().enumerate().map(row)) }
+    Table::new(TITLE, columns, settings.iter().enumerate().map(row)).dense()
 }
 
 /// The settings without their names, as `wal/full`; with them where they are others.

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::axis::{self, Axis};
-use super::{Percent, Tick, line, tick_labels, upright};
+use super::{Percent, Tick, grid, stretched, tick_labels, up_labels, upright};
 use crate::document::{Course, Scale};
 use crate::render::html::markup::Html;
 
@@ -43,13 +43,10 @@ pub(super) fn draw(html: &mut Html, course: &Course) {
         Scale::Ratio => axis.ratio_ticks(),
     };
     html.class("div", "plot", |html| {
-        super::curve::up_labels(html, &up);
+        up_labels(html, &up);
         html.element("svg", &[("class", "area"), ("role", "img")], |html| {
             html.leaf("title", &[], &course.words);
-            for tick in &up {
-                let at = tick.at.flipped().text();
-                line(html, "grid", ["0", "100%"], [&at, &at]);
-            }
+            grid(html, &up);
             marks(html, course);
             for change in &course.changes {
                 upright(html, "change", across(course, *change));
@@ -86,13 +83,7 @@ fn figures(html: &mut Html, axis: &Axis, course: &Course) {
         let [from, to] = [level.from, level.to].map(|run| across(course, run as f64).0);
         let _ = write!(levels, "M{from:.2} {:.1}H{to:.2}", height(level.y));
     }
-    let stretched = [
-        ("viewBox", "0 0 100 100"),
-        ("preserveAspectRatio", "none"),
-        ("width", "100%"),
-        ("height", "100%"),
-    ];
-    html.element("svg", &stretched, |html| {
+    stretched(html, |html| {
         for (class, path) in [("ranges", ranges), ("level", levels), ("dots", dots)] {
             html.empty("path", &[("class", class), ("d", &path)]);
         }

@@ -3,7 +3,9 @@
 //! The lines are drawn in a box of 100 by 100 that is stretched to the room there is, with strokes
 //! that are not stretched with it; dots, marks and text are placed by percentages next to it.
 
-use super::{Axis, Percent, Tick, axis, dot, line, tick_labels, upright};
+use super::{
+    Axis, Percent, Tick, axis, dot, grid, line, stretched, tick_labels, up_labels, upright,
+};
 use crate::document::{Bend, Curve, Line, Mark, Point};
 use crate::figures;
 use crate::render::html::markup::Html;
@@ -64,10 +66,7 @@ pub(super) fn draw(html: &mut Html, curve: &Curve) {
         html.element("svg", &[("class", "area"), ("role", "img")], |html| {
             let title = format!("A line chart along {}", curve.factor);
             html.leaf("title", &[], &title);
-            for tick in &up {
-                let at = tick.at.flipped().text();
-                line(html, "grid", ["0", "100%"], [&at, &at]);
-            }
+            grid(html, &up);
             for (it, class) in curve.lines.iter().zip(CLASSES) {
                 html.class("g", class, |html| draw_line(html, &axes, it));
             }
@@ -79,28 +78,11 @@ pub(super) fn draw(html: &mut Html, curve: &Curve) {
     });
 }
 
-pub(super) fn up_labels(html: &mut Html, ticks: &[Tick]) {
-    html.drawing("up", |html| {
-        for tick in ticks {
-            let at = tick.at.flipped().text();
-            let place = [("x", "100%"), ("y", &at)];
-            let aligned = [("dy", ".32em"), ("text-anchor", "end")];
-            html.leaf("text", &[place, aligned].concat(), &tick.label);
-        }
-    });
-}
-
 fn draw_line(html: &mut Html, axes: &Axes, it: &Line) {
     if let Some(bend) = &it.bend {
         upright(html, "knee", axes.at(bend.at).0);
     }
-    let stretched = [
-        ("viewBox", "0 0 100 100"),
-        ("preserveAspectRatio", "none"),
-        ("width", "100%"),
-        ("height", "100%"),
-    ];
-    html.element("svg", &stretched, |html| {
+    stretched(html, |html| {
         let course = axes.course(it.points.iter().map(|point| (point.x, point.y)));
         html.empty("polyline", &[("class", "line"), ("points", &course)]);
         if let Some(bend) = &it.bend {

@@ -160,6 +160,33 @@ fn dot(html: &mut Html, (x, y): (&str, &str), mark: Mark, radius: f64, class: &s
     }
 }
 
+/// Draws a line across at each mark of a vertical axis.
+fn grid(html: &mut Html, ticks: &[Tick]) {
+    for tick in ticks {
+        let at = tick.at.flipped().text();
+        line(html, "grid", ["0", "100%"], [&at, &at]);
+    }
+}
+
+/// Writes the labels of a vertical axis.
+fn up_labels(html: &mut Html, ticks: &[Tick]) {
+    html.drawing("up", |html| {
+        for tick in ticks {
+            let at = tick.at.flipped().text();
+            let place = [("x", "100%"), ("y", &at)];
+            let aligned = [("dy", ".32em"), ("text-anchor", "end")];
+            html.leaf("text", &[place, aligned].concat(), &tick.label);
+        }
+    });
+}
+
+/// Draws within a box of 100 by 100 that is stretched to the room there is.
+fn stretched(html: &mut Html, within: impl FnOnce(&mut Html)) {
+    let place = [("viewBox", "0 0 100 100"), ("preserveAspectRatio", "none")];
+    let size = [("width", "100%"), ("height", "100%")];
+    html.element("svg", &[place, size].concat(), within);
+}
+
 /// Text of a class at a place of a chart.
 fn label(html: &mut Html, class: &str, at: [&str; 2], aligned: (&'static str, &str), text: &str) {
     let attributes = [("class", class), ("x", at[0]), ("y", at[1]), aligned];
