@@ -29,7 +29,7 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Returns a context outside of a measured trial, such as that of a worker: it reports no phases and counts nothing.
+    /// Returns a context outside of a measured trial, such as a worker's: it reports no phases and counts nothing.
     pub(crate) fn detached(
         settings: &'a Settings,
         library: &Arc<Library>,

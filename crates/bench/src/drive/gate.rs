@@ -140,7 +140,7 @@ impl Drop for FailureGuard<'_> {
 }
 
 /// Runs `work` in a thread for each of `parts`, and `coordinate`, which lets them begin. Returns the results of the threads in
-/// the order of the parts, and that of `coordinate`.
+/// the order of the parts, and the result of `coordinate`.
 ///
 /// # Errors
 /// The first error in the order of the parts; a thread cannot be started; or the error of `coordinate`.

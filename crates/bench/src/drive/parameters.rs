@@ -9,7 +9,7 @@ use crate::error::TrialError;
 use crate::target::sqlite;
 
 choice! {
-    /// What workers are.
+    /// The kind of workers.
     enum Workers {
         /// Threads of one process.
         Threads = "threads",

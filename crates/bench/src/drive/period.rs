@@ -54,7 +54,7 @@ impl Period {
         worked.max(self.duration).as_secs_f64()
     }
 
-    /// Notes the trial's own CPU time, and that of worker processes.
+    /// Notes the CPU time of the trial itself and of worker processes.
     pub(crate) fn note_cpu(&self, measured: &mut Measured) {
         let workers = self.reports.iter().filter_map(|report| report.cpu);
         let (user, system) = workers

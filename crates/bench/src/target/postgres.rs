@@ -46,7 +46,7 @@ const REPORTED: [&str; 9] = [
 ];
 
 choice! {
-    /// What a commit waits for.
+    /// Whether a commit waits for its log.
     enum SynchronousCommit {
         /// Its log is on disk.
         On = "on",

@@ -130,7 +130,7 @@ choice! {
 }
 
 choice! {
-    /// What is joined.
+    /// The sides of a join.
     enum Joined {
         /// Two arrays of the program, by carray.
         Carrays = "carrays",

@@ -8,7 +8,7 @@ use crate::error::TrialError;
 use crate::parameters::{Micros, Millis, Percent, Rows};
 
 choice! {
-    /// What a write transaction does.
+    /// The statements of a write transaction.
     enum Work {
         /// Its first statement writes.
         Write = "write",
@@ -44,7 +44,7 @@ choice! {
 /// Workers of one kind at most.
 const MOST_WORKERS: i64 = 1_024;
 
-/// File handles that a process has in addition to those of its databases.
+/// Number of file handles that a process has besides its databases.
 const OTHER_FILES: u64 = 64;
 
 /// File handles of a connection at most: database, log or journal, shared memory, and a temporary

@@ -12,7 +12,7 @@ use crate::parameters::Choice;
 use crate::workload::common::set_latency;
 
 choice! {
-    /// A kind of operation; its name is that of its phase.
+    /// A kind of operation, with the name of its phase.
     enum Op {
         /// A task is added.
         Insert = "insert",
@@ -33,7 +33,7 @@ choice! {
     }
 }
 
-/// The operations of one worker, each of which begins when the last has ended.
+/// The operations of one worker. Each begins when the last has ended.
 #[derive(Debug)]
 pub(super) struct OperationLog {
     began: Instant,

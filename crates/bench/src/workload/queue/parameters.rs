@@ -23,7 +23,7 @@ choice! {
 }
 
 choice! {
-    /// What workers do.
+    /// The work of the workers.
     enum Work {
         /// Insert tasks.
         Insert = "insert",

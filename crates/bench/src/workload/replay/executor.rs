@@ -80,7 +80,7 @@ impl<'a> Shared<'a> {
 /// `coordinate`, which lets them begin.
 ///
 /// # Errors
-/// The error of a thread, or that of `coordinate`.
+/// The error of a thread or of `coordinate`.
 pub(super) fn execute_threads<S>(
     shared: &Shared<'_>,
     threads: Vec<usize>,

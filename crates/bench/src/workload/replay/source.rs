@@ -39,7 +39,7 @@ impl Database {
         };
         trace.restore(snapshot, &self.path)?;
         let mut header = [0; 20];
-        let read = File::open(&self.path).and_then(|mut it| it.read_exact(&mut header));
+        let read = File::open(&self.path).and_then(|mut file| file.read_exact(&mut header));
         read.map_err(|error| TrialError::because(format!("{}: {error}", self.path.display())))?;
         // The version that is needed to write it: 2 means WAL mode.
         self.began_with_log = header[18] == 2;

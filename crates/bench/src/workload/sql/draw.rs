@@ -258,7 +258,7 @@ impl Columns<'_> {
     /// Returns every value of a small table, or values of random rows: the first row at or after a random rowid.
     fn sample(&self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
         let table_sql = quoted(table);
-        // With its table, because SQLite takes a quoted name alone for a text if there is no such column.
+        // With its table, because SQLite takes a quoted name alone for a text unless such a column exists.
         let column_sql = format!("{table_sql}.{}", quoted(column));
         let words = |error: EngineError| match error {
             EngineError::Sqlite(error) => error.message().to_owned(),

@@ -23,7 +23,7 @@ choice! {
 }
 
 choice! {
-    /// What a file without names of queries and without meta commands is.
+    /// The meaning of a file without names of queries and without meta commands.
     enum Unit {
         /// One transaction of all its statements.
         File = "file",

@@ -44,7 +44,7 @@ impl State {
         let mut state = [None; PARTS.len()];
         for (state, part) in state.iter_mut().zip(PARTS) {
             let path = part_of(database, part);
-            let of = |it: Metadata| (it.len(), it.mtime(), it.mtime_nsec());
+            let of = |metadata: Metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec());
             *state = match path.metadata() {
                 Ok(metadata) => Some(of(metadata)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
