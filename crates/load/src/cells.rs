@@ -87,7 +87,7 @@ impl Cells {
 }
 
 /// Returns a value as reports show it.
-pub(crate) fn shown(value: ValueRef<'_>) -> String {
+pub(crate) fn display_text(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => String::new(),
         value => value.to_value().to_string(),

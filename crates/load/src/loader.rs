@@ -58,9 +58,9 @@ pub fn load(
     let begin = Instant::now();
     let request = &request.resolved()?;
     let reopen = source.reopen();
-    let as_before = reopen.clone();
-    let as_before = as_before.map(|reopen| move |_: &mut Observer<'_>| reopen.as_before());
-    let mut summary = match load_skipping(library, source, request, observer, as_before) {
+    let same_types = reopen.clone();
+    let same_types = same_types.map(|reopen| move |_: &mut Observer<'_>| reopen.with_same_types());
+    let mut summary = match load_skipping(library, source, request, observer, same_types) {
         Err(error) if error.is_of_type() => {
             let Some(reopen) = reopen else {
                 return Err(error);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::batch::Malformed;
-use crate::cells::{Rows, shown};
+use crate::cells::{Rows, display_text};
 use crate::error::{Fault, LoadError, Result};
 use crate::request::{OnError, Request};
 use crate::source::Locations;
@@ -138,6 +138,6 @@ pub(crate) fn refused(
     reason: String,
     rows: &Rows,
 ) -> Malformed {
-    let fields = (0..rows.cells().len()).map(|column| shown(rows.value(0, column)));
+    let fields = (0..rows.cells().len()).map(|column| display_text(rows.value(0, column)));
     Malformed { row: number, column, fault: Fault::Refused(reason), fields: fields.collect() }
 }

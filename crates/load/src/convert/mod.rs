@@ -18,7 +18,7 @@ use arrow_select::take::take;
 use values::calendar::{Clock, LONGEST, Zone};
 use values::decimal_text;
 
-use crate::cells::{Cells, shown};
+use crate::cells::{Cells, display_text};
 use crate::error::{LoadError, Result};
 
 /// How decimals are stored.
@@ -261,7 +261,7 @@ pub(crate) fn cells(array: &ArrayRef, name: &str) -> Result<Cells> {
     Ok(Cells::of(&own.map_err(|error| error.of_column(name, array.data_type()))?))
 }
 
-/// A value in an array of its own as it is shown; one that cannot be converted as the number that it is.
+/// A value in an array of its own as text; one that cannot be converted as the number that it is.
 pub(crate) fn field_text(value: &ArrayRef) -> String {
     let Ok(cells) = cells(value, "") else {
         // The number that a value is to Arrow, such as the days of a date.
@@ -270,7 +270,7 @@ pub(crate) fn field_text(value: &ArrayRef) -> String {
             _ => String::new()
         };
     };
-    shown(cells.value(0))
+    display_text(cells.value(0))
 }
 
 #[cfg(test)]

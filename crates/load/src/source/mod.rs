@@ -236,7 +236,7 @@ impl Reopen {
     ///
     /// # Errors
     /// See [`open`].
-    pub(crate) fn as_before(self) -> Result<Box<dyn Source>> {
+    pub(crate) fn with_same_types(self) -> Result<Box<dyn Source>> {
         open(&self.paths, &self.opening)
     }
 
