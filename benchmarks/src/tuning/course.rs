@@ -2,7 +2,7 @@
 
 use super::simulation::{Surface, Trials};
 use lab::seed::{Seed, SplitMix64};
-use lab::tuning_plan::{Configuration, Space, Tried};
+use lab::tuning_plan::{Configuration, SearchTrial, Space};
 use tuning::PER_BLOCK;
 
 /// How many times the current settings' cost a trial that was stopped has for a method that needs a number.
@@ -45,9 +45,9 @@ impl<'a> Course<'a> {
     pub(super) fn cost(&mut self, configuration: &[usize]) -> f64 {
         let block = self.number / (PER_BLOCK + 1);
         self.number += 1;
-        let tried = Tried {
+        let tried = SearchTrial {
             block: block as u32,
-            seen: self.trials.stopped(configuration, block as u32),
+            outcome: self.trials.stopped(configuration, block as u32),
             configuration: configuration.to_vec(),
             constrained: Vec::new(),
         };

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use lab::seed::Seed;
 use lab::stats::{ALPHA, Estimate};
-use lab::tuning_plan::{Configuration, Tried};
+use lab::tuning_plan::{Configuration, SearchTrial};
 use simulation::{Surface, Trials};
 use tuning::Search;
 
@@ -150,7 +150,7 @@ fn tuned(surface: &Surface, seed: Seed, budget: f64) -> Configuration {
     searched(surface, seed, budget).0
 }
 
-fn searched(surface: &Surface, seed: Seed, budget: f64) -> (Configuration, Vec<Tried>) {
+fn searched(surface: &Surface, seed: Seed, budget: f64) -> (Configuration, Vec<SearchTrial>) {
     searched_with(surface, seed, budget, |_| ())
 }
 
@@ -160,9 +160,9 @@ fn searched_with(
     seed: Seed,
     budget: f64,
     mut ended: impl FnMut(usize),
-) -> (Configuration, Vec<Tried>) {
+) -> (Configuration, Vec<SearchTrial>) {
     let (space, current) = (surface.space().clone(), surface.current());
-    let mut tried: Vec<Tried> = Vec::new();
+    let mut tried: Vec<SearchTrial> = Vec::new();
     let Some(mut search) = Search::new(space, current.clone(), surface.good(), seed) else {
         return (current, tried);
     };

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use lab::catalogue::Catalogue;
-use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
-use lab::level::{Level, Settings};
+use lab::experiment::{DesignKind, Experiment, VariantName, parse};
+use lab::level::{Level, Settings, level_of};
 use lab::plan::{ad_hoc, settings_that_decide};
 use lab::tier::BESIDES;
 

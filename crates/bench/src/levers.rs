@@ -1,9 +1,8 @@
 //! Settings of SQLite that `pragmark tune` varies, with the levels worth trying, and combinations known to be good.
 
 use engine::pragma;
-use lab::experiment::level_of;
-use lab::level::{Level, Settings};
-use lab::tuning_plan::Lever;
+use lab::level::{Level, Settings, level_of};
+use lab::tuning_plan::TunableSetting;
 
 use crate::workload::sql::leaves_begin_open;
 
@@ -75,7 +74,7 @@ pub fn on_request() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the settings that are varied, except the settings of the base.
-pub fn levers(ground: &Ground<'_>) -> Vec<Lever> {
+pub fn levers(ground: &Ground<'_>) -> Vec<TunableSetting> {
     let is_small = ground.database_bytes.is_none_or(may_be_written_anew);
     let of_files = OF_FILES.iter().filter(|_| is_small);
     let requested = |(name, ..): &&Row| ground.requested.iter().any(|requested| requested == name);
@@ -86,9 +85,9 @@ pub fn levers(ground: &Ground<'_>) -> Vec<Lever> {
 }
 
 /// ANALYZE before the work, where the workload can do that to an existing database.
-fn analyze(ground: &Ground<'_>) -> Option<Lever> {
+fn analyze(ground: &Ground<'_>) -> Option<TunableSetting> {
     let knows = ["sql", "replay"].contains(&ground.workload);
-    (knows && ground.database_bytes.is_some()).then(|| Lever {
+    (knows && ground.database_bytes.is_some()).then(|| TunableSetting {
         name: "analyze".to_owned(),
         levels: vec![false.into(), true.into()],
         always_named: false,
@@ -98,10 +97,10 @@ fn analyze(ground: &Ground<'_>) -> Option<Lever> {
 
 /// Returns how transactions begin, where several connections may write at the same time and a script says it in
 /// general.
-fn begin(ground: &Ground<'_>) -> Option<Lever> {
+fn begin(ground: &Ground<'_>) -> Option<TunableSetting> {
     let clients = ground.base.get("clients").and_then(Level::as_int);
     let meet = ground.workload == "sql" && clients.is_some_and(|clients| clients > 1);
-    (meet && leaves_begin_open(ground.base)).then(|| Lever {
+    (meet && leaves_begin_open(ground.base)).then(|| TunableSetting {
         name: "transaction".to_owned(),
         levels: vec!["deferred".into(), "immediate".into()],
         always_named: false,
@@ -109,14 +108,14 @@ fn begin(ground: &Ground<'_>) -> Option<Lever> {
     })
 }
 
-fn lever((name, levels, only_with): &Row) -> Lever {
+fn lever((name, levels, only_with): &Row) -> TunableSetting {
     let default = pragma::find(name).and_then(|pragma| pragma.default);
     let all = default.into_iter().chain(levels.iter().copied());
     let of = |(name, levels): &(&str, &[&str])| {
         let levels = levels.iter().map(|level| level_of_setting(name, level));
         ((*name).to_owned(), levels.collect())
     };
-    Lever {
+    TunableSetting {
         name: (*name).to_owned(),
         // What decides on safety is always said.
         always_named: ["journal_mode", "synchronous"].contains(name),
@@ -158,7 +157,7 @@ mod tests {
     }
 
     /// Where everything is varied.
-    fn all() -> Vec<Lever> {
+    fn all() -> Vec<TunableSetting> {
         let base = [("clients".to_owned(), 4.into())].into();
         levers(&Ground {
             workload: "sql",

@@ -7,7 +7,7 @@ use etcetera::BaseStrategy;
 use include_dir::{Dir, include_dir};
 use lab::catalogue::{Catalogue, DriverInfo, WorkloadInfo};
 use lab::experiment::Step;
-use lab::own_metric;
+use lab::metric;
 use lab::trial::NATIVE;
 use serde::Deserialize;
 
@@ -326,7 +326,7 @@ impl Discovered {
             }
         }
         let declared = self.workloads.iter().map(|workload| {
-            let declared = own_metric::declare(&workload.metrics);
+            let declared = metric::declare(&workload.metrics);
             declared.map_err(|why| malformed(&format!("the workload {}", workload.name), why))
         });
         declared.collect()

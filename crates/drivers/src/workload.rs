@@ -6,8 +6,8 @@ use lab::catalogue::{Accepts, Catalogue, Contents, Parameter, Scope, WorkloadInf
 use lab::experiment::{Step, line_of, nearest, offset_of};
 use lab::level::{Level, label, picked};
 use lab::measures::Measures;
+use lab::metric::DeclaredMetric;
 use lab::metric::{Better, METRICS, Unit};
-use lab::own_metric::OwnMetric;
 use lab::target;
 use lab::trial::{Measured, Outcome, TrialSpec};
 use serde::Deserialize;
@@ -193,9 +193,9 @@ fn contents(name: &str, built_in: &Catalogue) -> Contents {
 }
 
 impl MetricFile {
-    fn metric(self, name: &str) -> OwnMetric {
+    fn metric(self, name: &str) -> DeclaredMetric {
         let in_words = || name.replace('_', " ");
-        OwnMetric {
+        DeclaredMetric {
             name: name.to_owned(),
             heading: self.heading.unwrap_or_else(in_words),
             unit: self.unit,

@@ -9,7 +9,7 @@ use std::fmt;
 use crate::engine_name::{ENGINE, ENGINE_OPTIONS};
 use crate::level::{Level, Settings};
 use crate::measures::Measures;
-use crate::own_metric::OwnMetric;
+use crate::metric::DeclaredMetric;
 use crate::trial::{DRIVER, NATIVE};
 
 /// What a setting accepts.
@@ -154,7 +154,7 @@ pub struct WorkloadInfo {
     /// Whether it can count what it does to files.
     pub counts: bool,
     /// The metrics that it has besides those of pragmark.
-    pub metrics: Vec<OwnMetric>,
+    pub metrics: Vec<DeclaredMetric>,
     /// The subject that it measures.
     pub measures: Measures,
     /// Whether only drivers in other languages have it. They know PRAGMAs, and no other settings of connections.

@@ -119,3 +119,33 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     }
     once
 }
+
+/// Returns the settings `at` with each level of a factor in turn.
+pub fn levels_over(
+    factors: &BTreeMap<String, Vec<Level>>,
+    factor: &str,
+    at: &Settings,
+) -> Vec<Settings> {
+    let levels = factors.get(factor).into_iter().flatten();
+    levels.map(|level| with(at, factor, level)).collect()
+}
+
+/// A level as a command line gives it: a truth value, a number, or else text.
+pub fn level_of(text: &str) -> Level {
+    let truth = text.parse().map(Level::Bool).ok();
+    let whole = || text.parse().map(Level::Int).ok();
+    truth.or_else(whole).unwrap_or_else(|| Level::Text(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_has_the_type_that_it_looks_like() {
+        assert_eq!(level_of("-2000"), Level::Int(-2_000));
+        assert_eq!(level_of("true"), Level::Bool(true));
+        assert_eq!(level_of("wal"), Level::Text("wal".to_owned()));
+        assert_eq!(level_of("1.5"), Level::Text("1.5".to_owned()));
+    }
+}

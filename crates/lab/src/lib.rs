@@ -23,7 +23,6 @@ pub mod level;
 pub mod measures;
 pub mod metric;
 pub mod needs;
-pub mod own_metric;
 pub mod pilot;
 pub mod plan;
 pub mod record;

@@ -39,7 +39,9 @@ stopping = {{ rounds = 7, max_rounds = 7 }}"#,
 fn trials(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut generator = plan.seed.child("noise").generator();
     let (mut trials, mut history) = (Vec::new(), History::default());
-    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
+    while let Next::Trial { place, variant, role } =
+        next(&planned.design_params(plan.seed), &history)
+    {
         let gain = if variant == 0 { 1.0 } else { GAIN };
         let rate = 100.0 * gain * (NOISE * normal(&mut generator)).exp();
         let measured =

@@ -42,7 +42,9 @@ fn analysis(kind: VolumeKind) -> Analysis {
     };
     let mut collector = Collector::new(plan.clone(), environment);
     let mut history = History::default();
-    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
+    while let Next::Trial { place, variant, role } =
+        next(&planned.design_params(plan.seed), &history)
+    {
         let columns = planned.variants[variant].levels.get("columns").and_then(Level::as_int);
         let (_, rate, survives) =
             VARIANTS[VARIANTS.iter().position(|(of, ..)| Some(*of) == columns).unwrap()];

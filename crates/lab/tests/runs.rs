@@ -65,7 +65,9 @@ fn analysis(made: Made) -> Analysis {
     let mut collector = Collector::new(plan.clone(), environment);
     let (mut history, mut generator) = (History::default(), Seed(made.run).generator());
     let planned = &plan.experiments[0];
-    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
+    while let Next::Trial { place, variant, role } =
+        next(&planned.design_params(plan.seed), &history)
+    {
         let gain = if variant == 1 { made.gain } else { 1.0 };
         let rate = 100.0 * made.machine * gain * (NOISE * normal(&mut generator)).exp();
         let metrics = [("rows_per_s", rate), ("vm_steps.q", made.steps), ("executions.q", 20.0)];

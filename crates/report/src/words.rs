@@ -3,10 +3,9 @@
 //! A sign never stands without its word somewhere near, and a colour never without either, so that
 //! nothing is lost to a reader who cannot see one of them.
 
-use lab::analysis::{ExperimentAnalysis, Standing, UpperBoundAnalysis};
+use lab::analysis::{ComparisonResult, ExperimentAnalysis, UpperBoundAnalysis};
 use lab::claims::Verdict;
 use lab::metric;
-use lab::own_metric;
 use lab::tier::{Accident, Class, Loss, RareLoss, Tier};
 
 use crate::document::{Count, Tone};
@@ -44,27 +43,27 @@ pub(crate) fn verdict_counts(count: impl Fn(Verdict) -> usize) -> Vec<Count> {
 }
 
 /// The sign of a standing and what it means.
-pub(crate) fn mark(standing: Standing) -> (&'static str, Tone) {
+pub(crate) fn mark(standing: ComparisonResult) -> (&'static str, Tone) {
     match standing {
-        Standing::Baseline => ("◆", Tone::Baseline),
-        Standing::Better => ("▲", Tone::Better),
-        Standing::Worse => ("▼", Tone::Worse),
-        Standing::Same => ("≈", Tone::Same),
-        Standing::Uncompared | Standing::NoRatio => ("·", Tone::Same),
-        Standing::Unmeasured => ("–", Tone::Missing),
+        ComparisonResult::Baseline => ("◆", Tone::Baseline),
+        ComparisonResult::Better => ("▲", Tone::Better),
+        ComparisonResult::Worse => ("▼", Tone::Worse),
+        ComparisonResult::Same => ("≈", Tone::Same),
+        ComparisonResult::Uncompared | ComparisonResult::NoRatio => ("·", Tone::Same),
+        ComparisonResult::Unmeasured => ("–", Tone::Missing),
     }
 }
 
 /// A standing in words.
-pub(crate) fn standing_words(standing: Standing) -> &'static str {
+pub(crate) fn standing_words(standing: ComparisonResult) -> &'static str {
     match standing {
-        Standing::Baseline => "baseline",
-        Standing::Better => "better",
-        Standing::Worse => "worse",
-        Standing::Same => "no detectable difference",
-        Standing::Uncompared => TOO_FEW_ROUNDS,
-        Standing::NoRatio => "a figure of 0 has no ratio",
-        Standing::Unmeasured => NOT_MEASURED,
+        ComparisonResult::Baseline => "baseline",
+        ComparisonResult::Better => "better",
+        ComparisonResult::Worse => "worse",
+        ComparisonResult::Same => "no detectable difference",
+        ComparisonResult::Uncompared => TOO_FEW_ROUNDS,
+        ComparisonResult::NoRatio => "a figure of 0 has no ratio",
+        ComparisonResult::Unmeasured => NOT_MEASURED,
     }
 }
 
@@ -193,7 +192,7 @@ pub(crate) fn gain_words(metric: &str) -> &'static str {
         "peak_memory_bytes" => "as sparing of memory as",
         "db_bytes" | "wal_bytes" | "bytes_per_row" => "as compact as",
         "p50_us" | "p90_us" | "p99_us" | "p999_us" | "max_us" => "as quick to answer as",
-        base => match own_metric::find(base).map(|metric| metric.unit) {
+        base => match metric::find_declared(base).map(|metric| metric.unit) {
             Some(unit) if unit.is_speed() => "as fast as",
             _ => "as good as",
         },

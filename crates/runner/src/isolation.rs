@@ -1,7 +1,7 @@
 //! Crash trials whose engine ends the process or hangs. The other storage models are still tried, and the crash image
 //! that ended the process is a violation.
 //!
-//! A trial leaves a [`Trail`] in its directory while its engine recovers images. If it is still there after the
+//! A trial leaves a [`RecoveryLog`] in its directory while its engine recovers images. If it is still there after the
 //! process, each model is tried in a process of its own, and where that ends, too, once more up to the same image.
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::tier::{Schedules, TRAIL, Trail};
+use lab::tier::{RECOVERY_LOG, RecoveryLog, Schedules};
 use lab::trial::{Measured, Outcome, TrialSpec};
 
 use crate::error::{Context, RunError};
@@ -24,8 +24,8 @@ pub(crate) struct Isolation<'a> {
 }
 
 /// Returns the trail that a process left in the directory of its trial, if it ended while it recovered an image.
-pub(crate) fn left_in(directory: &Path) -> Option<Trail> {
-    let text = fs::read_to_string(directory.join(TRAIL)).ok()?;
+pub(crate) fn left_in(directory: &Path) -> Option<RecoveryLog> {
+    let text = fs::read_to_string(directory.join(RECOVERY_LOG)).ok()?;
     text.parse().ok()
 }
 
@@ -35,7 +35,7 @@ impl Isolation<'_> {
     pub(crate) fn run(
         &mut self,
         spec: &TrialSpec,
-        trail: &Trail,
+        trail: &RecoveryLog,
         why: &str,
     ) -> Result<Option<Outcome>, RunError> {
         let mut all = Vec::new();
@@ -68,7 +68,7 @@ impl Isolation<'_> {
         match left_in(&spec.directory).filter(|trail| trail.recovery > 0) {
             Some(trail) => {
                 let how = trail.ended.clone().unwrap_or_else(|| why.clone());
-                let ended = Trail { ended: Some(how), ..trail };
+                let ended = RecoveryLog { ended: Some(how), ..trail };
                 self.trial(spec, Some(ended))
             }
             None => Ok(first),
@@ -79,13 +79,13 @@ impl Isolation<'_> {
     fn trial(
         &mut self,
         spec: &TrialSpec,
-        trail: Option<Trail>,
+        trail: Option<RecoveryLog>,
     ) -> Result<Option<Outcome>, RunError> {
         let directory = &spec.directory;
         fs::remove_dir_all(directory).context("remove", directory)?;
         fs::create_dir(directory).context("create", directory)?;
         if let Some(trail) = trail {
-            let path = directory.join(TRAIL);
+            let path = directory.join(RECOVERY_LOG);
             fs::write(&path, trail.to_string()).context("write", &path)?;
         }
         run_trial(self.driver, spec, self.limit, self.cancelled, &mut *self.on_phase)
@@ -99,7 +99,7 @@ fn is_killed(why: &str) -> bool {
 }
 
 /// Returns the measurements of single models as one.
-fn joined(all: Vec<Measured>, trail: &Trail, why: &str) -> Option<Measured> {
+fn joined(all: Vec<Measured>, trail: &RecoveryLog, why: &str) -> Option<Measured> {
     let mut all = all.into_iter();
     let mut joined = all.next()?;
     for other in all {

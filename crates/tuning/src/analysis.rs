@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::advice::Advised;
+use super::contribution::Advised;
 use super::contribution::Contribution;
-use super::course::SearchCourse;
-use super::limits::{Constrained, Moved};
-use super::parts::{ROUNDS, Tuning};
-use super::settled::{Interaction, Unchanged};
+use super::result::{Interaction, Unchanged};
+use super::rounds::{Constrained, Moved};
+use super::state::SearchState;
 use super::trade_off::TradeOff;
+use super::tuning::{ROUNDS, Tuning};
 use lab::analysis::ExperimentAnalysis;
 use lab::design::StopReason;
 use lab::level::{Settings, distinct};
@@ -16,7 +16,7 @@ use lab::metric::higher_is_better;
 use lab::record::{EnvironmentFile, Purpose, RunPlan, TrialRecord};
 use lab::stats::median;
 use lab::tier::MayLose;
-use lab::tuning_plan::{Seen, Tried};
+use lab::tuning_plan::{SearchOutcome, SearchTrial};
 
 /// The analysis of a run with that of its search.
 pub type Analysis = lab::analysis::Analysis<TuningAnalysis>;
@@ -139,25 +139,25 @@ pub struct SearchStep {
 impl TuningAnalysis {
     fn of(tuning: &mut Tuning, experiments: &[ExperimentAnalysis]) -> TuningAnalysis {
         let recommended = tuning.recommended();
-        let is_screened = tuning.course().choice().is_some();
+        let is_screened = tuning.search().choice().is_some();
         let chosen = tuning.chosen();
         let contributions = tuning.contributions();
         let not_measured = tuning.not_measured();
         let moved = tuning.moved();
         let constraints = tuning.constrained();
         let advised = tuning.advised();
-        let noise = tuning.course().forecast().map(|it| it.noise);
+        let noise = tuning.search().forecast().map(|it| it.noise);
         let unchanged = tuning.left_as_they_are();
         let (interactions, trade_off) = (tuning.interactions(), tuning.trade_off());
-        let course = tuning.course();
-        let tried = course.tried();
-        let plan = course.tuning();
+        let search = tuning.search();
+        let tried = search.tried();
+        let plan = search.tuning();
         let settings = |configuration: &[usize]| plan.space.settings(configuration);
-        let unusable = tried.iter().filter(|trial| trial.seen == Seen::Unusable);
+        let unusable = tried.iter().filter(|trial| trial.outcome == SearchOutcome::Unusable);
         TuningAnalysis {
-            experiment: course.planned().key.clone(),
-            needed_s: course.needed_s(),
-            limit_for_rounds_s: limit_for_rounds_s(course, experiments),
+            experiment: search.planned().key.clone(),
+            needed_s: search.needed_s(),
+            limit_for_rounds_s: limit_for_rounds_s(search, experiments),
             may_lose: plan.may_lose,
             current: settings(&plan.current),
             recommended: settings(&recommended),
@@ -175,23 +175,23 @@ impl TuningAnalysis {
             configurations: plan.space.size(),
             idle: plan.idle.clone(),
             excluded: plan.space.exclusions(),
-            steps: steps(&tried, &plan.current, &course.planned().experiment.metric),
+            steps: steps(&tried, &plan.current, &search.planned().experiment.metric),
             unusable: distinct(unusable.map(|trial| settings(&trial.configuration))),
         }
     }
 }
 
-fn limit_for_rounds_s(course: &SearchCourse, experiments: &[ExperimentAnalysis]) -> Option<f64> {
-    let key = &course.planned().key;
+fn limit_for_rounds_s(search: &SearchState, experiments: &[ExperimentAnalysis]) -> Option<f64> {
+    let key = &search.planned().key;
     let measured = experiments.iter().find(|it| it.key == *key)?;
     let is_short = measured.stop == Some(StopReason::Budget) && measured.rounds < ROUNDS;
     let round_s = measured.wall_s / f64::from(measured.rounds);
     let more_s = f64::from(ROUNDS.saturating_sub(measured.rounds)) * round_s;
-    let limit_s = course.limit_for_rounds_s(more_s, f64::from(ROUNDS) * round_s);
+    let limit_s = search.limit_for_rounds_s(more_s, f64::from(ROUNDS) * round_s);
     limit_s.filter(|_| is_short)
 }
 
-fn steps(tried: &[Tried], current: &[usize], metric: &str) -> Vec<SearchStep> {
+fn steps(tried: &[SearchTrial], current: &[usize], metric: &str) -> Vec<SearchStep> {
     let figure = |cost: f64| match higher_is_better(metric) {
         true => 1.0 / cost,
         false => cost,
@@ -201,7 +201,7 @@ fn steps(tried: &[Tried], current: &[usize], metric: &str) -> Vec<SearchStep> {
         let costs = |of_current: bool| {
             let trials = tried.iter().filter(move |trial| trial.block == number);
             let wanted = trials.filter(move |trial| (trial.configuration == current) == of_current);
-            wanted.filter_map(Tried::cost)
+            wanted.filter_map(SearchTrial::cost)
         };
         let others: Vec<f64> = costs(false).collect();
         Some(SearchStep {

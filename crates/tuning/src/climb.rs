@@ -1,11 +1,40 @@
 //! The lowest configuration of a surface, among those that may be tried.
 
-use super::limits::Landscape;
 use super::model::{Part, Tables};
 use lab::tuning_plan::{Configuration, Space};
 
+/// What it costs to exceed a constraint, as a logarithm for each unit of the logarithm of the excess: far more than any
+/// setting brings.
+const PENALTY: f64 = 20.0;
+
 /// Rounds over all factors at most; a surface without rounding needs far fewer.
 const ROUNDS: usize = 50;
+
+/// A surface that may not be higher than this.
+pub(super) struct Bounded<'a> {
+    pub(super) surface: &'a Tables,
+    pub(super) most: f64,
+}
+
+/// What is sought the lowest point of: a surface, within the bounds of others.
+pub(super) struct Landscape<'a> {
+    pub(super) cost: &'a Tables,
+    pub(super) bounded: Vec<Bounded<'a>>,
+}
+
+impl Landscape<'_> {
+    /// The cost with what exceeding bounds adds to it.
+    pub(super) fn at(&self, configuration: &[usize]) -> f64 {
+        self.cost.at(configuration) + PENALTY * self.excess(configuration)
+    }
+
+    /// By how much bounds are exceeded.
+    pub(super) fn excess(&self, configuration: &[usize]) -> f64 {
+        let bounded = self.bounded.iter();
+        let excess = bounded.map(|it| (it.surface.at(configuration) - it.most).max(0.0));
+        excess.sum()
+    }
+}
 
 /// The lowest configuration reached from any of the starts by changing one factor at a time, and from there by changing
 /// two at a time.

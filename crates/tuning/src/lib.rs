@@ -6,32 +6,26 @@
 //! the configuration of the best posterior mean, never the fastest trial, which is fast by luck as well. What is
 //! reported of it comes from rounds of their own. Why this method: `docs/method.md`.
 
-mod advice;
 mod analysis;
 mod climb;
-mod compared;
 mod contribution;
-mod course;
-mod data;
-mod hopeless;
-mod levers;
-mod limits;
-mod matrix;
 mod model;
-mod parts;
-mod screen;
+mod plan;
+mod result;
+mod rounds;
 mod search;
-mod settled;
+mod state;
 mod trade_off;
+mod tuning;
 
-pub use advice::{Advised, Gain};
 pub use analysis::{Analysis, Collector, SearchStep, TuningAnalysis};
 pub use contribution::Contribution;
-pub use course::{Ambiguous, Forecast, SearchBlock, SearchCourse, SearchSlot};
-pub use hopeless::{STOP_AT, stop_at};
-pub use levers::{attach, exclude_unsafe, tuning_of};
-pub use limits::{Constrained, Measured, Moved};
-pub use parts::Tuning;
+pub use contribution::{Advised, Gain};
+pub use plan::{attach, exclude_unsafe, tuning_of};
+pub use result::{Interaction, Unchanged};
+pub use rounds::{Constrained, Measured, Moved};
 pub use search::{PER_BLOCK, SCREEN_BLOCKS, Search};
-pub use settled::{Interaction, Unchanged};
+pub use search::{STOP_AT, stop_at};
+pub use state::{Ambiguous, Forecast, SearchBlock, SearchSlot, SearchState};
 pub use trade_off::{Compromise, CompromiseFigure, TradeOff};
+pub use tuning::Tuning;

@@ -1,12 +1,14 @@
 //! The next block of a search, and what is recommended in the end.
+//!
+//! The first blocks are a screen: configurations known to be good elsewhere, and others in which every level of every
+//! factor comes about equally often. The later ones follow the model of the trials so far.
 
-use super::climb::lowest;
-use super::data::{data, data_of_constraint, mean};
-use super::limits::{Bounded, Landscape};
-use super::model::{Model, Tables, Weights};
-use super::screen::screen;
 use lab::seed::{Seed, SplitMix64};
-use lab::tuning_plan::{Configuration, Constraint, Seen, Space, Tried};
+use lab::stats::{median, quantile};
+use lab::tuning_plan::{Configuration, Constraint, SearchOutcome, SearchTrial, Space};
+
+use super::climb::{Bounded, Landscape, lowest};
+use super::model::{Data, Model, Tables, Weights};
 
 /// Configurations in a block besides the current settings.
 pub const PER_BLOCK: usize = 6;
@@ -55,7 +57,7 @@ pub struct Search {
     /// What other metrics may be.
     constraints: Vec<Constraint>,
     /// The trials of an earlier search, as far as they are of this space.
-    earlier: Vec<Tried>,
+    earlier: Vec<SearchTrial>,
     seed: Seed,
     /// The last weights of each surface and the number of trials that they were fitted to, so that they are not fitted
     /// twice: of the cost, then of each constraint.
@@ -125,14 +127,14 @@ impl Search {
     }
 
     /// The search after an earlier one, whose trials say something of this one's.
-    pub fn after(self, earlier: Vec<Tried>) -> Search {
+    pub fn after(self, earlier: Vec<SearchTrial>) -> Search {
         Search { earlier, ..self }
     }
 
     /// The configurations of the block of this number in the order of their trials. The current settings are among them in
     /// the screen and in some later blocks, and first in the first block, so that later trials can be stopped by what they cost.
-    pub fn block(&mut self, number: u32, tried: &[Tried]) -> Vec<Configuration> {
-        let tried: Vec<&Tried> = tried.iter().filter(|trial| trial.block < number).collect();
+    pub fn block(&mut self, number: u32, tried: &[SearchTrial]) -> Vec<Configuration> {
+        let tried: Vec<&SearchTrial> = tried.iter().filter(|trial| trial.block < number).collect();
         let mut generator = self.seed.child("blocks").nth(number.into()).generator();
         let mut block = match (number as usize) < SCREEN_BLOCKS {
             true => self.of_screen(number as usize),
@@ -159,7 +161,7 @@ impl Search {
     fn climbed(
         &mut self,
         number: u32,
-        tried: &[&Tried],
+        tried: &[&SearchTrial],
         generator: &mut SplitMix64,
     ) -> Vec<Configuration> {
         let starts = self.starts(tried, generator);
@@ -181,8 +183,8 @@ impl Search {
 
     /// What is recommended after these trials: the configuration with the lowest posterior mean. The trials of
     /// the screen at least must have ended.
-    pub fn choice(&mut self, tried: &[Tried]) -> Configuration {
-        let tried: Vec<&Tried> = tried.iter().collect();
+    pub fn choice(&mut self, tried: &[SearchTrial]) -> Configuration {
+        let tried: Vec<&SearchTrial> = tried.iter().collect();
         let mut generator = self.seed.child("choice").generator();
         let starts = self.starts(&tried, &mut generator);
         match self.model_of_all(&tried) {
@@ -192,17 +194,17 @@ impl Search {
     }
 
     /// What these trials say of all configurations; none where rounding does not allow it.
-    pub(super) fn expectation(&mut self, tried: &[Tried]) -> Option<Expectation> {
+    pub(super) fn expectation(&mut self, tried: &[SearchTrial]) -> Option<Expectation> {
         self.model_of_all(&tried.iter().collect::<Vec<_>>())
     }
 
-    fn model_of_all(&mut self, tried: &[&Tried]) -> Option<Expectation> {
+    fn model_of_all(&mut self, tried: &[&SearchTrial]) -> Option<Expectation> {
         let blocks = tried.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
         self.model(blocks, tried)
     }
 
     /// The models of the trials before a block.
-    fn model(&mut self, block: u32, tried: &[&Tried]) -> Option<Expectation> {
+    fn model(&mut self, block: u32, tried: &[&SearchTrial]) -> Option<Expectation> {
         let weights = self.weights(block, tried, 0);
         let cost = Model::new(&self.space, data(tried, &self.current, &self.earlier), weights)?;
         let constraints = 0..self.constraints.len();
@@ -211,7 +213,12 @@ impl Search {
     }
 
     /// The model of a constraint, and the highest value that is within it; none where it was not measured.
-    fn limited(&mut self, block: u32, tried: &[&Tried], index: usize) -> Option<(Model, f64)> {
+    fn limited(
+        &mut self,
+        block: u32,
+        tried: &[&SearchTrial],
+        index: usize,
+    ) -> Option<(Model, f64)> {
         let weights = self.weights(block, tried, index + 1);
         let data = data_of_constraint(tried, index);
         let current = tried.iter().filter(|it| it.configuration == self.current);
@@ -229,7 +236,7 @@ impl Search {
     fn best(
         &self,
         model: &Expectation,
-        tried: &[&Tried],
+        tried: &[&SearchTrial],
         starts: &[Configuration],
     ) -> Configuration {
         let mean = model.mean();
@@ -244,7 +251,7 @@ impl Search {
     }
 
     /// The weights of a surface as fitted after every block at first, later after every few.
-    fn weights(&mut self, block: u32, tried: &[&Tried], surface: usize) -> Weights {
+    fn weights(&mut self, block: u32, tried: &[&SearchTrial], surface: usize) -> Weights {
         let screen = SCREEN_BLOCKS as u32;
         let last = match block.checked_sub(FEW_BLOCKS) {
             None => block,
@@ -254,7 +261,7 @@ impl Search {
         let is_fitted =
             |block: u32| block < screen || (block < last && block.is_multiple_of(every));
         let trials = tried.iter().filter(|trial| is_fitted(trial.block));
-        let trials: Vec<&Tried> = trials.copied().collect();
+        let trials: Vec<&SearchTrial> = trials.copied().collect();
         match &self.fitted[surface] {
             Some((count, weights)) if *count == trials.len() => weights.clone(),
             _ => {
@@ -271,9 +278,9 @@ impl Search {
     }
 
     /// Where descents start: the known-good configurations, the cheapest ones tried, and random ones.
-    fn starts(&self, tried: &[&Tried], generator: &mut SplitMix64) -> Vec<Configuration> {
-        let cost = |trial: &&&Tried| trial.cost().unwrap_or(f64::INFINITY);
-        let mut cheapest: Vec<&&Tried> = tried.iter().collect();
+    fn starts(&self, tried: &[&SearchTrial], generator: &mut SplitMix64) -> Vec<Configuration> {
+        let cost = |trial: &&&SearchTrial| trial.cost().unwrap_or(f64::INFINITY);
+        let mut cheapest: Vec<&&SearchTrial> = tried.iter().collect();
         cheapest.retain(|trial| self.space.admits(&trial.configuration));
         cheapest.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         let cheapest = cheapest.into_iter().take(STARTS);
@@ -284,7 +291,184 @@ impl Search {
     }
 }
 
-fn failed(tried: &[&Tried], configuration: &Configuration) -> bool {
+fn failed(tried: &[&SearchTrial], configuration: &Configuration) -> bool {
     let mut of_it = tried.iter().filter(|it| it.configuration == *configuration);
-    of_it.any(|trial| trial.seen == Seen::Unusable)
+    of_it.any(|trial| trial.outcome == SearchOutcome::Unusable)
+}
+
+/// The configurations of the screen: the known-good ones and those drawn, in the order of a shuffle.
+pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<Configuration> {
+    let size = SCREEN_BLOCKS * PER_BLOCK;
+    let mut generator = seed.child("screen").generator();
+    let mut configurations: Vec<Configuration> = good.iter().take(size).cloned().collect();
+    let drawn = size - configurations.len();
+    let columns = space.factors.iter().enumerate().map(|(index, factor)| {
+        let levels = factor.levels.len();
+        let mut seen = vec![0; levels];
+        let known = configurations.iter().map(|it| it[index]);
+        known.filter(|level| *level < levels).for_each(|level| seen[level] += 1);
+        let mut column = Vec::new();
+        // Those that the known-good configurations have least often come first.
+        for _ in 0..drawn {
+            let rarest = (0..levels).min_by_key(|level| seen[*level]).unwrap_or(0);
+            seen[rarest] += 1;
+            column.push(rarest);
+        }
+        generator.shuffle(&mut column);
+        column
+    });
+    let columns: Vec<Vec<usize>> = columns.collect();
+    for row in 0..drawn {
+        let levels = columns.iter().map(|column| column[row]).collect();
+        configurations.push(space.repaired(levels, &mut generator, &good[0]));
+    }
+    generator.shuffle(&mut configurations);
+    configurations
+}
+
+/// The logarithms of the costs, less their mean, those of an earlier search first. A trial that failed counts as [`STOP_AT`]
+/// times the usual cost of the current settings, or of all trials where the current settings were not among them, as may be in
+/// an earlier search.
+pub(super) fn data(
+    tried: &[&SearchTrial],
+    current: &Configuration,
+    earlier: &[SearchTrial],
+) -> Data {
+    let earlier: Vec<&SearchTrial> = earlier.iter().collect();
+    let of_earlier = costs_of(&earlier, current);
+    let own = costs_of(tried, current);
+    let first = earlier.iter().map(|it| it.block + 1).max().unwrap_or(0);
+    let blocks = tried.iter().map(|it| first + it.block);
+    let all = || earlier.iter().chain(tried);
+    Data {
+        configurations: all().map(|it| it.configuration.clone()).collect(),
+        blocks: earlier.iter().map(|it| it.block).chain(blocks).collect(),
+        costs: of_earlier.into_iter().chain(own).collect(),
+        is_least: all().map(|it| matches!(it.outcome, SearchOutcome::Hopeless(_))).collect(),
+        earlier: earlier.len(),
+    }
+}
+
+/// The logarithms of the costs of a search, less their mean.
+fn costs_of(tried: &[&SearchTrial], current: &Configuration) -> Vec<f64> {
+    let of_current = tried.iter().filter(|trial| trial.configuration == *current);
+    let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
+    let of_all = tried.iter().filter_map(|trial| log_cost(trial));
+    let usual = match of_current.is_empty() {
+        true => mean(&of_all.collect::<Vec<_>>()),
+        false => mean(&of_current),
+    };
+    let failed = usual + STOP_AT.ln();
+    let costs = tried.iter().map(|trial| match trial.outcome {
+        SearchOutcome::Cost(cost) | SearchOutcome::Hopeless(cost) => cost.ln(),
+        SearchOutcome::Unusable => failed,
+    });
+    less_their_mean(costs.collect())
+}
+
+/// The figures of a constraint, less their mean, of the trials that have one.
+pub(super) fn data_of_constraint(tried: &[&SearchTrial], index: usize) -> Data {
+    let measured = tried.iter().filter(|it| it.constrained[index].is_some());
+    let measured: Vec<&SearchTrial> = measured.copied().collect();
+    let figures = measured.iter().filter_map(|it| it.constrained[index]);
+    let trials = measured.iter();
+    Data {
+        costs: less_their_mean(figures.collect()),
+        configurations: trials.clone().map(|it| it.configuration.clone()).collect(),
+        blocks: trials.map(|it| it.block).collect(),
+        is_least: vec![false; measured.len()],
+        earlier: 0,
+    }
+}
+
+fn less_their_mean(figures: Vec<f64>) -> Vec<f64> {
+    let middle = mean(&figures);
+    figures.into_iter().map(|figure| figure - middle).collect()
+}
+
+fn log_cost(trial: &SearchTrial) -> Option<f64> {
+    trial.cost().map(f64::ln)
+}
+
+/// The mean; zero of none.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// A trial is stopped once it has cost so many times the current settings, in the first block and later at most.
+pub const STOP_AT: f64 = 2.5;
+
+/// A trial is hopeless once it has cost so many times what the best trials cost.
+const OF_THE_BEST: f64 = 1.8;
+
+/// The share of the trials that are the best ones.
+const BEST: f64 = 0.15;
+
+/// How many times the current settings' cost a trial may cost before it is stopped, by the trials of the blocks so far: at most
+/// `STOP_AT`. Less than 1 where the current settings are far from the best: then what is better than they are is stopped as well.
+pub fn stop_at(tried: &[SearchTrial], current: &Configuration) -> f64 {
+    let of_current = tried.iter().filter(|trial| trial.configuration == *current);
+    let of_current: Vec<f64> = of_current.filter_map(SearchTrial::cost).collect();
+    // A trial that was stopped cost more than the best ones.
+    let cost = |trial: &SearchTrial| match trial.outcome {
+        SearchOutcome::Cost(cost) | SearchOutcome::Hopeless(cost) => Some(cost),
+        SearchOutcome::Unusable => None,
+    };
+    let costs: Vec<f64> = tried.iter().filter_map(cost).collect();
+    let ratio = median(&of_current).zip(quantile(&costs, BEST));
+    let ratio = ratio.map(|(current, best)| OF_THE_BEST * best / current);
+    ratio.unwrap_or(STOP_AT).min(STOP_AT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(level: usize, outcome: SearchOutcome) -> SearchTrial {
+        SearchTrial { block: 0, configuration: vec![level], outcome, constrained: Vec::new() }
+    }
+
+    /// What the third trial, which failed, counts as, divided by what the first one counts as.
+    fn failed_to_measured(earlier: &[SearchTrial], tried: &[SearchTrial]) -> f64 {
+        let tried: Vec<&SearchTrial> = tried.iter().collect();
+        let costs = data(&tried, &vec![0], earlier).costs;
+        (costs[2] - costs[0]).exp()
+    }
+
+    #[test]
+    fn a_failed_trial_counts_as_a_multiple_of_the_current_settings_or_of_what_was_measured() {
+        // A millionth of a second a row, far from 1.
+        let with = |first: usize| {
+            [
+                trial(first, SearchOutcome::Cost(1e-6)),
+                trial(1, SearchOutcome::Cost(1e-6)),
+                trial(2, SearchOutcome::Unusable),
+            ]
+        };
+        assert!((failed_to_measured(&[], &with(0)) - STOP_AT).abs() < 1e-9);
+        // An earlier search need not have tried what is set now.
+        assert!((failed_to_measured(&with(3), &with(0)) - STOP_AT).abs() < 1e-9);
+    }
+
+    fn tried(costs: &[f64]) -> Vec<SearchTrial> {
+        let trials = costs.iter().enumerate();
+        let tried = trials.map(|(number, cost)| SearchTrial {
+            block: 0,
+            configuration: vec![number],
+            outcome: SearchOutcome::Cost(*cost),
+            constrained: Vec::new(),
+        });
+        tried.collect()
+    }
+
+    #[test]
+    fn the_better_the_best_trials_the_earlier_others_are_stopped() {
+        let current = vec![0];
+        assert_eq!(stop_at(&[], &current), STOP_AT);
+        assert_eq!(stop_at(&tried(&[1.0, 2.0, 3.0]), &current), 1.8 * 1.3);
+        let better = stop_at(&tried(&[1.0, 0.7, 0.7, 0.7, 3.0]), &current);
+        assert!((better - 1.8 * 0.7).abs() < 1e-9, "{better}");
+        let far = stop_at(&tried(&[1.0, 0.1, 0.1]), &current);
+        assert!((far - 1.8 * 0.1).abs() < 1e-9, "{far}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::limits::Confirmed;
+use super::rounds::RoundFigures;
 use lab::experiment::Experiment;
 use lab::level::{Level, distinct};
 use lab::metric::higher_is_better;
@@ -67,7 +67,7 @@ impl TradeOff {
     pub(super) fn of(
         experiment: &Experiment,
         current: &str,
-        [rounds, searched]: [&Confirmed; 2],
+        [rounds, searched]: [&RoundFigures; 2],
         is_usable: impl Fn(&str, bool) -> bool,
     ) -> TradeOff {
         let is_measured = |metric: &String| {
@@ -80,7 +80,7 @@ impl TradeOff {
             return TradeOff::default();
         }
         let current = current.to_owned();
-        let of = |part: &Confirmed, by_rounds: bool| -> Vec<Compromise> {
+        let of = |part: &RoundFigures, by_rounds: bool| -> Vec<Compromise> {
             let variants = part.variants().into_iter();
             let usable = variants.filter(|it| **it == current || is_usable(it, by_rounds));
             let all = usable.filter_map(|it| compromise(part, [it, &current], &metrics, by_rounds));
@@ -158,7 +158,7 @@ fn beats(one: &Compromise, other: &Compromise) -> bool {
 
 /// A configuration compared with the current settings; none where one of the metrics was not measured.
 fn compromise(
-    part: &Confirmed,
+    part: &RoundFigures,
     pair: [&String; 2],
     metrics: &[String],
     by_rounds: bool,
@@ -174,7 +174,7 @@ fn compromise(
 }
 
 /// A metric of the first variant compared with the second one.
-fn figure(part: &Confirmed, metric: &str, pair: [&String; 2]) -> Option<CompromiseFigure> {
+fn figure(part: &RoundFigures, metric: &str, pair: [&String; 2]) -> Option<CompromiseFigure> {
     let sign = if higher_is_better(metric) { 1.0 } else { -1.0 };
     let pairs = part.pairs(metric, pair).into_iter();
     let logs = pairs.map(|(own, current)| sign * (own / current).ln());
@@ -195,8 +195,8 @@ mod tests {
     use lab::record::TrialRecord;
 
     /// Trials of variants: transactions per second, p99 and the size of the database.
-    fn part(rounds: u32, variants: &[(&str, [f64; 3])]) -> Confirmed {
-        let mut part = Confirmed::default();
+    fn part(rounds: u32, variants: &[(&str, [f64; 3])]) -> RoundFigures {
+        let mut part = RoundFigures::default();
         for round in 0..rounds {
             for (name, [rate, p99, bytes]) in variants {
                 let noise = 1.0 + 0.001 * f64::from(round);
@@ -256,7 +256,7 @@ mod tests {
         let mut timed = experiment();
         timed.base.insert(DURATION.to_owned(), 100.into());
         let rounds = part(3, &[("now", [100.0, 50.0, 1e6]), ("best", [200.0, 50.0, 2e6])]);
-        let none = Confirmed::default();
+        let none = RoundFigures::default();
         let found = TradeOff::of(&timed, "now", [&rounds, &none], |_, _| true);
         assert_eq!(found.metrics, ["txns_per_s"]);
         timed.base.insert("transactions".to_owned(), 50.into());

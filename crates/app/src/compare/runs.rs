@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use lab::comparison::{RunComparison, RunDigest};
-use lab::experiment::{DesignKind, level_of};
+use lab::experiment::DesignKind;
+use lab::level::level_of;
 use lab::record::PlannedExperiment;
 
 use crate::error::Error;

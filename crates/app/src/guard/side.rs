@@ -5,9 +5,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use lab::catalogue::Catalogue;
-use lab::experiment::{DesignKind, Experiment, VariantName, level_of};
+use lab::experiment::{DesignKind, Experiment, VariantName};
 use lab::guard::Work;
-use lab::level::{Level, Settings};
+use lab::level::{Level, Settings, level_of};
 use lab::plan::ad_hoc;
 use process::{End, Group, Limits};
 use runner::Driver;

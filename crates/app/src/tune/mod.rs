@@ -10,7 +10,7 @@ use lab::engine_name::{ENGINE, engine_of};
 use lab::experiment::{DesignKind, Experiment};
 use lab::level::{Level, Settings, overlaid, picked};
 use lab::tier::MayLose;
-use lab::tuning_plan::{Constraint, Lever, TuningPlan};
+use lab::tuning_plan::{Constraint, TunableSetting, TuningPlan};
 use runner::RunFolder;
 use tuning::{Tuning, tuning_of};
 
@@ -112,7 +112,7 @@ fn tuning(
     levers.extend(engines(&request.engines)?);
     let given = settings_of(&request.current);
     let is_built_in = is_built_in(&request.engines, &subject.experiment.base);
-    let idle = |lever: &Lever| {
+    let idle = |lever: &TunableSetting| {
         let is_idle = is_built_in && subject.idle.contains(&&lever.name[..]);
         is_idle && !given.contains_key(&lever.name)
     };
@@ -165,11 +165,11 @@ fn is_built_in(engines: &[String], base: &Settings) -> bool {
 }
 
 /// The engine as a factor where several are given.
-fn engines(names: &[String]) -> Result<Option<Lever>, Error> {
+fn engines(names: &[String]) -> Result<Option<TunableSetting>, Error> {
     let names = names.iter().map(|name| name_in_plan(name));
     let levels = names.map(|name| Ok(Level::Text(name?)));
     let levels: Vec<Level> = levels.collect::<Result<_, Error>>()?;
-    Ok((levels.len() > 1).then(|| Lever {
+    Ok((levels.len() > 1).then(|| TunableSetting {
         name: ENGINE.to_owned(),
         levels,
         always_named: false,
@@ -192,7 +192,7 @@ fn after(
     let mut search = search.ok_or_else(|| unusable("this run is no search"))?;
     run.each_trial(|record| search.add(&record)).map_err(Error::unusable)?;
     let recommended = search.recommended();
-    let space = search.course().tuning().space.clone();
+    let space = search.search().tuning().space.clone();
     let settings = space.settings(&recommended);
     let is_varied = |name: &String| tuning.space.factors.iter().any(|factor| factor.name == *name);
     let configuration = tuning.space.configuration(&picked(&settings, is_varied));

@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, choose, is_found_better};
 use super::findings::unconfirmed;
-use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
+use super::{ComparisonResult, ExperimentAnalysis, Finding, VariantAnalysis};
 use crate::measures::Measures;
 use crate::tier::Class;
 
@@ -130,29 +130,35 @@ impl ExperimentAnalysis {
         let others = self.variants.iter().skip(1);
         let others = others.filter(|variant| !has_choice || self.is_alternative(variant));
         let others: Vec<&VariantAnalysis> = others.collect();
-        let count = |wanted: &[Standing]| {
-            let standings = others.iter().map(|it| it.standing(&self.metric));
+        let count = |wanted: &[ComparisonResult]| {
+            let standings = others.iter().map(|it| it.compared(&self.metric));
             standings.filter(|it| wanted.contains(it)).count()
         };
         let lost = others.iter().filter(|it| it.is_lost_in_correction());
         let lost = lost.count();
         let better = |is_meant: fn(&VariantAnalysis) -> bool| {
             let better = others.iter().filter(|it| is_meant(it));
-            let standings = better.map(|it| it.standing(&self.metric));
-            standings.filter(|it| *it == Standing::Better).count()
+            let standings = better.map(|it| it.compared(&self.metric));
+            standings.filter(|it| *it == ComparisonResult::Better).count()
         };
         let compared = Compared {
             better: better(|it| it.is_whole() && it.breaks.is_empty()),
             better_with_failures: better(|it| !it.is_whole()),
             better_but_breaking: better(|it| it.is_whole() && !it.breaks.is_empty()),
-            worse: count(&[Standing::Worse]),
-            same: count(&[Standing::Same]) - lost,
+            worse: count(&[ComparisonResult::Worse]),
+            same: count(&[ComparisonResult::Same]) - lost,
             lost_in_correction: lost,
-            unknown: count(&[Standing::Uncompared, Standing::NoRatio, Standing::Unmeasured]),
+            unknown: count(&[
+                ComparisonResult::Uncompared,
+                ComparisonResult::NoRatio,
+                ComparisonResult::Unmeasured,
+            ]),
         };
         match compared.unknown {
             unknown if unknown < others.len() => Answer::NothingBetter(compared),
-            _ if count(&[Standing::Uncompared, Standing::NoRatio]) > 0 => Answer::TooFewRounds,
+            _ if count(&[ComparisonResult::Uncompared, ComparisonResult::NoRatio]) > 0 => {
+                Answer::TooFewRounds
+            }
             _ => Answer::OnlyBaseline,
         }
     }

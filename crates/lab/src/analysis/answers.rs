@@ -2,32 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::collect::GatheredVariant;
-use crate::trial::{Answer, StatementRecord};
-
-/// What one trial answered.
-pub(super) struct Answered {
-    /// What was asked of which data.
-    pub(super) asked: String,
-    /// The statements with their answers.
-    pub(super) statements: Vec<StatementRecord>,
-    /// The checksum of the whole result, where the trial reports one.
-    pub(super) checksum: Option<String>,
-}
-
-impl Answered {
-    /// Each answer by the name of what was answered; the result of the whole work has none.
-    fn answers(&self) -> impl Iterator<Item = (&str, Option<Answer>)> {
-        let whole = self
-            .checksum
-            .as_ref()
-            .map(|checksum| Answer { checksum: Some(checksum.clone()), ..Answer::default() });
-        let statements = self.statements.iter();
-        statements
-            .map(|statement| (statement.name.as_str(), statement.answer.clone()))
-            .chain(whole.map(|whole| ("", Some(whole))))
-    }
-}
+use super::gathered::{Answered, GatheredVariant};
+use crate::trial::Answer;
 
 /// The baseline's answers by what was asked and by statement; none where its own trials disagree, as they do over
 /// an answer that cannot be repeated.
@@ -115,6 +91,7 @@ fn fail(variant: &mut GatheredVariant, difference: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::StatementRecord;
 
     fn answered(asked: &str, answers: &[(&str, u64, &str)]) -> Answered {
         let statement = |(name, rows, checksum): &(&str, u64, &str)| StatementRecord {

@@ -106,3 +106,17 @@ pub(super) fn better_by(
         Better::Lower => (1.0 / centre, interval.inverse()),
     })
 }
+
+/// The variants that were compared with the baseline and might have been taken in its place.
+pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
+    let is_candidate =
+        |variant: &&VariantAnalysis| variant.effect.is_some() && experiment.is_alternative(variant);
+    experiment.variants.iter().filter(is_candidate).count()
+}
+
+/// Whether there were too few rounds for more than a preliminary answer about a variant.
+pub(super) fn is_preliminary(variant: &VariantAnalysis) -> bool {
+    let of_all = variant.effect.as_ref().map(|effect| &effect.estimate);
+    let reported = variant.confirmation.as_ref().or(of_all);
+    reported.is_some_and(|estimate| estimate.preliminary)
+}

@@ -1,29 +1,25 @@
 //! Gathering trials into variants.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use super::answers::{self, Answered};
+use super::answers;
 use super::directories::side_by_side;
-use super::disturbance::Disturbing;
 use super::durability::by_durability;
 use super::engines::engine_differences;
+use super::gathered::{Gathered, observation};
 use super::sync_rate::why_impossible;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
     Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings, ladder,
 };
 use crate::claims::{Claim, DeviceLevels};
-use crate::design::{Course, Done, History, Observation, Role, Variant};
+use crate::design::{DesignParams, History, Variant};
 use crate::engine_name::engine_of;
-use crate::environment::FsyncCourse;
-use crate::metric;
-use crate::record::{
-    EngineRecord, EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord,
-};
-use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
+use crate::environment::FsyncLatency;
+use crate::record::{EngineRecord, EnvironmentFile, Purpose, RunPlan, TrialRecord};
+use crate::stats::{ALPHA, Estimate};
 use crate::target;
-use crate::tier::{ModelSafety, Safety, Schedules, merged};
-use crate::trial::{Measured, Outcome};
+use crate::tier::Safety;
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -139,8 +135,8 @@ impl Collector {
         broken: impl Fn(&str) -> Vec<String>,
     ) -> Vec<ExperimentAnalysis> {
         let histories = gathered.iter().map(|gathered| &gathered.history);
-        let courses = self.plan.courses(&histories.collect::<Vec<_>>());
-        let analyse = |(index, (course, gathered)): (usize, (&Course, Gathered))| {
+        let params = self.plan.design_params(&histories.collect::<Vec<_>>());
+        let analyse = |(index, (params, gathered)): (usize, (&DesignParams, Gathered))| {
             let planned = &self.plan.experiments[index];
             let devices = devices.get(planned.experiment.id.as_str());
             let devices = devices.map_or(&[][..], Vec::as_slice);
@@ -148,7 +144,7 @@ impl Collector {
             let mut analysed = experiment::analyse(
                 planned,
                 self.plan.scale,
-                course,
+                params,
                 gathered,
                 &self.environment,
                 devices,
@@ -172,7 +168,7 @@ impl Collector {
             analysed.by_durability = by_durability(&analysed);
             analysed
         };
-        let experiments = courses.iter().zip(gathered).enumerate();
+        let experiments = params.iter().zip(gathered).enumerate();
         experiments.map(analyse).collect()
     }
 
@@ -181,7 +177,7 @@ impl Collector {
         &self,
         variant: &Variant,
         analysed: &VariantAnalysis,
-        fsync: Option<FsyncCourse>,
+        fsync: Option<FsyncLatency>,
         safety: Option<Safety>,
     ) -> Option<Safety> {
         let name = engine_of(&variant.settings, &self.plan.engine);
@@ -220,172 +216,4 @@ fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, V
         }
     }
     devices
-}
-
-/// What the design needs of a record to decide what comes next.
-///
-/// None where the record's variant is not one of the plan's.
-pub fn observation(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Observation> {
-    let variant = planned.index_of(&record.variant, record.role)?;
-    Some(observe(variant, &planned.experiment.metric, record))
-}
-
-fn observe(variant: usize, metric: &str, record: &TrialRecord) -> Observation {
-    let done = match &record.outcome {
-        // A trial that lacks the metric it is compared by is of no use, however it ended.
-        Outcome::Measured(measured) => match measured.metrics.get(metric) {
-            Some(value) => Done::Measured(*value),
-            None => Done::Failed,
-        },
-        Outcome::Skipped { .. } => Done::Skipped,
-        Outcome::Failed { .. } | Outcome::TimedOut { .. } => Done::Failed,
-    };
-    Observation {
-        place: (record.round, record.block, record.position),
-        variant,
-        role: record.role,
-        done,
-        wall_s: record.wall_s,
-        disturbed: record.covariates.disturbance().is_some(),
-    }
-}
-
-/// One figure of one trial.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Figure {
-    pub(super) round: u32,
-    pub(super) block: u32,
-    pub(super) role: Role,
-    pub(super) value: f64,
-}
-
-/// The trials of one variant.
-#[derive(Default)]
-pub(super) struct GatheredVariant {
-    /// What the trials have in common, without the figures.
-    pub(super) analysis: VariantAnalysis,
-    pub(super) figures: BTreeMap<String, Vec<Figure>>,
-    pub(super) safety: Option<Vec<ModelSafety>>,
-    pub(super) schedules: Option<Schedules>,
-    /// What its trials answered, where they executed statements of the user's own.
-    pub(super) answers: Vec<Answered>,
-}
-
-/// The trials of one experiment.
-pub(super) struct Gathered {
-    pub(super) variants: Vec<GatheredVariant>,
-    pub(super) history: History,
-    pub(super) counting: TrialCounts,
-    /// The medians of the fsync probes between the trials, in nanoseconds.
-    pub(super) fsync_medians: Vec<u64>,
-    pub(super) disturbing: Disturbing,
-}
-
-impl Gathered {
-    fn new(planned: &PlannedExperiment) -> Gathered {
-        let all = planned.variants.len() + planned.upper_bounds.len();
-        Gathered {
-            variants: (0..all).map(|_| GatheredVariant::default()).collect(),
-            history: History::default(),
-            counting: TrialCounts::default(),
-            fsync_medians: Vec::new(),
-            disturbing: Disturbing::default(),
-        }
-    }
-
-    fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
-        let Some(variant) = planned.index_of(&record.variant, record.role) else {
-            return;
-        };
-        let observation = observe(variant, &planned.experiment.metric, &record);
-        if self.history.add(observation) {
-            if record.role == Role::Counting {
-                self.counting.add(&record.outcome);
-            }
-            self.fsync_medians.extend(record.covariates.fsync_p50_ns);
-            if record.role != Role::Counting {
-                let block = (record.round, record.block);
-                self.disturbing.add(block, &record.covariates);
-            }
-            self.variants[variant].add(record);
-        }
-    }
-}
-
-impl GatheredVariant {
-    fn add(&mut self, record: TrialRecord) {
-        let counting = record.role == Role::Counting;
-        match record.outcome {
-            Outcome::Measured(measured) if counting => return self.add_counts(*measured),
-            // A driver that cannot count says nothing against the variant.
-            Outcome::Skipped { .. } if counting => return,
-            _ => {}
-        }
-        if let Some(problem) = record.outcome.problem() {
-            self.analysis.problem.get_or_insert(problem);
-        }
-        if counting {
-            return;
-        }
-        self.analysis.trials.add(&record.outcome);
-        if let Outcome::Measured(measured) = record.outcome {
-            self.add_measured(record.round, record.block, record.role, *measured);
-        }
-    }
-
-    fn add_counts(&mut self, measured: Measured) {
-        let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
-        let metrics = measured.metrics.into_iter();
-        self.analysis.counts.extend(metrics.filter(|(name, _)| counted(name)));
-    }
-
-    fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
-        if measured.safety.iter().any(|model| model.adds_up) {
-            for (name, count) in &measured.metrics {
-                *self.analysis.counts.entry(name.clone()).or_default() += count;
-            }
-        }
-        self.analysis.artifacts.extend(measured.artifacts);
-        if !measured.safety.is_empty() {
-            let so_far = self.safety.take().unwrap_or_default();
-            self.safety = Some(merged(so_far, measured.safety));
-        }
-        // The weakest that any trial said, should they differ.
-        self.analysis.durability = match (self.analysis.durability, measured.durability) {
-            (Some(so_far), Some(said)) => Some(so_far.min(said)),
-            (so_far, said) => so_far.or(said),
-        };
-        if let Some(schedules) = measured.schedules {
-            self.schedules = Some(match self.schedules.take() {
-                Some(so_far) => so_far.merged(schedules),
-                None => schedules,
-            });
-        }
-        if let Some(asked) = measured.asked {
-            self.answers.push(Answered {
-                asked,
-                statements: measured.statements.clone(),
-                checksum: measured.checksum,
-            });
-        }
-        for (name, value) in measured.metrics {
-            self.figures.entry(name).or_default().push(Figure { round, block, role, value });
-        }
-        if let Some(found) = steadiness(&measured.windows) {
-            let counts = self.analysis.steadiness.get_or_insert_default();
-            match found.label {
-                SteadinessLabel::Warming => counts.warming += 1,
-                SteadinessLabel::Steady => counts.steady += 1,
-                SteadinessLabel::Drifting => counts.drifting += 1,
-            }
-        }
-        if self.analysis.engine.is_none() {
-            self.analysis.engine = Some(measured.engine);
-            self.analysis.binding = measured.binding;
-            self.analysis.connections = measured.connections;
-            self.analysis.tables = measured.tables;
-            self.analysis.sets_itself = measured.sets_itself;
-            self.analysis.statements = measured.statements;
-        }
-    }
 }

@@ -1,12 +1,10 @@
 //! What else the machine did while an experiment ran: how many blocks were disturbed, and how much CPU pressure and steal
 //! there was. Where most blocks were disturbed none is dropped, and the answer has to say so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::collect::Figure;
-use crate::design::Role;
 use crate::environment::Covariates;
 use crate::stats::median;
 
@@ -18,23 +16,26 @@ pub struct Disturbances {
     /// All blocks.
     pub blocks: usize,
     /// CPU pressure in per cent of time, 0 to 100; none where the system does not say.
-    pub cpu_pressure: Option<Course>,
+    pub cpu_pressure: Option<TrialFigures>,
     /// The share of CPU time, 0 to 1, that the hypervisor gave to others; none where the system does not say.
-    pub steal: Option<Course>,
+    pub steal: Option<TrialFigures>,
 }
 
 /// A figure over the trials of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Course {
+pub struct TrialFigures {
     /// The middle one.
     pub median: f64,
     /// The highest.
     pub highest: f64,
 }
 
-impl Course {
-    fn of(values: &[f64]) -> Option<Course> {
-        Some(Course { median: median(values)?, highest: values.iter().copied().reduce(f64::max)? })
+impl TrialFigures {
+    fn of(values: &[f64]) -> Option<TrialFigures> {
+        Some(TrialFigures {
+            median: median(values)?,
+            highest: values.iter().copied().reduce(f64::max)?,
+        })
     }
 }
 
@@ -62,8 +63,8 @@ impl Disturbing {
         Disturbances {
             disturbed: self.disturbed.len(),
             blocks: self.blocks.len(),
-            cpu_pressure: Course::of(&self.cpu_pressure),
-            steal: Course::of(&self.steal),
+            cpu_pressure: TrialFigures::of(&self.cpu_pressure),
+            steal: TrialFigures::of(&self.steal),
         }
     }
 }
@@ -73,26 +74,6 @@ impl Disturbances {
     pub fn are_most(&self) -> bool {
         2 * self.disturbed > self.blocks
     }
-}
-
-/// The least rounds in which a growth of memory is no chance, and the least factor that matters.
-const ROUNDS: usize = 5;
-const FACTOR: f64 = 1.2;
-
-/// The first and the last peak memory, in bytes, of trials in the order of their rounds, where it has grown in each of
-/// them: each trial is a fresh process that does the same work, so something outside of it grows.
-fn growth(in_order: &[f64]) -> Option<(f64, f64)> {
-    let (first, last) = (*in_order.first()?, *in_order.last()?);
-    let grows = in_order.windows(2).all(|pair| pair[0] < pair[1]);
-    (in_order.len() >= ROUNDS && grows && last >= FACTOR * first).then_some((first, last))
-}
-
-/// The growth of the memory of a variant's own trials; see [`growth`].
-pub(super) fn memory_growth(figures: &BTreeMap<String, Vec<Figure>>) -> Option<(f64, f64)> {
-    let peaks = figures.get("peak_memory_bytes")?.iter();
-    let mut peaks: Vec<&Figure> = peaks.filter(|it| it.role != Role::AaCheck).collect();
-    peaks.sort_by_key(|figure| (figure.round, figure.block));
-    growth(&peaks.iter().map(|figure| figure.value).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -113,13 +94,5 @@ mod tests {
         let pressure = found.cpu_pressure.unwrap();
         assert_eq!((pressure.median, pressure.highest), (21.0, 90.0));
         assert_eq!(found.steal, None);
-    }
-
-    #[test]
-    fn memory_grows_where_each_trial_takes_more_than_the_one_before() {
-        assert_eq!(growth(&[4.0, 5.0, 6.0, 9.0, 400.0]), Some((4.0, 400.0)));
-        assert_eq!(growth(&[4.0, 5.0, 4.9, 9.0, 400.0]), None);
-        assert_eq!(growth(&[4.0, 5.0, 6.0, 9.0]), None);
-        assert_eq!(growth(&[4.0, 4.01, 4.02, 4.03, 4.04]), None);
     }
 }

@@ -1,11 +1,14 @@
 //! What matters most: the sentences a reader should take away from a run.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use super::choice::{better_by, choose, is_found_better};
+use super::choice::{better_by, candidates, choose, is_found_better, is_preliminary};
 use super::classes::shares_a_group;
 use super::recommend::{Ladder, is_faster, ladder, of_sqlite};
 use super::{ExperimentAnalysis, VariantAnalysis};
+use crate::design::MANY;
 use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
 use crate::stats::Interval;
@@ -338,20 +341,6 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     })
 }
 
-/// Whether there were too few rounds for more than a preliminary answer about a variant.
-pub(super) fn is_preliminary(variant: &VariantAnalysis) -> bool {
-    let of_all = variant.effect.as_ref().map(|effect| &effect.estimate);
-    let reported = variant.confirmation.as_ref().or(of_all);
-    reported.is_some_and(|estimate| estimate.preliminary)
-}
-
-/// The variants that were compared with the baseline and might have been taken in its place.
-pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
-    let is_candidate =
-        |variant: &&VariantAnalysis| variant.effect.is_some() && experiment.is_alternative(variant);
-    experiment.variants.iter().filter(is_candidate).count()
-}
-
 fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
     let variant = &experiment.variants[index];
     let (gain, interval) = reported_gain(experiment, variant)?;
@@ -404,4 +393,20 @@ fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<Str
             && (!needs_safety || !experiment.is_less_safe(variant))
     };
     experiment.variants.iter().filter(is_tied).map(|variant| variant.label.clone()).collect()
+}
+
+/// The variants that findings and rungs name, where they were chosen from many.
+pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
+    if experiment.measures().is_safety() || candidates(experiment) < MANY {
+        return BTreeSet::new();
+    }
+    let experiment = &by_rounds(experiment);
+    let rungs = ladder(experiment).into_iter().flat_map(|ladder| ladder.rungs);
+    let advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
+    let finding = finding(experiment).into_iter();
+    let named = finding.flat_map(|it| {
+        let faster = it.faster.map(|faster| faster.variant);
+        [Some(it.variant), faster].into_iter().flatten()
+    });
+    advised.chain(named).filter(|variant| *variant != 0).collect()
 }

@@ -9,6 +9,7 @@ mod bindings;
 mod choice;
 mod classes;
 mod collect;
+mod compared;
 mod counts;
 pub mod curve;
 mod directories;
@@ -18,10 +19,9 @@ pub mod effects;
 mod engines;
 mod experiment;
 mod findings;
+mod gathered;
 mod recall;
 mod recommend;
-mod standing;
-mod statements;
 mod sync_rate;
 mod tiers;
 
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::claims::{Judged, Verdict};
 use crate::design::StopReason;
 use crate::durability::Durability;
-use crate::environment::FsyncCourse;
+use crate::environment::FsyncLatency;
 use crate::experiment::{Check, Labels};
 use crate::level::{Level, Settings};
 use crate::measures::Measures;
@@ -44,21 +44,22 @@ use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, ReadBack, State
 
 pub use answer::{Answer, Compared};
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
-pub use collect::{Collector, observation};
+pub use collect::Collector;
+pub use compared::{ComparisonResult, Unsteady};
 pub use counts::TrialCounts;
 pub use curve::Curve;
 pub use directories::SideBySide;
-pub use disturbance::{Course, Disturbances};
+pub use disturbance::{Disturbances, TrialFigures};
 pub use durability::{AgainstStronger, AtDurability};
 pub use effects::Effects;
 pub use engines::EngineDifference;
 pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
+pub use gathered::observation;
 pub use recall::RecallLoss;
 pub use recommend::{Advice, Gain, Ladder, Rung, Withheld, ladder};
-pub use standing::{Standing, Unsteady};
 pub use tiers::{BestAtTier, Tiered};
 
-use recommend::chosen_from_many;
+use findings::chosen_from_many;
 
 /// A run with everything that can be said of it. `Tuning` is the analysis of a search, from the crate `tuning`.
 #[derive(Clone, Debug, Serialize)]
@@ -188,7 +189,7 @@ pub struct ExperimentAnalysis {
     /// What every trial verified: one in which it did not hold has failed.
     pub checks: Vec<Check>,
     /// The price of an fsync in the measured directory while the experiment ran; none where it was not probed.
-    pub fsync: Option<FsyncCourse>,
+    pub fsync: Option<FsyncLatency>,
     /// Rounds begun.
     pub rounds: u32,
     /// Blocks measured, dropped ones included.

@@ -3,7 +3,7 @@
 //! an engine brings.
 
 use super::VariantAnalysis;
-use crate::environment::FsyncCourse;
+use crate::environment::FsyncLatency;
 
 /// How many times as fast as the quickest probe syncs may seem. Several syncs of a commit may find nothing left to write, and
 /// a probe may meet a busy moment.
@@ -18,7 +18,7 @@ const STEADY: u64 = 3;
 /// many there were or what one takes. Syncs of several connections may be carried out together.
 pub(super) fn why_impossible(
     variant: &VariantAnalysis,
-    fsync: Option<FsyncCourse>,
+    fsync: Option<FsyncLatency>,
 ) -> Option<String> {
     let per_txn = *variant.counts.get("syncs_per_txn")?;
     let txns_per_s = variant.summaries.get("txns_per_s")?.median;
@@ -36,7 +36,7 @@ pub(super) fn why_impossible(
 }
 
 /// Whether the probes show what an fsync takes.
-fn is_known(fsync: &FsyncCourse) -> bool {
+fn is_known(fsync: &FsyncLatency) -> bool {
     fsync.probes >= FEWEST_PROBES && fsync.high_ns <= fsync.low_ns.saturating_mul(STEADY)
 }
 
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn syncs_that_are_quicker_than_the_device_did_not_reach_it() {
         // An fsync takes 2 ms, so a device does 500 a second.
-        let fsync = FsyncCourse::of(vec![2_000_000, 3_000_000, 2_000_000, 3_000_000, 2_000_000]);
+        let fsync = FsyncLatency::of(vec![2_000_000, 3_000_000, 2_000_000, 3_000_000, 2_000_000]);
         let why = |it: &VariantAnalysis| why_impossible(it, fsync);
         assert_eq!(why(&variant(2.0, 240.0, 1)), None);
         assert_eq!(why(&variant(0.0, 90_000.0, 1)), None);
@@ -87,14 +87,14 @@ mod tests {
         let quick = variant(1.0, 90_000.0, 1);
         assert_eq!(why_impossible(&quick, None), None);
         let uncounted = VariantAnalysis { counts: Default::default(), ..quick };
-        let steady = FsyncCourse::of(vec![2_000_000; 5]);
+        let steady = FsyncLatency::of(vec![2_000_000; 5]);
         assert_eq!(why_impossible(&uncounted, steady), None);
         let quick = variant(1.0, 90_000.0, 1);
         assert!(why_impossible(&quick, steady).is_some());
         // Too few probes, and probes that met other work.
-        assert_eq!(why_impossible(&quick, FsyncCourse::of(vec![2_000_000; 4])), None);
+        assert_eq!(why_impossible(&quick, FsyncLatency::of(vec![2_000_000; 4])), None);
         let disturbed =
-            FsyncCourse::of(vec![1_000_000, 9_000_000, 2_000_000, 3_000_000, 1_000_000]);
+            FsyncLatency::of(vec![1_000_000, 9_000_000, 2_000_000, 3_000_000, 1_000_000]);
         assert_eq!(why_impossible(&quick, disturbed), None);
     }
 }

@@ -60,9 +60,9 @@ pub enum Next {
     Stop(StopReason),
 }
 
-/// What decides the course of an experiment, besides outcomes.
+/// What decides the params of an experiment, besides outcomes.
 #[derive(Clone, Copy, Debug)]
-pub struct Course {
+pub struct DesignParams {
     /// From which the order of trials derives.
     pub seed: Seed,
     /// Variants, the baseline among them.
@@ -84,22 +84,22 @@ pub struct Course {
 ///
 /// Rounds are whole: the stopping rule applies between rounds only. With a budget, a round is
 /// not begun when it would probably pass the budget; the first round is always done.
-pub fn next(course: &Course, history: &History) -> Next {
-    if course.alone {
-        return next_alone(course, history);
+pub fn next(params: &DesignParams, history: &History) -> Next {
+    if params.alone {
+        return next_alone(params, history);
     }
     for number in 0.. {
         if history.given_up(0, number) {
             return Next::Stop(StopReason::NoBaseline);
         }
-        let alive = alive(number, course, history);
+        let alive = alive(number, params, history);
         if !history.begun.contains(&number)
-            && let Some(reason) = stop_before(number, &alive, course, history)
+            && let Some(reason) = stop_before(number, &alive, params, history)
         {
-            return count_before(number, &alive, course, history).unwrap_or(Next::Stop(reason));
+            return count_before(number, &alive, params, history).unwrap_or(Next::Stop(reason));
         }
-        for (block, trials) in round(course.seed, number, &alive).iter().enumerate() {
-            let trials = trials_of_block((number, block as u32), trials, course);
+        for (block, trials) in round(params.seed, number, &alive).iter().enumerate() {
+            let trials = trials_of_block((number, block as u32), trials, params);
             if let Some(trial) = not_run(trials, history).next() {
                 return trial;
             }
@@ -110,14 +110,14 @@ pub fn next(course: &Course, history: &History) -> Next {
 
 /// What remains of the block whose turn it is: the next trial and those after it. None of them depends
 /// on how another one ends, so a block can be carried out elsewhere as a whole.
-pub fn block(course: &Course, history: &History) -> Vec<Next> {
-    match next(course, history) {
+pub fn block(params: &DesignParams, history: &History) -> Vec<Next> {
+    match next(params, history) {
         Next::Stop(_) => Vec::new(),
         Next::Trial { place: (number, block, _), role, .. }
-            if role != Role::Counting && !course.alone =>
+            if role != Role::Counting && !params.alone =>
         {
-            let blocks = round(course.seed, number, &alive(number, course, history));
-            let trials = trials_of_block((number, block), &blocks[block as usize], course);
+            let blocks = round(params.seed, number, &alive(number, params, history));
+            let trials = trials_of_block((number, block), &blocks[block as usize], params);
             not_run(trials, history).collect()
         }
         trial => vec![trial],
@@ -125,8 +125,8 @@ pub fn block(course: &Course, history: &History) -> Vec<Next> {
 }
 
 /// The variants besides the baseline, and the upper bounds, that are still tried in a round.
-fn alive(number: u32, course: &Course, history: &History) -> Vec<usize> {
-    (1..course.variants + course.upper_bounds)
+fn alive(number: u32, params: &DesignParams, history: &History) -> Vec<usize> {
+    (1..params.variants + params.upper_bounds)
         .filter(|variant| !history.given_up(*variant, number))
         .collect()
 }
@@ -135,12 +135,12 @@ fn alive(number: u32, course: &Course, history: &History) -> Vec<usize> {
 fn trials_of_block(
     (number, block): (u32, u32),
     trials: &[ScheduledTrial],
-    course: &Course,
+    params: &DesignParams,
 ) -> impl Iterator<Item = Next> {
     trials.iter().enumerate().map(move |(position, trial)| Next::Trial {
         place: (number, block, position as u32),
         variant: trial.variant,
-        role: match trial.variant < course.variants {
+        role: match trial.variant < params.variants {
             true => trial.role,
             false => Role::UpperBound,
         },
@@ -154,10 +154,10 @@ fn not_run(trials: impl Iterator<Item = Next>, history: &History) -> impl Iterat
 }
 
 /// The next trial of variants that are measured for themselves.
-fn next_alone(course: &Course, history: &History) -> Next {
-    let rounds = 0..course.stopping.rounds;
+fn next_alone(params: &DesignParams, history: &History) -> Next {
+    let rounds = 0..params.stopping.rounds;
     let trials = rounds.flat_map(|number| {
-        let alive = (0..course.variants).filter(move |it| !history.given_up(*it, number));
+        let alive = (0..params.variants).filter(move |it| !history.given_up(*it, number));
         alive.map(move |variant| Next::Trial {
             place: (number, 0, variant as u32),
             variant,
@@ -169,20 +169,25 @@ fn next_alone(course: &Course, history: &History) -> Next {
 }
 
 /// The next counting trial: one for each variant that was measured, after the last round.
-fn count_before(number: u32, alive: &[usize], course: &Course, history: &History) -> Option<Next> {
+fn count_before(
+    number: u32,
+    alive: &[usize],
+    params: &DesignParams,
+    history: &History,
+) -> Option<Next> {
     let measured =
-        |variant: &usize| *variant < course.variants && !history.counted.contains(variant);
-    let variant = course.counting.then(|| [0].iter().chain(alive).copied().find(measured))??;
+        |variant: &usize| *variant < params.variants && !history.counted.contains(variant);
+    let variant = params.counting.then(|| [0].iter().chain(alive).copied().find(measured))??;
     Some(Next::Trial { place: (number, 0, variant as u32), variant, role: Role::Counting })
 }
 
 fn stop_before(
     number: u32,
     alive: &[usize],
-    course: &Course,
+    params: &DesignParams,
     history: &History,
 ) -> Option<StopReason> {
-    let Course { variants, stopping, budget_s, .. } = *course;
+    let DesignParams { variants, stopping, budget_s, .. } = *params;
     let alive: Vec<usize> = alive.iter().copied().filter(|variant| *variant < variants).collect();
     let usable = usable_rounds(&alive, variants, history);
     if usable >= stopping.max_rounds as usize || number >= 2 * stopping.max_rounds {
@@ -221,8 +226,8 @@ mod tests {
     use super::super::{Done, Observation};
     use super::*;
 
-    fn course(variants: usize, stopping: Stopping, budget_s: Option<f64>) -> Course {
-        Course {
+    fn params(variants: usize, stopping: Stopping, budget_s: Option<f64>) -> DesignParams {
+        DesignParams {
             seed: Seed(5),
             variants,
             upper_bounds: 0,
@@ -242,7 +247,7 @@ mod tests {
         let mut history = History::default();
         let mut trials = Vec::new();
         loop {
-            let upcoming = next(&course(variants, stopping, budget_s), &history);
+            let upcoming = next(&params(variants, stopping, budget_s), &history);
             match upcoming {
                 Next::Stop(reason) => return (trials, reason),
                 Next::Trial { place, variant, role } => {
@@ -319,9 +324,9 @@ mod tests {
             run(9, Stopping::default(), None, |variant, _| Done::Measured(variant as f64 + 1.0));
         let mut history = History::default();
         for (index, expected) in trials.iter().enumerate() {
-            let course = course(9, Stopping::default(), None);
-            assert_eq!(next(&course, &history.clone()), *expected);
-            let block = block(&course, &history);
+            let params = params(9, Stopping::default(), None);
+            assert_eq!(next(&params, &history.clone()), *expected);
+            let block = block(&params, &history);
             assert_eq!(block, trials[index..index + block.len()]);
             let Next::Trial { place, variant, role } = *expected else {
                 continue;
@@ -339,11 +344,14 @@ mod tests {
 
     #[test]
     fn upper_bounds_run_in_every_round_and_each_measured_variant_is_counted_once_in_the_end() {
-        let course =
-            Course { upper_bounds: 2, counting: true, ..course(3, Stopping::default(), None) };
+        let params = DesignParams {
+            upper_bounds: 2,
+            counting: true,
+            ..params(3, Stopping::default(), None)
+        };
         let mut history = History::default();
         let mut roles = Vec::new();
-        while let Next::Trial { place, variant, role } = next(&course, &history) {
+        while let Next::Trial { place, variant, role } = next(&params, &history) {
             roles.push((role, variant));
             let done =
                 if variant == 2 { Done::Skipped } else { Done::Measured(variant as f64 + 1.0) };

@@ -7,11 +7,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Role;
 use crate::seed::Seed;
 
 /// Other variants in a block besides the baseline and its A/A check.
 pub const VARIANTS_PER_BLOCK: usize = 6;
+
+/// What a trial is in its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The baseline variant, with which the block's other trials are compared.
+    Baseline,
+    /// The baseline variant once more: an A/A comparison that must show no difference.
+    AaCheck,
+    /// Any other variant.
+    Variant,
+    /// What bounds the variants: the same input without SQLite.
+    UpperBound,
+    /// A variant once more after the last round, counting what it does to files; its time is not used.
+    Counting,
+}
 
 /// One trial of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,12 +3,49 @@
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalogue::{Catalogue, Scope};
 use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile, VariantName};
-use crate::level::{Settings, contains, label, overlaid, picked};
+use crate::level::{Settings, contains, label, levels_over, overlaid, picked};
 use crate::target;
 
-use super::{UpperBound, Variant};
+/// One assignment of levels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Its identity within the experiment: the levels of its factors.
+    pub label: String,
+    /// Its name in people's words, where the experiment gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What to do when it is the best, where the experiment says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// The level of each factor.
+    pub levels: Settings,
+    /// Everything that holds in its trials: defaults, base, scale, adjustments and levels.
+    pub settings: Settings,
+}
+
+impl Variant {
+    /// Its name in people's words, or its levels.
+    pub fn name_or_label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.label)
+    }
+}
+
+/// Something that bounds what the variants can reach, measured in the same blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UpperBound {
+    /// Its name within the experiment.
+    pub label: String,
+    /// What is done, in words.
+    pub says: String,
+    /// The workload.
+    pub workload: String,
+    /// Everything that holds in its trials.
+    pub settings: Settings,
+}
 
 /// Why a set of levels does not name a variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -204,13 +241,15 @@ fn levels_of_variants(
 
 fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
     let factors = experiment.factors.keys();
-    factors.flat_map(|factor| experiment.levels_over(factor, &experiment.design.baseline)).collect()
+    factors
+        .flat_map(|factor| levels_over(&experiment.factors, factor, &experiment.design.baseline))
+        .collect()
 }
 
 fn factorial(experiment: &Experiment) -> Vec<Settings> {
     let factors = experiment.factors.keys();
     factors.fold(vec![Settings::new()], |variants, factor| {
         let variants = variants.iter();
-        variants.flat_map(|variant| experiment.levels_over(factor, variant)).collect()
+        variants.flat_map(|variant| levels_over(&experiment.factors, factor, variant)).collect()
     })
 }

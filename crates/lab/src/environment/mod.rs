@@ -6,9 +6,7 @@
 //! steal is not a machine without steal. The name of the host is deliberately not recorded.
 
 mod covariates;
-mod fsync;
 mod volume;
-mod volume_problem;
 mod warning;
 
 use std::path::Path;
@@ -18,12 +16,11 @@ use serde::{Deserialize, Serialize};
 pub use covariates::{
     Covariates, Disturbance, MAX_CPU_PRESSURE_AVG10, MAX_STEAL_FRACTION, NoiseProbe,
 };
-pub use fsync::{
-    FSYNC_CLAIM_MEDIAN_NS, FsyncCourse, FsyncProbe, FsyncVerdict, NO_OP_BELOW_NS, ROTATION_BELOW_NS,
+pub use volume::{
+    FSYNC_CLAIM_MEDIAN_NS, FsyncLatency, FsyncProbe, FsyncVerdict, NO_OP_BELOW_NS,
+    ROTATION_BELOW_NS, Volume, VolumeKind, WriteCache,
 };
-pub use volume::{Volume, VolumeKind, WriteCache};
-pub use volume_problem::{LITTLE_DISK_BYTES, VolumeProblem};
-pub use warning::{LITTLE_MEMORY_BYTES, Warning};
+pub use warning::{LITTLE_DISK_BYTES, LITTLE_MEMORY_BYTES, VolumeProblem, Warning};
 
 /// The machine and the measured directories, as captured at the start of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

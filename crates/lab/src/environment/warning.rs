@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 
 use super::{
-    Environment, Limit, MAX_CPU_PRESSURE_AVG10, MAX_STEAL_FRACTION, VolumeProblem, volume_problem,
+    Environment, FsyncVerdict, Limit, MAX_CPU_PRESSURE_AVG10, MAX_STEAL_FRACTION, Volume,
+    VolumeKind,
 };
 
 /// Usable memory below which larger experiments run out of page cache, in bytes: 1 GiB. Our choice.
@@ -74,7 +75,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Warning> {
     let mut warnings = of_machine(environment);
     let hypervisor = environment.cpu.hypervisor == Some(true);
     for volume in &environment.volumes {
-        let problems = volume_problem::all(volume, hypervisor).into_iter();
+        let problems = problems_of(volume, hypervisor).into_iter();
         warnings
             .extend(problems.map(|problem| Warning::Volume { path: volume.path.clone(), problem }));
     }
@@ -121,10 +122,123 @@ pub(super) fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
+/// Free space below which experiments at their default scale may fill the disk, in bytes: 4 GiB. Our
+/// choice.
+pub const LITTLE_DISK_BYTES: u64 = 4 << 30;
+
+/// One problem of one measured directory. Its text says what it means and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VolumeProblem {
+    /// The directory is in memory; durability comparisons are refused.
+    #[error(
+        "in memory (tmpfs, or a device made of memory): nothing here survives a restart, so durability comparisons are refused; choose a directory on a disk"
+    )]
+    InMemory,
+    /// The directory is on the layers of a container.
+    #[error(
+        "on the layers of a container: the first write to a file copies it, and what an fsync reaches cannot be seen; choose a directory on a mounted volume"
+    )]
+    Overlay,
+    /// The directory is on a network or shared file system.
+    #[error(
+        "on a network or shared file system ({file_system}): times include the far side, and SQLite's locks and WAL cannot be relied on there; choose a local disk"
+    )]
+    Network {
+        /// File system type; empty if not known.
+        file_system: String,
+    },
+    /// The kind of storage is not known.
+    #[error(
+        "on storage of unknown kind: whether an fsync reaches a medium is not known; judge durability comparisons with care, or choose a directory on a known disk"
+    )]
+    UnknownStorage,
+    /// Cache flushes are turned off.
+    #[error(
+        "mounted with {option}: an fsync does not flush the disk's cache, so a power failure can corrupt any database; mount without it, or compare speeds only"
+    )]
+    BarrierDisabled {
+        /// The mount option that does it.
+        option: String,
+    },
+    /// An fsync is quicker than any medium.
+    #[error("a synced write takes {}, quicker than any medium: the sync does nothing, or the device has power-loss protection; check which before trusting durability", microseconds(*p50_ns))]
+    SyncTooFast {
+        /// Median of write and fdatasync, in nanoseconds.
+        p50_ns: u64,
+    },
+    /// A disk that says it rotates answers quicker than it can turn.
+    #[error("a synced write takes {} {}", microseconds(*p50_ns), cause_of_speed(*hypervisor))]
+    RotationalWithCache {
+        /// Median of write and fdatasync, in nanoseconds.
+        p50_ns: u64,
+        /// Whether this is a virtual machine, where the disk's word about rotation is worth little.
+        hypervisor: bool,
+    },
+    /// There is little free space.
+    #[error("only {} free: experiments at the default scale may fill the disk; free some space, choose another directory, or keep to the quick scale", gibibytes(*free_bytes))]
+    LittleDisk {
+        /// Free bytes.
+        free_bytes: u64,
+    },
+}
+
+/// Every problem of a directory: its kind, then its syncs, then its space.
+fn problems_of(volume: &Volume, hypervisor: bool) -> Vec<VolumeProblem> {
+    let barrier = volume
+        .barrier_disabled()
+        .map(|option| VolumeProblem::BarrierDisabled { option: option.to_owned() });
+    let space = volume
+        .free_bytes
+        .filter(|bytes| *bytes < LITTLE_DISK_BYTES)
+        .map(|free_bytes| VolumeProblem::LittleDisk { free_bytes });
+    [of_kind(volume), barrier, of_sync(volume, hypervisor), space].into_iter().flatten().collect()
+}
+
+fn of_kind(volume: &Volume) -> Option<VolumeProblem> {
+    match volume.kind {
+        VolumeKind::Disk => None,
+        VolumeKind::Memory => Some(VolumeProblem::InMemory),
+        VolumeKind::Overlay => Some(VolumeProblem::Overlay),
+        VolumeKind::Network => Some(VolumeProblem::Network {
+            file_system: volume.file_system.clone().unwrap_or_default(),
+        }),
+        VolumeKind::Unknown => Some(VolumeProblem::UnknownStorage),
+    }
+}
+
+fn of_sync(volume: &Volume, hypervisor: bool) -> Option<VolumeProblem> {
+    let probe = volume.fsync.as_ref()?;
+    let p50_ns = probe.p50_ns;
+    match probe.verdict {
+        FsyncVerdict::NoOpOrPowerLossProtection => Some(VolumeProblem::SyncTooFast { p50_ns }),
+        FsyncVerdict::RotationalWithCache => {
+            Some(VolumeProblem::RotationalWithCache { p50_ns, hypervisor })
+        }
+        // Of memory, the kind of the volume already says enough.
+        FsyncVerdict::Memory | FsyncVerdict::Plain => None,
+    }
+}
+
+/// Why the sync of a disk that says it rotates takes less than a turn, and what to do.
+fn cause_of_speed(hypervisor: bool) -> &'static str {
+    if hypervisor {
+        "on a virtual disk that says it rotates: it is no rotating disk, or its cache answers; ask the provider \
+         what an fsync reaches"
+    } else {
+        "on a rotating disk, less than a turn: its cache answers; check that it is battery-backed, or turn it \
+         off (hdparm -W 0)"
+    }
+}
+
+fn microseconds(ns: u64) -> String {
+    format!("{:.0} µs", ns as f64 / 1_000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::{Volume, VolumeKind};
+    use crate::environment::{FsyncProbe, Volume, VolumeKind};
 
     #[test]
     fn a_machine_that_reports_nothing_gives_no_warning() {
@@ -187,5 +301,68 @@ mod tests {
             "only 0.5 GiB of memory can be used: databases larger than that are measured against \
              the disk, not the page cache; free memory, or keep to the quick scale"
         );
+    }
+
+    fn probed(p50_ns: u64, rotational: bool) -> Volume {
+        Volume {
+            fsync: Some(FsyncProbe::new(300, p50_ns, p50_ns, VolumeKind::Disk, Some(rotational))),
+            ..Volume::new("/db", VolumeKind::Disk)
+        }
+    }
+
+    #[test]
+    fn an_honest_disk_with_room_has_no_problem() {
+        let disk = Volume { free_bytes: Some(LITTLE_DISK_BYTES), ..probed(900_000, false) };
+        assert_eq!(problems_of(&disk, false), []);
+    }
+
+    #[test]
+    fn every_kind_but_a_disk_is_a_problem() {
+        let problem = |kind| problems_of(&Volume::new("/db", kind), false);
+        assert_eq!(problem(VolumeKind::Disk), []);
+        assert_eq!(problem(VolumeKind::Memory), [VolumeProblem::InMemory]);
+        assert_eq!(problem(VolumeKind::Overlay), [VolumeProblem::Overlay]);
+        assert_eq!(problem(VolumeKind::Unknown), [VolumeProblem::UnknownStorage]);
+        let share =
+            Volume { file_system: Some("nfs4".into()), ..Volume::new("/db", VolumeKind::Network) };
+        assert!(problems_of(&share, false)[0].to_string().contains("(nfs4)"));
+    }
+
+    #[test]
+    fn a_sync_too_quick_for_its_medium_is_noticed() {
+        assert_eq!(
+            problems_of(&probed(12_400, false), false),
+            [VolumeProblem::SyncTooFast { p50_ns: 12_400 }]
+        );
+        assert_eq!(
+            problems_of(&probed(450_000, true), true),
+            [VolumeProblem::RotationalWithCache { p50_ns: 450_000, hypervisor: true }]
+        );
+        assert_eq!(problems_of(&probed(450_000, false), true), []);
+    }
+
+    #[test]
+    fn several_problems_of_one_directory_are_all_named() {
+        let volume = Volume {
+            mount_options: Some(vec!["rw".into(), "nobarrier".into()]),
+            free_bytes: Some(LITTLE_DISK_BYTES - 1),
+            ..probed(12_400, false)
+        };
+        let problems = problems_of(&volume, false);
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert_eq!(
+            problems[0].to_string(),
+            "mounted with nobarrier: an fsync does not flush the disk's cache, so a power \
+             failure can corrupt any database; mount without it, or compare speeds only"
+        );
+        assert!(problems[1].to_string().contains("takes 12 µs"), "{}", problems[1]);
+        assert!(problems[2].to_string().contains("4.0 GiB free"), "{}", problems[2]);
+    }
+
+    #[test]
+    fn advice_on_a_rotating_disk_depends_on_whether_it_is_virtual() {
+        let text = |hypervisor| problems_of(&probed(450_000, true), hypervisor)[0].to_string();
+        assert!(text(true).contains("ask the provider"));
+        assert!(text(false).contains("hdparm"));
     }
 }

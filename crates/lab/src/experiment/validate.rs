@@ -1,18 +1,19 @@
 //! Checks of an experiment against what exists: names, levels, variants and claims.
+//!
+//! Designs that are too large are refused at once, so that a file from elsewhere cannot fill the memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::parse::Findings;
-use super::positions::Step;
-use super::{DesignKind, Experiment, Scale, limits};
+use super::problems::{Findings, Step};
+use super::{DesignKind, Experiment, Scale};
 use crate::catalogue::{Catalogue, WorkloadInfo};
-use crate::design::variants;
+use crate::design::{Variant, select, variants};
 use crate::level::{Level, Settings};
 use crate::metric;
 
 /// Notes every problem of a well-formed experiment.
 pub(super) fn check(experiment: &Experiment, catalogue: &Catalogue, findings: &mut Findings<'_>) {
-    if limits::check_size(experiment, findings) {
+    if check_size(experiment, findings) {
         return;
     }
     check_id(&experiment.id, findings);
@@ -364,5 +365,107 @@ fn quoted(level: &Level) -> String {
     match level {
         Level::Text(text) => format!("\"{text}\""),
         other => other.to_string(),
+    }
+}
+
+impl Checker<'_, '_, '_> {
+    pub(super) fn check_names(&mut self, variants: &[Variant]) {
+        let mut levels: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (factor, level) in variants.iter().flat_map(|variant| &variant.levels) {
+            let of_factor = levels.entry(factor.clone()).or_default();
+            of_factor.insert(level.to_string());
+        }
+        for (factor, words) in &self.experiment.labels.0 {
+            self.check_labels(factor, words, &levels);
+        }
+        self.check_named_variants(variants);
+    }
+
+    fn check_labels(
+        &mut self,
+        factor: &str,
+        words: &BTreeMap<String, String>,
+        levels: &BTreeMap<String, BTreeSet<String>>,
+    ) {
+        let path = ["labels", factor].map(Step::from);
+        let Some(known) = levels.get(factor) else {
+            let factors = levels.keys().map(String::as_str);
+            let what = format!("`{factor}` is not a factor of this experiment");
+            self.findings.unknown(&path, what, factor, factors);
+            return;
+        };
+        for (level, label) in words {
+            let path = below(&path, level.as_str());
+            if !known.contains(level) {
+                let levels = known.iter().map(String::as_str);
+                let what = format!("`{level}` is not a level of `{factor}`");
+                self.findings.unknown(&path, what, level, levels);
+            } else if label.trim().is_empty() {
+                self.findings.at(&path, "a label must not be empty");
+            }
+        }
+    }
+
+    fn check_named_variants(&mut self, variants: &[Variant]) {
+        let mut named = BTreeSet::new();
+        for (index, name) in self.experiment.variants.iter().enumerate() {
+            let path = [Step::from("variants"), index.into()];
+            if name.label.is_none() && name.answer.is_none() {
+                self.findings.at(&path, "give a `label` or an `answer`");
+            }
+            let levels = below(&path, "levels");
+            if !self.check_held_levels(&levels, &name.levels) {
+                continue;
+            }
+            match select(variants, &name.levels) {
+                Err(error) => self.findings.at(&levels, error.to_string()),
+                Ok(variant) if !named.insert(variant) => {
+                    let label = &variants[variant].label;
+                    let what = format!("the variant `{label}` is named twice");
+                    self.findings.at(&levels, what);
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+/// The largest experiment file, in bytes. The largest one included has 12 KiB.
+pub const MOST_BYTES: u64 = 256 * 1024;
+
+/// The most variants of an experiment, and the most levels of a factor.
+pub const MOST_VARIANTS: usize = 10_000;
+
+/// The most rounds that a stopping rule may name.
+pub const MOST_ROUNDS: u32 = 10_000;
+
+/// Notes a design that is too large to be looked at any closer; whether it is.
+pub(super) fn check_size(experiment: &Experiment, findings: &mut Findings<'_>) -> bool {
+    let before = findings.count();
+    let variants = most_variants(experiment);
+    if variants > MOST_VARIANTS {
+        let what =
+            format!("the design has {variants} variants; at most {MOST_VARIANTS} are possible");
+        findings.at(&[Step::from("design")], what);
+    }
+    let kept = experiment.levels.values().flat_map(|factors| factors.values());
+    if experiment.factors.values().chain(kept).any(|levels| levels.len() > MOST_VARIANTS) {
+        let what = format!("a factor can have at most {MOST_VARIANTS} levels");
+        findings.at(&[Step::from("factors")], what);
+    }
+    if experiment.design.stopping.max_rounds > MOST_ROUNDS {
+        let what = format!("`max_rounds` can be at most {MOST_ROUNDS}");
+        findings.at(&["design".into(), "stopping".into()], what);
+    }
+    findings.count() > before
+}
+
+/// The number of variants before any is left out.
+fn most_variants(experiment: &Experiment) -> usize {
+    let levels = experiment.factors.values().map(Vec::len);
+    match experiment.design.kind {
+        DesignKind::Factorial => levels.fold(1, usize::saturating_mul),
+        DesignKind::OneAtATime => 1 + levels.sum::<usize>(),
+        DesignKind::List => 1 + experiment.design.variants.len(),
     }
 }

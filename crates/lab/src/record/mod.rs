@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::design::{
-    Course, History, Role, Stopping, UpperBound, Variant, budget_of, fewest_trials,
+    DesignParams, History, Role, Stopping, UpperBound, Variant, budget_of, fewest_trials,
 };
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::level::Settings;
 use crate::measures::Measures;
-use crate::own_metric::{self, OwnMetric};
+use crate::metric::{self, DeclaredMetric};
 use crate::seed::Seed;
 use crate::target;
 use crate::tier::{SEED, TierPlan};
@@ -102,10 +102,10 @@ pub struct PlannedExperiment {
     pub crash_relevant: Vec<String>,
     /// The metrics that drivers declare for its workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub metrics: Vec<OwnMetric>,
+    pub metrics: Vec<DeclaredMetric>,
     /// When it ends.
     pub stopping: Stopping,
-    /// Whether its variants are measured for themselves and compared with none (see [`Course::alone`]).
+    /// Whether its variants are measured for themselves and compared with none (see [`DesignParams::alone`]).
     /// Their trials take the seed of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
@@ -174,21 +174,21 @@ impl RunPlan {
     /// Makes the metrics known that drivers declare for the workloads of the run.
     ///
     /// # Errors
-    /// As for [`own_metric::declare`].
+    /// As for [`metric::declare`].
     pub fn declare_metrics(&self) -> Result<(), String> {
         let mut planned = self.experiments.iter();
-        planned.try_for_each(|it| own_metric::declare(&it.metrics))
+        planned.try_for_each(|it| metric::declare(&it.metrics))
     }
 
-    /// What decides the course of each experiment after the trials so far, in the plan's order.
-    pub fn courses(&self, histories: &[&History]) -> Vec<Course> {
-        let unlimited: Vec<Course> =
-            self.experiments.iter().map(|planned| planned.course(self.seed)).collect();
+    /// What decides the params of each experiment after the trials so far, in the plan's order.
+    pub fn design_params(&self, histories: &[&History]) -> Vec<DesignParams> {
+        let unlimited: Vec<DesignParams> =
+            self.experiments.iter().map(|planned| planned.design_params(self.seed)).collect();
         let Some(limit_s) = self.rounds_budget_s() else {
             return unlimited;
         };
         (0..unlimited.len())
-            .map(|index| Course {
+            .map(|index| DesignParams {
                 budget_s: Some(budget_of(limit_s, index, &unlimited, histories)),
                 ..unlimited[index]
             })
@@ -197,8 +197,8 @@ impl RunPlan {
 
     /// Trials that the run makes at least, unless a time limit cuts it short or variants cannot be measured.
     pub fn fewest_trials(&self) -> usize {
-        let courses = self.experiments.iter().map(|one| one.course(self.seed));
-        courses.map(|course| fewest_trials(&course)).sum()
+        let params = self.experiments.iter().map(|one| one.design_params(self.seed));
+        params.map(|params| fewest_trials(&params)).sum()
     }
 
     /// Those among [`RunPlan::fewest_trials`] that only count.
@@ -266,9 +266,9 @@ pub fn is_name(text: &str) -> bool {
 }
 
 impl PlannedExperiment {
-    /// What decides the course of the experiment in a run with this seed and no time limit.
-    pub fn course(&self, run: Seed) -> Course {
-        Course {
+    /// What decides the params of the experiment in a run with this seed and no time limit.
+    pub fn design_params(&self, run: Seed) -> DesignParams {
+        DesignParams {
             seed: run.child(&self.key),
             variants: self.variants.len(),
             upper_bounds: self.upper_bounds.len(),

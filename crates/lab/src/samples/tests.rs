@@ -121,3 +121,14 @@ fn the_mean_over_pairs_is_that_of_the_pairs_measured_freed_of_their_own_levels()
     assert!(samples.mean_log_ratios(&[]).is_empty());
     assert_eq!(samples.mean_logs().len(), 3);
 }
+
+#[test]
+fn few_rounds_are_preliminary() {
+    let few = Comparison::new(vec![0.1, 0.2, 0.15]).unwrap();
+    assert!(few.preliminary());
+    assert!(few.interval(0.05).is_bounded());
+    let enough = Comparison::new(vec![0.1; 7]).unwrap();
+    assert!(!enough.preliminary());
+    assert!((enough.ratio() - 0.1f64.exp()).abs() < 1e-12);
+    assert!(Comparison::new(vec![0.1]).is_none());
+}

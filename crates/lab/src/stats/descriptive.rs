@@ -4,8 +4,8 @@
 //! Each function answers `None` for an empty sample and for one that holds a value which is not
 //! finite.
 
-use super::error::check_sample;
 use super::interval::Interval;
+use super::interval::check_sample;
 
 /// The arithmetic mean.
 pub fn mean(values: &[f64]) -> Option<f64> {

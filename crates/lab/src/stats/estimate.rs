@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::descriptive::{mean, standard_deviation};
-use super::error::{SampleError, check_sample, is_error_rate};
 use super::interval::Interval;
-use super::method::{MIN_BLOCKS_FOR_ESTIMATE, Method};
-use super::power::detectable_difference;
+use super::interval::{MIN_BLOCKS_FOR_ESTIMATE, Method};
+use super::interval::{SampleError, check_sample, is_error_rate};
+use super::projection::detectable_difference;
 use super::student::{student_interval, student_p_value};
 use super::wilcoxon::{PairedSample, wilcoxon_p_value};
 use crate::stats::ALPHA;

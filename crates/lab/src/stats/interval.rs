@@ -74,6 +74,78 @@ fn high_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error>
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
+/// From this number of blocks on, the signed-rank method is used. Six can just attain 5 %
+/// two-sided, with no room for a single block of the other sign; seven attain 1.6 %.
+pub const MIN_BLOCKS_FOR_WILCOXON: usize = 7;
+
+/// Below this number of blocks nothing is estimated: one difference has no spread, and of two the spread is
+/// known so badly that the interval is thirteen standard errors wide on either side.
+pub const MIN_BLOCKS_FOR_ESTIMATE: usize = 3;
+
+/// How an effect is estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Hodges–Lehmann estimate with the exact signed-rank interval.
+    Wilcoxon,
+    /// Mean with the paired t interval.
+    PairedT,
+}
+
+impl Method {
+    /// The method for this number of blocks; `None` when no estimate can be made.
+    pub fn for_blocks(blocks: usize) -> Option<Method> {
+        match blocks {
+            0..MIN_BLOCKS_FOR_ESTIMATE => None,
+            MIN_BLOCKS_FOR_ESTIMATE..MIN_BLOCKS_FOR_WILCOXON => Some(Method::PairedT),
+            _ => Some(Method::Wilcoxon),
+        }
+    }
+}
+
+/// A sample that no estimate can be made from.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SampleError {
+    /// Fewer values than the method needs.
+    #[error("{got} values are too few: at least {needed} are needed")]
+    TooFew {
+        /// The smallest number of values that is enough.
+        needed: usize,
+        /// The number of values given.
+        got: usize,
+    },
+    /// A value is infinite or not a number (the logarithm of a zero rate, for instance).
+    #[error("value {index} is {value}, which is not a finite number")]
+    NotFinite {
+        /// Position of the first such value, counted from zero.
+        index: usize,
+        /// The value itself.
+        value: f64,
+    },
+    /// The error rate is not strictly between 0 and 1.
+    #[error("the error rate {alpha} is not between 0 and 1")]
+    BadErrorRate {
+        /// The rate.
+        alpha: f64,
+    },
+}
+
+/// Refuses a sample with fewer than `needed` values or with a value that is not finite.
+pub(super) fn check_sample(values: &[f64], needed: usize) -> Result<(), SampleError> {
+    if values.len() < needed {
+        return Err(SampleError::TooFew { needed, got: values.len() });
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(SampleError::NotFinite { index, value: values[index] }),
+        None => Ok(()),
+    }
+}
+
+/// Whether `alpha` can serve as an error rate: strictly between 0 and 1.
+pub(super) fn is_error_rate(alpha: f64) -> bool {
+    alpha > 0.0 && alpha < 1.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

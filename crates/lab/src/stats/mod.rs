@@ -9,45 +9,39 @@
 mod changes;
 pub mod curve;
 mod descriptive;
-mod error;
 mod estimate;
 mod groups;
 mod independent;
 mod interval;
-mod letters;
 mod line;
-mod method;
 mod multiple;
 mod polish;
 mod pooled;
-mod power;
 mod projection;
 #[cfg(test)]
 mod properties;
 mod random_effects;
 mod rank_tests;
-mod signed_rank;
 #[cfg(test)]
 pub(crate) mod simulation;
 mod steadiness;
 mod student;
-mod trimmed;
 pub mod volume;
 mod wilcoxon;
 
 pub use changes::change_points;
 pub use descriptive::{mean, median, quantile, range, standard_deviation};
-pub use error::SampleError;
 pub(crate) use estimate::LARGEST_DETECTABLE;
 pub use estimate::{Estimate, p_value};
 pub use groups::{RankedVariant, Ranking, rank_variants, rank_variants_by_means};
 pub use independent::Independent;
 pub use interval::Interval;
-pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
+pub use interval::SampleError;
+pub use interval::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};
 pub use pooled::{PooledDifference, Rows};
-pub use power::{blocks_needed, detectable_difference};
 pub use projection::Projection;
+pub use projection::{blocks_needed, detectable_difference};
 pub use random_effects::{MachineEffect, RandomEffects};
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
 pub use student::{student_interval, student_p_value, student_tail};
@@ -56,5 +50,5 @@ pub use student::{student_interval, student_p_value, student_tail};
 /// effects of its factors.
 pub const ALPHA: f64 = 0.05;
 
-pub use trimmed::trimmed_interval;
+pub use student::trimmed_interval;
 pub use wilcoxon::{PairedSample, wilcoxon_p_value, wilcoxon_smallest_alpha};

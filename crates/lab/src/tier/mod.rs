@@ -10,27 +10,24 @@
 //! are measured is in `docs/tiers.md`; trying the settings is the business of the workload
 //! [`WORKLOAD`], like any other trial.
 
-mod class;
-mod known;
 mod loss;
 mod model;
 mod plan;
+mod recovery_log;
 mod safety;
 mod schedules;
 #[cfg(test)]
 mod tests;
-mod trail;
 
-pub use class::Class;
-pub use known::{EngineIdentity, Findings, KnownTier, Origin, TierKey, TierTable};
-pub use loss::{Accident, Counts, Loss, Losses};
+pub use loss::{Accident, Class, Counts, Loss, Losses};
 pub use model::{Documented, ModelSafety, OnOccasion, Promise, UnderSettings, merged};
 pub use plan::{
-    EXPECTED_S, IMAGES, METHOD, SCHEDULES_EACH, SCHEDULES_IN_FULL, SEED, TierPlan, TierSet,
+    EXPECTED_S, EngineIdentity, Findings, IMAGES, KnownTier, METHOD, Origin, SCHEDULES_EACH,
+    SCHEDULES_IN_FULL, SEED, TierKey, TierPlan, TierSet, TierTable,
 };
+pub use recovery_log::{RECOVERY_LOG, RecoveryLog};
 pub use safety::{MayLose, RareLoss, Safety, Tier, Uncrashed};
 pub use schedules::{Schedules, WrongSchedule};
-pub use trail::{TRAIL, Trail};
 
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
 pub const WORKLOAD: &str = "crash";

@@ -185,7 +185,7 @@ impl Safety {
     /// The same with what came of schedules: one that went wrong is the worst of all.
     #[must_use]
     pub fn with_schedules(mut self, schedules: Option<Schedules>) -> Safety {
-        self.tier.uncrashed = schedules.as_ref().and_then(Schedules::uncrashed);
+        self.tier.uncrashed = schedules.as_ref().and_then(uncrashed);
         self.schedules = schedules;
         self
     }
@@ -227,6 +227,16 @@ impl Safety {
             }
             other => Safety::not_measured(other.problem().unwrap_or_default()),
         }
+    }
+}
+
+/// Returns the damage that schedules prove; none where nothing went wrong, which proves nothing.
+fn uncrashed(schedules: &Schedules) -> Option<Uncrashed> {
+    match schedules {
+        Schedules::Played { played, wrong, first: Some(first) } => {
+            Some(Uncrashed { wrong: *wrong, played: *played, schedule: first.schedule.clone() })
+        }
+        _ => None,
     }
 }
 

@@ -6,8 +6,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Uncrashed;
-
 /// What came of two connections that met at chosen moments: damage that needs no crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -48,16 +46,6 @@ impl Schedules {
             Schedules::Played { played, wrong, .. } => (true, *wrong, *played),
         };
         if weight(&other) > weight(&self) { other } else { self }
-    }
-
-    /// The damage that they prove; none where nothing went wrong, which proves nothing.
-    pub(super) fn uncrashed(&self) -> Option<Uncrashed> {
-        match self {
-            Schedules::Played { played, wrong, first: Some(first) } => {
-                Some(Uncrashed { wrong: *wrong, played: *played, schedule: first.schedule.clone() })
-            }
-            _ => None,
-        }
     }
 }
 

@@ -5,5 +5,5 @@ mod plan;
 mod space;
 
 pub use constraint::{Bound, Constraint};
-pub use plan::{Advice, Lever, Seen, Tried, TuningPlan};
+pub use plan::{Advice, SearchOutcome, SearchTrial, TunableSetting, TuningPlan};
 pub use space::{Configuration, Exclusion, Factor, Gate, Space};

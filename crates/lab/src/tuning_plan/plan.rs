@@ -29,7 +29,7 @@ pub struct TuningPlan {
     pub earlier: Option<Configuration>,
     /// The trials of that search, as far as they are of this space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier_trials: Vec<Tried>,
+    pub earlier_trials: Vec<SearchTrial>,
     /// What other metrics may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
@@ -47,13 +47,13 @@ impl TuningPlan {
     pub fn after(
         mut self,
         earlier: Configuration,
-        (space, trials): (&Space, &[Tried]),
+        (space, trials): (&Space, &[SearchTrial]),
         fixed: &Settings,
     ) -> TuningPlan {
         let every = trials.len().div_ceil(EARLIER_TRIALS).max(1) as u32;
         let trials = trials.iter().filter(|it| it.block.is_multiple_of(every));
         let of_this = trials.filter_map(|it| {
-            Some(Tried {
+            Some(SearchTrial {
                 configuration: self.moved_here(space, &it.configuration, fixed)?,
                 constrained: Vec::new(),
                 ..it.clone()
@@ -132,7 +132,7 @@ impl TuningPlan {
 
 /// A setting that may be varied.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lever {
+pub struct TunableSetting {
     /// Its name.
     pub name: String,
     /// Its levels, the default first.
@@ -171,7 +171,7 @@ impl Advice {
 /// How a trial ended, as the search sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Seen {
+pub enum SearchOutcome {
     /// What it cost: a time, a size, or 1 ÷ a rate; above zero.
     Cost(f64),
     /// It was stopped when it had cost so much.
@@ -182,24 +182,25 @@ pub enum Seen {
 
 /// A trial of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct SearchTrial {
     /// Its block, from 0.
     pub block: u32,
     /// What was tried.
     pub configuration: Configuration,
     /// How it ended.
-    pub seen: Seen,
+    #[serde(rename = "seen")]
+    pub outcome: SearchOutcome,
     /// The logarithm of the figure of each constraint of which less is better; none where it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constrained: Vec<Option<f64>>,
 }
 
-impl Tried {
+impl SearchTrial {
     /// What it cost; none where that was not measured.
     pub fn cost(&self) -> Option<f64> {
-        match self.seen {
-            Seen::Cost(cost) => Some(cost),
-            Seen::Hopeless(_) | Seen::Unusable => None,
+        match self.outcome {
+            SearchOutcome::Cost(cost) => Some(cost),
+            SearchOutcome::Hopeless(_) | SearchOutcome::Unusable => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Claims that do not apply: to the machine, or to data of the run's size.
 
 use crate::lab::claims::Verdict;
-use crate::lab::environment::FsyncCourse;
+use crate::lab::environment::FsyncLatency;
 use crate::lab::experiment::Scale;
 use crate::world::{RATIO, World, claim, judged, verdict};
 
@@ -19,7 +19,7 @@ fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
 }
 
 fn with_fsync(medians_ns: Vec<u64>) -> World {
-    World { fsync: FsyncCourse::of(medians_ns), ..World::default() }
+    World { fsync: FsyncLatency::of(medians_ns), ..World::default() }
 }
 
 fn needs_fsync(bound: &str) -> String {

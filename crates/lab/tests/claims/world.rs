@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::common::{catalogue, columns, read};
 use crate::lab::claims::{DeviceLevels, Evidence, Judged, Verdict, judge};
 use crate::lab::design::{Role, variants};
-use crate::lab::environment::FsyncCourse;
+use crate::lab::environment::FsyncLatency;
 use crate::lab::experiment::Scale;
 use crate::lab::samples::Samples;
 use crate::lab::seed::Seed;
@@ -17,7 +17,7 @@ pub struct World {
     /// Noise: the largest relative deviation.
     pub noise: f64,
     pub rounds: u32,
-    pub fsync: Option<FsyncCourse>,
+    pub fsync: Option<FsyncLatency>,
     pub scale: Scale,
     pub missing: Option<usize>,
     /// A variant some of whose trials failed.
@@ -33,7 +33,7 @@ impl Default for World {
             truth: [1.0, 1.1, 1.3, 0.9],
             noise: 0.01,
             rounds: 12,
-            fsync: FsyncCourse::of(vec![500_000]),
+            fsync: FsyncLatency::of(vec![500_000]),
             scale: Scale::Default,
             missing: None,
             failing: None,

@@ -3,7 +3,9 @@
 //!
 //! Every figure comes from fixed seeds; bounds leave room for the simulation error.
 
-use lab::design::{Course, Done, History, Next, Observation, StopReason, Stopping, next, round};
+use lab::design::{
+    DesignParams, Done, History, Next, Observation, StopReason, Stopping, next, round,
+};
 use lab::samples::{Comparison, Samples};
 use lab::seed::Seed;
 
@@ -16,7 +18,7 @@ use super::machine::{Machine, Profile};
 pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReason) {
     let mut machine = Machine::new(Profile::NOISY, seed);
     let mut history = History::default();
-    let course = Course {
+    let params = DesignParams {
         seed: Seed(seed),
         variants: effects.len(),
         upper_bounds: 0,
@@ -26,7 +28,7 @@ pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReas
         alone: false,
     };
     loop {
-        match next(&course, &history) {
+        match next(&params, &history) {
             Next::Stop(reason) => return (history.samples(effects.len()), reason),
             Next::Trial { place, variant, role } => {
                 let done = Done::Measured(machine.trial(effects[variant]).exp());

@@ -82,7 +82,7 @@ fn groups(experiment: &Experiment, claim: &Claim) -> Vec<(Settings, f64)> {
     match claim.forms()[0] {
         Form::Ratio(pair) | Form::Equal(pair) => vec![(pair.of.clone(), 1.0)],
         Form::RatioOfRatios(pairs) => vec![(pairs.of.clone(), 1.0)],
-        Form::Ordering(listed) | Form::Spread(listed) => ranked(listed.levels(experiment)),
+        Form::Ordering(listed) | Form::Spread(listed) => ranked(listed.levels(&experiment.factors)),
         Form::Argmax(extreme) | Form::Argmin(extreme) => {
             let candidates = extreme.levels().into_iter();
             candidates.map(|levels| (overlaid(&extreme.at, &levels), 1.0)).collect()

@@ -77,7 +77,7 @@ fn cell(experiment: &ExperimentAnalysis, index: usize) -> Cell {
     let variant = &experiment.variants[index];
     let metric = &experiment.metric;
     let median = variant.summaries.get(metric).map(|summary| summary.median);
-    let (sign, tone) = mark(variant.standing(metric));
+    let (sign, tone) = mark(variant.compared(metric));
     let estimate = variant.effect.as_ref().filter(|_| !variant.baseline);
     let ratio = estimate.map(|effect| {
         let estimate = &effect.estimate;

@@ -5,7 +5,7 @@
 //! intervals that hold together are wide, and the same two variants may differ where they are compared by
 //! themselves. So every ratio stands with its interval.
 
-use lab::analysis::Standing;
+use lab::analysis::ComparisonResult;
 use lab::analysis::effects::{Contrast, Effects, MainEffect, PairEffect, SimpleEffect};
 use lab::metric::higher_is_better;
 
@@ -82,7 +82,7 @@ fn forest_row(effect: &MainEffect, of: Wording<'_>, is_condition: bool) -> Fores
     let name = of.setting(&effect.factor, &effect.level);
     let id = format!("{}={}", effect.factor, effect.level);
     let ratio = ratio_of(contrast).plain();
-    let standing = contrast.standing(of.metric);
+    let standing = contrast.compared(of.metric);
     let (sign, tone) = mark(standing);
     let condition = if is_condition { "; a condition, no choice" } else { "" };
     ForestRow {
@@ -121,9 +121,9 @@ fn ratio_of(contrast: &Contrast) -> Sentence {
 }
 
 /// Returns a standing in words; an undetected effect says no more than its interval.
-fn effect_words(standing: Standing) -> &'static str {
+fn effect_words(standing: ComparisonResult) -> &'static str {
     match standing {
-        Standing::Same => "the interval includes ×1",
+        ComparisonResult::Same => "the interval includes ×1",
         other => standing_words(other),
     }
 }
@@ -131,7 +131,7 @@ fn effect_words(standing: Standing) -> &'static str {
 fn table(effects: &Effects, of: Wording<'_>) -> Table {
     let row = |effect: &MainEffect| {
         let contrast = &effect.contrast;
-        let (sign, tone) = mark(contrast.standing(of.metric));
+        let (sign, tone) = mark(contrast.compared(of.metric));
         let ratio = ratio_of(contrast);
         let range = [contrast.range.low, contrast.range.high];
         let range = range.map(figures::ratio_without_interval).join(" to ");
@@ -399,8 +399,8 @@ mod tests {
             "{sentence}"
         );
         assert!(sentence.contains("(×2 to ×2.5)"), "{sentence}");
-        assert_eq!(effect.contrast.standing("seconds"), Standing::Better);
-        assert_eq!(effect.contrast.standing("rows_per_s"), Standing::Worse);
+        assert_eq!(effect.contrast.compared("seconds"), ComparisonResult::Better);
+        assert_eq!(effect.contrast.compared("rows_per_s"), ComparisonResult::Worse);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! the trees", BMJ 322, 2001.)
 
 use lab::analysis::{
-    ExperimentAnalysis, Standing, Tiered, Unsteady, UpperBoundAnalysis, VariantAnalysis,
+    ComparisonResult, ExperimentAnalysis, Tiered, Unsteady, UpperBoundAnalysis, VariantAnalysis,
 };
 use lab::stats::Interval;
 
@@ -106,7 +106,7 @@ fn forest(subject: &Subject<'_>, drawn: &[usize]) -> Forest {
 fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> ForestRow {
     let variant = &subject.experiment.variants[index];
     let metric = subject.metric();
-    let standing = variant.standing(metric);
+    let standing = variant.compared(metric);
     let (sign, tone) = mark(standing);
     let summary = variant.summaries.get(metric);
     let median = summary.map(|summary| figures::figure(summary.median, metric));
@@ -144,7 +144,7 @@ fn laid(variant: &VariantAnalysis, baseline: Option<f64>) -> Option<Interval> {
 }
 
 /// The ratio to the baseline with its interval, or words.
-fn compared(variant: &VariantAnalysis, standing: Standing) -> String {
+fn compared(variant: &VariantAnalysis, standing: ComparisonResult) -> String {
     let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     match estimate.filter(|_| !variant.baseline) {
         Some(estimate) => figures::ratio(estimate.centre, estimate.interval),
@@ -209,7 +209,7 @@ fn table(subject: &Subject<'_>, ranked: &[usize]) -> Table {
 fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     let variant = &subject.experiment.variants[index];
     let metric = subject.metric();
-    let standing = variant.standing(metric);
+    let standing = variant.compared(metric);
     let (sign, tone) = mark(standing);
     let summary = variant.summaries.get(metric);
     let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
@@ -293,7 +293,7 @@ fn lost_in_correction(subject: &Subject<'_>) -> Option<Sentence> {
     let is_lost = |variant: &usize| variants[*variant].is_lost_in_correction();
     let lost: Vec<usize> = by_rank(experiment).into_iter().filter(is_lost).collect();
     let compared = variants.iter().filter(|variant| variant.effect.is_some()).count();
-    let (sign, _) = mark(Standing::Same);
+    let (sign, _) = mark(ComparisonResult::Same);
     let lead = format!(
         "{sign} the interval excludes ×1, but the difference does not count among {compared} comparisons: "
     );
@@ -377,13 +377,13 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
         let variant = &experiment.variants[index];
         let estimate = &variant.effect.as_ref()?.estimate;
         let detectable = figures::percent(estimate.detectable);
-        let same = variant.standing(subject.metric()) == Standing::Same
+        let same = variant.compared(subject.metric()) == ComparisonResult::Same
             && !variant.is_lost_in_correction();
         let name = subject.names.sentence(index);
         same.then(|| name.words(format!(" (detectable difference {detectable})")))
     };
     let same: Vec<Sentence> = by_rank(experiment).into_iter().filter_map(note).collect();
-    let standing = Standing::Same;
+    let standing = ComparisonResult::Same;
     let lead = format!("{} {}: ", mark(standing).0, standing_words(standing));
     (!same.is_empty()).then(|| Sentence::from(lead).and(crate::names::listed(same, NAMED)))
 }

@@ -35,7 +35,7 @@ fn table(effects: &Effects, of: Wording<'_>) -> Option<Table> {
     let found = effects.interactions();
     let rows = found.iter().map(|(pair, interaction)| {
         let contrast = &interaction.contrast;
-        let (sign, tone) = mark(contrast.standing(of.metric));
+        let (sign, tone) = mark(contrast.compared(of.metric));
         let [one, other] =
             [0, 1].map(|side| of.setting(&pair.factors[side], &interaction.levels[side]));
         Row::new([
@@ -149,7 +149,7 @@ fn cell(contrast: &Contrast, metric: &str) -> MapCell {
     if !contrast.is_supported() {
         return without(TOO_FEW_ROUNDS);
     }
-    let (sign, tone) = mark(contrast.standing(metric));
+    let (sign, tone) = mark(contrast.compared(metric));
     let ratio = figures::ratio_alone(contrast.ratio, contrast.interval);
     MapCell {
         tone,

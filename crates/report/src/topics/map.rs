@@ -1,6 +1,6 @@
 //! The map of a factorial design of two factors: one cell for each combination.
 
-use lab::analysis::{Standing, VariantAnalysis};
+use lab::analysis::{ComparisonResult, VariantAnalysis};
 use lab::experiment::{DesignKind, Exclusion};
 use lab::level::{Level, Settings, contains};
 
@@ -83,11 +83,11 @@ fn of_variant(
         let why = why.unwrap_or_else(|| "not measured in this run".to_owned());
         return empty(word_for(variant), why, reasons);
     };
-    let standing = variant.standing(metric);
+    let standing = variant.compared(metric);
     let (sign, tone) = mark(standing);
     let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     let (times, text) = match (standing, estimate) {
-        (Standing::Baseline, _) => (1.0, format!("{sign} ×1")),
+        (ComparisonResult::Baseline, _) => (1.0, format!("{sign} ×1")),
         (standing, None) => (1.0, standing_words(standing).to_owned()),
         (_, Some(estimate)) => {
             let ratio = figures::ratio_alone(estimate.centre, estimate.interval);

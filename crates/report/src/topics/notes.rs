@@ -1,6 +1,6 @@
 //! The small print of an experiment: how it was measured.
 
-use lab::analysis::{Course, ExperimentAnalysis, Tiered};
+use lab::analysis::{ExperimentAnalysis, Tiered, TrialFigures};
 
 use super::durability;
 use super::subject::Subject;
@@ -56,8 +56,8 @@ fn dropped(experiment: &ExperimentAnalysis) -> Option<String> {
 /// Returns the other load on the machine meanwhile, if known.
 fn machine(experiment: &ExperimentAnalysis) -> Option<String> {
     let found = Some(&experiment.disturbances).filter(|_| !experiment.tries_crashes())?;
-    let words = |what: &str, course: Option<Course>, unit: f64| {
-        let Course { median, highest } = course?;
+    let words = |what: &str, course: Option<TrialFigures>, unit: f64| {
+        let TrialFigures { median, highest } = course?;
         let (median, highest) = (percent(median * unit), percent(highest * unit));
         Some(format!("{what} {median} (up to {highest})"))
     };

@@ -1,6 +1,6 @@
 //! The user's own statements: how long each takes, what it does, and how SQLite executes it.
 
-use lab::analysis::{Effect, Standing, VariantAnalysis};
+use lab::analysis::{ComparisonResult, Effect, VariantAnalysis};
 use lab::measures::Measures;
 use lab::trial::StatementRecord;
 
@@ -110,9 +110,9 @@ fn ratio(variant: &VariantAnalysis, statement: &str) -> Cell {
     let cell = Cell::figure(Some(estimate.centre), show);
     let standing = match (effect.is_found(), estimate.centre < 1.0) {
         (false, _) if is_lost_in_correction(effect) => return cell,
-        (false, _) => Standing::Same,
-        (true, true) => Standing::Better,
-        (true, false) => Standing::Worse,
+        (false, _) => ComparisonResult::Same,
+        (true, true) => ComparisonResult::Better,
+        (true, false) => ComparisonResult::Worse,
     };
     let (sign, tone) = mark(standing);
     cell.signed(sign, tone)

@@ -107,7 +107,7 @@ fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option
 fn table(subject: &Subject<'_>) -> Table {
     let row = |best: &BestAtTier| {
         let variant = &subject.experiment.variants[best.variant];
-        let standing = variant.standing(subject.metric());
+        let standing = variant.compared(subject.metric());
         let (sign, tone) = mark(standing);
         let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
         let ratio = estimate.map(|estimate| ratio_cell(estimate.centre, estimate.interval));

@@ -78,7 +78,7 @@ fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
 mod tests {
     use lab::level::{Level, Settings};
     use lab::tier::MayLose;
-    use lab::tuning_plan::{Advice, Lever, TuningPlan};
+    use lab::tuning_plan::{Advice, TunableSetting, TuningPlan};
     use tuning::tuning_of;
 
     use super::*;
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_run_that_tunes_has_the_configurations_of_its_space_and_changes_where_they_are_measured() {
-        let lever = Lever {
+        let lever = TunableSetting {
             name: "a".to_owned(),
             levels: vec![Level::Int(0), Level::Int(1)],
             always_named: true,

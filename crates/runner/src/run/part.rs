@@ -73,7 +73,7 @@ impl PartRunner<'_> {
             return Ok(());
         }
         let so_far: Vec<&History> = self.histories.iter().collect();
-        let blocks = ahead(&self.part.courses(&so_far), &so_far, depth);
+        let blocks = ahead(&self.part.design_params(&so_far), &so_far, depth);
         let tasks = blocks.into_iter().map(|(experiment, trials)| {
             let slots: Vec<Slot> = trials.into_iter().filter_map(Slot::of).collect();
             self.tasks(&self.part.experiments[experiment], &slots)
@@ -89,7 +89,7 @@ impl PartRunner<'_> {
     /// Returns the next block and its experiment, after showing which experiments have ended; `None` at the end.
     fn look_ahead(&mut self) -> Option<(usize, Vec<Slot>)> {
         let so_far: Vec<&History> = self.histories.iter().collect();
-        let courses = self.part.courses(&so_far);
+        let courses = self.part.design_params(&so_far);
         let outlook = outlook(&courses, &so_far);
         let next = turn(&outlook).map(|index| {
             let trials = block(&courses[index], so_far[index]).into_iter();
@@ -155,7 +155,7 @@ impl PartRunner<'_> {
         if trials == 0 {
             return None;
         }
-        let courses = self.part.courses(&so_far);
+        let courses = self.part.design_params(&so_far);
         let elapsed = self.elapsed_s();
         let trial_s = elapsed / trials as f64;
         let left: f64 = outlook(&courses, &so_far)

@@ -31,7 +31,7 @@ pub(super) fn search(
         return Ok((End::Finished, 0.0));
     };
     let mut shown = false;
-    while let Some(SearchBlock { planned, slots }) = tuning.course().next_block()? {
+    while let Some(SearchBlock { planned, slots }) = tuning.search().next_block()? {
         if !shown {
             shown = true;
             let (planned, purpose) = (&planned, Purpose::Search);
@@ -47,16 +47,16 @@ pub(super) fn search(
             appender: &mut *appender,
         };
         if executor.execute(&tasks, &mut block)? == End::Cancelled {
-            return Ok((End::Cancelled, tuning.course().elapsed_s()));
+            return Ok((End::Cancelled, tuning.search().elapsed_s()));
         }
         let block = slots.first().map(|slot| slot.place.0 as usize);
         if block == Some(SCREEN_BLOCKS - 1)
-            && let Some(forecast) = tuning.course().forecast()
+            && let Some(forecast) = tuning.search().forecast()
         {
             observer.event(Event::Forecast(forecast));
         }
     }
-    Ok((End::Finished, tuning.course().elapsed_s()))
+    Ok((End::Finished, tuning.search().elapsed_s()))
 }
 
 fn slot_of(slot: &SearchSlot) -> Slot {
@@ -83,7 +83,7 @@ struct Block<'a> {
 impl Watch for Block<'_> {
     fn begins(&mut self, task: usize) {
         let slot = &self.slots[task];
-        let elapsed_s = self.tuning.course().elapsed_s();
+        let elapsed_s = self.tuning.search().elapsed_s();
         self.observer.event(Event::TrialBegins {
             planned: self.planned,
             round: slot.place.0,

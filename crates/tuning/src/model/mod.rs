@@ -5,20 +5,19 @@
 //! product of two weights, those of a triple by three, so a factor without effect hardly has interactions. Each pair has a
 //! weight of its own in addition, since few of them interact.
 
-mod agreement;
-mod fit;
+mod matrix;
 mod tables;
 mod weights;
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
-use super::matrix::Cholesky;
 use lab::seed::SplitMix64;
 use lab::tuning_plan::Space;
 
-use agreement::{Agreements, agreement};
+use matrix::Cholesky;
 pub(super) use tables::{Part, Tables};
 pub(super) use weights::Weights;
+use weights::{Agreements, agreement};
 
 /// The variance of the constant.
 const CONSTANT: f64 = 1.0;

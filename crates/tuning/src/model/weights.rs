@@ -1,8 +1,14 @@
-//! The variances of the model.
+//! The variances of the model. They follow from the trials: in which factors two trials agree is all
+//! that the covariance of their costs needs to know of their configurations. Trials close to an optimum agree in the same
+//! few sets of factors again and again, so each set's covariance is computed once, not once for each pair of trials.
+//!
+//! The most probable weights are found by steps of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage",
+//! Mathematics of Computation 35, 1980) in the logarithms of the variances.
 
-use super::agreement::{Agreements, Set, holds};
+use std::collections::HashMap;
+
+use super::matrix::Cholesky;
 use super::{CONSTANT, Data};
-use crate::matrix::Cholesky;
 
 /// Variances that hold for all factors: effects of levels, of pairs and of triples, of blocks, and noise.
 const SHARED: usize = 5;
@@ -249,10 +255,146 @@ impl Sums {
     }
 }
 
+/// A set of factors, one bit for each: 64 at most.
+pub(super) type Set = u64;
+
+/// The factors in which two configurations have the same level.
+pub(super) fn agreement([one, other]: [&[usize]; 2]) -> Set {
+    let same = one.iter().zip(other).enumerate();
+    same.fold(0, |set, (factor, (one, other))| set | Set::from(one == other) << factor)
+}
+
+/// Whether a set holds a factor.
+pub(super) fn holds(set: Set, factor: usize) -> bool {
+    set >> factor & 1 == 1
+}
+
+/// The factors in which each two of some trials agree.
+pub(super) struct Agreements {
+    /// The different sets.
+    pub(super) sets: Vec<Set>,
+    /// The index of the set of each two trials: the lower triangle by rows.
+    pub(super) rows: Vec<Vec<u32>>,
+}
+
+impl Agreements {
+    pub(super) fn of(configurations: &[Vec<usize>]) -> Agreements {
+        let mut known: HashMap<Set, u32> = HashMap::new();
+        let mut sets = Vec::new();
+        let mut index = |set: Set| {
+            *known.entry(set).or_insert_with(|| {
+                sets.push(set);
+                sets.len() as u32 - 1
+            })
+        };
+        let rows = configurations.iter().enumerate().map(|(i, one)| {
+            let others = configurations[..=i].iter();
+            others.map(|other| index(agreement([one, other]))).collect()
+        });
+        Agreements { rows: rows.collect(), sets }
+    }
+}
+
+/// Steps at most. More change the weights, but not what is recommended.
+const STEPS: usize = 12;
+
+/// How often a step is halved before none is taken.
+const HALVINGS: usize = 8;
+
+/// The longest step in the logarithm of a variance.
+const LONGEST: f64 = 1.5;
+
+/// A step and the change of the gradient along it.
+type Pair = (Vec<f64>, Vec<f64>);
+
+impl Weights {
+    /// The weights that the trials make most probable. They depend on the trials alone, not on earlier fits.
+    pub(crate) fn fitted(factors: usize, data: &Data) -> Weights {
+        let mut at = Weights::expected(factors);
+        let agreements = Agreements::of(&data.configurations);
+        let Some(first) = at.posterior(data, &agreements) else {
+            return at;
+        };
+        let (mut value, mut gradient) = (first.value, at.gradient(data, &agreements, &first));
+        let mut pairs: Vec<Pair> = Vec::new();
+        for _ in 0..STEPS {
+            let direction = direction(&gradient, &pairs);
+            let rise = dot(&gradient, &direction);
+            let posterior = |next: &Weights| next.posterior(data, &agreements);
+            let Some((next, reached)) = step(&at, value, rise, &direction, posterior) else {
+                break;
+            };
+            let next_gradient = next.gradient(data, &agreements, &reached);
+            let moved = minus(&next.logs, &at.logs);
+            let bent = minus(&gradient, &next_gradient);
+            if dot(&moved, &bent) > 1e-12 {
+                pairs.push((moved, bent));
+            }
+            (at, value, gradient) = (next, reached.value, next_gradient);
+        }
+        at
+    }
+}
+
+/// The first point along a direction, in which the value rises so steeply, that is enough better.
+fn step(
+    at: &Weights,
+    value: f64,
+    rise: f64,
+    direction: &[f64],
+    posterior: impl Fn(&Weights) -> Option<Posterior>,
+) -> Option<(Weights, Posterior)> {
+    (0..HALVINGS).find_map(|halving| {
+        let length = 0.5_f64.powi(halving as i32);
+        let next = at.moved(direction, length);
+        let reached = posterior(&next)?;
+        (reached.value > value + 1e-4 * length * rise).then_some((next, reached))
+    })
+}
+
+/// Uphill, by the two loops of L-BFGS.
+fn direction(gradient: &[f64], pairs: &[Pair]) -> Vec<f64> {
+    let mut direction = gradient.to_vec();
+    let mut shares = Vec::new();
+    for (moved, bent) in pairs.iter().rev() {
+        let share = dot(moved, &direction) / dot(moved, bent);
+        add(&mut direction, bent, -share);
+        shares.push(share);
+    }
+    if let Some((moved, bent)) = pairs.last() {
+        let scale = dot(moved, bent) / dot(bent, bent);
+        direction.iter_mut().for_each(|entry| *entry *= scale);
+    }
+    for ((moved, bent), share) in pairs.iter().zip(shares.iter().rev()) {
+        let back = dot(bent, &direction) / dot(moved, bent);
+        add(&mut direction, moved, share - back);
+    }
+    let longest = direction.iter().fold(0.0_f64, |most, it| most.max(it.abs()));
+    if longest > LONGEST {
+        direction.iter_mut().for_each(|entry| *entry *= LONGEST / longest);
+    }
+    direction
+}
+
+fn add(to: &mut [f64], what: &[f64], times: f64) {
+    for (to, what) in to.iter_mut().zip(what) {
+        *to += times * what;
+    }
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use lab::seed::Seed;
+
+    use super::*;
 
     fn data() -> Data {
         let mut generator = Seed(3).generator();

@@ -7,7 +7,7 @@ use lab::seed::Seed;
 use lab::tier::MayLose;
 use lab::trial::Outcome;
 use lab::tuning_plan::TuningPlan;
-use pragmark_tuning::{Ambiguous, SearchBlock, SearchCourse, SearchSlot};
+use pragmark_tuning::{Ambiguous, SearchBlock, SearchSlot, SearchState};
 
 use crate::simulation::Surface;
 
@@ -68,7 +68,7 @@ fn a_search_goes_on_in_the_middle_of_a_block_as_it_would_have_without_a_kill() {
     let surface = Surface::new(6, Seed(11));
     let plan = plan(&surface);
     let tuning = plan.experiments[0].tuning.as_ref().unwrap();
-    let mut course = SearchCourse::of(&plan).unwrap();
+    let mut course = SearchState::of(&plan).unwrap();
     let mut stopped = 0;
     for number in 0..7 {
         let block = course.next_block().unwrap().unwrap();
@@ -104,7 +104,7 @@ fn a_search_does_not_begin_where_its_record_could_not_be_read_again() {
     let factor = &mut tuning.space.factors[1];
     factor.levels[1] = factor.levels[0].clone();
     tuning.current[1] = 1;
-    let mut course = SearchCourse::of(&plan).unwrap();
+    let mut course = SearchState::of(&plan).unwrap();
     let Ambiguous(label) = course.next_block().unwrap_err();
     assert!(label.contains("f1=0"), "{label}");
 }
@@ -115,7 +115,7 @@ fn time_is_left_for_rounds_of_current_settings_that_are_far_slower_than_what_is_
     let mut plan = plan(&surface);
     plan.budget_s = Some(45.0 * CURRENT_S);
     let tuning = plan.experiments[0].tuning.clone().unwrap();
-    let mut course = SearchCourse::of(&plan).unwrap();
+    let mut course = SearchState::of(&plan).unwrap();
     while let Some(block) = course.next_block().unwrap() {
         for slot in &block.slots {
             let label = &block.planned.variants[slot.variant].label;
@@ -136,7 +136,7 @@ fn trials_that_last_a_fixed_time_are_not_stopped_by_what_the_best_ones_cost() {
         let mut plan = plan(&surface);
         let base = base.iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
         plan.experiments[0].experiment.base = base.collect();
-        let mut course = SearchCourse::of(&plan).unwrap();
+        let mut course = SearchState::of(&plan).unwrap();
         let first = course.next_block().unwrap().unwrap();
         for slot in &first.slots {
             // The current settings are ten times as slow.
@@ -160,7 +160,7 @@ fn a_search_ends_after_a_hundred_blocks_however_short_its_trials_are() {
     let surface = Surface::new(6, Seed(11));
     let mut plan = plan(&surface);
     plan.budget_s = Some(1e9);
-    let mut course = SearchCourse::of(&plan).unwrap();
+    let mut course = SearchState::of(&plan).unwrap();
     let first = course.next_block().unwrap().unwrap();
     for number in 0..100 {
         for slot in &first.slots {
@@ -176,7 +176,7 @@ fn a_search_ends_after_a_hundred_blocks_however_short_its_trials_are() {
 fn a_longer_limit_has_room_for_rounds_that_there_was_no_time_for() {
     let mut plan = plan(&Surface::new(6, Seed(11)));
     let limit = |plan: &RunPlan, more_s: f64, all_s: f64| {
-        let course = SearchCourse::of(plan).unwrap();
+        let course = SearchState::of(plan).unwrap();
         course.limit_for_rounds_s(more_s, all_s)
     };
     assert_eq!(limit(&plan, 10.0, 20.0), None, "there is no limit");

@@ -1,13 +1,13 @@
 //! Searches on made-up surfaces.
 
 use lab::seed::Seed;
-use lab::tuning_plan::{Configuration, Constraint, Seen, Tried};
+use lab::tuning_plan::{Configuration, Constraint, SearchOutcome, SearchTrial};
 use pragmark_tuning::Search;
 
 use crate::simulation::{Surface, Trials};
 
 /// Trials of a search on a surface until this much has been spent.
-fn searched(surface: &Surface, seed: u64, budget: f64) -> (Search, Vec<Tried>) {
+fn searched(surface: &Surface, seed: u64, budget: f64) -> (Search, Vec<SearchTrial>) {
     let (space, current) = (surface.space().clone(), surface.current());
     let mut search = Search::new(space, current, surface.good(), Seed(seed)).unwrap();
     let mut trials = Trials::new(surface, Seed(seed));
@@ -98,7 +98,7 @@ fn a_configuration_that_fails_is_not_recommended() {
     let (mut search, mut tried) = searched(&surface, 8, 40.0);
     let best = search.choice(&tried);
     tried[3].configuration = best.clone();
-    tried[3].seen = Seen::Unusable;
+    tried[3].outcome = SearchOutcome::Unusable;
     assert_ne!(search.choice(&tried), best);
 }
 

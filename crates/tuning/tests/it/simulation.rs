@@ -6,7 +6,7 @@
 
 use lab::level::Level;
 use lab::seed::{Seed, SplitMix64};
-use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, Seen, Space, Tried};
+use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, SearchOutcome, SearchTrial, Space};
 use tuning::{STOP_AT, Search, stop_at};
 
 /// Levels of each factor: 777,600 configurations with the first twelve.
@@ -269,21 +269,21 @@ impl<'a> Trials<'a> {
     }
 
     /// A trial in a block, stopped at 2.5 times the cost of the current settings.
-    pub fn stopped(&mut self, configuration: &[usize], block: u32) -> Seen {
+    pub fn stopped(&mut self, configuration: &[usize], block: u32) -> SearchOutcome {
         self.stopped_at(STOP_AT, configuration, block)
     }
 
-    fn stopped_at(&mut self, limit: f64, configuration: &[usize], block: u32) -> Seen {
+    fn stopped_at(&mut self, limit: f64, configuration: &[usize], block: u32) -> SearchOutcome {
         let cost = self.cost(configuration, block);
         self.spent += cost.min(limit);
         match cost < limit {
-            true => Seen::Cost(cost),
-            false => Seen::Hopeless(limit),
+            true => SearchOutcome::Cost(cost),
+            false => SearchOutcome::Hopeless(limit),
         }
     }
 
     /// The trials of a block of a search.
-    pub fn of_block(&mut self, search: &mut Search, block: u32, tried: &mut Vec<Tried>) {
+    pub fn of_block(&mut self, search: &mut Search, block: u32, tried: &mut Vec<SearchTrial>) {
         let current = self.surface.current();
         let limit = stop_at(tried, &current);
         for configuration in search.block(block, tried) {
@@ -291,9 +291,9 @@ impl<'a> Trials<'a> {
                 true => STOP_AT,
                 false => limit,
             };
-            tried.push(Tried {
+            tried.push(SearchTrial {
                 block,
-                seen: self.stopped_at(limit, &configuration, block),
+                outcome: self.stopped_at(limit, &configuration, block),
                 configuration,
                 constrained: Vec::new(),
             });

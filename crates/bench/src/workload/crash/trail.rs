@@ -11,7 +11,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use crash::{EndedAt, Isolation, Model, RecoveryObserver};
-use lab::tier::{TRAIL, Trail};
+use lab::tier::{RECOVERY_LOG, RecoveryLog};
 
 use crate::error::TrialError;
 
@@ -39,7 +39,7 @@ impl RecoveryObserver for TrailFile {
     fn begins(&self, number: u64) {
         self.begun.fetch_add(1, Ordering::Relaxed);
         // Without a trail an engine that ends the process is a trial without an outcome, and nothing else is lost.
-        let _ = self.file.write_all_at(Trail::line(number).as_bytes(), 0);
+        let _ = self.file.write_all_at(RecoveryLog::line(number).as_bytes(), 0);
     }
 }
 
@@ -49,12 +49,12 @@ impl Trailed {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn begin(directory: &Path, models: &[Model]) -> Result<Trailed, TrialError> {
-        let path = directory.join(TRAIL);
+        let path = directory.join(RECOVERY_LOG);
         let earlier = std::fs::read_to_string(&path).unwrap_or_default();
-        let earlier: Option<Trail> = earlier.parse().ok();
-        let trail = Trail {
+        let earlier: Option<RecoveryLog> = earlier.parse().ok();
+        let trail = RecoveryLog {
             models: models.iter().map(|model| model.name().to_owned()).collect(),
-            ..Trail::default()
+            ..RecoveryLog::default()
         };
         let file = write(&path, &trail).map_err(TrialError::io("write", &path))?;
         let file = Arc::new(TrailFile { file, begun: AtomicU64::new(0) });
@@ -77,7 +77,7 @@ impl Drop for Trailed {
     }
 }
 
-fn write(path: &Path, trail: &Trail) -> std::io::Result<File> {
+fn write(path: &Path, trail: &RecoveryLog) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).open(path)?;
     file.write_all(trail.to_string().as_bytes())?;
@@ -86,7 +86,7 @@ fn write(path: &Path, trail: &Trail) -> std::io::Result<File> {
 
 /// Watches recoveries until the sender is dropped. Where none begins for too long, that is noted and the process
 /// ended, because a thread that hangs within the engine cannot be ended otherwise.
-fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: Trail) -> Sender<()> {
+fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: RecoveryLog) -> Sender<()> {
     let (sender, ended) = channel::<()>();
     std::thread::spawn(move || {
         let mut before = None;
@@ -102,11 +102,11 @@ fn end_where_nothing_moves(file: Arc<TrailFile>, path: PathBuf, trail: Trail) ->
 }
 
 /// Notes that the engine hangs, and ends the process.
-fn hangs(path: &Path, trail: Trail) -> ! {
+fn hangs(path: &Path, trail: RecoveryLog) -> ! {
     let so_far = std::fs::read_to_string(path).unwrap_or_default();
-    let so_far: Trail = so_far.parse().unwrap_or(trail);
+    let so_far: RecoveryLog = so_far.parse().unwrap_or(trail);
     let how = format!("it did not end within {} s", END_TIMEOUT.as_secs());
-    let ended = Trail { ended: Some(how), ..so_far };
+    let ended = RecoveryLog { ended: Some(how), ..so_far };
     let _ = write(path, &ended);
     std::process::abort()
 }
@@ -118,17 +118,17 @@ mod tests {
     #[test]
     fn a_trail_names_the_recovery_under_way_and_is_gone_when_all_have_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(TRAIL);
+        let path = directory.path().join(RECOVERY_LOG);
         let trailed = Trailed::begin(directory.path(), &[Model::Kill, Model::Torn]).unwrap();
         assert_eq!(trailed.isolation.ended, None);
         trailed.isolation.watch.as_ref().unwrap().begins(41);
         let left = std::fs::read_to_string(&path).unwrap();
-        let left: Trail = left.parse().unwrap();
+        let left: RecoveryLog = left.parse().unwrap();
         assert_eq!((left.recovery, left.models.len()), (41, 2));
         drop(trailed);
         assert!(!path.exists());
 
-        let ended = Trail { ended: Some("signal 11".to_owned()), ..left };
+        let ended = RecoveryLog { ended: Some("signal 11".to_owned()), ..left };
         std::fs::write(&path, ended.to_string()).unwrap();
         let again = Trailed::begin(directory.path(), &[Model::Kill]).unwrap();
         let how = "signal 11".to_owned();

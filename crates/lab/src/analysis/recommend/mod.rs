@@ -11,11 +11,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::choice::{Choice, NEAR, better_by, choose};
+use super::choice::{Choice, NEAR, better_by, candidates, choose, is_preliminary};
 use super::classes::shares_a_label;
-use super::findings::{by_rounds, candidates, finding, is_preliminary};
 use super::{ExperimentAnalysis, VariantAnalysis};
-use crate::design::MANY;
 use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::target;
@@ -242,22 +240,6 @@ fn gain(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<Ga
         },
         confirmation_rounds: confirmation.map(|confirmation| confirmation.n),
     })
-}
-
-/// The variants that findings and rungs name, where they were chosen from many.
-pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
-    if experiment.measures().is_safety() || candidates(experiment) < MANY {
-        return BTreeSet::new();
-    }
-    let experiment = &by_rounds(experiment);
-    let rungs = ladder(experiment).into_iter().flat_map(|ladder| ladder.rungs);
-    let advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
-    let finding = finding(experiment).into_iter();
-    let named = finding.flat_map(|it| {
-        let faster = it.faster.map(|faster| faster.variant);
-        [Some(it.variant), faster].into_iter().flatten()
-    });
-    advised.chain(named).filter(|variant| *variant != 0).collect()
 }
 
 /// Other targets have no settings of SQLite.

@@ -1,3 +1,4 @@
+use super::super::findings::finding;
 use super::*;
 use crate::analysis::{Effect, Summary};
 use crate::stats::{ALPHA, Estimate};

@@ -10,7 +10,7 @@ mod reading;
 mod recipe;
 mod trials;
 
-use lab::analysis::{AgainstStronger, ExperimentAnalysis, Standing};
+use lab::analysis::{AgainstStronger, ComparisonResult, ExperimentAnalysis};
 use pragmark_report as report;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -90,9 +90,9 @@ fn first(is_wanted: impl Fn(&ExperimentAnalysis) -> bool) -> (Analysis, usize) {
 }
 
 /// A variant of this standing.
-fn of_standing(experiment: &ExperimentAnalysis, wanted: Standing) -> Option<usize> {
+fn of_standing(experiment: &ExperimentAnalysis, wanted: ComparisonResult) -> Option<usize> {
     let mut variants = experiment.variants.iter();
-    variants.position(|variant| variant.standing(&experiment.metric) == wanted)
+    variants.position(|variant| variant.compared(&experiment.metric) == wanted)
 }
 
 /// What the checks say of an analysis after `tamper` has made it say something else.
@@ -108,10 +108,11 @@ fn tampered(
 
 #[test]
 fn a_letter_shared_with_the_baseline_is_noticed() {
-    let is_better =
-        |experiment: &ExperimentAnalysis| of_standing(experiment, Standing::Better).is_some();
+    let is_better = |experiment: &ExperimentAnalysis| {
+        of_standing(experiment, ComparisonResult::Better).is_some()
+    };
     let faults = tampered(is_better, |experiment| {
-        let better = of_standing(experiment, Standing::Better).unwrap();
+        let better = of_standing(experiment, ComparisonResult::Better).unwrap();
         experiment.variants[better].groups = experiment.variants[0].groups.clone();
     });
     assert!(faults.contains("and the letters of"), "{faults}");
@@ -120,9 +121,9 @@ fn a_letter_shared_with_the_baseline_is_noticed() {
 #[test]
 fn a_difference_that_its_interval_does_not_show_is_noticed() {
     let is_same =
-        |experiment: &ExperimentAnalysis| of_standing(experiment, Standing::Same).is_some();
+        |experiment: &ExperimentAnalysis| of_standing(experiment, ComparisonResult::Same).is_some();
     let faults = tampered(is_same, |experiment| {
-        let same = of_standing(experiment, Standing::Same).unwrap();
+        let same = of_standing(experiment, ComparisonResult::Same).unwrap();
         experiment.variants[same].effect.as_mut().unwrap().q_value = 0.0;
     });
     assert!(faults.contains("does not show the difference"), "{faults}");
@@ -131,9 +132,9 @@ fn a_difference_that_its_interval_does_not_show_is_noticed() {
 #[test]
 fn figures_beyond_sense_are_noticed() {
     let is_same =
-        |experiment: &ExperimentAnalysis| of_standing(experiment, Standing::Same).is_some();
+        |experiment: &ExperimentAnalysis| of_standing(experiment, ComparisonResult::Same).is_some();
     let faults = tampered(is_same, |experiment| {
-        let same = of_standing(experiment, Standing::Same).unwrap();
+        let same = of_standing(experiment, ComparisonResult::Same).unwrap();
         let effect = experiment.variants[same].effect.as_mut().unwrap();
         effect.estimate.detectable = 1e12;
     });
@@ -145,7 +146,8 @@ fn a_durability_class_that_denies_a_gain_is_noticed() {
     let gains = |experiment: &ExperimentAnalysis| {
         let mut weaker = experiment.by_durability.iter().skip(1);
         weaker.any(|class| {
-            experiment.variants[class.variants[0]].standing(&experiment.metric) == Standing::Better
+            experiment.variants[class.variants[0]].compared(&experiment.metric)
+                == ComparisonResult::Better
         })
     };
     let faults = tampered(gains, |experiment| {

@@ -183,7 +183,9 @@ fn plan() -> RunPlan {
 fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut history = History::default();
     let mut trials = Vec::new();
-    while let Next::Trial { place, variant, role } = next(&planned.course(plan.seed), &history) {
+    while let Next::Trial { place, variant, role } =
+        next(&planned.design_params(plan.seed), &history)
+    {
         if outcomes::is_interrupted(&planned.key, trials.len()) {
             break;
         }

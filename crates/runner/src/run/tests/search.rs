@@ -8,7 +8,7 @@ use lab::level::{Level, Settings};
 use lab::record::{EnvironmentFile, FORMAT, Purpose, RunPlan, TrialRecord};
 use lab::seed::Seed;
 use lab::tier::MayLose;
-use lab::tuning_plan::{Constraint, Lever, TuningPlan};
+use lab::tuning_plan::{Constraint, TunableSetting, TuningPlan};
 use tuning::tuning_of;
 use tuning::{Analysis, Collector};
 
@@ -53,7 +53,7 @@ fn plan(directory: &Path, budget_s: f64) -> RunPlan {
         directories: vec![directory.to_owned()],
     };
     let mut plan = lab::plan::plan(request, &Default::default());
-    let lever = |name: &str| Lever {
+    let lever = |name: &str| TunableSetting {
         name: name.to_owned(),
         levels: vec![Level::Int(0), Level::Int(1)],
         always_named: true,

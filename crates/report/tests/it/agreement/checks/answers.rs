@@ -1,6 +1,6 @@
 //! Findings, answers and settings to use.
 
-use lab::analysis::{Advice, ExperimentAnalysis, Finding, Standing};
+use lab::analysis::{Advice, ComparisonResult, ExperimentAnalysis, Finding};
 use lab::stats::Interval;
 use pragmark_report as report;
 use report::figures;
@@ -47,7 +47,7 @@ fn of_finding(reading: &Reading<'_>, finding: &Finding) -> Vec<String> {
             better_still(&|gain, interval| !is_shown(gain, interval)),
             "the rounds of what is better still do not show it",
         ),
-        (variant.standing(&experiment.metric) != Standing::Better, "its row is not better"),
+        (variant.compared(&experiment.metric) != ComparisonResult::Better, "its row is not better"),
         (!is_advised(reading, experiment, finding.variant), "the settings to use are others"),
         (
             (finding.faster.as_ref())
@@ -145,11 +145,11 @@ pub fn of_chapter(chapter: &Chapter<'_>) -> Vec<String> {
     found.collect()
 }
 
-fn alternatives(chapter: &Chapter<'_>) -> Vec<Standing> {
+fn alternatives(chapter: &Chapter<'_>) -> Vec<ComparisonResult> {
     let experiment = chapter.experiment;
     let variants = experiment.variants.iter().skip(1);
     let alternatives = variants.filter(|variant| experiment.is_alternative(variant));
-    let standings = alternatives.map(|alternative| alternative.standing(&experiment.metric));
+    let standings = alternatives.map(|alternative| alternative.compared(&experiment.metric));
     standings.collect()
 }
 
@@ -158,9 +158,9 @@ fn every_other(chapter: &Chapter<'_>) -> Option<String> {
     let sentence = chapter.sentence("Nothing beats")?;
     let standings = alternatives(chapter);
     let says = |words: &str| sentence.contains(words);
-    let all_worse = standings.iter().all(|standing| *standing == Standing::Worse);
+    let all_worse = standings.iter().all(|standing| *standing == ComparisonResult::Worse);
     let says_all = says("every other variant") || says("the other variant");
-    let is_beaten = standings.contains(&Standing::Better);
+    let is_beaten = standings.contains(&ComparisonResult::Better);
     ((says_all && !all_worse) || is_beaten).then(|| format!("{standings:?}: {sentence}"))
 }
 
@@ -172,7 +172,7 @@ fn no_difference(chapter: &Chapter<'_>) -> Option<String> {
     let mut variants = experiment.variants.iter();
     let is_lost = variants
         .any(|variant| experiment.is_alternative(variant) && variant.is_lost_in_correction());
-    let all_same = standings.iter().all(|standing| *standing == Standing::Same);
+    let all_same = standings.iter().all(|standing| *standing == ComparisonResult::Same);
     (!all_same || is_lost).then(|| format!("{standings:?}, lost {is_lost}: {sentence}"))
 }
 

@@ -1,6 +1,6 @@
 //! What is said of single variants: their rows, their names, their letters, the notes on them.
 
-use lab::analysis::{AgainstStronger, Standing, VariantAnalysis};
+use lab::analysis::{AgainstStronger, ComparisonResult, VariantAnalysis};
 use lab::target;
 use pragmark_report as report;
 use report::document::Row;
@@ -13,13 +13,13 @@ pub fn faults(chapter: &Chapter<'_>) -> Vec<String> {
     checks.into_iter().flat_map(|check| check(chapter)).collect()
 }
 
-fn standing(chapter: &Chapter<'_>, variant: usize) -> Standing {
+fn comparison_result(chapter: &Chapter<'_>, variant: usize) -> ComparisonResult {
     let experiment = chapter.experiment;
-    experiment.variants[variant].standing(&experiment.metric)
+    experiment.variants[variant].compared(&experiment.metric)
 }
 
-fn differs(standing: Standing) -> bool {
-    matches!(standing, Standing::Better | Standing::Worse)
+fn differs(standing: ComparisonResult) -> bool {
+    matches!(standing, ComparisonResult::Better | ComparisonResult::Worse)
 }
 
 /// A ratio with its sign and its interval stands in the row of its variant.
@@ -38,27 +38,29 @@ fn rows(chapter: &Chapter<'_>) -> Vec<String> {
 fn sign(chapter: &Chapter<'_>, variant: usize, row: &Row) -> Option<&'static str> {
     let experiment = chapter.experiment;
     let better = if lab::metric::higher_is_better(&experiment.metric) {
-        Standing::Better
+        ComparisonResult::Better
     } else {
-        Standing::Worse
+        ComparisonResult::Worse
     };
-    let standing = standing(chapter, variant);
+    let standing = comparison_result(chapter, variant);
     let effect = experiment.variants[variant].effect.as_ref();
     let interval = effect.map(|effect| effect.estimate.interval);
     let agrees = match (standing, interval) {
-        (Standing::Better | Standing::Worse, None) => false,
-        (Standing::Better | Standing::Worse, Some(it)) if standing == better => it.low > 1.0,
-        (Standing::Better | Standing::Worse, Some(it)) => it.high < 1.0,
+        (ComparisonResult::Better | ComparisonResult::Worse, None) => false,
+        (ComparisonResult::Better | ComparisonResult::Worse, Some(it)) if standing == better => {
+            it.low > 1.0
+        }
+        (ComparisonResult::Better | ComparisonResult::Worse, Some(it)) => it.high < 1.0,
         _ => true,
     };
     let signs: Vec<&str> = row.cells.iter().filter_map(|cell| cell.sign).collect();
     let expected = match standing {
-        Standing::Better => "▲",
-        Standing::Worse => "▼",
-        Standing::Baseline => "◆",
-        Standing::Same => "≈",
-        Standing::Uncompared | Standing::NoRatio => "·",
-        Standing::Unmeasured => "–",
+        ComparisonResult::Better => "▲",
+        ComparisonResult::Worse => "▼",
+        ComparisonResult::Baseline => "◆",
+        ComparisonResult::Same => "≈",
+        ComparisonResult::Uncompared | ComparisonResult::NoRatio => "·",
+        ComparisonResult::Unmeasured => "–",
     };
     match (agrees, signs.first() == Some(&expected)) {
         (false, _) => Some("the interval does not show the difference"),
@@ -122,7 +124,7 @@ fn letters(chapter: &Chapter<'_>) -> Vec<String> {
         letters(one).iter().any(|letter| letters(other).contains(letter))
     };
     let compared = (1..variants.len()).filter(|it| variants[*it].effect.is_some());
-    let wrong = compared.filter(|it| shares(*it, 0) == differs(standing(chapter, *it)));
+    let wrong = compared.filter(|it| shares(*it, 0) == differs(comparison_result(chapter, *it)));
     wrong
         .map(|wrong| {
             format!("{} and the letters of {}", variants[wrong].groups, variants[wrong].label)
@@ -206,10 +208,10 @@ fn durability(chapter: &Chapter<'_>) -> Vec<String> {
         Some((best, class.against_stronger?))
     });
     let is_wrong = |(best, against): &(usize, AgainstStronger)| {
-        let own = standing(chapter, *best);
+        let own = comparison_result(chapter, *best);
         match against {
             AgainstStronger::Same(0) => differs(own),
-            AgainstStronger::Worse(0) => own == Standing::Better,
+            AgainstStronger::Worse(0) => own == ComparisonResult::Better,
             _ => false,
         }
     };

@@ -7,7 +7,7 @@ use crate::stats::Interval;
 
 /// How a variant compares with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ComparisonResult {
     /// It is the baseline.
     Baseline,
     /// Better, in the metric's good direction.
@@ -24,38 +24,38 @@ pub enum Standing {
     Unmeasured,
 }
 
-impl Standing {
-    fn of_ratio(ratio: f64, metric: &str) -> Standing {
+impl ComparisonResult {
+    fn of_ratio(ratio: f64, metric: &str) -> ComparisonResult {
         match (ratio > 1.0) == higher_is_better(metric) {
-            true => Standing::Better,
-            false => Standing::Worse,
+            true => ComparisonResult::Better,
+            false => ComparisonResult::Worse,
         }
     }
 }
 
 impl VariantAnalysis {
     /// How it compares with the baseline of its experiment.
-    pub fn standing(&self, metric: &str) -> Standing {
+    pub fn compared(&self, metric: &str) -> ComparisonResult {
         if self.unmeasured() {
-            return Standing::Unmeasured;
+            return ComparisonResult::Unmeasured;
         }
         match &self.effect {
-            _ if self.baseline => Standing::Baseline,
-            None if self.has_zero => Standing::NoRatio,
-            None => Standing::Uncompared,
-            Some(effect) if !effect.is_found() => Standing::Same,
-            Some(effect) => Standing::of_ratio(effect.estimate.centre, metric),
+            _ if self.baseline => ComparisonResult::Baseline,
+            None if self.has_zero => ComparisonResult::NoRatio,
+            None => ComparisonResult::Uncompared,
+            Some(effect) if !effect.is_found() => ComparisonResult::Same,
+            Some(effect) => ComparisonResult::of_ratio(effect.estimate.centre, metric),
         }
     }
 }
 
 impl Contrast {
     /// How the level compares with that of the baseline.
-    pub fn standing(&self, metric: &str) -> Standing {
+    pub fn compared(&self, metric: &str) -> ComparisonResult {
         match (self.is_supported(), self.is_found()) {
-            (false, _) => Standing::Uncompared,
-            (true, false) => Standing::Same,
-            (true, true) => Standing::of_ratio(self.ratio, metric),
+            (false, _) => ComparisonResult::Uncompared,
+            (true, false) => ComparisonResult::Same,
+            (true, true) => ComparisonResult::of_ratio(self.ratio, metric),
         }
     }
 

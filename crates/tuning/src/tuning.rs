@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use super::advice::Advised;
-use super::compared::compared;
+use super::contribution::Advised;
 use super::contribution::Contribution;
-use super::course::SearchCourse;
-use super::limits::{Confirmed, Constrained, Moved};
-use super::settled::{Interaction, Settled, Unchanged, interactions};
+use super::contribution::compared;
+use super::result::{Interaction, SearchResult, Unchanged, interactions};
+use super::rounds::{Constrained, Moved, RoundFigures};
+use super::state::SearchState;
 use super::trade_off::TradeOff;
 use lab::analysis::observation;
 use lab::design::{History, Stopping, Variant, trials_per_round};
@@ -16,7 +16,7 @@ use lab::experiment::{Design, DesignKind, Experiment, VariantName};
 use lab::level::{distinct, picked};
 use lab::metric::higher_is_better;
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use lab::tuning_plan::{Advice, Configuration, Seen, Tried};
+use lab::tuning_plan::{Advice, Configuration, SearchOutcome, SearchTrial};
 
 /// Rounds without which an ablation says too little to be begun.
 const FEWEST_ROUNDS: f64 = 4.0;
@@ -27,25 +27,25 @@ pub(crate) const ROUNDS: u32 = 7;
 /// The trials of a run that tunes, as far as they decide what comes after.
 #[derive(Clone, Debug)]
 pub struct Tuning {
-    course: SearchCourse,
-    settled: Option<Settled>,
+    search: SearchState,
+    settled: Option<SearchResult>,
     ablation: History,
     advised: History,
-    confirmed: Confirmed,
+    confirmed: RoundFigures,
     /// The figures of the trials of the search, by block.
-    searched: Confirmed,
+    searched: RoundFigures,
 }
 
 impl Tuning {
     /// Before its first trial; none where a run tunes nothing.
     pub fn of(plan: &RunPlan) -> Option<Tuning> {
         Some(Tuning {
-            course: SearchCourse::of(plan)?,
+            search: SearchState::of(plan)?,
             settled: None,
             ablation: History::default(),
             advised: History::default(),
-            confirmed: Confirmed::default(),
-            searched: Confirmed::of_search(),
+            confirmed: RoundFigures::default(),
+            searched: RoundFigures::of_search(),
         })
     }
 
@@ -54,7 +54,7 @@ impl Tuning {
         match record.purpose {
             Purpose::Search => {
                 self.settled = None;
-                self.course.add(record);
+                self.search.add(record);
                 self.searched.add(record);
             }
             Purpose::Ablation => {
@@ -67,7 +67,7 @@ impl Tuning {
                 let observed = part.and_then(|planned| observation(&planned, record));
                 observed.map(|observation| self.advised.add(observation));
             }
-            Purpose::Rounds if record.experiment == self.course.planned().key => {
+            Purpose::Rounds if record.experiment == self.search.planned().key => {
                 self.confirmed.add(record);
             }
             Purpose::Rounds | Purpose::Tier | Purpose::Confirmation => {}
@@ -75,23 +75,23 @@ impl Tuning {
     }
 
     /// The search.
-    pub fn course(&mut self) -> &mut SearchCourse {
-        &mut self.course
+    pub fn search(&mut self) -> &mut SearchState {
+        &mut self.search
     }
 
     /// The trials of the search as one for this metric can learn from them; none where it improved another metric, whose
     /// figures say nothing of this one.
-    pub fn trials_of(&self, metric: &str) -> Option<Vec<Tried>> {
-        let own = &self.course.planned().experiment.metric;
-        (own == metric).then(|| self.course.tried())
+    pub fn trials_of(&self, metric: &str) -> Option<Vec<SearchTrial>> {
+        let own = &self.search.planned().experiment.metric;
+        (own == metric).then(|| self.search.tried())
     }
 
     /// What the search has come to; none before its screen is done.
-    fn settled(&mut self) -> Option<&Settled> {
+    fn settled(&mut self) -> Option<&SearchResult> {
         if self.settled.is_none() {
-            let choice = self.course.choice()?;
-            let model = self.course.expectation()?;
-            self.settled = Some(Settled::of(choice, self.course.tuning(), &model));
+            let choice = self.search.choice()?;
+            let model = self.search.expectation()?;
+            self.settled = Some(SearchResult::of(choice, self.search.tuning(), &model));
         }
         self.settled.as_ref()
     }
@@ -105,7 +105,7 @@ impl Tuning {
     /// What the search has chosen, before its settings were measured one by one; the current settings where it has not.
     pub fn chosen(&mut self) -> Configuration {
         let winner = self.settled().map(|settled| settled.winner.clone());
-        winner.unwrap_or_else(|| self.course.tuning().current.clone())
+        winner.unwrap_or_else(|| self.search.tuning().current.clone())
     }
 
     /// Recommended settings whose gains depend on each other.
@@ -114,24 +114,24 @@ impl Tuning {
             return Vec::new();
         }
         let recommended = self.recommended();
-        let model = self.course.expectation();
+        let model = self.search.expectation();
         model
-            .map_or_else(Vec::new, |model| interactions(&recommended, self.course.tuning(), &model))
+            .map_or_else(Vec::new, |model| interactions(&recommended, self.search.tuning(), &model))
     }
 
     /// What is better than the current settings in one metric and worse in another, of what answers like them and may keep the
     /// constraints.
     pub fn trade_off(&self) -> TradeOff {
-        let experiment = &self.course.planned().experiment;
-        let tuning = self.course.tuning();
+        let experiment = &self.search.planned().experiment;
+        let tuning = self.search.tuning();
         let current = tuning.space.label(&tuning.current);
-        let tried = self.course.tried();
-        let failed = tried.iter().filter(|it| it.seen == Seen::Unusable);
+        let tried = self.search.tried();
+        let failed = tried.iter().filter(|it| it.outcome == SearchOutcome::Unusable);
         let failed = failed.map(|it| tuning.space.label(&it.configuration));
         let failed: HashSet<String> = failed.collect();
         let is_usable = |variant: &str, by_rounds: bool| {
             let labels = [variant.to_owned(), current.clone()];
-            let exceeds = |part: &Confirmed| part.exceeds(&tuning.constraints, &labels);
+            let exceeds = |part: &RoundFigures| part.exceeds(&tuning.constraints, &labels);
             !failed.contains(variant)
                 && self.broken(variant).is_empty()
                 && (by_rounds || !exceeds(&self.searched))
@@ -155,7 +155,7 @@ impl Tuning {
     pub fn ablation_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
         let planned = self.ablation_experiment()?;
         let left_s = self.left_besides_rounds_s();
-        let share = match self.course.tuning().advice.is_empty() {
+        let share = match self.search.tuning().advice.is_empty() {
             true => 1.0,
             false => 0.5,
         };
@@ -167,7 +167,7 @@ impl Tuning {
     fn advice_experiment(&mut self) -> Option<PlannedExperiment> {
         let recommended = self.recommended();
         let recommended = self.variant(&recommended);
-        let advice = &self.course.tuning().advice;
+        let advice = &self.search.tuning().advice;
         let changed = advice.iter().map(|it| it.variant(&recommended));
         let variants: Vec<Variant> = [recommended.clone()].into_iter().chain(changed).collect();
         (variants.len() > 1).then(|| self.experiment_with(variants, ROUNDS))
@@ -184,7 +184,7 @@ impl Tuning {
 
     /// The time after the search for everything but the rounds of the recommendation, in seconds.
     fn left_besides_rounds_s(&self) -> Option<f64> {
-        Some(self.course.left_s()? - self.course.confirmation_s())
+        Some(self.search.left_s()? - self.search.confirmation_s())
     }
 
     /// A part of the run besides the search, with its first variants as far as there is time.
@@ -195,7 +195,7 @@ impl Tuning {
         name: &str,
         left_s: Option<f64>,
     ) -> Option<RunPlan> {
-        let trial_s = self.course.trial_s().unwrap_or(0.0);
+        let trial_s = self.search.trial_s().unwrap_or(0.0);
         let is_enough = |variants: usize| {
             let round_s = trials_per_round(variants) as f64 * trial_s;
             left_s.is_none_or(|left_s| left_s >= FEWEST_ROUNDS * round_s)
@@ -219,7 +219,7 @@ impl Tuning {
         };
         let all = compared(&self.ablation, settled.measured.len(), -self.sign());
         let all = settled.measured.into_iter().zip(all);
-        let winner = self.course.tuning().space.settings(&settled.winner);
+        let winner = self.search.tuning().space.settings(&settled.winner);
         let levels =
             |settings: &str| picked(&winner, |name| settings.split(" and ").any(|it| it == name));
         let contributions = all.filter_map(|((settings, without), compared)| {
@@ -250,12 +250,12 @@ impl Tuning {
     /// The constraints as the rounds of what is recommended judge them.
     pub fn constrained(&mut self) -> Vec<Constrained> {
         let recommended = self.recommended();
-        self.judged(&self.course.tuning().space.label(&recommended))
+        self.judged(&self.search.tuning().space.label(&recommended))
     }
 
     /// The constraints as the rounds judge a variant of them.
     fn judged(&self, variant: &str) -> Vec<Constrained> {
-        let tuning = self.course.tuning();
+        let tuning = self.search.tuning();
         let current = tuning.space.label(&tuning.current);
         let labels = [variant.to_owned(), current];
         self.confirmed.judged(&tuning.constraints, &labels)
@@ -273,8 +273,8 @@ impl Tuning {
     pub fn moved(&mut self) -> Option<Moved> {
         let recommended = self.recommended();
         let sign = self.sign();
-        let metric = self.course.planned().experiment.metric.clone();
-        let tuning = self.course.tuning();
+        let metric = self.search.planned().experiment.metric.clone();
+        let tuning = self.search.tuning();
         let earlier = tuning.earlier.as_ref()?;
         let labels = [&recommended, earlier].map(|it| tuning.space.label(it));
         Some(Moved {
@@ -286,7 +286,7 @@ impl Tuning {
 
     /// What changes of the application bring.
     pub fn advised(&mut self) -> Vec<Advised> {
-        let advice: Vec<Advice> = self.course.tuning().advice.clone();
+        let advice: Vec<Advice> = self.search.tuning().advice.clone();
         let all = compared(&self.advised, advice.len(), self.sign());
         let all = advice.into_iter().zip(all);
         let advised =
@@ -296,30 +296,30 @@ impl Tuning {
 
     /// 1 where more of the metric is better, otherwise -1.
     fn sign(&self) -> f64 {
-        match higher_is_better(&self.course.planned().experiment.metric) {
+        match higher_is_better(&self.search.planned().experiment.metric) {
             true => 1.0,
             false => -1.0,
         }
     }
 
     fn variant(&self, configuration: &[usize]) -> Variant {
-        let tuning = self.course.tuning();
-        tuning.variant(&self.course.planned().baseline_settings(), configuration)
+        let tuning = self.search.tuning();
+        tuning.variant(&self.search.planned().baseline_settings(), configuration)
     }
 
     /// What is recommended: the winner without the settings whose own rounds show no gain. The current settings where there
     /// is no winner.
     pub fn recommended(&mut self) -> Configuration {
         let Some(settled) = self.settled().cloned() else {
-            return self.course.tuning().current.clone();
+            return self.search.tuning().current.clone();
         };
         let contributions = self.contributions().into_iter();
         let left_out = contributions.filter(Contribution::is_left_out);
         let left_out: Vec<String> = left_out.map(|it| it.settings).collect();
-        let is_bounded = !self.course.tuning().constraints.is_empty();
-        let expected = is_bounded.then(|| self.course.expectation()).flatten();
+        let is_bounded = !self.search.tuning().constraints.is_empty();
+        let expected = is_bounded.then(|| self.search.expectation()).flatten();
         let excess = |it: &[usize]| expected.as_ref().map_or(0.0, |all| all.mean().excess(it));
-        let space = &self.course.tuning().space;
+        let space = &self.search.tuning().space;
         let mut recommended = settled.winner.clone();
         let measured = settled.measured.iter();
         for (_, without) in measured.filter(|(name, _)| left_out.contains(name)) {
@@ -341,12 +341,12 @@ impl Tuning {
     /// SQLite's defaults.
     pub fn final_plan(&mut self, plan: &RunPlan) -> RunPlan {
         let recommended = self.recommended();
-        let tuning = self.course.tuning();
+        let tuning = self.search.tuning();
         let all = [&tuning.current, &recommended, &tuning.defaults];
         let earlier = tuning.earlier.iter().filter(|it| tuning.space.admits(it));
         let configurations = distinct(all.into_iter().chain(earlier).cloned());
         let planned = self.experiment_of(&configurations, Stopping::default().max_rounds);
-        let left_s = self.course.left_s();
+        let left_s = self.search.left_s();
         let spent_s = self.ablation.elapsed_s() + self.advised.elapsed_s();
         RunPlan {
             budget_s: left_s.map(|left_s| (left_s - spent_s).max(0.0)),
@@ -366,7 +366,7 @@ impl Tuning {
     }
 
     fn experiment_with(&self, variants: Vec<Variant>, max_rounds: u32) -> PlannedExperiment {
-        let planned = self.course.planned();
+        let planned = self.search.planned();
         let stopping = Stopping { rounds: ROUNDS, max_rounds, ..Stopping::default() };
         let mut levels = variants.iter().map(|variant| variant.levels.clone());
         let design = Design {
@@ -389,7 +389,7 @@ impl Tuning {
 
     /// The variant with its name for people, where it is one of those that have one.
     fn named(&self, variant: Variant) -> Variant {
-        let tuning = self.course.tuning();
+        let tuning = self.search.tuning();
         let is = |configuration: &[usize]| tuning.space.label(configuration) == variant.label;
         let is_earlier = tuning.earlier.as_ref().is_some_and(|it| is(it));
         let name = match (is(&tuning.current), is(&tuning.defaults)) {

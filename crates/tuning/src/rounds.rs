@@ -4,48 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::model::Tables;
 use lab::level::Settings;
 use lab::record::TrialRecord;
 use lab::stats::{Interval, mean, student_interval};
 use lab::trial::Outcome;
 use lab::tuning_plan::{Bound, Constraint};
 
-/// What it costs to exceed a constraint, as a logarithm for each unit of the logarithm of the excess: far more than any
-/// setting brings.
-const PENALTY: f64 = 20.0;
-
 /// The error rate of the interval of a judged constraint.
 const LEVEL: f64 = 0.05;
 
 /// The fewest rounds by which a constraint is judged.
 const FEWEST: usize = 2;
-
-/// A surface that may not be higher than this.
-pub(super) struct Bounded<'a> {
-    pub(super) surface: &'a Tables,
-    pub(super) most: f64,
-}
-
-/// What is sought the lowest point of: a surface, within the bounds of others.
-pub(super) struct Landscape<'a> {
-    pub(super) cost: &'a Tables,
-    pub(super) bounded: Vec<Bounded<'a>>,
-}
-
-impl Landscape<'_> {
-    /// The cost with what exceeding bounds adds to it.
-    pub(super) fn at(&self, configuration: &[usize]) -> f64 {
-        self.cost.at(configuration) + PENALTY * self.excess(configuration)
-    }
-
-    /// By how much bounds are exceeded.
-    pub(super) fn excess(&self, configuration: &[usize]) -> f64 {
-        let bounded = self.bounded.iter();
-        let excess = bounded.map(|it| (it.surface.at(configuration) - it.most).max(0.0));
-        excess.sum()
-    }
-}
 
 /// A constraint as the rounds of what is recommended judge it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,17 +51,17 @@ pub struct Moved {
 
 /// The figures of the rounds of what is recommended, or of the blocks of a search.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Confirmed {
+pub(super) struct RoundFigures {
     /// By round and variant.
     figures: BTreeMap<(u32, String), BTreeMap<String, f64>>,
     /// Whether a variant is compared with what another one was in the nearest round, if not in the same.
     by_nearest: bool,
 }
 
-impl Confirmed {
+impl RoundFigures {
     /// Of a search, which measures the current settings in some blocks only.
-    pub(super) fn of_search() -> Confirmed {
-        Confirmed { by_nearest: true, ..Confirmed::default() }
+    pub(super) fn of_search() -> RoundFigures {
+        RoundFigures { by_nearest: true, ..RoundFigures::default() }
     }
 
     /// Takes the record of a trial of these rounds. The first one of a variant counts: the baseline is measured twice.

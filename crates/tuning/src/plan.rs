@@ -6,34 +6,35 @@ use lab::level::{Settings, distinct, overlaid, picked};
 use lab::plan::settings_that_decide;
 use lab::record::RunPlan;
 use lab::tier::{Accident, BESIDES, Class, MayLose, TierPlan, TierSet};
-use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, Lever, Space, TuningPlan};
+use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, Space, TunableSetting, TuningPlan};
 
 /// Combinations that a message names for each reason.
 const NAMED: usize = 8;
 
-/// What a run searches with these levers, before anything is excluded. `current` names the settings that are not at
+/// What a run searches with these settings_to_tune, before anything is excluded. `current` names the settings that are not at
 /// their default now; `good` are settings known to be good elsewhere, as far as they differ from the defaults.
 pub fn tuning_of(
-    levers: Vec<Lever>,
+    settings_to_tune: Vec<TunableSetting>,
     current: &Settings,
     good: &[Settings],
     may_lose: MayLose,
 ) -> TuningPlan {
-    let mut levers = levers;
-    for lever in &mut levers {
-        let own = current.get(&lever.name);
-        let missing = own.filter(|level| !lever.levels.contains(level));
-        lever.levels.extend(missing.cloned());
+    let mut settings_to_tune = settings_to_tune;
+    for setting in &mut settings_to_tune {
+        let own = current.get(&setting.name);
+        let missing = own.filter(|level| !setting.levels.contains(level));
+        setting.levels.extend(missing.cloned());
     }
     let space = Space {
-        factors: levers.iter().map(|it| factor(it, &levers, current)).collect(),
+        factors: settings_to_tune.iter().map(|it| factor(it, &settings_to_tune, current)).collect(),
         excluded: Vec::new(),
     };
     let of = |settings: &Settings| {
-        let known = picked(settings, |name| levers.iter().any(|lever| lever.name == *name));
+        let known =
+            picked(settings, |name| settings_to_tune.iter().any(|setting| setting.name == *name));
         space.configuration(&known)
     };
-    let defaults = space.canonical(vec![0; levers.len()]);
+    let defaults = space.canonical(vec![0; settings_to_tune.len()]);
     let current_settings = current;
     let current = of(current_settings).unwrap_or_else(|| defaults.clone());
     let with = |good: &Settings| of(&overlaid(current_settings, good));
@@ -52,19 +53,23 @@ pub fn tuning_of(
     }
 }
 
-fn factor(lever: &Lever, levers: &[Lever], current: &Settings) -> Factor {
-    let own = current.get(&lever.name);
-    let gate = lever.only_with.as_ref().and_then(|(name, levels)| {
-        let factor = levers.iter().position(|lever| lever.name == *name)?;
-        let all = levers[factor].levels.iter().enumerate();
+fn factor(
+    setting: &TunableSetting,
+    settings_to_tune: &[TunableSetting],
+    current: &Settings,
+) -> Factor {
+    let own = current.get(&setting.name);
+    let gate = setting.only_with.as_ref().and_then(|(name, levels)| {
+        let factor = settings_to_tune.iter().position(|setting| setting.name == *name)?;
+        let all = settings_to_tune[factor].levels.iter().enumerate();
         let open = all.filter(|(_, level)| levels.contains(level));
         Some(Gate { factor, levels: open.map(|(index, _)| index).collect() })
     });
     Factor {
-        name: lever.name.clone(),
-        levels: lever.levels.clone(),
+        name: setting.name.clone(),
+        levels: setting.levels.clone(),
         gate,
-        unset: !lever.always_named && own.is_none_or(|own| lever.levels.first() == Some(own)),
+        unset: !setting.always_named && own.is_none_or(|own| setting.levels.first() == Some(own)),
     }
 }
 
@@ -187,23 +192,23 @@ mod tests {
 
     /// Levers as those of SQLite: one means something with another only, and defaults are not named.
     fn tuning() -> TuningPlan {
-        let lever = |name: &str, levels: &[&str], always_named: bool| Lever {
+        let setting = |name: &str, levels: &[&str], always_named: bool| TunableSetting {
             name: name.to_owned(),
             levels: levels.iter().map(|level| Level::from(*level)).collect(),
             always_named,
             only_with: None,
         };
-        let levers = vec![
-            lever("journal_mode", &["delete", "wal"], true),
-            lever("synchronous", &["full", "normal", "off"], true),
-            lever("cache", &["small", "large"], false),
-            Lever {
+        let settings_to_tune = vec![
+            setting("journal_mode", &["delete", "wal"], true),
+            setting("synchronous", &["full", "normal", "off"], true),
+            setting("cache", &["small", "large"], false),
+            TunableSetting {
                 only_with: Some(("journal_mode".to_owned(), vec!["wal".into()])),
-                ..lever("checkpoint", &["often", "seldom"], false)
+                ..setting("checkpoint", &["often", "seldom"], false)
             },
         ];
         let good: Settings = [("journal_mode".to_owned(), "wal".into())].into();
-        let mut tuning = tuning_of(levers, &Settings::new(), &[good], MayLose::Recent);
+        let mut tuning = tuning_of(settings_to_tune, &Settings::new(), &[good], MayLose::Recent);
         tuning.space.excluded = vec![
             Exclusion { levels: vec![(1, 2)], why: "can corrupt".to_owned() },
             Exclusion { levels: vec![(0, 0), (1, 1)], why: "can corrupt".to_owned() },
@@ -213,15 +218,15 @@ mod tests {
 
     #[test]
     fn a_level_may_contain_spaces() {
-        let lever = |name: &str, levels: &[&str]| Lever {
+        let setting = |name: &str, levels: &[&str]| TunableSetting {
             name: name.to_owned(),
             levels: levels.iter().map(|level| Level::from(*level)).collect(),
             always_named: true,
             only_with: None,
         };
         let engines = ["default", "/my libs/a.so", "/my libs/a.so b"];
-        let levers = vec![lever("engine", &engines), lever("threads", &["1", "2"])];
-        let tuning = tuning_of(levers, &Settings::new(), &[], MayLose::Recent);
+        let settings_to_tune = vec![setting("engine", &engines), setting("threads", &["1", "2"])];
+        let tuning = tuning_of(settings_to_tune, &Settings::new(), &[], MayLose::Recent);
         for engine in 0..engines.len() {
             for threads in 0..2 {
                 let configuration = vec![engine, threads];

@@ -22,7 +22,7 @@ const MEASURED: usize = 6;
 
 /// What the search has come to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Settled {
+pub(super) struct SearchResult {
     /// The best configuration, with every setting as it is now that is expected to contribute next to nothing.
     pub(super) winner: Configuration,
     /// The settings of the winner whose contribution is measured, those expected to contribute most first, each with
@@ -57,12 +57,20 @@ pub struct Unchanged {
     pub range: Interval,
 }
 
-impl Settled {
+impl SearchResult {
     /// From the configuration with the best expectation.
-    pub(super) fn of(choice: Configuration, tuning: &TuningPlan, model: &Expectation) -> Settled {
+    pub(super) fn of(
+        choice: Configuration,
+        tuning: &TuningPlan,
+        model: &Expectation,
+    ) -> SearchResult {
         let judge = Judge { tuning, model };
         let winner = judge.simplified(choice);
-        Settled { measured: judge.measured(&winner), unchanged: judge.unchanged(&winner), winner }
+        SearchResult {
+            measured: judge.measured(&winner),
+            unchanged: judge.unchanged(&winner),
+            winner,
+        }
     }
 }
 
@@ -240,11 +248,11 @@ mod tests {
     use lab::level::Settings;
     use lab::seed::Seed;
     use lab::tier::MayLose;
-    use lab::tuning_plan::{Lever, Seen, Tried};
+    use lab::tuning_plan::{SearchOutcome, SearchTrial, TunableSetting};
 
     /// Trials of all configurations of three settings in several blocks: the first two bring a third each, and half as much
     /// again if they are together.
-    fn tried(together: f64) -> Vec<Tried> {
+    fn tried(together: f64) -> Vec<SearchTrial> {
         let mut noise = Seed(3).generator();
         let blocks = (0..12_u32).flat_map(|block| (0..8_usize).map(move |it| (block, it)));
         let tried = blocks.map(|(block, bits)| {
@@ -253,10 +261,10 @@ mod tests {
             let log = -0.3 * f64::from(u8::from(one))
                 - 0.3 * f64::from(u8::from(other))
                 - together * f64::from(u8::from(one && other));
-            Tried {
+            SearchTrial {
                 block,
                 configuration,
-                seen: Seen::Cost((log + 0.02 * noise.normal()).exp()),
+                outcome: SearchOutcome::Cost((log + 0.02 * noise.normal()).exp()),
                 constrained: Vec::new(),
             }
         });
@@ -264,7 +272,7 @@ mod tests {
     }
 
     fn expected_of(of: [usize; 3], together: f64) -> Vec<Interaction> {
-        let lever = |name: &str| Lever {
+        let lever = |name: &str| TunableSetting {
             name: name.to_owned(),
             levels: vec![0.into(), 1.into()],
             always_named: true,

@@ -1,7 +1,7 @@
 //! The search of a run: which block comes next, as a function of the plan and of the trials so far.
 
-use super::hopeless::{STOP_AT, stop_at};
 use super::search::{Expectation, SCREEN_BLOCKS, Search, trials_of};
+use super::search::{STOP_AT, stop_at};
 use super::trade_off::is_timed;
 use lab::design::Role;
 use lab::experiment::Experiment;
@@ -9,7 +9,7 @@ use lab::metric::higher_is_better;
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use lab::stats::{detectable_difference, median};
 use lab::trial::{Measured, Outcome};
-use lab::tuning_plan::{Configuration, Constraint, Seen, Tried, TuningPlan};
+use lab::tuning_plan::{Configuration, Constraint, SearchOutcome, SearchTrial, TuningPlan};
 
 /// Trials of the search's length that are put aside for ablation: seven rounds of up to six settings and two baselines.
 const ABLATION: f64 = ROUNDS * 8.0;
@@ -38,7 +38,7 @@ const SLACK_S: f64 = 2.0;
 
 /// A trial of a search, as the record holds it.
 #[derive(Clone, Debug)]
-struct SearchTrial {
+struct RecordedTrial {
     place: (u32, u32),
     role: Role,
     configuration: Configuration,
@@ -96,7 +96,7 @@ pub struct Ambiguous(pub String);
 
 /// The course of a search.
 #[derive(Clone, Debug)]
-pub struct SearchCourse {
+pub struct SearchState {
     planned: PlannedExperiment,
     tuning: TuningPlan,
     /// The time limit of the run, in seconds.
@@ -104,18 +104,18 @@ pub struct SearchCourse {
     /// The part of it in which trials of the search and of what comes after run.
     budget_s: Option<f64>,
     search: Search,
-    trials: Vec<SearchTrial>,
+    trials: Vec<RecordedTrial>,
 }
 
-impl SearchCourse {
+impl SearchState {
     /// The search of a run before its first trial; none where the run tunes nothing, or nothing may be tried.
-    pub fn of(plan: &RunPlan) -> Option<SearchCourse> {
+    pub fn of(plan: &RunPlan) -> Option<SearchState> {
         let mut experiments = plan.experiments.iter();
         let (planned, tuning) =
             experiments.find_map(|it| Some((it, it.tuning.as_deref()?.clone())))?;
         let seed = plan.seed.child(&planned.key).child("search");
         let (space, current) = (tuning.space.clone(), tuning.current.clone());
-        Some(SearchCourse {
+        Some(SearchState {
             search: Search::new(space, current, tuning.good.clone(), seed)?
                 .within(tuning.constraints.clone())
                 .after(tuning.earlier_trials.clone()),
@@ -145,7 +145,7 @@ impl SearchCourse {
             return;
         }
         if let Some(configuration) = configuration {
-            self.trials.push(SearchTrial {
+            self.trials.push(RecordedTrial {
                 place: (record.round, record.position),
                 role: record.role,
                 configuration,
@@ -317,30 +317,32 @@ impl SearchCourse {
     }
 
     /// The trials as the search sees them, in the order of their places.
-    pub fn tried(&self) -> Vec<Tried> {
-        let mut trials: Vec<&SearchTrial> = self.trials.iter().collect();
+    pub fn tried(&self) -> Vec<SearchTrial> {
+        let mut trials: Vec<&RecordedTrial> = self.trials.iter().collect();
         trials.sort_by_key(|trial| trial.place);
-        let tried = trials.into_iter().map(|trial| Tried {
+        let tried = trials.into_iter().map(|trial| SearchTrial {
             block: trial.place.0,
             configuration: trial.configuration.clone(),
-            seen: self.seen(trial),
+            outcome: self.outcome(trial),
             constrained: trial.constrained.clone(),
         });
         tried.collect()
     }
 
-    fn seen(&self, trial: &SearchTrial) -> Seen {
+    fn outcome(&self, trial: &RecordedTrial) -> SearchOutcome {
         match &trial.outcome {
-            Ended::Stopped { limit_s } => Seen::Hopeless(self.cost_at(*limit_s, trial.place.0)),
-            Ended::Unusable => Seen::Unusable,
-            Ended::Measured { .. } if self.answers_differently(trial) => Seen::Unusable,
-            Ended::Measured { cost, .. } => Seen::Cost(*cost),
+            Ended::Stopped { limit_s } => {
+                SearchOutcome::Hopeless(self.cost_at(*limit_s, trial.place.0))
+            }
+            Ended::Unusable => SearchOutcome::Unusable,
+            Ended::Measured { .. } if self.answers_differently(trial) => SearchOutcome::Unusable,
+            Ended::Measured { cost, .. } => SearchOutcome::Cost(*cost),
         }
     }
 
     /// Whether the current settings answered the same questions in another way, each time up to this block.
-    fn answers_differently(&self, trial: &SearchTrial) -> bool {
-        let answers = |trial: &SearchTrial| match &trial.outcome {
+    fn answers_differently(&self, trial: &RecordedTrial) -> bool {
+        let answers = |trial: &RecordedTrial| match &trial.outcome {
             Ended::Measured { asked, answer, .. } => asked.clone().zip(answer.clone()),
             Ended::Stopped { .. } | Ended::Unusable => None,
         };

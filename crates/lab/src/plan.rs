@@ -1,26 +1,17 @@
-//! From what the user asked for to the plan of a run.
-
-mod ad_hoc;
-mod confirmation;
-mod shared_memory;
-mod tiers;
+//! From the user's request to the plan of a run, and to the plans of its parts: pilots, safety tiers and confirmation rounds.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
-use crate::design::{Stopping, Variant, upper_bounds, variants};
-use crate::experiment::{Experiment, Scale};
-use crate::level::distinct;
+use crate::design::{Stopping, Variant, rounds_again, upper_bounds, variants};
+use crate::engine_name::ENGINE;
+use crate::experiment::{self, Design, DesignKind, Experiment, Problems, Scale};
+use crate::level::{Level, distinct};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
 use crate::target;
-use crate::tier::{self, TierPlan, TierSet};
-
-pub use ad_hoc::{ad_hoc, plan_alone};
-pub use confirmation::confirmation_plan;
-pub use shared_memory::shared_memory_pilots;
-pub use tiers::{tier_plan, tier_variant};
+use crate::tier::{self, SEED, TierPlan, TierSet, WORKLOAD};
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
@@ -170,6 +161,161 @@ pub fn tiers(
 pub fn tier_sets(variants: &[Variant], names: &[String], engine: &str) -> Vec<TierSet> {
     let of_sqlite = variants.iter().filter(|variant| target::is_sqlite(&variant.settings));
     distinct(of_sqlite.map(|variant| TierSet::of(&variant.settings, names, engine)))
+}
+
+/// An experiment that measures listed variants for themselves: it has no factors and compares nothing.
+pub fn ad_hoc(id: &str, question: &str, workload: &str, metric: &str) -> Experiment {
+    Experiment {
+        id: id.to_owned(),
+        question: question.to_owned(),
+        workload: workload.to_owned(),
+        metric: metric.to_owned(),
+        design: Design {
+            kind: DesignKind::List,
+            stopping: Stopping { rounds: 1, max_rounds: 1, ..Stopping::default() },
+            ..Design::default()
+        },
+        ..Experiment::default()
+    }
+}
+
+/// The plan of such an experiment in one directory.
+pub(super) fn planned_alone(
+    experiment: Experiment,
+    directory: PathBuf,
+    variants: Vec<Variant>,
+) -> PlannedExperiment {
+    PlannedExperiment {
+        key: experiment.id.clone(),
+        directory,
+        variants,
+        stopping: experiment.design.stopping,
+        alone: true,
+        experiment,
+        ..PlannedExperiment::default()
+    }
+}
+
+/// The run of an experiment that measures variants for themselves, in the first of the directories;
+/// `rounds` times each.
+pub fn plan_alone(
+    request: Request,
+    mut experiment: Experiment,
+    variants: Vec<Variant>,
+    rounds: u32,
+) -> RunPlan {
+    let directory = request.directories.first().cloned();
+    experiment.design.stopping.rounds = rounds;
+    experiment.design.stopping.max_rounds = rounds;
+    let directory = directory.unwrap_or_else(|| ".".into());
+    let planned = planned_alone(experiment, directory, variants);
+    RunPlan { experiments: vec![planned], ..plan(request, &Catalogue::default()) }
+}
+
+/// The run in which chosen variants are measured again: of each experiment those with the indices in
+/// `chosen`, against the baseline. `budget_s` is the time that is left for it in seconds, where a limit
+/// was set.
+pub fn confirmation_plan(
+    plan: &RunPlan,
+    chosen: &[BTreeSet<usize>],
+    budget_s: Option<f64>,
+) -> RunPlan {
+    let experiments = plan.experiments.iter().zip(chosen);
+    RunPlan {
+        seed: plan.seed.child("confirmation rounds"),
+        budget_s,
+        tiers: None,
+        experiments: experiments
+            .filter(|(_, chosen)| !chosen.is_empty())
+            .map(|(planned, chosen)| again(planned, chosen))
+            .collect(),
+        ..plan.clone()
+    }
+}
+
+fn again(planned: &PlannedExperiment, chosen: &BTreeSet<usize>) -> PlannedExperiment {
+    let indices = [0].iter().chain(chosen);
+    PlannedExperiment {
+        // Claims were judged by the rounds of all variants.
+        experiment: Experiment { claims: Vec::new(), ..planned.experiment.clone() },
+        variants: indices.map(|variant| planned.variants[*variant].clone()).collect(),
+        upper_bounds: Vec::new(),
+        counting: false,
+        stopping: rounds_again(planned.stopping),
+        ..planned.clone()
+    }
+}
+
+/// A database of one row in WAL mode; the other variant is there because a comparison has two.
+const PILOT: &str = r#"
+id       = "shared-memory"
+question = "Can this directory hold a database in WAL mode?"
+workload = "quotes"
+base     = { rows = 1 }
+
+[factors]
+journal_mode = ["wal", "delete"]
+
+[design]
+kind      = "one-at-a-time"
+baseline = { journal_mode = "wal" }
+"#;
+
+/// Pilots of a database in WAL mode, and of one with a rollback journal after it, in each directory of the
+/// run on which some variant needs shared memory.
+///
+/// # Errors
+/// The catalogue lacks the workload of the pilots.
+pub fn shared_memory_pilots(
+    request: &Request,
+    run: &RunPlan,
+    catalogue: &Catalogue,
+) -> Result<RunPlan, Problems> {
+    let planned = run.experiments.iter();
+    let directories: BTreeSet<PathBuf> = planned
+        .filter(|planned| planned.variants.iter().any(needs_shared_memory))
+        .map(|planned| planned.directory.clone())
+        .collect();
+    let pilots = Request {
+        experiments: vec![experiment::parse("shared-memory", PILOT, catalogue)?],
+        directories: directories.into_iter().collect(),
+        ..request.clone()
+    };
+    Ok(plan(pilots, catalogue))
+}
+
+fn needs_shared_memory(variant: &Variant) -> bool {
+    let held = |name: &str| variant.settings.get(name).and_then(Level::as_text);
+    held("journal_mode") == Some("wal") && held("locking_mode") != Some("exclusive")
+}
+
+/// The run in which the unknown safety tiers of `plan` are measured: one crash trial for each set of
+/// settings, in the first of the directories, with the seed of every such trial. None where no tier is to be
+/// measured.
+pub fn tier_plan(plan: &RunPlan) -> Option<RunPlan> {
+    let tiers = plan.tiers.as_ref()?;
+    let first = plan.experiments.first()?;
+    let variants: Vec<Variant> = tiers.unknown().map(tier_variant).collect();
+    if variants.is_empty() {
+        return None;
+    }
+    let question = "Safety tiers: what can crashes destroy with each set of settings?";
+    let experiment = ad_hoc("tiers", question, WORKLOAD, "images_per_s");
+    let planned = planned_alone(experiment, first.directory.clone(), variants);
+    Some(RunPlan {
+        seed: SEED,
+        budget_s: None,
+        tiers: None,
+        experiments: vec![planned],
+        ..plan.clone()
+    })
+}
+
+/// The crash trial that measures the tier of a set.
+pub fn tier_variant(set: &TierSet) -> Variant {
+    let mut settings = set.trial_settings();
+    settings.insert(ENGINE.to_owned(), set.engine.as_str().into());
+    Variant { label: set.to_string(), levels: set.settings.clone(), settings, ..Variant::default() }
 }
 
 #[cfg(test)]
@@ -323,5 +469,77 @@ mod tests {
         let data_seed = |plan: &RunPlan| plan.data_seed(&plan.experiments[0], 0);
         assert_eq!(data_seed(&first), tier::SEED);
         assert_eq!(data_seed(&second), tier::SEED);
+    }
+
+    fn many_variants() -> RunPlan {
+        let experiment: Experiment = serde_json::from_str(
+            r#"{ "id": "x", "question": "?", "workload": "w", "factors": { "page_size": [512, 1024] },
+            "design": { "kind": "one-at-a-time", "baseline": { "page_size": 512 } } }"#,
+        )
+        .unwrap();
+        let variant = |label: &str| Variant { label: label.to_owned(), ..Variant::default() };
+        let planned = |key: &str, stopping: Stopping| PlannedExperiment {
+            key: key.to_owned(),
+            experiment: experiment.clone(),
+            directory: "/data".into(),
+            variants: ["baseline", "a", "b", "c"].map(variant).to_vec(),
+            counting: true,
+            stopping,
+            ..PlannedExperiment::default()
+        };
+        RunPlan {
+            id: "run".to_owned(),
+            seed: Seed(1),
+            engine: "default".to_owned(),
+            trial_limit_s: 60.0,
+            budget_s: Some(100.0),
+            experiments: vec![
+                planned("few", Stopping::default()),
+                planned("usual", Stopping::default()),
+                planned("quick", Stopping::default().quick()),
+            ],
+            ..RunPlan::default()
+        }
+    }
+
+    #[test]
+    fn chosen_variants_get_rounds_of_their_own_on_data_of_their_own() {
+        let plan = many_variants();
+        let chosen = [BTreeSet::new(), BTreeSet::from([1, 3]), BTreeSet::from([2])];
+        let confirmation = confirmation_plan(&plan, &chosen, Some(30.0));
+        let labels = |index: usize| -> Vec<&str> {
+            let variants = &confirmation.experiments[index].variants;
+            variants.iter().map(|variant| variant.label.as_str()).collect()
+        };
+        assert_eq!(confirmation.experiments.len(), 2);
+        assert_eq!(confirmation.experiments[0].key, "usual");
+        assert_eq!(labels(0), ["baseline", "a", "c"]);
+        assert_eq!(labels(1), ["baseline", "b"]);
+        assert_eq!(confirmation.experiments[0].stopping.max_rounds, 7);
+        assert_eq!(confirmation.experiments[1].stopping.max_rounds, 5);
+        assert!(!confirmation.experiments[0].counting);
+        assert_ne!(confirmation.seed, plan.seed);
+        assert_eq!(confirmation.budget_s, Some(30.0));
+    }
+
+    #[test]
+    fn only_a_shared_log_needs_shared_memory() {
+        let needs = |over: &[(&str, &str)]| {
+            let settings = over.iter();
+            needs_shared_memory(&Variant {
+                label: String::new(),
+                name: None,
+                answer: None,
+                levels: Settings::new(),
+                settings: settings
+                    .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
+                    .collect(),
+            })
+        };
+        assert!(needs(&[("journal_mode", "wal")]));
+        assert!(needs(&[("journal_mode", "wal"), ("locking_mode", "normal")]));
+        assert!(!needs(&[("journal_mode", "wal"), ("locking_mode", "exclusive")]));
+        assert!(!needs(&[("journal_mode", "delete")]));
+        assert!(!needs(&[]));
     }
 }

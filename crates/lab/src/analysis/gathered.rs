@@ -1,0 +1,237 @@
+//! The trials of an experiment, gathered by variant.
+
+use std::collections::BTreeMap;
+
+use super::disturbance::Disturbing;
+use super::{TrialCounts, VariantAnalysis};
+use crate::design::{Done, History, Observation, Role};
+use crate::metric;
+use crate::record::{PlannedExperiment, TrialRecord};
+use crate::stats::{SteadinessLabel, steadiness};
+use crate::tier::{ModelSafety, Schedules, merged};
+use crate::trial::{Answer, Measured, Outcome, StatementRecord};
+
+/// What the design needs of a record to decide what comes next.
+///
+/// None where the record's variant is not one of the plan's.
+pub fn observation(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Observation> {
+    let variant = planned.index_of(&record.variant, record.role)?;
+    Some(observe(variant, &planned.experiment.metric, record))
+}
+
+fn observe(variant: usize, metric: &str, record: &TrialRecord) -> Observation {
+    let done = match &record.outcome {
+        // A trial that lacks the metric it is compared by is of no use, however it ended.
+        Outcome::Measured(measured) => match measured.metrics.get(metric) {
+            Some(value) => Done::Measured(*value),
+            None => Done::Failed,
+        },
+        Outcome::Skipped { .. } => Done::Skipped,
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } => Done::Failed,
+    };
+    Observation {
+        place: (record.round, record.block, record.position),
+        variant,
+        role: record.role,
+        done,
+        wall_s: record.wall_s,
+        disturbed: record.covariates.disturbance().is_some(),
+    }
+}
+
+/// What one trial answered.
+pub(super) struct Answered {
+    /// What was asked of which data.
+    pub(super) asked: String,
+    /// The statements with their answers.
+    pub(super) statements: Vec<StatementRecord>,
+    /// The checksum of the whole result, where the trial reports one.
+    pub(super) checksum: Option<String>,
+}
+
+impl Answered {
+    /// Each answer by the name of what was answered; the result of the whole work has none.
+    pub(super) fn answers(&self) -> impl Iterator<Item = (&str, Option<Answer>)> {
+        let whole = self
+            .checksum
+            .as_ref()
+            .map(|checksum| Answer { checksum: Some(checksum.clone()), ..Answer::default() });
+        let statements = self.statements.iter();
+        statements
+            .map(|statement| (statement.name.as_str(), statement.answer.clone()))
+            .chain(whole.map(|whole| ("", Some(whole))))
+    }
+}
+
+/// One figure of one trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figure {
+    pub(super) round: u32,
+    pub(super) block: u32,
+    pub(super) role: Role,
+    pub(super) value: f64,
+}
+
+/// The trials of one variant.
+#[derive(Default)]
+pub(super) struct GatheredVariant {
+    /// What the trials have in common, without the figures.
+    pub(super) analysis: VariantAnalysis,
+    pub(super) figures: BTreeMap<String, Vec<Figure>>,
+    pub(super) safety: Option<Vec<ModelSafety>>,
+    pub(super) schedules: Option<Schedules>,
+    /// What its trials answered, where they executed statements of the user's own.
+    pub(super) answers: Vec<Answered>,
+}
+
+/// The trials of one experiment.
+pub(super) struct Gathered {
+    pub(super) variants: Vec<GatheredVariant>,
+    pub(super) history: History,
+    pub(super) counting: TrialCounts,
+    /// The medians of the fsync probes between the trials, in nanoseconds.
+    pub(super) fsync_medians: Vec<u64>,
+    pub(super) disturbing: Disturbing,
+}
+
+impl Gathered {
+    pub(super) fn new(planned: &PlannedExperiment) -> Gathered {
+        let all = planned.variants.len() + planned.upper_bounds.len();
+        Gathered {
+            variants: (0..all).map(|_| GatheredVariant::default()).collect(),
+            history: History::default(),
+            counting: TrialCounts::default(),
+            fsync_medians: Vec::new(),
+            disturbing: Disturbing::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
+        let Some(variant) = planned.index_of(&record.variant, record.role) else {
+            return;
+        };
+        let observation = observe(variant, &planned.experiment.metric, &record);
+        if self.history.add(observation) {
+            if record.role == Role::Counting {
+                self.counting.add(&record.outcome);
+            }
+            self.fsync_medians.extend(record.covariates.fsync_p50_ns);
+            if record.role != Role::Counting {
+                let block = (record.round, record.block);
+                self.disturbing.add(block, &record.covariates);
+            }
+            self.variants[variant].add(record);
+        }
+    }
+}
+
+impl GatheredVariant {
+    fn add(&mut self, record: TrialRecord) {
+        let counting = record.role == Role::Counting;
+        match record.outcome {
+            Outcome::Measured(measured) if counting => return self.add_counts(*measured),
+            // A driver that cannot count says nothing against the variant.
+            Outcome::Skipped { .. } if counting => return,
+            _ => {}
+        }
+        if let Some(problem) = record.outcome.problem() {
+            self.analysis.problem.get_or_insert(problem);
+        }
+        if counting {
+            return;
+        }
+        self.analysis.trials.add(&record.outcome);
+        if let Outcome::Measured(measured) = record.outcome {
+            self.add_measured(record.round, record.block, record.role, *measured);
+        }
+    }
+
+    fn add_counts(&mut self, measured: Measured) {
+        let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
+        let metrics = measured.metrics.into_iter();
+        self.analysis.counts.extend(metrics.filter(|(name, _)| counted(name)));
+    }
+
+    fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
+        if measured.safety.iter().any(|model| model.adds_up) {
+            for (name, count) in &measured.metrics {
+                *self.analysis.counts.entry(name.clone()).or_default() += count;
+            }
+        }
+        self.analysis.artifacts.extend(measured.artifacts);
+        if !measured.safety.is_empty() {
+            let so_far = self.safety.take().unwrap_or_default();
+            self.safety = Some(merged(so_far, measured.safety));
+        }
+        // The weakest that any trial said, should they differ.
+        self.analysis.durability = match (self.analysis.durability, measured.durability) {
+            (Some(so_far), Some(said)) => Some(so_far.min(said)),
+            (so_far, said) => so_far.or(said),
+        };
+        if let Some(schedules) = measured.schedules {
+            self.schedules = Some(match self.schedules.take() {
+                Some(so_far) => so_far.merged(schedules),
+                None => schedules,
+            });
+        }
+        if let Some(asked) = measured.asked {
+            self.answers.push(Answered {
+                asked,
+                statements: measured.statements.clone(),
+                checksum: measured.checksum,
+            });
+        }
+        for (name, value) in measured.metrics {
+            self.figures.entry(name).or_default().push(Figure { round, block, role, value });
+        }
+        if let Some(found) = steadiness(&measured.windows) {
+            let counts = self.analysis.steadiness.get_or_insert_default();
+            match found.label {
+                SteadinessLabel::Warming => counts.warming += 1,
+                SteadinessLabel::Steady => counts.steady += 1,
+                SteadinessLabel::Drifting => counts.drifting += 1,
+            }
+        }
+        if self.analysis.engine.is_none() {
+            self.analysis.engine = Some(measured.engine);
+            self.analysis.binding = measured.binding;
+            self.analysis.connections = measured.connections;
+            self.analysis.tables = measured.tables;
+            self.analysis.sets_itself = measured.sets_itself;
+            self.analysis.statements = measured.statements;
+        }
+    }
+}
+
+/// The least rounds in which a growth of memory is no chance, and the least factor that matters.
+const ROUNDS: usize = 5;
+const FACTOR: f64 = 1.2;
+
+/// The first and the last peak memory, in bytes, of trials in the order of their rounds, where it has grown in each of
+/// them: each trial is a fresh process that does the same work, so something outside of it grows.
+fn growth(in_order: &[f64]) -> Option<(f64, f64)> {
+    let (first, last) = (*in_order.first()?, *in_order.last()?);
+    let grows = in_order.windows(2).all(|pair| pair[0] < pair[1]);
+    (in_order.len() >= ROUNDS && grows && last >= FACTOR * first).then_some((first, last))
+}
+
+/// The growth of the memory of a variant's own trials; see [`growth`].
+pub(super) fn memory_growth(figures: &BTreeMap<String, Vec<Figure>>) -> Option<(f64, f64)> {
+    let peaks = figures.get("peak_memory_bytes")?.iter();
+    let mut peaks: Vec<&Figure> = peaks.filter(|it| it.role != Role::AaCheck).collect();
+    peaks.sort_by_key(|figure| (figure.round, figure.block));
+    growth(&peaks.iter().map(|figure| figure.value).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_grows_where_each_trial_takes_more_than_the_one_before() {
+        assert_eq!(growth(&[4.0, 5.0, 6.0, 9.0, 400.0]), Some((4.0, 400.0)));
+        assert_eq!(growth(&[4.0, 5.0, 4.9, 9.0, 400.0]), None);
+        assert_eq!(growth(&[4.0, 5.0, 6.0, 9.0]), None);
+        assert_eq!(growth(&[4.0, 4.01, 4.02, 4.03, 4.04]), None);
+    }
+}
