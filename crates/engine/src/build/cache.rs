@@ -54,7 +54,7 @@ impl Cache {
     /// `HOME/.cache` (<https://specifications.freedesktop.org/basedir-spec/latest/>).
     ///
     /// # Errors
-    /// There is no such directory.
+    /// The user has no such directory.
     pub fn of_user() -> Result<Cache, BuildError> {
         if let Some(own) = std::env::var_os("PRAGMARK_CACHE").filter(|path| !path.is_empty()) {
             // Trials run in directories of their own, so paths must not depend on the current one.
@@ -387,7 +387,7 @@ fn remove_directory(path: &Path) -> Result<(), BuildError> {
 /// `None` for a build, which a [`Builder`](super::Builder) finds or makes.
 ///
 /// # Errors
-/// No engine was added under the name, and there is no such file.
+/// Neither an added engine nor a file has the name.
 pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>, BuildError> {
     Ok(match name {
         EngineName::Embedded => Some(Source::Embedded),
