@@ -1,6 +1,6 @@
 //! A cache, a cargo and a compiler for tests.
 
-use crate::{NEWEST, untrained};
+use super::{NEWEST, untrained};
 use pragmark_engine::build::{BuildError, BuildName, Builder, Built, Cache, Tools};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
