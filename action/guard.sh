@@ -10,7 +10,6 @@ read -ra arguments <<<"$ARGUMENTS"
   (
     cd "$DIRECTORY" || exit 3
     pragmark guard --base "$BASE" "${arguments[@]}" \
-      --markdown "$out/guard.md" --html "$out/guard.html" --json "$out/guard.json" --junit "$out/guard.xml" \
       --out "$out/run"
   ) 2>&1 >&3 | tee "$out/messages.txt" >&2
   code=${PIPESTATUS[0]}
@@ -22,9 +21,11 @@ case $code in
   *) result=unmeasured ;;
 esac
 if [ "$result" = unmeasured ]; then
-  { echo "# Guard: not measured"; echo; sed 's/^/    /' "$out/messages.txt"; } > "$out/guard.md"
+  { echo "# Guard: not measured"; echo; sed 's/^/    /' "$out/messages.txt"; } > "$out/summary.md"
+else
+  cp "$out/run/summary.md" "$out/summary.md"
 fi
-cat "$out/guard.md" >> "$GITHUB_STEP_SUMMARY"
+cat "$out/summary.md" >> "$GITHUB_STEP_SUMMARY"
 {
   echo "code=$code"
   echo "result=$result"

@@ -172,7 +172,7 @@ def base(case, folder, rows, pragmark, python):
         source = os.path.join(folder, "base." + case.form)
         write(case, source, 1, rows, python)
         shell(database, case.before if case.before.startswith("PRAGMA") else "", case.create())
-        run([pragmark, "load", source, database, "--table", "t", "--append", "--plain"], database)
+        run([pragmark, "load", source, database, "--table", "t", "--append"], database)
         if not case.before.startswith("PRAGMA"):
             shell(database, case.before)
     return database
@@ -190,7 +190,7 @@ def run(command, database):
 
 def commands(case, options, source, database):
     """The command of each tool, with what it needs before and after."""
-    own = [options.pragmark, "load", source, database, "--table", "t", "--plain", *case.options]
+    own = [options.pragmark, "load", source, database, "--table", "t", *case.options]
     names = [name for name, _ in case.columns]
     tools = {"pragmark": own}
     if case.form == "csv":

@@ -28,7 +28,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     search, grid = folder / "search", folder / "grid"
     if not (search / "tuned.toml").exists():
-        run(program, "tune", *options, "--time-limit", time, "--out", search, "--plain")
+        run(program, "tune", *options, "--time-limit", time, "--out", search)
     plan = json.loads((search / "run.json").read_text())
     space = plan["experiments"][0]["tuning"]["space"]
     experiment = tomllib.loads((search / "tuned.toml").read_text())
@@ -43,7 +43,7 @@ def main():
     experiment["design"].update(baseline=recommended, variants=others)
     text = folder / "grid.toml"
     text.write_text(toml(experiment))
-    run(program, "run", text, "--time-limit", time, "--no-tiers", "--out", grid, "--plain")
+    run(program, "run", text, "--time-limit", time, "--no-tiers", "--out", grid)
     judge(grid, experiment["metric"], recommended)
 
 

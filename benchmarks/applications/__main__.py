@@ -136,7 +136,7 @@ def measured(application, folder, pragmark):
     run = os.path.join(folder, "run")
     shutil.rmtree(run, ignore_errors=True)
     engine = ["--engine", application.ENGINE] if hasattr(application, "ENGINE") else []
-    command = [pragmark, "measure", "--trace", "app.trace", "--vary", "journal_mode=delete,wal", "--out", run, "--plain", *engine]
+    command = [pragmark, "measure", "--trace", "app.trace", "--vary", "journal_mode=delete,wal", "--out", run, *engine]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     with open(os.path.join(run, "outcomes.jsonl")) as outcomes:
         lines = [json.loads(line) for line in outcomes]

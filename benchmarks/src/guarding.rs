@@ -101,9 +101,8 @@ fn guard_often(pragmark: &Path, directory: &Path, plan: &Plan) -> Result<Ends, F
         let start = Instant::now();
         let output = Command::new(pragmark)
             .current_dir(directory.join("new"))
-            .args(["guard", "--base-dir", "../base", "--time-limit"])
+            .args(["guard", "--base", "../base", "--time-limit"])
             .arg(format!("{}s", plan.time_limit_s))
-            .args(["--seed", &run.to_string()])
             .output()?;
         let seconds = start.elapsed().as_secs_f64();
         match output.status.code() {

@@ -67,7 +67,7 @@ pub(crate) fn check_present(plan: &RunPlan, directory: Option<&Path>) -> Result<
         None => Ok(()),
         Some(name) => {
             Err(Error::mistake(format!("the run uses the driver `{name}`, which is not here"))
-                .hint("give its directory again with --drivers DIR"))
+                .hint("give its directory again with `--drivers DIR` or PRAGMARK_DRIVERS"))
         }
     }
 }

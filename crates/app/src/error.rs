@@ -203,15 +203,17 @@ impl From<FleetError> for Error {
     fn from(error: FleetError) -> Error {
         let hint = match &error {
             FleetError::PasswordInAddress => Some(
-                "use --creds, --nkey, or --nats-user with the environment variable PRAGMARK_NATS_PASSWORD",
+                "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
             ),
             FleetError::NoServer { why, .. } if why.contains("certificate") => {
-                Some("--ca FILE names the certificate of your own authority")
+                Some("NATS_CA=FILE names the certificate of your own authority")
             }
             FleetError::NoServer { .. } => Some(
                 "start it with `nats-server -c server.conf`; docs/fleet.md has a configuration",
             ),
-            FleetError::Rejected { .. } => Some("see --creds, --nkey, --nats-user and --ca"),
+            FleetError::Rejected { .. } => Some(
+                "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
+            ),
             FleetError::NoJetStream(_) => {
                 Some("add `jetstream { }` to its configuration; docs/fleet.md has one")
             }

@@ -147,7 +147,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
     let text = read_text("the experiment file", Path::new(name), MOST_BYTES)?;
     parse(name, &text, catalogue).map_err(|problems| {
         Error::mistake(problems)
-            .hint("`pragmark list --workloads` and `pragmark list --pragmas` show all valid names")
+            .hint("`pragmark list workloads` and `pragmark list pragmas` show all valid names")
     })
 }
 

@@ -86,16 +86,8 @@ pub struct Sql {
     pub statements: Vec<String>,
     /// One of pgbench's scripts instead.
     pub builtin: Option<&'static str>,
-    /// The size of pgbench's tables.
-    pub scale_factor: Option<i64>,
     /// Clients that execute at the same time.
     pub clients: Option<i64>,
-    /// The latency limit of a transaction, in seconds.
-    pub latency_limit_s: Option<f64>,
-    /// Attempts at a transaction that meets SQLITE_BUSY.
-    pub max_tries: Option<i64>,
-    /// Whether every trial begins with a cold page cache.
-    pub cold: bool,
 }
 
 /// A trace to replay.
@@ -105,8 +97,6 @@ pub struct Replay {
     pub trace: PathBuf,
     /// The order of its transactions.
     pub mode: Option<ReplayMode>,
-    /// The speed of the recorded pauses.
-    pub speed: Option<f64>,
 }
 
 /// Orders of a replay.
@@ -187,9 +177,11 @@ pub(crate) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, E
             Some(name) => format!("{}; did you mean `{name}`?", problem.what),
             None => problem.what.clone(),
         });
-        Error::mistake(words.collect::<Vec<_>>().join("\n")).hint_if(is_misspelt.then_some(
-            "`pragmark list --pragmas` and `pragmark list --workloads` show all settings",
-        ))
+        Error::mistake(words.collect::<Vec<_>>().join("\n")).hint_if(
+            is_misspelt.then_some(
+                "`pragmark list pragmas` and `pragmark list workloads` show all settings",
+            ),
+        )
     })
 }
 
@@ -207,6 +199,9 @@ pub(crate) fn experiment(
     experiment.design.kind = if combine { DesignKind::Factorial } else { DesignKind::OneAtATime };
     for (name, value) in &subject.set {
         experiment.base.insert(name.clone(), level_of(value));
+    }
+    if experiment.base.contains_key("latency_limit_us") {
+        experiment.secondary_metrics.push("over_limit_percent".to_owned());
     }
     add_factors(subject, &mut experiment)?;
     convert_truths(&mut experiment, catalogue);
@@ -266,9 +261,6 @@ fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
     let question = "How fast are these statements?";
     let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
     experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
-    if sql.latency_limit_s.is_some() {
-        experiment.secondary_metrics.push("over_limit_percent".to_owned());
-    }
     let base = &mut experiment.base;
     let mut set = |name: &str, level: Level| base.insert(name.to_owned(), level);
     set("unit", "statement".into());
@@ -284,17 +276,8 @@ fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
     if let Some(setup) = setup {
         set("setup", absolute_level(setup, "--setup")?);
     }
-    let microseconds = |seconds: f64| (seconds * 1e6).round().max(1.0) as i64;
-    for (name, number) in [
-        ("scale_factor", sql.scale_factor),
-        ("clients", sql.clients),
-        ("max_retries", sql.max_tries.map(|tries| tries - 1)),
-        ("latency_limit_us", sql.latency_limit_s.map(microseconds)),
-    ] {
-        number.map(|number| set(name, number.into()));
-    }
-    if sql.cold {
-        set("page_cache", "cold".into());
+    if let Some(clients) = sql.clients {
+        set("clients", clients.into());
     }
     Ok(experiment)
 }
@@ -304,22 +287,16 @@ fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment, Error> {
     let level = absolute_level(&replay.trace, "--trace")?;
     check_replayable(&replay.trace, ui)?;
     let question = "How fast is the recorded application?";
-    let mode = replay.mode.or(replay.speed.map(|_| ReplayMode::Paced));
     // With the recorded pauses the rate is that of the recording.
-    let (metric, others) = match mode {
+    let (metric, others) = match replay.mode {
         Some(ReplayMode::Paced) => ("p50_us", ["seconds", "txns_per_s", "p99_us"]),
         _ => ("txns_per_s", ["seconds", "p50_us", "p99_us"]),
     };
     let mut experiment = ad_hoc("measure", question, "replay", metric);
     experiment.secondary_metrics = others.map(str::to_owned).into();
-    if replay.speed.is_some() && mode != Some(ReplayMode::Paced) {
-        return Err(Error::mistake("--speed applies to --mode paced"));
-    }
     let base = &mut experiment.base;
     base.insert("trace".to_owned(), level);
-    mode.map(|mode| base.insert("mode".to_owned(), mode.level().into()));
-    let percent = replay.speed.map(|speed| (speed * 100.0).round() as i64);
-    percent.map(|percent| base.insert("speed_percent".to_owned(), percent.into()));
+    replay.mode.map(|mode| base.insert("mode".to_owned(), mode.level().into()));
     Ok(experiment)
 }
 

@@ -27,8 +27,8 @@ pub enum DriverError {
     },
     /// The driver has to be installed first.
     #[error(
-        "the driver {driver} is not installed; install it with `pragmark driver install {driver}{}`, which may download packages",
-        directory.as_deref().map_or(String::new(), |directory| format!(" --drivers {}", directory.display()))
+        "the driver {driver} is not installed; install it with `{}pragmark driver install {driver}`, which may download packages",
+        directory.as_deref().map_or(String::new(), |directory| format!("PRAGMARK_DRIVERS={} ", directory.display()))
     )]
     NotInstalled {
         /// The driver.

@@ -25,41 +25,38 @@ use lab::experiment::Scale;
 use report::SettingsQuery;
 use report::export::Columns;
 
-/// One command line. `plain` is true if lines are wanted instead of a progress bar.
+/// One command line.
 pub enum Action {
-    QuickStart,
-    Run { run: RunAction, plain: bool },
-    Measure { request: MeasureRequest, plain: bool },
+    QuickStart(String),
+    Run(RunAction),
+    Measure(MeasureRequest),
     WriteExperiment { request: MeasureRequest, out: PathBuf },
     Compare { subjects: Vec<PathBuf>, request: ExactRequest, output: Output },
-    Tune { request: TuneRequest, plain: bool },
-    Guard { request: GuardRequest, undecided: Option<Undecided>, output: GuardOutput },
+    Tune(TuneRequest),
+    Guard { request: GuardRequest, undecided: Option<Undecided> },
     History { sources: Sources, output: Output },
-    List(Lists),
-    Schema,
-    Show { experiment: Vec<String>, scale: Scale, drivers: Option<PathBuf> },
-    Report { run: PathBuf, output: Output },
+    List(List),
+    Show { experiment: Vec<String>, scale: Scale },
+    Report { runs: Vec<PathBuf>, form: ReportForm, out: Option<PathBuf> },
     Open { run: Option<PathBuf> },
     Runs { folders: Vec<PathBuf> },
     Prune(Prune),
-    Settings { run: PathBuf, query: SettingsQuery, out: Option<PathBuf> },
-    Export { runs: Vec<PathBuf>, form: ExportForm, out: Option<PathBuf> },
-    Load { request: Box<LoadRequest>, load: LoadAction, plain: bool },
+    Settings { run: Option<PathBuf>, query: SettingsQuery },
+    Load { request: Box<LoadRequest>, is_outline: bool },
     Record(RecordAction),
     Trace(TraceAction),
     Anonymize { database: PathBuf, keep: Vec<String>, out: PathBuf },
     Machine { directories: Vec<PathBuf>, noise_s: f64, json: bool },
     Database { request: DatabaseRequest, json: bool },
-    Drivers { json: bool },
-    Driver { directory: Option<PathBuf>, action: DriverAction },
+    Driver(DriverAction),
     NewExperiment { name: String },
     NewDriver { name: String, language: Language },
-    Crash { crash: CrashAction, plain: bool },
+    Crash(CrashAction),
     Engine(EngineAction),
     Agent(AgentRequest),
     Fleet(FleetAction),
-    Completions { shell: Option<Shell>, install: bool },
-    Man,
+    Generate(Generated),
+    InstallCompletions { shell: Option<Shell> },
     Trial,
     ContentionWorker,
     ReplayWorker,
@@ -68,6 +65,17 @@ pub enum Action {
     Become { program: PathBuf, arguments: Vec<OsString> },
     MakeSyncedCommits { engine: String },
     DescribeEngine { engine: String },
+}
+
+/// Files that are made from the definition of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generated {
+    /// The completions of a shell.
+    Completions(Shell),
+    /// The manual page.
+    Manual,
+    /// The JSON schema of experiment files.
+    Schema,
 }
 
 /// Runs to carry out.
@@ -117,18 +125,6 @@ pub struct Output {
     pub out: Option<PathBuf>,
 }
 
-/// Files that `guard` writes besides what it prints.
-pub struct GuardOutput {
-    /// Markdown.
-    pub markdown: Option<PathBuf>,
-    /// One page.
-    pub html: Option<PathBuf>,
-    /// Every figure as JSON.
-    pub json: Option<PathBuf>,
-    /// JUnit XML.
-    pub junit: Option<PathBuf>,
-}
-
 /// How an undecided budget counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecided {
@@ -138,16 +134,13 @@ pub enum Undecided {
     Fails,
 }
 
-/// Lists to print; the experiments if none is chosen.
-pub struct Lists {
-    /// Workloads.
-    pub workloads: bool,
-    /// PRAGMAs.
-    pub pragmas: bool,
-    /// Metrics.
-    pub metrics: bool,
-    /// A directory of drivers.
-    pub drivers: Option<PathBuf>,
+/// Lists to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    Experiments,
+    Workloads,
+    Pragmas,
+    Metrics,
 }
 
 /// Old runs to remove.
@@ -164,26 +157,16 @@ pub struct Prune {
     pub folders: Vec<PathBuf>,
 }
 
-/// Forms of an export.
-pub enum ExportForm {
+/// Forms in which runs are reported.
+pub enum ReportForm {
+    /// A document of one run.
+    Document(Format),
     /// CSV with one row per trial.
     Trials(Columns),
     /// A text.
     Text(TextForm),
     /// Tables of several runs.
     Tables(TablesForm),
-}
-
-/// What is done with the rows to load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadAction {
-    /// Nothing: what would be done is printed.
-    Outline,
-    /// They are loaded.
-    Load {
-        /// Whether the disk is measured afterwards.
-        measure_disk: bool,
-    },
 }
 
 /// Recordings to make.
@@ -222,10 +205,7 @@ pub enum TraceAction {
 /// What is done with drivers.
 pub enum DriverAction {
     /// They are listed.
-    List {
-        /// As JSON.
-        json: bool,
-    },
+    List,
     /// They are installed.
     Install {
         /// Their names.
@@ -270,7 +250,7 @@ pub enum CrashAction {
 /// What is done with engines.
 pub enum EngineAction {
     List { json: bool },
-    Build { engines: Vec<String>, experiments: Vec<String>, jobs: Option<usize>, plain: bool },
+    Build { engines: Vec<String>, experiments: Vec<String> },
     Add { library: PathBuf, name: String },
     Remove { engines: Vec<String> },
     RemoveAll,

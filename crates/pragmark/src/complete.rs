@@ -1,6 +1,6 @@
 //! Completion of names that only a running pragmark knows: experiments, engines, bindings and runs.
 //!
-//! The script of `pragmark completions` calls pragmark itself at every press of the key, so nothing here is
+//! The script of `pragmark --generate` calls pragmark itself at every press of the key, so nothing here is
 //! slow, loads a library or fails: what cannot be read is not proposed.
 
 use std::ffi::OsStr;

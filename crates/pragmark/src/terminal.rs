@@ -28,9 +28,14 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Makes an interface that shows progress by lines if `plain`, and by a bar if possible otherwise.
-    pub fn new(plain: bool) -> Terminal {
-        Terminal { bar: is_bar_wanted(plain) }
+    /// Makes an interface that shows progress by a bar where standard error is a terminal that can show one.
+    pub fn new() -> Terminal {
+        Terminal { bar: is_bar_wanted() }
+    }
+
+    /// Makes an interface that shows progress by lines, for processes that run for days.
+    pub fn lines() -> Terminal {
+        Terminal { bar: false }
     }
 }
 

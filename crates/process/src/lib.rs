@@ -34,7 +34,7 @@ compile_error!("pragmark supports Linux only; it compiles for macOS, too, but fo
 const POLL: Duration = Duration::from_millis(10);
 
 /// Environment variables that no other program gets.
-const SECRETS: [&str; 1] = ["PRAGMARK_NATS_PASSWORD"];
+const SECRETS: [&str; 1] = ["NATS_PASSWORD"];
 
 /// Why a program could not be run. How it ended is an [`End`], not an error.
 #[derive(Debug, thiserror::Error)]

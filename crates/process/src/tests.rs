@@ -22,8 +22,8 @@ fn talking(script: &str) -> Process {
 
 #[test]
 fn no_program_gets_the_secrets_of_the_environment() {
-    let mut command = shell("echo ${PRAGMARK_NATS_PASSWORD-none} ${OTHER-none}");
-    command.env("PRAGMARK_NATS_PASSWORD", "hush").env("OTHER", "x");
+    let mut command = shell("echo ${NATS_PASSWORD-none} ${OTHER-none}");
+    command.env("NATS_PASSWORD", "hush").env("OTHER", "x");
     let finished = run(&mut command, Group::Own, &Limits::default()).unwrap();
     assert_eq!(finished.output, b"none x\n");
 }

@@ -26,8 +26,6 @@ pub(super) struct Host<'a> {
     driver: &'a Driver,
     name: String,
     directory: PathBuf,
-    /// The user's own drivers.
-    drivers: Option<PathBuf>,
     objects: Objects<'a>,
     acceptance: Acceptance,
     interrupted: &'a AtomicBool,
@@ -45,10 +43,10 @@ struct Prepared<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// With a name, a directory to measure in and the user's own drivers.
+    /// Makes a host with a name and a directory to measure in.
     pub(super) fn new(
         driver: &'a Driver,
-        (name, directory, drivers): (&str, PathBuf, Option<PathBuf>),
+        (name, directory): (&str, PathBuf),
         (objects, acceptance): (Objects<'a>, Acceptance),
         (interrupted, ui): (&'a AtomicBool, &'a dyn Interface),
     ) -> Host<'a> {
@@ -56,7 +54,6 @@ impl<'a> Host<'a> {
             driver,
             name: name.to_owned(),
             directory,
-            drivers,
             objects,
             acceptance,
             interrupted,
@@ -114,7 +111,7 @@ impl<'a> Host<'a> {
 
     /// Starts the drivers of a run: the installed ones, or those that were sent where one is missing.
     fn driver_for(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Driver, Error> {
-        let Err(missing) = driver::check_present(plan, self.drivers.as_deref()) else {
+        let Err(missing) = driver::check_present(plan, None) else {
             return Ok(self.driver.clone());
         };
         let Some(sent) = &fetched.drivers else {
@@ -130,9 +127,8 @@ impl<'a> Host<'a> {
 
     /// What the trials of a run may name: with the drivers that [`Host::driver_for`] starts.
     fn catalogue(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Catalogue, Error> {
-        let own = self.drivers.as_deref();
-        let used = match driver::check_present(plan, own) {
-            Ok(()) => own,
+        let used = match driver::check_present(plan, None) {
+            Ok(()) => None,
             Err(_) => fetched.drivers.as_deref(),
         };
         Ok(drivers::catalogue(used)?)

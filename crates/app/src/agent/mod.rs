@@ -35,8 +35,6 @@ pub struct AgentRequest {
     pub directory: PathBuf,
     /// Labels of the machine.
     pub labels: Vec<(String, String)>,
-    /// A directory of drivers.
-    pub drivers: Option<PathBuf>,
     /// Whether code is accepted from everybody.
     pub accept_code: bool,
     /// The keys whose signed code is accepted.
@@ -52,7 +50,7 @@ pub struct AgentRequest {
 pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<(), Error> {
     let interrupted = ui.interrupted()?;
     let directory = directories(std::slice::from_ref(&request.directory))?.remove(0);
-    let driver = driver::with_bindings(request.drivers.as_deref())?;
+    let driver = driver::with_bindings(None)?;
     let name = agent_name(request.name.as_deref())?;
     let own = Cache::of_user()?.root().join("agents").join(&name);
     let home = Home::enter(own, &name)?;
@@ -70,8 +68,8 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<(), Error> {
     );
     let objects = Objects::below(&home.path, request.cache_limit, &server)?;
     let acceptance = Acceptance { all: request.accept_code, trusted: request.trusted.clone() };
-    let place = (name.as_str(), directory, request.drivers.clone());
-    let mut host = Host::new(&driver, place, (objects, acceptance), (&interrupted, ui));
+    let mut host =
+        Host::new(&driver, (&name, directory), (objects, acceptance), (&interrupted, ui));
     let orders = StopSignals { cancelled: Arc::clone(&interrupted), ..StopSignals::default() };
     fleet::serve(&server, card, &mut host, &orders, &|notice| ui.say(&words(notice)))?;
     ui.say("the agent has ended");
@@ -81,7 +79,7 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<(), Error> {
 /// Returns what the agent says of its machine.
 fn card(request: &AgentRequest, directory: &Path, interrupted: &AtomicBool) -> Result<Card, Error> {
     let machine = runner::machine::capture(&[directory], interrupted)?;
-    let catalogue = drivers::catalogue(request.drivers.as_deref())?;
+    let catalogue = drivers::catalogue(None)?;
     let engines = engine::available()?.into_iter();
     let usable = engines.filter(|engine| engine.problem.is_none());
     let mut labels = own_labels(&machine, machine.volume(directory));

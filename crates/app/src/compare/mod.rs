@@ -40,7 +40,7 @@ impl Compared {
             _ => {
                 return Err(
                     Error::mistake("runs and other files exclude one another").hint(
-                        "a run is its folder or its export: JSON, SQLite, Parquet, or its table of trials (`pragmark export RUN --wide --out RUN.csv`)",
+                        "a run is its folder or its export: JSON, SQLite, Parquet, or its table of trials (`pragmark report RUN --format csv --wide --out RUN.csv`)",
                     ),
                 );
             }

@@ -95,7 +95,7 @@ fn warn_of_unusable(all: &[PresentAgent], ui: &dyn Interface) {
 fn too_few(all: &[PresentAgent], on: Option<&Expression>, least: usize) -> Error {
     if all.is_empty() {
         return Error::unusable("the fleet has no agents")
-            .hint("start one on each machine: pragmark agent SERVER --dir DIR");
+            .hint("start one on each machine: pragmark fleet agent SERVER --dir DIR");
     }
     let matching = usable(all, on).count();
     let reasons =

@@ -194,7 +194,7 @@ fn sides(
         }
         _ => {
             return Err(Error::mistake("there is nothing to compare with").hint(
-                "name a revision (--base origin/main), a directory (--base-dir DIR), two engines (--engine A --engine B) or two databases (--db A --db B)",
+                "name a revision (--base origin/main), a directory (--base DIR), two engines (--engine A --engine B) or two databases (--db A --db B)",
             ));
         }
     };

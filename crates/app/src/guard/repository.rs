@@ -100,7 +100,7 @@ impl Repository {
                 "{} is in no git repository, so there is no revision {revision}",
                 self.directory.display()
             ))
-            .hint("compare two directories with --base-dir DIR"));
+            .hint("compare two directories with --base DIR"));
         }
         let commit = format!("{revision}^{{commit}}");
         let commit = git(

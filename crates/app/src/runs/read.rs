@@ -55,14 +55,14 @@ fn one(path: &Path) -> Result<RunDigest, Error> {
     }
     run_of_trials_csv(&name, &text).map_err(|why| {
         Error::unusable(format!("cannot compare {name}: {why}"))
-            .hint("`pragmark export RUN --wide --out FILE` writes a table of trials, --format json all that a comparison can use")
+            .hint("`pragmark report RUN --format csv --wide --out FILE` writes a table of trials, --format json all that a comparison can use")
     })
 }
 
 fn of_export(name: &str, text: &str) -> Result<RunDigest, Error> {
     RunDigest::of_export(text).map_err(|why| {
         Error::unusable(format!("{name} is no JSON export of a run: {why}"))
-            .hint("`pragmark export RUN --format json --out FILE` writes one")
+            .hint("`pragmark report RUN --format json --out FILE` writes one")
     })
 }
 

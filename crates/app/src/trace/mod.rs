@@ -119,7 +119,9 @@ pub fn to_script(request: &ScriptRequest) -> Result<Fitted, Error> {
     if snapshot.exists() {
         let message =
             format!("the snapshot would be written as {}, which exists", snapshot.display());
-        return Err(Error::unusable(message).hint("name another file with --snapshot"));
+        return Err(
+            Error::unusable(message).hint("give the script another name; the database has it, too")
+        );
     }
     let fitted = Trace::open(&built_in_library()?, trace)
         .and_then(|trace| trace::to_script(&trace, database.as_deref(), snapshot))?;

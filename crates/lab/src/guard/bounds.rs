@@ -52,7 +52,7 @@ pub enum BudgetError {
     #[error("`{0}` is named twice")]
     Twice(String),
     /// The metric is unknown.
-    #[error("there is no metric `{0}`; `pragmark list --metrics` shows all")]
+    #[error("there is no metric `{0}`; `pragmark list metrics` shows all")]
     Metric(String),
     /// The comparison allows the worse side.
     #[error("`{metric}`: smaller is better, so its budget is `<= …`")]

@@ -10,6 +10,12 @@ use clap::{Args, ValueEnum};
 use super::values::{settings, varied};
 use crate::action::{Action, Format, Output};
 
+/// Repetitions of each side. Counters that differ between them give no verdict.
+const REPETITIONS: u32 = 2;
+
+/// Seed of all random choices, the same in each comparison so that counters are.
+const SEED: u64 = 1;
+
 /// Options of `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -54,15 +60,9 @@ pub struct CompareArgs {
     /// Executions of each query or script; a trace is replayed once.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub executions: u32,
-    /// Repetitions of each side. Counters that differ between them are no verdict.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=100))]
-    pub repetitions: u32,
     /// Directory for the copies [default: the current one].
     #[arg(long = "dir", value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Seed of all random choices.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
     /// The result.
     #[command(flatten)]
     pub output: ComparisonOutput,
@@ -81,9 +81,9 @@ impl CompareArgs {
                 engines: self.engine,
             },
             executions: self.executions,
-            repetitions: self.repetitions,
+            repetitions: REPETITIONS,
             directory: self.dir,
-            seed: self.seed,
+            seed: SEED,
         };
         Ok(Action::Compare { subjects: self.subjects, request, output: self.output.resolve() })
     }

@@ -1,14 +1,17 @@
 //! Options of `crash`.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use app::Error;
 use app::crash::{CrashKind, CrashRequest, CrashWork, Images};
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use crash::schedule::Schedule;
+use lab::experiment::nearest;
 
-use super::values::{page_size, zero_or_one};
+use super::values::{page_size, settings, zero_or_one};
 use crate::action::{Action, CrashAction, Format};
 use crate::complete;
 
@@ -26,20 +29,19 @@ pub(super) enum CrashFormat {
 /// Options of `crash`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For each combination of settings, a workload is recorded. Storage models say what a crash may leave of
-it on the disk. The engine recovers each of these crash images, and the result is compared with every
-committed state. Recording, crashes and recovery happen in memory.
+For each combination of settings, pragmark records a workload. Storage models say what a crash may leave of it on the \
+disk. The engine recovers each of these crash images, and the result is compared with every committed state. Recording, \
+crashes and recovery happen in memory.
 
-The results are a run like any other: `pragmark report`, `pragmark export` and `pragmark run --resume`
-take its folder. Below `artifacts` it holds a witness for every cell that can corrupt: the files after
-the crash, and a script that shows the damage.
+The results are a run like any other: `pragmark report` and `pragmark run --resume` take its folder. Below `artifacts` it \
+holds a reproduction for every combination that can corrupt: the files after the crash, and a script that shows the damage.
 
 Examples:
   pragmark crash                            48 settings under 8 models, some minutes at most
   pragmark crash --quick                    a first look in seconds
-  pragmark crash --journal-mode wal --synchronous normal,full --images 100000
-  pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
-  pragmark crash --script my.sql --db app.db --journal-mode wal --synchronous normal,full
+  pragmark crash --set journal_mode=wal --set synchronous=normal,full --images 100000
+  pragmark crash --script my.sql --set journal_mode=delete --out crash-of-mine
+  pragmark crash --script my.sql --db app.db --set journal_mode=wal
   pragmark crash --script my.sql --db app.db   your settings first, then 23 others
   pragmark crash --trace app.trace --transactions 500   what your application wrote
   pragmark crash --engine system            the SQLite that your application loads
@@ -51,24 +53,13 @@ Examples:
 pub struct CrashArgs {
     /// An experiment, by its name or the path of its file: crash-tests the settings of its variants instead
     /// of those of the options.
-    #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"])]
+    #[arg(value_name = "EXPERIMENT", conflicts_with = "set")]
     pub experiment: Option<String>,
-    /// Journal modes, separated by commas [default: all six].
-    #[arg(long, value_name = "MODES", value_delimiter = ',')]
-    pub journal_mode: Vec<crash::JournalMode>,
-    /// Values of synchronous [default: all four].
-    #[arg(long, value_name = "VALUES", value_delimiter = ',')]
-    pub synchronous: Vec<crash::Synchronous>,
-    /// Locking modes [default: both; with --quick, --db or --trace normal].
-    #[arg(long, value_name = "MODES", value_delimiter = ',')]
-    pub locking_mode: Vec<crash::LockingMode>,
-    /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
-    pub page_size: Vec<u32>,
-    /// Whether overwriting is powersafe, as SQLite assumes: 1, 0 or both. 0 is `psow=0` in the URI of a
-    /// database; use it with the model non-powersafe-overwrite.
-    #[arg(long, value_name = "0|1", value_delimiter = ',', default_value = "1", value_parser = zero_or_one)]
-    pub psow: Vec<bool>,
+    /// Settings to crash, such as journal_mode=wal,delete; repeat it for several, whose combinations are crashed. Names:
+    /// journal_mode and synchronous [default: all values], locking_mode [default: both; with --quick, --db or --trace
+    /// normal], page_size [default: 4096], and psow, whether overwriting is powersafe, as SQLite assumes [default: 1].
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub set: Vec<String>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
@@ -80,11 +71,11 @@ pub struct CrashArgs {
     pub script: Option<PathBuf>,
     /// Your own database, of any size: the script runs on a copy of it, and the file itself is never changed. With
     /// --trace, the name of the database in the trace, if it has several.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["page_size", "experiment"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "experiment")]
     pub db: Option<PathBuf>,
     /// Trace of an application, recorded by `pragmark record`: its writing transactions are crashed, in the order
     /// of their commits, on the database as it was when recording began.
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["page_size", "experiment"])]
+    #[arg(long, value_name = "TRACE", conflicts_with = "experiment")]
     pub trace: Option<PathBuf>,
     /// Crash the first N transactions that change something of --script with --db, or of --trace [default: 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -94,9 +85,6 @@ pub struct CrashArgs {
     /// --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
-    /// Crash the recovery of every Nth image as well; 0 for none.
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    pub second_crash_every: u32,
     /// Seed of all random choices: the same seed gives the same counts.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -108,9 +96,6 @@ pub struct CrashArgs {
     /// Crash every version of SQLite that can be built, and show what each of them could lose.
     #[arg(long, conflicts_with_all = ["engine", "write_known"])]
     pub every_version: bool,
-    /// Threads [default: as many as there are processors].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
     /// New folder for the run [default: one below pragmark-runs].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -121,9 +106,6 @@ pub struct CrashArgs {
     /// two connections, except with --every-version.
     #[arg(long)]
     pub quick: bool,
-    /// Print lines instead of a progress bar; the default where standard error is no terminal.
-    #[arg(long)]
-    pub plain: bool,
     /// Measure the safety tiers that come with the program and write them to FILE.
     #[arg(long, value_name = "FILE", hide = true)]
     pub write_known: Option<PathBuf>,
@@ -138,14 +120,14 @@ pub struct CrashArgs {
 pub struct AccidentArgs {
     /// Kill N processes while they write, at random moments on a real file system, and check what
     /// they leave. A thousand take about 30 s. Large numbers are rounded up to equal batches.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "db", "trace", "transactions", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "db", "trace", "transactions", "model", "images", "quick"])]
     pub kill: Option<u64>,
     /// Let two connections meet at every instant, in at most N schedules of each scenario: finds
     /// damage that needs no crash.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "db", "trace", "transactions", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "synchronous", "locking_mode"])]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "db", "trace", "transactions", "model", "images", "quick"])]
     pub schedules: Option<u64>,
     /// Play one schedule again, as --schedules printed it, and print every call.
-    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "db", "trace", "transactions", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain", "journal_mode", "synchronous", "locking_mode", "out", "format"])]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "db", "trace", "transactions", "model", "images", "quick", "set", "out", "format"])]
     pub schedule: Option<Schedule>,
     /// Directory for databases [default: the current directory for --kill, --db and --trace, otherwise memory].
     #[arg(long, value_name = "DIR")]
@@ -155,7 +137,7 @@ pub struct AccidentArgs {
 impl CrashArgs {
     /// Resolves the options.
     pub fn resolve(self) -> Result<Action, Error> {
-        let (plain, directory) = (self.plain, self.accidents.dir);
+        let directory = self.accidents.dir;
         let crash = if let Some(schedule) = self.accidents.schedule {
             CrashAction::Play { schedule, engines: self.engine, directory }
         } else if let Some(file) = self.write_known {
@@ -169,18 +151,20 @@ impl CrashArgs {
                     experiment: self.experiment,
                     models: self.model,
                     images: self.images,
-                    second_crash_every: self.second_crash_every,
-                    threads: self.threads,
+                    second_crash_every: SECOND_CRASH_EVERY,
+                    threads: None,
                     transactions: self.transactions,
                 }),
             };
+            let crashed = Crashed::parse(&self.set)?;
+            crashed.check(&kind)?;
             let request = CrashRequest {
                 kind,
-                journal_modes: self.journal_mode,
-                synchronous: self.synchronous,
-                locking_modes: self.locking_mode,
-                page_sizes: self.page_size,
-                psow: self.psow,
+                journal_modes: crashed.journal_mode,
+                synchronous: crashed.synchronous,
+                locking_modes: crashed.locking_mode,
+                page_sizes: crashed.page_size,
+                psow: crashed.psow,
                 engines: self.engine,
                 every_version: self.every_version,
                 quick: self.quick,
@@ -195,8 +179,92 @@ impl CrashArgs {
             };
             CrashAction::Test { request: Box::new(request), format }
         };
-        Ok(Action::Crash { crash, plain })
+        Ok(Action::Crash(crash))
     }
+}
+
+/// How often the recovery of a crash image is crashed as well.
+const SECOND_CRASH_EVERY: u32 = 16;
+
+/// The settings to crash.
+#[derive(Default)]
+struct Crashed {
+    journal_mode: Vec<crash::JournalMode>,
+    synchronous: Vec<crash::Synchronous>,
+    locking_mode: Vec<crash::LockingMode>,
+    page_size: Vec<u32>,
+    psow: Vec<bool>,
+}
+
+impl Crashed {
+    const NAMES: [&str; 5] = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"];
+
+    fn parse(given: &[String]) -> Result<Crashed, Error> {
+        let mut crashed = Crashed::default();
+        for (name, values) in settings(given, "--set")? {
+            let (name, values) = (name.as_str(), values.as_str());
+            match name {
+                "journal_mode" => crashed.journal_mode = all(name, values, parsed)?,
+                "synchronous" => crashed.synchronous = all(name, values, parsed)?,
+                "locking_mode" => crashed.locking_mode = all(name, values, parsed)?,
+                "page_size" => crashed.page_size = all(name, values, page_size)?,
+                "psow" => crashed.psow = all(name, values, zero_or_one)?,
+                _ => return Err(unknown(name)),
+            }
+        }
+        Ok(crashed)
+    }
+
+    /// Refuses settings that have no part in a kind of crash, and fills in what is not given.
+    fn check(&self, kind: &CrashKind) -> Result<(), Error> {
+        let refused: &[&str] = match kind {
+            CrashKind::Images(images) if !matches!(images.work, CrashWork::BuiltIn) => {
+                &["page_size"]
+            }
+            CrashKind::Images(_) => &[],
+            CrashKind::Kills(_) => &["page_size", "psow"],
+            CrashKind::Schedules(_) => &["synchronous", "locking_mode", "page_size", "psow"],
+        };
+        let given = [
+            !self.journal_mode.is_empty(),
+            !self.synchronous.is_empty(),
+            !self.locking_mode.is_empty(),
+            !self.page_size.is_empty(),
+            !self.psow.is_empty(),
+        ];
+        let mut named = Crashed::NAMES.iter().zip(given).filter(|(_, given)| *given);
+        match named.find(|(name, _)| refused.contains(name)) {
+            Some((name, _)) => Err(Error::mistake(format!("--set {name} has no effect here"))
+                .hint(
+                    "a database has its own page size; kills and schedules happen on real files",
+                )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads the values of a setting.
+fn all<T>(
+    name: &str,
+    values: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, Error> {
+    let one = |value: &str| {
+        let value = value.trim();
+        read(value).map_err(|why| Error::mistake(format!("--set {name}={value}: {why}")))
+    };
+    values.split(',').map(one).collect()
+}
+
+fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn unknown(name: &str) -> Error {
+    let names = Crashed::NAMES;
+    Error::mistake(format!("--set {name}: crashes depend on {}", names.join(", "))).hint_if(
+        nearest(name, names.into_iter()).map(|nearest| format!("did you mean `{nearest}`?")),
+    )
 }
 
 /// Returns the work of crash images. Options for the user's own work that have no part in it are refused.

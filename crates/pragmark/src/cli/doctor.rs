@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use app::doctor::DatabaseRequest;
 use clap::Args;
 
-use super::values::seconds;
 use crate::action::Action;
+
+/// Duration of the noise probe, in seconds.
+const NOISE_S: f64 = 10.0;
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
@@ -14,25 +16,18 @@ use crate::action::Action;
 Examples:
   pragmark doctor                   check the current directory
   pragmark doctor --dir /data       check another disk
-  pragmark doctor --drivers         which bindings are ready; what others need
   pragmark doctor --db app.db --quick-check --through python-sqlite3")]
 pub struct DoctorArgs {
     /// Directory whose disk to check; repeat it for several disks. With --db, where to put a copy of the database
     /// [default: the current directory].
     #[arg(long = "dir", value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
-    /// Duration of the noise probe.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
-    pub noise_seconds: f64,
-    /// Check only the drivers: for each binding whether it is ready, and otherwise what to do.
-    #[arg(long, conflicts_with_all = ["db", "dirs", "noise_seconds"])]
-    pub drivers: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     /// Examine this database instead of the machine: version and settings that a connection gets, space,
     /// statistics, indexes, keys. A copy is examined; the file, its WAL and its journal are only read.
-    #[arg(long, value_name = "FILE", conflicts_with = "noise_seconds")]
+    #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
     /// Also run quick_check and foreign_key_check; exit code 3 if the database is damaged.
     #[arg(long, requires = "db")]
@@ -55,8 +50,7 @@ impl DoctorArgs {
             directories.push(PathBuf::from("."));
         }
         match self.db {
-            _ if self.drivers => Action::Drivers { json },
-            None => Action::Machine { directories, noise_s: self.noise_seconds, json },
+            None => Action::Machine { directories, noise_s: NOISE_S, json },
             Some(database) => {
                 let request = DatabaseRequest {
                     database,

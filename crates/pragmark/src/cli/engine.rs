@@ -15,11 +15,10 @@ Examples:
   pragmark engine list                  available engines and option sets
   pragmark engine build 3.46.0 3.54.1+recommended+pgo
   pragmark engine build --for engines-versions-options
-  pragmark engine add /opt/sqlite/libsqlite3.so --name ours
+  pragmark engine add /opt/sqlite/libsqlite3.so ours
   pragmark engine show 3.54.1+article   how an engine is, or would be, compiled
 
-Engines are stored in PRAGMARK_CACHE if it is set, otherwise in
-$XDG_CACHE_HOME/pragmark or ~/.cache/pragmark.")]
+Engines are stored in PRAGMARK_CACHE if it is set, otherwise in $XDG_CACHE_HOME/pragmark or ~/.cache/pragmark.")]
 pub enum EngineCommand {
     /// List available engines, versions that can be built, and option sets.
     List {
@@ -34,7 +33,6 @@ pub enum EngineCommand {
         /// Path of the library.
         library: PathBuf,
         /// Name of the engine: lower-case letters, digits and hyphens.
-        #[arg(long, value_name = "NAME")]
         name: String,
     },
     /// Remove engines that were built or added.
@@ -68,13 +66,6 @@ pub struct BuildArgs {
     /// it to keep building time out of a run.
     #[arg(long = "for", value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
-    /// Engines to build in parallel [default: number of processors].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: Option<u16>,
-    /// Print lines instead of a progress bar. This is the default when standard error is not a
-    /// terminal.
-    #[arg(long)]
-    pub plain: bool,
 }
 
 impl EngineCommand {
@@ -82,12 +73,9 @@ impl EngineCommand {
     pub fn resolve(self) -> Action {
         Action::Engine(match self {
             EngineCommand::List { json } => EngineAction::List { json },
-            EngineCommand::Build(args) => EngineAction::Build {
-                engines: args.engines,
-                experiments: args.experiments,
-                jobs: args.jobs.map(usize::from),
-                plain: args.plain,
-            },
+            EngineCommand::Build(args) => {
+                EngineAction::Build { engines: args.engines, experiments: args.experiments }
+            }
             EngineCommand::Add { library, name } => EngineAction::Add { library, name },
             EngineCommand::Remove { all: true, .. } => EngineAction::RemoveAll,
             EngineCommand::Remove { engines, .. } => EngineAction::Remove { engines },

@@ -12,59 +12,48 @@ use lab::fleet::{Expression, Per};
 use super::values::{bytes, label, seconds};
 use crate::action::{Action, FleetAction};
 
-/// The environment variable with the password of `--nats-user`.
-const PASSWORD: &str = "PRAGMARK_NATS_PASSWORD";
-
-/// How to get in at the server.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Access to the NATS server")]
-pub struct AccessArgs {
-    /// Credentials file of a user, as `nsc` makes it. Use it where the server has accounts with JWT.
-    #[arg(long, value_name = "FILE")]
-    pub creds: Option<PathBuf>,
-    /// File with the seed of an nkey. Use it where the server's configuration lists nkeys.
-    #[arg(long, value_name = "FILE", conflicts_with = "creds")]
-    pub nkey: Option<PathBuf>,
-    /// User name; the password is read from the environment variable PRAGMARK_NATS_PASSWORD.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["creds", "nkey"])]
-    pub nats_user: Option<String>,
-    /// Certificate of the authority that signed the server's certificate. Use it with your own authority;
-    /// the address begins with tls:// then.
-    #[arg(long, value_name = "FILE")]
-    pub ca: Option<PathBuf>,
+/// Returns the access to a server by the variables that the `nats` tool has, too.
+///
+/// # Errors
+/// A user has no password.
+fn access() -> Result<Access, Error> {
+    let file = |name| std::env::var_os(name).map(PathBuf::from);
+    let password = match std::env::var("NATS_USER") {
+        Err(_) => None,
+        Ok(user) => {
+            let password = std::env::var("NATS_PASSWORD").map_err(|_| {
+                Error::mistake(format!("the password of {user} is missing"))
+                    .hint("set the environment variable NATS_PASSWORD, or unset NATS_USER")
+            })?;
+            Some((user, password))
+        }
+    };
+    Ok(Access {
+        credentials: file("NATS_CREDS"),
+        nkey: file("NATS_NKEY"),
+        password,
+        authority: file("NATS_CA"),
+    })
 }
 
-impl AccessArgs {
-    fn resolve(&self) -> Result<Access, Error> {
-        let password = match &self.nats_user {
-            None => None,
-            Some(user) => {
-                let password = std::env::var(PASSWORD).map_err(|_| {
-                    Error::mistake(format!("the password of {user} is missing"))
-                        .hint(format!("set the environment variable {PASSWORD}"))
-                })?;
-                Some((user.clone(), password))
-            }
-        };
-        Ok(Access {
-            credentials: self.creds.clone(),
-            nkey: self.nkey.clone(),
-            password,
-            authority: self.ca.clone(),
-        })
-    }
-
-    fn server(&self, address: String) -> Result<ServerRequest, Error> {
-        Ok(ServerRequest { address: Some(address), access: self.resolve()? })
-    }
+/// Returns a server by its address.
+fn server(address: String) -> Result<ServerRequest, Error> {
+    Ok(ServerRequest { address: Some(address), access: access()? })
 }
 
-/// Options of `agent`.
+/// How access is configured, for the help of commands.
+pub const ACCESS: &str = "\
+Access to the server is configured by the environment variables of the `nats` tool: NATS_CREDS (credentials file), \
+NATS_NKEY (file with the seed of an nkey), NATS_USER and NATS_PASSWORD, NATS_CA (certificate of the authority that signed \
+the server's certificate; the address then begins with tls://).";
+
+/// Options of `fleet agent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pragmark agent nats://lab:4222 --dir /data
-  pragmark agent tls://lab:4222 --creds agent.creds --label site=rack-7
+  pragmark fleet agent nats://lab:4222 --dir /data
+  NATS_CREDS=agent.creds pragmark fleet agent tls://lab:4222 --label site=rack-7
+
 docs/fleet.md shows how to start a server and a first run.")]
 pub struct AgentArgs {
     /// Address of the server, such as nats://host:4222 or tls://host:4222.
@@ -79,9 +68,6 @@ pub struct AgentArgs {
     /// class.
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
     pub labels: Vec<(String, String)>,
-    /// Directory of your own drivers for other languages.
-    #[arg(long, value_name = "DIR")]
-    pub drivers: Option<PathBuf>,
     /// Load libraries and execute drivers that runs send, whoever signed them. Use it only if you trust everybody who
     /// can publish runs on the server.
     #[arg(long)]
@@ -92,20 +78,15 @@ pub struct AgentArgs {
     /// Keep so many bytes of the files that runs send. What was not used for longest gives way.
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = bytes)]
     pub cache_limit: u64,
-    /// How to get in.
-    #[command(flatten)]
-    pub access: AccessArgs,
 }
 
 impl AgentArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
+    fn resolve(self) -> Result<Action, Error> {
         Ok(Action::Agent(AgentRequest {
-            server: self.access.server(self.server)?,
+            server: server(self.server)?,
             name: self.name,
             directory: self.dir,
             labels: self.labels,
-            drivers: self.drivers,
             accept_code: self.accept_code,
             trusted: self.trust,
             cache_limit: self.cache_limit,
@@ -126,13 +107,10 @@ pub struct FleetRunArgs {
     /// What gets a full answer of its own.
     #[arg(long, value_enum, default_value_t, requires = "fleet")]
     pub per: PerArg,
-    /// Wait for at least so many agents before the run is planned.
+    /// Wait for at least this many agents before the run is planned.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "fleet")]
     pub agents: usize,
-    /// Wait for agents so long.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
-    pub wait: f64,
-    /// Give a block to another agent if its own was silent for so long.
+    /// Wait this long for agents to appear, and give a block to another agent if its own was silent for this long.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub patience: f64,
     /// Sign the files of the run with the nkey whose seed is in this file, so that agents with --trust accept its
@@ -140,17 +118,16 @@ pub struct FleetRunArgs {
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub sign_with: Option<PathBuf>,
     /// Continue this run with nothing but the server: its folder is made again from what the server has.
-    #[arg(long, value_name = "RUN", requires = "fleet", conflicts_with_all = ["experiments", "source", "resume"])]
+    #[arg(long, value_name = "RUN", requires = "fleet", conflicts_with_all = ["experiments", "resume"])]
     pub adopt: Option<String>,
-    /// How to get in.
-    #[command(flatten)]
-    pub access: AccessArgs,
 }
 
 impl FleetRunArgs {
-    /// Returns the server and the access to it. The password is needed only if the run uses a server.
-    pub(super) fn server(&self) -> Result<ServerRequest, Error> {
-        Ok(ServerRequest { address: self.fleet.clone(), access: self.access.resolve()? })
+    /// Returns the server, and the access to it if the run may use one: a stored run may be one over a fleet.
+    pub(super) fn server(&self, is_stored: bool) -> Result<ServerRequest, Error> {
+        let may_use = is_stored || self.fleet.is_some();
+        let access = if may_use { access()? } else { Access::default() };
+        Ok(ServerRequest { address: self.fleet.clone(), access })
     }
 }
 
@@ -178,14 +155,14 @@ impl From<PerArg> for Per {
 
 /// The subcommands of `fleet`.
 #[derive(Debug, Subcommand)]
+#[command(after_help = ACCESS)]
 pub enum FleetCommand {
+    /// Carry out blocks of runs on this machine, until stopped.
+    Agent(Box<AgentArgs>),
     /// Show the agents, the runs and what waits.
     Status {
         /// Address of the server.
         server: String,
-        /// How to get in.
-        #[command(flatten)]
-        access: AccessArgs,
     },
     /// Ask agents to end after the block that they carry out.
     Drain {
@@ -193,9 +170,6 @@ pub enum FleetCommand {
         server: String,
         /// The agents [default: all that are present].
         agents: Vec<String>,
-        /// How to get in.
-        #[command(flatten)]
-        access: AccessArgs,
     },
     /// Remove a run with its outcomes from the server. Its folder stays.
     Purge {
@@ -206,9 +180,6 @@ pub enum FleetCommand {
         /// Remove it although `pragmark run` still records what agents measure for it, and ends with an error then.
         #[arg(long)]
         force: bool,
-        /// How to get in.
-        #[command(flatten)]
-        access: AccessArgs,
     },
 }
 
@@ -216,12 +187,13 @@ impl FleetCommand {
     /// Resolves the options.
     pub fn resolve(self) -> Result<Action, Error> {
         Ok(Action::Fleet(match self {
-            FleetCommand::Status { server, access } => FleetAction::Status(access.server(server)?),
-            FleetCommand::Drain { server, agents, access } => {
-                FleetAction::Drain { server: access.server(server)?, agents }
+            FleetCommand::Agent(args) => return args.resolve(),
+            FleetCommand::Status { server: address } => FleetAction::Status(server(address)?),
+            FleetCommand::Drain { server: address, agents } => {
+                FleetAction::Drain { server: server(address)?, agents }
             }
-            FleetCommand::Purge { server, run, force, access } => {
-                FleetAction::Purge { server: access.server(server)?, run, force }
+            FleetCommand::Purge { server: address, run, force } => {
+                FleetAction::Purge { server: server(address)?, run, force }
             }
         }))
     }

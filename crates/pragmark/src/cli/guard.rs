@@ -7,7 +7,10 @@ use app::guard::GuardRequest;
 use clap::{Args, ValueEnum};
 
 use super::values::seconds;
-use crate::action::{Action, GuardOutput, Undecided};
+use crate::action::{Action, Undecided};
+
+/// Seed of all random choices, the same in each run so that counters are.
+const SEED: u64 = 1;
 
 /// Options of `guard`.
 #[derive(Debug, Args)]
@@ -17,22 +20,19 @@ Examples:
   pragmark guard --base v1.4 --new v1.5             two revisions
   pragmark guard --counters-only --base HEAD~1      plans, counters, answers and safety only: seconds, no noise
   pragmark guard --engine 3.46.0 --engine 3.54.1    two libraries with the same project
-  pragmark guard --base-dir ../old                  two directories
+  pragmark guard --base ../old                      two directories
 
 The file pragmark-guard.toml names the work and the budgets.
 
 Exit codes: 0 every check passed; 3 a side cannot be measured; 4 a check failed; 5 undecided.")]
 pub struct GuardArgs {
-    /// Revision of this git repository to compare with. It is checked out next to the working directory's own files, which
-    /// stay as they are.
-    #[arg(long, value_name = "REVISION", conflicts_with_all = ["base_dir"])]
+    /// Revision of this git repository to compare with, which is checked out elsewhere; or a directory, such as ../old: a
+    /// path that begins with `.` or `/`.
+    #[arg(long, value_name = "REVISION")]
     pub base: Option<String>,
     /// Revision to check, instead of the working directory.
     #[arg(long, value_name = "REVISION", requires = "base")]
     pub new: Option<String>,
-    /// Directory to compare with, instead of a revision.
-    #[arg(long, value_name = "DIR")]
-    pub base_dir: Option<PathBuf>,
     /// SQLite library of both sides, or of the base and of the new side if given twice.
     #[arg(long, value_name = "ENGINE", num_args = 1)]
     pub engine: Vec<String>,
@@ -54,53 +54,38 @@ pub struct GuardArgs {
     /// What an undecided budget is.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub undecided: Option<UndecidedArg>,
-    /// Seed of all random choices, the same in each run so that counters are.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Keep the record in this new folder: a run that `report`, `compare`, `history` and `export` read.
+    /// Keep the record and the result in this new folder: a run that `report`, `compare` and `runs history` read, and
+    /// the result as summary.md, report.html, guard.json and junit.xml.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the result as Markdown, too, for a comment or a job summary.
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Write the result as one self-contained page, too.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Write every figure as JSON, too.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write JUnit XML, too: each check is a test case.
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
 }
 
 impl GuardArgs {
     /// Resolves the options.
     pub fn resolve(self) -> Action {
+        let is_directory = |base: &String| base.starts_with(['.', '/']);
+        let (base, base_directory) = match self.base {
+            Some(base) if is_directory(&base) => (None, Some(PathBuf::from(base))),
+            base => (base, None),
+        };
         let request = GuardRequest {
-            base: self.base,
+            base,
             new: self.new,
-            base_directory: self.base_dir,
+            base_directory,
             engines: self.engine,
             databases: self.dbs,
             config: self.config,
             counters_only: self.counters_only,
             time_limit: Duration::from_secs_f64(self.time_limit),
             trial: Duration::from_secs_f64(self.trial),
-            seed: self.seed,
+            seed: SEED,
             out: self.out,
         };
         let undecided = self.undecided.map(|undecided| match undecided {
             UndecidedArg::Ok => Undecided::Passes,
             UndecidedArg::Fail => Undecided::Fails,
         });
-        let output = GuardOutput {
-            markdown: self.markdown,
-            html: self.html,
-            json: self.json,
-            junit: self.junit,
-        };
-        Action::Guard { request, undecided, output }
+        Action::Guard { request, undecided }
     }
 }
 

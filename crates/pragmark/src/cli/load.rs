@@ -11,7 +11,7 @@ use load::{
 };
 
 use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote};
-use crate::action::{Action, LoadAction};
+use crate::action::Action;
 
 /// Load strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,12 +38,28 @@ pub enum FormatArg {
 }
 
 /// What to do with a row that cannot be loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnErrorArg {
     /// Stop; the database stays unchanged.
     Fail,
     /// Skip it and write it to a file.
-    Skip,
+    Skip {
+        /// The number of rows that may be skipped; one more ends the load.
+        at_most: Option<u64>,
+    },
+}
+
+/// Reads `fail`, `skip` or `skip=100`.
+fn on_error(text: &str) -> Result<OnErrorArg, String> {
+    match text.split_once('=') {
+        None if text == "fail" => Ok(OnErrorArg::Fail),
+        None if text == "skip" => Ok(OnErrorArg::Skip { at_most: None }),
+        Some(("skip", rows)) if rows.parse::<u64>().is_ok() => {
+            Ok(OnErrorArg::Skip { at_most: rows.parse().ok() })
+        }
+        _ => Err("must be `fail`, `skip`, or `skip=100` with the largest number of rows to skip"
+            .to_owned()),
+    }
 }
 
 /// What decimals of Parquet and Arrow files are stored as.
@@ -117,7 +133,7 @@ pub struct LoadArgs {
     pub filename_column: Option<String>,
     /// Show the table, the types with the values that decided them, the strategy and the first rows; write
     /// nothing.
-    #[arg(long, conflicts_with = "measure_disk")]
+    #[arg(long)]
     pub dry_run: bool,
     /// Format of the inputs [default: detected from name and content].
     #[arg(long, value_enum)]
@@ -204,9 +220,6 @@ pub struct LoadArgs {
         conflicts_with_all = ["append", "without_rowid"]
     )]
     pub fts: Vec<Names>,
-    /// Name of the full-text index [default: TABLE_fts].
-    #[arg(long, value_name = "NAME", requires = "fts", conflicts_with = "append")]
-    pub fts_table: Option<String>,
     /// Create a STRICT table: a value that does not fit its column's type is an error.
     #[arg(long, conflicts_with = "append")]
     pub strict: bool,
@@ -219,12 +232,10 @@ pub struct LoadArgs {
     /// Load strategy. Use it to compare strategies.
     #[arg(long, value_enum, default_value = "auto")]
     pub strategy: StrategyArg,
-    /// What to do with a row that cannot be read or violates a constraint.
-    #[arg(long, value_enum, default_value = "fail")]
+    /// What to do with a row that cannot be read or violates a constraint: `fail` leaves the database unchanged, `skip` writes
+    /// the row to a file, and `skip=100` ends the load after a hundred such rows.
+    #[arg(long, value_name = "ACTION", value_parser = on_error, default_value = "fail")]
     pub on_error: OnErrorArg,
-    /// Number of rows that may be skipped; one more ends the load [default: no limit, but not all].
-    #[arg(long, value_name = "N")]
-    pub max_errors: Option<u64>,
     /// File for skipped rows, created only if there are any [default: INPUT.rejected.csv in the current
     /// directory].
     #[arg(long, value_name = "FILE")]
@@ -238,13 +249,6 @@ pub struct LoadArgs {
     /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.
     #[arg(long)]
     pub check: bool,
-    /// Afterwards write as many bytes directly and report the load's share of the disk's write rate; for loads that
-    /// make a new database.
-    #[arg(long)]
-    pub measure_disk: bool,
-    /// Show no progress.
-    #[arg(long)]
-    pub plain: bool,
 }
 
 impl LoadArgs {
@@ -252,12 +256,7 @@ impl LoadArgs {
     pub fn resolve(self) -> Result<Action, Error> {
         let request =
             LoadRequest { opening: opening(&self)?, request: request(&self)?, inputs: self.inputs };
-        let load = if self.dry_run {
-            LoadAction::Outline
-        } else {
-            LoadAction::Load { measure_disk: self.measure_disk }
-        };
-        Ok(Action::Load { request: Box::new(request), load, plain: self.plain })
+        Ok(Action::Load { request: Box::new(request), is_outline: self.dry_run })
     }
 }
 
@@ -344,12 +343,9 @@ fn request(args: &LoadArgs) -> Result<Request, Error> {
     if args.rejects.is_some() && args.on_error == OnErrorArg::Fail {
         return Err(Error::mistake("--rejects requires --on-error skip"));
     }
-    if args.max_errors.is_some() && args.on_error == OnErrorArg::Fail {
-        return Err(Error::mistake("--max-errors requires --on-error skip"));
-    }
-    request.max_errors = args.max_errors;
-    if args.on_error == OnErrorArg::Skip {
+    if let OnErrorArg::Skip { at_most } = args.on_error {
         request.on_error = OnError::Skip;
+        request.max_errors = at_most;
         request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
     }
     request.duplicates = match &args.upsert {
@@ -359,8 +355,8 @@ fn request(args: &LoadArgs) -> Result<Request, Error> {
     };
     request.foreign_keys = args.foreign_keys;
     request.analyze = args.analyze;
-    request.page_size = args.page_size;
     request.check = args.check;
+    request.page_size = args.page_size;
     Ok(request)
 }
 
@@ -375,8 +371,7 @@ fn table(args: &LoadArgs) -> Table {
         strict: args.strict,
         without_rowid: args.without_rowid,
         indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
-        full_text: (!args.fts.is_empty())
-            .then(|| FullText { columns: all(&args.fts), name: args.fts_table.clone() }),
+        full_text: (!args.fts.is_empty()).then(|| FullText { columns: all(&args.fts), name: None }),
         ..Table::new(&args.table)
     }
 }

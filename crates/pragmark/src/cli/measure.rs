@@ -24,7 +24,7 @@ Examples:
                                         two databases with the same statements
   pragmark measure --db app.db queries.sql --engine default --engine system
                                         two SQLite libraries
-  pragmark measure --builtin tpcb-like --scale-factor 10 --clients 4
+  pragmark measure --builtin tpcb-like --set scale_factor=10 --clients 4
                                         the workload of pgbench
   pragmark measure --trace app.trace --vary journal_mode=wal,delete
                                         the recorded traffic of an application, replayed
@@ -46,26 +46,20 @@ pub struct MeasureArgs {
     pub dbs: Vec<PathBuf>,
     /// Trace of `pragmark record` to replay instead of SQL of your own. Every trial works on the databases as they were
     /// when recording began.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "commands", "builtin", "dbs", "setup", "clients", "cold", "seconds"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "commands", "builtin", "dbs", "setup", "clients", "seconds"])]
     pub trace: Option<PathBuf>,
-    /// Order in which a trace is replayed [default: ordered, or paced with --speed].
+    /// Order in which a trace is replayed [default: ordered].
     #[arg(long, value_enum, value_name = "MODE", requires = "trace")]
     pub mode: Option<ModeArg>,
-    /// Speed of the recorded pauses, such as 2 for half of each; replays them with --mode paced.
-    #[arg(long, value_name = "FACTOR", requires = "trace", value_parser = speed)]
-    pub speed: Option<f64>,
     /// SQL file to execute on the database of each trial before the work. Use it for a schema or an index.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
-    /// Size of pgbench's tables, in units of 100,000 accounts.
-    #[arg(long, value_name = "N", requires = "builtin")]
-    pub scale_factor: Option<i64>,
     /// Setting to vary, with its values, such as journal_mode=delete,wal. The first value is the baseline. Repeat it
     /// for several settings.
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub vary: Vec<String>,
-    /// Setting of all variants, such as synchronous=normal or stop_after_ms=5000. `pragmark list --pragmas` and
-    /// `pragmark list --workloads` show the names.
+    /// Setting of all variants, such as synchronous=normal, page_cache=cold or latency_limit_us=5000. `pragmark list pragmas` and
+    /// `pragmark list workloads` show the names.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Measure all combinations of what is varied, instead of one change at a time.
@@ -77,15 +71,6 @@ pub struct MeasureArgs {
     /// Clients that execute at the same time.
     #[arg(long, value_name = "N")]
     pub clients: Option<i64>,
-    /// Latency limit of a transaction, such as 5ms: the report has the share of the transactions that took longer.
-    #[arg(short = 'L', long, value_name = "TIME", value_parser = seconds, conflicts_with = "trace")]
-    pub latency_limit: Option<f64>,
-    /// Attempts at a transaction that meets SQLITE_BUSY before it is given up [default: 1001].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=1_000_001), conflicts_with = "trace")]
-    pub max_tries: Option<i64>,
-    /// Start every trial with the file out of the system's page cache.
-    #[arg(long)]
-    pub cold: bool,
     /// Rounds: trials of each variant. Fewer than three compare nothing.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..))]
     pub rounds: u32,
@@ -102,29 +87,18 @@ pub struct MeasureArgs {
     /// set of durability settings that no earlier run has measured.
     #[arg(long)]
     pub no_tiers: bool,
-    /// Print one line per trial instead of a progress bar.
-    #[arg(long)]
-    pub plain: bool,
 }
 
 impl MeasureArgs {
     /// Resolves the options.
     pub fn resolve(self) -> Result<Action, Error> {
         let work = match self.trace {
-            Some(trace) => Work::Replay(Replay {
-                trace,
-                mode: self.mode.map(ModeArg::mode),
-                speed: self.speed,
-            }),
+            Some(trace) => Work::Replay(Replay { trace, mode: self.mode.map(ModeArg::mode) }),
             None => Work::Sql(Sql {
                 files: self.files,
                 statements: self.commands,
                 builtin: self.builtin.map(BuiltinArg::level),
-                scale_factor: self.scale_factor,
                 clients: self.clients,
-                latency_limit_s: self.latency_limit,
-                max_tries: self.max_tries,
-                cold: self.cold,
             }),
         };
         let request = MeasureRequest {
@@ -141,12 +115,12 @@ impl MeasureArgs {
             trial_s: self.seconds,
             directories: self.record.dirs,
             out: self.record.out,
-            seed: self.record.seed,
+            seed: None,
             tiers: !self.no_tiers,
         };
         Ok(match self.write {
             Some(out) => Action::WriteExperiment { request, out },
-            None => Action::Measure { request, plain: self.plain },
+            None => Action::Measure(request),
         })
     }
 }
@@ -156,7 +130,7 @@ impl MeasureArgs {
 pub enum ModeArg {
     /// Writing transactions in the recorded order, without pauses: the database ends as in the recording.
     Ordered,
-    /// The same with the recorded pauses.
+    /// The same with the recorded pauses; `--set speed_percent=200` halves them.
     Paced,
     /// In the order of each connection alone.
     Free,
@@ -170,13 +144,6 @@ impl ModeArg {
             ModeArg::Free => ReplayMode::Free,
         }
     }
-}
-
-/// Reads a speed from 0.01 to 10.
-fn speed(text: &str) -> Result<f64, String> {
-    let speed = text.trim().parse::<f64>().ok();
-    let known = speed.filter(|speed| (0.01..=10.0).contains(speed));
-    known.ok_or_else(|| "a number from 0.01 to 10".to_owned())
 }
 
 /// pgbench's scripts.

@@ -1,20 +1,21 @@
 //! The command line: what each option does and when to use it.
 
+mod advice;
 mod anonymize;
 mod compare;
-mod completions;
 mod crash;
 mod doctor;
 mod driver;
 mod engine;
 mod fleet;
 mod guard;
-mod history;
+mod help;
+mod list;
 mod load;
 mod measure;
 mod new;
-mod reading;
 mod record;
+mod report;
 mod run;
 mod runs;
 #[cfg(test)]
@@ -26,46 +27,72 @@ mod values;
 use std::path::PathBuf;
 
 use app::Error;
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use lab::experiment::nearest;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use self::anonymize::AnonymizeArgs;
 use self::compare::CompareArgs;
-use self::completions::CompletionsArgs;
 use self::crash::CrashArgs;
 use self::doctor::DoctorArgs;
 use self::driver::DriverArgs;
 use self::engine::EngineCommand;
-use self::fleet::{AgentArgs, FleetCommand};
+use self::fleet::FleetCommand;
 use self::guard::GuardArgs;
-use self::history::HistoryArgs;
+use self::list::{ListArgs, ShowArgs};
 use self::load::LoadArgs;
 use self::measure::MeasureArgs;
 use self::new::NewCommand;
-use self::reading::{ExportArgs, ListArgs, ReportArgs, SettingsArgs, ShowArgs};
+use self::report::{ReportArgs, SettingsArgs};
 use self::run::RunArgs;
-use self::runs::{OpenArgs, RunsArgs};
+use self::runs::RunsArgs;
 use self::trace::{RecordArgs, TraceArgs};
 use self::tune::TuneArgs;
-use crate::action::Action;
-use crate::exit::EXIT_CODES;
+use crate::action::{Action, Generated};
 
-/// A performance laboratory for SQLite.
-///
-/// pragmark measures how fast SQLite is on your machine, which settings make it faster, how safe
-/// they are, and whether published claims hold. To start, use `pragmark run`: it runs the most
-/// informative experiments in less than five minutes and writes an HTML report.
+/// A performance laboratory for SQLite: your queries, your settings, what a crash can destroy, measured on your machine.
 #[derive(Debug, Parser)]
-#[command(name = "pragmark", version, after_help = EXIT_CODES)]
+#[command(name = "pragmark", version, help_template = help::TEMPLATE)]
 struct Cli {
+    /// Print completions (bash, elvish, fish, powershell, zsh), the manual page (man) or the JSON schema of experiment files (schema).
+    #[arg(long, value_enum, value_name = "FILE", hide_possible_values = true)]
+    generate: Option<GenerateArg>,
+    /// Install completions for a shell [default: that of the variable SHELL].
+    #[arg(long, value_name = "SHELL", num_args = 0..=1, conflicts_with = "generate", hide_possible_values = true)]
+    install_completions: Option<Option<Shell>>,
     /// The command; without one, a quick start is printed.
     #[command(subcommand)]
     command: Option<Command>,
 }
 
+/// Files that are made from the definition of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GenerateArg {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+    Man,
+    Schema,
+}
+
+impl From<GenerateArg> for Generated {
+    fn from(argument: GenerateArg) -> Generated {
+        match argument {
+            GenerateArg::Bash => Generated::Completions(Shell::Bash),
+            GenerateArg::Elvish => Generated::Completions(Shell::Elvish),
+            GenerateArg::Fish => Generated::Completions(Shell::Fish),
+            GenerateArg::Powershell => Generated::Completions(Shell::PowerShell),
+            GenerateArg::Zsh => Generated::Completions(Shell::Zsh),
+            GenerateArg::Man => Generated::Manual,
+            GenerateArg::Schema => Generated::Schema,
+        }
+    }
+}
+
 /// Returns the definition of the command line.
 pub fn command() -> clap::Command {
-    Cli::command()
+    help::grouped(Cli::command(), help::width())
 }
 
 /// Returns what the command line of this process asks for. A wrong command line ends the process with a message, `--help` with
@@ -74,90 +101,63 @@ pub fn command() -> clap::Command {
 /// # Errors
 /// Options do not go together.
 pub fn parse() -> Result<Action, Error> {
-    let cli = Cli::try_parse().unwrap_or_else(|error| with_suggestion(error).exit());
-    cli.command.map_or(Ok(Action::QuickStart), Command::resolve)
-}
-
-/// The error of an unknown command with the nearest one ahead of those that clap suggests: `rnu` is a slip for `run`, which is
-/// too short to be like it by clap's measure.
-fn with_suggestion(mut error: clap::Error) -> clap::Error {
-    use clap::error::{ContextKind, ContextValue};
-    let given = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(given)) => given.clone(),
-        _ => return error,
-    };
-    let cli = Cli::command();
-    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
-    let Some(nearest) = nearest(&given, commands.map(clap::Command::get_name)) else {
-        return error;
-    };
-    let mut suggested = vec![nearest.to_owned()];
-    if let Some(ContextValue::Strings(others)) = error.get(ContextKind::SuggestedSubcommand) {
-        suggested.extend(others.iter().filter(|name| *name != nearest).cloned());
+    let matches = command().try_get_matches();
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = cli.unwrap_or_else(|error| advice::with_advice(error).exit());
+    match (cli.command, cli.generate, cli.install_completions) {
+        (_, Some(file), _) => Ok(Action::Generate(file.into())),
+        (_, _, Some(shell)) => Ok(Action::InstallCompletions { shell }),
+        (Some(command), ..) => command.resolve(),
+        (None, ..) => Ok(Action::QuickStart(help::quick_start(help::width()))),
     }
-    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
-    error
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run experiments, or a five-minute tour when none is named.
-    Run(Box<RunArgs>),
-    /// Measure your own SQL on a copy of your own database.
+    /// Measure your SQL on a copy of your database.
     Measure(Box<MeasureArgs>),
-    /// Compare two runs; or two engines, databases, files of SQL or settings exactly, by what is counted.
-    Compare(Box<CompareArgs>),
-    /// Search for fast settings for a workload at a given safety, and measure what each brings.
+    /// Find the fastest settings that are as safe as you need.
     Tune(Box<TuneArgs>),
-    /// Check in continuous integration that a change makes a project's database work no slower and no less safe.
+    /// Compare two runs, or engines, databases or queries by counters instead of time.
+    Compare(Box<CompareArgs>),
+    /// Check in CI that a change makes the work of a database neither slower nor less safe.
     Guard(Box<GuardArgs>),
-    /// Show how figures go over many runs, and where their level changed.
-    History(HistoryArgs),
-    /// List experiments, workloads, PRAGMAs or metrics.
-    List(ListArgs),
-    /// Show an experiment: its question, variants and claims, and the plan of a run.
-    Show(ShowArgs),
-    /// Print the report of a run, or write it to a file.
-    Report(ReportArgs),
-    /// Open the page of a run in the browser: of the latest one, unless another is named.
-    Open(OpenArgs),
-    /// List runs with question, answer, age and size, or remove old ones.
-    Runs(RunsArgs),
-    /// Print the settings that a run recommends, ready to paste into a program.
-    Settings(SettingsArgs),
-    /// Export the data of runs as CSV, JSON, SQLite or Parquet, or in the formats of services that track benchmarks.
-    Export(ExportArgs),
-    /// Load CSV, JSON Lines, Parquet or Arrow files into a SQLite table at disk speed.
-    Load(Box<LoadArgs>),
     /// Record what a program does with SQLite, without changing the program.
     Record(RecordArgs),
-    /// Show what a recorded application does, or make other traces of its trace.
+    /// Summarise a recording, or cut, merge, redact or export it.
     Trace(TraceArgs),
-    /// Copy a database with other texts and blobs, to share it with its workload.
+    /// Load CSV, JSON Lines, Parquet or Arrow files into a table at disk speed.
+    Load(Box<LoadArgs>),
+    /// Make a shareable copy of a database with scrambled texts and blobs.
     Anonymize(AnonymizeArgs),
-    /// Check this machine: disk, fsync latency, noise, engines and tools.
-    Doctor(DoctorArgs),
-    /// List, install or remove drivers for the bindings of other languages.
-    Driver(DriverArgs),
-    /// Write an experiment of your own, or a driver for your own code, ready to be measured and changed.
+    /// Show what a crash can destroy, by settings and storage model.
+    Crash(Box<CrashArgs>),
+    /// Run experiments, or the five-minute tour if none is named.
+    Run(Box<RunArgs>),
+    /// List experiments, workloads, PRAGMAs or metrics.
+    List(ListArgs),
+    /// Show an experiment: its question, variants and claims.
+    Show(ShowArgs),
+    /// Write an experiment of your own, or a driver for your own code.
     #[command(subcommand)]
     New(NewCommand),
-    /// Measure what a crash can destroy, for each choice of settings and storage model.
-    Crash(Box<CrashArgs>),
-    /// List, build, add, remove or show engines: the SQLite libraries to measure.
+    /// Print, open or export the report of a run.
+    Report(ReportArgs),
+    /// List runs, show how figures changed over many runs, or remove old runs.
+    Runs(RunsArgs),
+    /// Print the settings that a run recommends, ready to paste.
+    Settings(SettingsArgs),
+    /// Check this machine, or examine a database.
+    Doctor(DoctorArgs),
+    /// List, build, add or remove engines: the SQLite libraries to measure.
     #[command(subcommand)]
     Engine(EngineCommand),
-    /// Carry out blocks of runs over a fleet on this machine, until stopped.
-    Agent(Box<AgentArgs>),
-    /// Show the agents and runs of a fleet, have agents end, or remove a run.
+    /// List, install or remove drivers for the bindings of other languages.
+    Driver(DriverArgs),
+    /// Measure on many machines: start an agent, show or end agents, remove a run.
     #[command(subcommand)]
     Fleet(FleetCommand),
-    /// Print or install shell completions: of commands, options, experiments, engines, bindings and runs.
-    Completions(CompletionsArgs),
-    /// Print the manual page in roff format.
-    #[command(after_help = "Example: pragmark man | man -l -")]
-    Man,
     /// Run one trial: read a specification from standard input, write messages to standard output.
     #[command(hide = true)]
     Trial,
@@ -202,14 +202,11 @@ impl Command {
             Command::Compare(args) => args.resolve()?,
             Command::Tune(args) => args.resolve()?,
             Command::Guard(args) => args.resolve(),
-            Command::History(args) => args.resolve(),
             Command::List(args) => args.resolve(),
             Command::Show(args) => args.resolve(),
-            Command::Report(args) => args.resolve(),
-            Command::Open(args) => Action::Open { run: args.run },
+            Command::Report(args) => args.resolve()?,
             Command::Runs(args) => args.resolve(),
             Command::Settings(args) => args.resolve(),
-            Command::Export(args) => args.resolve(),
             Command::Load(args) => args.resolve()?,
             Command::Record(args) => args.resolve(),
             Command::Trace(args) => args.resolve()?,
@@ -225,12 +222,7 @@ impl Command {
             }
             Command::Crash(args) => args.resolve()?,
             Command::Engine(command) => command.resolve(),
-            Command::Agent(args) => args.resolve()?,
             Command::Fleet(command) => command.resolve()?,
-            Command::Completions(args) => {
-                Action::Completions { shell: args.shell, install: args.install }
-            }
-            Command::Man => Action::Man,
             Command::Trial => Action::Trial,
             Command::ContentionWorker => Action::ContentionWorker,
             Command::ReplayWorker => Action::ReplayWorker,

@@ -13,7 +13,4 @@ pub struct RecordOptions {
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current directory].
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Seed of all random choices [default: random].
-    #[arg(long)]
-    pub seed: Option<u64>,
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use super::fleet::FleetRunArgs;
-use super::reading::ScaleArg;
+use super::list::ScaleArg;
 use super::values::{not_negative, seconds};
 use crate::action::{Action, RunAction};
 use crate::complete;
@@ -21,7 +21,7 @@ Examples:
   pragmark run                          the tour, in less than five minutes
   pragmark run index-timing             one experiment at the default scale
   pragmark run --quick insert-unroll    a preliminary answer in seconds
-  pragmark run --source 001             every experiment of an article
+  pragmark run 001                      every experiment of an article
   pragmark run my.toml --dir /ssd --dir /hdd
                                         your own experiment on two disks
   pragmark run fts-queries --text mails.csv --columns subject,body
@@ -29,14 +29,10 @@ Examples:
   pragmark run --resume pragmark-runs/20261120-101500-4711
                                         continue an interrupted run")]
 pub struct RunArgs {
-    /// Experiments to run: names from `pragmark list`, or paths of your own files [default: the
-    /// tour].
+    /// Experiments to run: names from `pragmark list`, paths of your own files, or the number of an article, such as 001 for
+    /// every experiment on insert speed [default: the tour].
     #[arg(add = ArgValueCompleter::new(complete::experiments))]
     pub experiments: Vec<String>,
-    /// Run every experiment of this source, such as 001 for the article on insert speed.
-    /// `pragmark list` shows the sources.
-    #[arg(long, value_name = "SOURCE")]
-    pub source: Option<String>,
     /// Give a preliminary answer in seconds: quick scale, three to five rounds, paired t
     /// intervals. For exploration, not decisions.
     #[arg(long)]
@@ -76,9 +72,6 @@ pub struct RunArgs {
     /// Table of --text, if it is a database with several tables.
     #[arg(long, value_name = "TABLE", requires = "text")]
     pub table: Option<String>,
-    /// Encoding of --text, such as windows-1252 [default: from the byte order mark, otherwise UTF-8].
-    #[arg(long, value_name = "NAME", requires = "text")]
-    pub encoding: Option<load::Encoding>,
     /// File with your own queries on --text, one per line: full-text expressions, and patterns such as
     /// `subject LIKE %invoice%` (also GLOB and REGEXP) [default: queries drawn from the text]. Use it to
     /// measure the queries of your application.
@@ -93,15 +86,15 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Continue the interrupted run in this folder, with its own plan.
-    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
+    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
     pub resume: Option<PathBuf>,
     /// Begin a new run with the plan of the run in this folder, whichever command made it: the same
     /// experiments, directories, scale and seed, unless --seed gives another. Use it to see if a result holds.
-    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "trial_limit"], add = ArgValueCompleter::new(complete::runs))]
+    #[arg(long, value_name = "FOLDER", group = "stored", conflicts_with_all = ["experiments", "quick", "scale", "dirs", "engine", "text", "queries", "trial_limit"], add = ArgValueCompleter::new(complete::runs))]
     pub repeat: Option<PathBuf>,
     /// Resume or repeat a run that somebody else began, or whose plan was changed, without asking. Use it only if
     /// you trust the folder: the run loads libraries and writes to directories that its plan names.
-    #[arg(long, requires = "stored", conflicts_with_all = ["experiments", "source"])]
+    #[arg(long, requires = "stored", conflicts_with = "experiments")]
     pub trust: bool,
     /// Time limit of the whole run, such as 90s, 40m or 1h30m. A round that would probably exceed it
     /// is not started.
@@ -122,10 +115,6 @@ pub struct RunArgs {
     /// Start a run with --scale paper without asking for confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// Print lines instead of a progress bar: how far the run is, at most every ten seconds, and every
-    /// problem. This is the default when standard error is not a terminal, or a dumb one.
-    #[arg(long)]
-    pub plain: bool,
     /// Over a fleet.
     #[command(flatten)]
     pub fleet: FleetRunArgs,
@@ -137,8 +126,8 @@ impl RunArgs {
         // Going on with a run may change the current directory.
         let drivers = self.drivers.as_deref().map(std::path::absolute);
         let drivers = drivers.transpose().map_err(Error::unusable)?;
-        let plain = self.plain;
-        let server = self.fleet.server()?;
+        let is_stored = self.resume.is_some() || self.repeat.is_some();
+        let server = self.fleet.server(is_stored)?;
         let stored = |folder| ResumeRequest {
             folder,
             trusted: self.trust,
@@ -159,16 +148,21 @@ impl RunArgs {
         } else if let Some(run) = self.fleet.adopt {
             RunAction::Adopt { run, server, out: self.out }
         } else {
-            let experiments = match (self.experiments, self.source) {
+            let is_source = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
+            let (mut sources, names): (Vec<_>, Vec<_>) =
+                self.experiments.into_iter().partition(is_source);
+            if sources.len() > 1 {
+                return Err(Error::mistake("name one source, such as 001"));
+            }
+            let experiments = match (names, sources.pop()) {
                 (names, None) if names.is_empty() => Experiments::Tour,
                 (names, source) => Experiments::Named { names, source },
             };
             let columns = self.columns.iter().map(|name| name.trim().to_owned()).collect();
-            let (table, encoding, queries) = (self.table, self.encoding, self.queries);
             let text = self.text.map(|path| TextRequest {
                 path,
-                options: bench::TextOptions { columns, table, encoding },
-                queries,
+                options: bench::TextOptions { columns, table: self.table, encoding: None },
+                queries: self.queries,
             });
             let request = RunRequest {
                 experiments,
@@ -196,12 +190,12 @@ impl RunArgs {
                     on: self.fleet.on,
                     per: self.fleet.per.into(),
                     agents: self.fleet.agents,
-                    wait_s: self.fleet.wait,
+                    wait_s: self.fleet.patience,
                     patience_s: self.fleet.patience,
                     sign_with: self.fleet.sign_with,
                 }))
             }
         };
-        Ok(Action::Run { run, plain })
+        Ok(Action::Run(run))
     }
 }

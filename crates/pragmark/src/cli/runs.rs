@@ -1,13 +1,13 @@
-//! Options of `runs` and `open`.
+//! Options of `runs`.
 
 use std::path::PathBuf;
 
+use app::history::Sources;
 use clap::{ArgGroup, Args, Subcommand};
-use clap_complete::engine::ArgValueCompleter;
 
+use super::compare::ComparisonOutput;
 use super::values;
 use crate::action::{Action, Prune};
-use crate::complete;
 
 /// Options of `runs`.
 #[derive(Debug, Args)]
@@ -33,6 +33,8 @@ pub struct RunsArgs {
 pub enum RunsCommand {
     /// Remove old runs, after a question. A folder that contains other files too is kept.
     Prune(PruneArgs),
+    /// Show how figures changed over many runs, and where their level shifted.
+    History(HistoryArgs),
 }
 
 /// Options of `runs prune`.
@@ -46,7 +48,7 @@ Examples:
 
 Runs in use, and folders that contain files that pragmark did not write, are kept and named.")]
 pub struct PruneArgs {
-    /// Keep so many of the latest runs, whatever their age.
+    /// Keep this many of the latest runs, whatever their age.
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
     /// Remove only runs older than this, such as 30d or 12h.
@@ -63,16 +65,35 @@ pub struct PruneArgs {
     pub folders: Vec<PathBuf>,
 }
 
-/// Options of `open`.
+/// Options of `runs history`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pragmark open                                       the latest run
-  pragmark open pragmark-runs/20261120-101500-4711    another run")]
-pub struct OpenArgs {
-    /// Folder of the run [default: the latest run below pragmark-runs].
-    #[arg(add = ArgValueCompleter::new(complete::runs))]
-    pub run: Option<PathBuf>,
+  pragmark runs history                                   all runs below pragmark-runs
+  pragmark runs history benchmarks --format html --out history.html
+  pragmark runs history --notes pragmark                  exports in the notes of this git repository
+
+A folder may contain runs and their JSON exports; an SQLite or Parquet export is named itself.")]
+pub struct HistoryArgs {
+    /// Folders below which runs and their JSON exports are looked for, or exports.
+    #[arg(default_value = app::library::RUNS)]
+    pub folders: Vec<PathBuf>,
+    /// Read the notes of this git repository with this name instead: each is the JSON export of a run.
+    #[arg(long, value_name = "NAME", conflicts_with = "folders")]
+    pub notes: Option<String>,
+    /// The result.
+    #[command(flatten)]
+    pub output: ComparisonOutput,
+}
+
+impl HistoryArgs {
+    fn resolve(self) -> Action {
+        let sources = match self.notes {
+            Some(name) => Sources::Notes(name),
+            None => Sources::Folders(self.folders),
+        };
+        Action::History { sources, output: self.output.resolve() }
+    }
 }
 
 impl RunsArgs {
@@ -86,6 +107,7 @@ impl RunsArgs {
                 confirmed: args.yes,
                 folders: args.folders,
             }),
+            Some(RunsCommand::History(args)) => args.resolve(),
             None => Action::Runs { folders: self.folders },
         }
     }

@@ -1,6 +1,6 @@
 //! Options of `record` and `trace`.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use app::Error;
@@ -10,9 +10,8 @@ use recorder::{Door, Options};
 use trace::edit::Part;
 use trace::export::Form;
 
-use super::reading::ReportOutput;
 use super::values::seconds;
-use crate::action::{Action, RecordAction, TraceAction};
+use crate::action::{Action, Format, Output, RecordAction, TraceAction};
 
 /// Ways into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,6 +23,9 @@ pub enum DoorArg {
     /// By functions in place of those that open connections, in programs that load SQLite as a shared library. SQLite is
     /// not started before the program starts it.
     Interpose,
+    /// By an extension that the program loads: its path is printed, and programs that load it are recorded until Ctrl-C
+    /// or the end of the command. Use it where LD_PRELOAD has no effect.
+    Extension,
 }
 
 /// Options of `record`.
@@ -33,7 +35,7 @@ Examples:
   pragmark record -- python3 app.py             record a program into python3.trace
   pragmark record --out load.trace -- ./server  choose the file
   pragmark record --redact -- rails server      hash texts and blobs
-  pragmark record --extension                   for programs that can only load an extension
+  pragmark record --door extension              for programs that can only load an extension
   pragmark trace python3.trace                  what it does")]
 pub struct RecordArgs {
     /// Trace to write; by default the name of the program with `.trace`.
@@ -42,19 +44,15 @@ pub struct RecordArgs {
     /// Use only this way into the program. By default pragmark chooses.
     #[arg(long, value_enum)]
     pub door: Option<DoorArg>,
-    /// Print the extension to load, and record programs that load it until Ctrl-C or the end of the command.
-    /// Use it where LD_PRELOAD has no effect.
-    #[arg(long, conflicts_with = "door")]
-    pub extension: bool,
     /// Hash texts and blobs: the trace keeps their lengths, which of them are equal, and the order of their beginnings. It
     /// has no snapshots, so it cannot be replayed.
     #[arg(long)]
     pub redact: bool,
     /// Seal a recording that was interrupted, such as `app.trace.recording`.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["door", "extension", "redact", "command"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["door", "redact", "command"])]
     pub seal: Option<PathBuf>,
     /// The program and its arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required_unless_present_any = ["extension", "seal"])]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required_unless_present_any = ["door", "seal"])]
     pub command: Vec<OsString>,
 }
 
@@ -65,7 +63,7 @@ impl RecordArgs {
             return Action::Record(RecordAction::Seal { folder, out: self.out });
         }
         let door = match self.door {
-            _ if self.extension => Door::Extension,
+            Some(DoorArg::Extension) => Door::Extension,
             Some(DoorArg::Table) => Door::Table,
             Some(DoorArg::Symbol) => Door::Symbol,
             Some(DoorArg::Interpose) => Door::Interpose,
@@ -80,7 +78,7 @@ impl RecordArgs {
         Action::Record(RecordAction::Record(app::record::RecordRequest {
             out,
             options: Options { door, redact: self.redact },
-            extension: self.extension,
+            extension: self.door == Some(DoorArg::Extension),
             command: self.command,
         }))
     }
@@ -101,9 +99,29 @@ pub struct TraceArgs {
     /// Trace that `pragmark record` has written.
     #[arg(required = true)]
     pub trace: Option<PathBuf>,
-    /// The report.
-    #[command(flatten)]
-    pub output: ReportOutput,
+    /// Output format. `jsonl`, `parquet` and `sqlite` have a row for each execution of a statement.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: TraceFormat,
+    /// Write to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Formats of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// Summary for the terminal.
+    Terminal,
+    /// Summary as one self-contained page.
+    Html,
+    /// Summary as Markdown, for a wiki or an issue.
+    Markdown,
+    /// All executions as JSON Lines.
+    Jsonl,
+    /// All executions as Apache Parquet.
+    Parquet,
+    /// All executions as an SQLite database.
+    Sqlite,
 }
 
 /// Commands of `trace`.
@@ -115,8 +133,6 @@ pub enum TraceCommand {
     Merge(MergeArgs),
     /// Write a trace whose texts and blobs are hashed, to share it.
     Redact(RedactArgs),
-    /// Write all executions of statements to a file for other tools, a row for each.
-    Export(ExportTraceArgs),
     /// Write a script for `pragmark measure` that does the same work with values of the same distributions.
     ToScript(ToScriptArgs),
 }
@@ -126,40 +142,13 @@ pub enum TraceCommand {
 pub struct ToScriptArgs {
     /// Trace to fit.
     pub trace: PathBuf,
-    /// Script to write.
+    /// Script to write. The database as it was when recording began is written next to it, with the extension `.db`.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Database to write, as it was when recording began; by default the name of the script with `.db`.
-    #[arg(long, value_name = "FILE")]
-    pub snapshot: Option<PathBuf>,
     /// The recorded database whose work the script does, by its path or name; by default the one with most
     /// statements.
     #[arg(long, value_name = "NAME")]
     pub database: Option<String>,
-}
-
-/// Files that a trace is exported to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TraceForm {
-    /// JSON Lines.
-    Jsonl,
-    /// Apache Parquet.
-    Parquet,
-    /// An SQLite database.
-    Sqlite,
-}
-
-/// Options of `trace export`.
-#[derive(Debug, Args)]
-pub struct ExportTraceArgs {
-    /// Trace to export.
-    pub trace: PathBuf,
-    /// Form of the file; by default its name says which: .jsonl, .parquet, .db or .sqlite.
-    #[arg(long, value_enum)]
-    pub format: Option<TraceForm>,
-    /// File to write.
-    #[arg(long, value_name = "FILE")]
-    pub out: PathBuf,
 }
 
 /// Options of `trace cut`.
@@ -208,7 +197,7 @@ impl TraceArgs {
     pub fn resolve(self) -> Result<Action, Error> {
         Ok(Action::Trace(match (self.command, self.trace) {
             (Some(command), _) => command.resolve()?,
-            (None, Some(trace)) => TraceAction::Show { trace, output: self.output.resolve() },
+            (None, Some(trace)) => show(trace, self.format, self.out)?,
             (None, None) => {
                 return Err(Error::mistake("name a trace, such as `pragmark trace app.trace`"));
             }
@@ -226,13 +215,9 @@ impl TraceCommand {
             TraceCommand::Redact(args) => {
                 TraceAction::Edit { edit: Edit::Redact(args.trace), out: args.out }
             }
-            TraceCommand::Export(args) => {
-                let form = form(args.format, &args.out)?;
-                TraceAction::Edit { edit: Edit::Export { trace: args.trace, form }, out: args.out }
-            }
             TraceCommand::ToScript(args) => TraceAction::ToScript(ScriptRequest {
                 trace: args.trace,
-                snapshot: args.snapshot.unwrap_or_else(|| args.out.with_extension("db")),
+                snapshot: args.out.with_extension("db"),
                 out: args.out,
                 database: args.database,
             }),
@@ -261,17 +246,21 @@ impl CutArgs {
     }
 }
 
-/// Returns the form of an exported file: by its name, unless it is given.
-fn form(given: Option<TraceForm>, out: &Path) -> Result<Form, Error> {
-    match (given, out.extension().and_then(OsStr::to_str)) {
-        (Some(TraceForm::Jsonl), _) | (None, Some("jsonl" | "ndjson")) => Ok(Form::JsonLines),
-        (Some(TraceForm::Parquet), _) | (None, Some("parquet")) => Ok(Form::Parquet),
-        (Some(TraceForm::Sqlite), _) | (None, Some("db" | "sqlite" | "sqlite3")) => {
-            Ok(Form::Sqlite)
+/// Returns how a trace is shown, or written for other tools.
+fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<TraceAction, Error> {
+    let form = match format {
+        TraceFormat::Terminal => Err(Format::Terminal),
+        TraceFormat::Html => Err(Format::Html),
+        TraceFormat::Markdown => Err(Format::Markdown),
+        TraceFormat::Jsonl => Ok(Form::JsonLines),
+        TraceFormat::Parquet => Ok(Form::Parquet),
+        TraceFormat::Sqlite => Ok(Form::Sqlite),
+    };
+    match (form, out) {
+        (Err(format), out) => Ok(TraceAction::Show { trace, output: Output { format, out } }),
+        (Ok(form), Some(out)) => Ok(TraceAction::Edit { edit: Edit::Export { trace, form }, out }),
+        (Ok(_), None) => {
+            Err(Error::mistake("this format is no text").hint("name a new file with --out"))
         }
-        (None, _) => Err(Error::mistake(format!(
-            "the name of {} does not say its form; use --format",
-            out.display()
-        ))),
     }
 }

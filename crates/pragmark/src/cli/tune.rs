@@ -6,9 +6,9 @@ use app::Error;
 use app::tune::{Goal, TuneRequest};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use lab::tier::MayLose;
 use lab::tuning_plan::Constraint;
 
-use super::reading::AcceptedLoss;
 use super::record::RecordOptions;
 use super::values::{seconds, settings};
 use crate::action::Action;
@@ -25,7 +25,7 @@ Examples:
                                                        against the settings that the application has now")]
 pub struct TuneArgs {
     /// What is tuned: a trace of `pragmark record`, a script in pgbench's language (.sql), an experiment (a file or a
-    /// name; its workload, base and metric are used), a workload of `pragmark list --workloads`, or one of tpcb-like,
+    /// name; its workload, base and metric are used), a workload of `pragmark list workloads`, or one of tpcb-like,
     /// simple-update and select-only.
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
@@ -42,7 +42,7 @@ pub struct TuneArgs {
     #[arg(long, value_enum, value_name = "GOAL", default_value = "throughput")]
     pub goal: GoalArg,
     /// What another metric may be, such as 'p99 <= 1.05' (a ratio to the current settings), 'size <= 1.10' or
-    /// 'memory <= 256MiB'; repeat it for several. Names are p99, size, memory, cpu, or a metric of `pragmark list --metrics`.
+    /// 'memory <= 256MiB'; repeat it for several. Names are p99, size, memory, cpu, or a metric of `pragmark list metrics`.
     #[arg(long, value_name = "CONSTRAINT", value_parser = Constraint::parsed)]
     pub limit: Vec<Constraint>,
     /// Setting that your application has now, such as synchronous=normal; repeat it for several. Otherwise those of the
@@ -70,9 +70,6 @@ pub struct TuneArgs {
     /// Where to measure and record.
     #[command(flatten)]
     pub record: RecordOptions,
-    /// Print one line per trial instead of a progress bar.
-    #[arg(long)]
-    pub plain: bool,
 }
 
 impl TuneArgs {
@@ -93,9 +90,27 @@ impl TuneArgs {
             trial_s: self.seconds,
             directories: self.record.dirs,
             out: self.record.out,
-            seed: self.record.seed,
+            seed: None,
         };
-        Ok(Action::Tune { request, plain: self.plain })
+        Ok(Action::Tune(request))
+    }
+}
+
+/// What may be lost in a power cut. A search never tries settings that can corrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AcceptedLoss {
+    /// No acknowledged transaction.
+    Nothing,
+    /// Recent transactions; no corruption was seen in ordinary commits.
+    Recent,
+}
+
+impl From<AcceptedLoss> for MayLose {
+    fn from(loss: AcceptedLoss) -> MayLose {
+        match loss {
+            AcceptedLoss::Nothing => MayLose::Nothing,
+            AcceptedLoss::Recent => MayLose::Recent,
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub fn execute(
     match Compared::of(paths)? {
         Compared::Runs(folders) => return runs(&folders, output),
         Compared::Trace(trace) => {
-            request.subject.work = Work::Replay(Replay { trace, mode: None, speed: None });
+            request.subject.work = Work::Replay(Replay { trace, mode: None });
         }
         Compared::Scripts(files) => {
             if let Work::Sql(sql) = &mut request.subject.work {
@@ -29,7 +29,7 @@ pub fn execute(
             }
         }
     }
-    let Some(sides) = compare_exactly(&request, &Terminal::new(true))? else {
+    let Some(sides) = compare_exactly(&request, &Terminal::lines())? else {
         return Ok(Exit::Interrupted);
     };
     let Some((base, others)) = sides.split_first() else {

@@ -1,7 +1,6 @@
 //! `pragmark driver`: drivers in other languages.
 
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use app::{Error, Interface, driver};
@@ -14,10 +13,10 @@ use crate::output;
 use crate::terminal::Terminal;
 
 /// Lists, installs or removes drivers.
-pub fn execute(directory: Option<&Path>, action: &DriverAction) -> Result<Exit, Error> {
-    let registry = driver::registry(directory)?;
+pub fn execute(action: &DriverAction) -> Result<Exit, Error> {
+    let registry = driver::registry(None)?;
     match action {
-        DriverAction::List { json } => list(&registry, *json),
+        DriverAction::List => output::display(&lines(&driver::states(&registry))),
         DriverAction::Install { names } => install(&registry, names),
         DriverAction::Remove { names } => remove(&registry, names),
     }
@@ -70,14 +69,8 @@ pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
     states.iter().map(one).collect()
 }
 
-/// Prints the state of each driver.
-pub fn list(registry: &Registry, is_json: bool) -> Result<Exit, Error> {
-    let states = driver::states(registry);
-    if is_json { output::display_json(&as_json(&states)) } else { output::display(&lines(&states)) }
-}
-
 fn install(registry: &Registry, names: &[String]) -> Result<Exit, Error> {
-    let interrupted = Terminal::new(true).interrupted()?;
+    let interrupted = Terminal::lines().interrupted()?;
     let mut failed = Vec::new();
     for manifest in driver::named(registry, names)? {
         tell!("installing {}: {}", manifest.name, manifest.about);

@@ -27,9 +27,7 @@ pub fn execute(action: &EngineAction) -> Result<Exit, Error> {
                 output::display(&list_as_text(&at_hand))
             }
         }
-        EngineAction::Build { engines, experiments, jobs, plain } => {
-            build(engines, experiments, *jobs, *plain)
-        }
+        EngineAction::Build { engines, experiments } => build(engines, experiments),
         EngineAction::Add { library, name } => add(library, name),
         EngineAction::Remove { engines } => remove(engines),
         EngineAction::RemoveAll => {
@@ -40,13 +38,8 @@ pub fn execute(action: &EngineAction) -> Result<Exit, Error> {
 }
 
 /// Builds, and prints the name and the path of each engine.
-fn build(
-    engines: &[String],
-    experiments: &[String],
-    jobs: Option<usize>,
-    plain: bool,
-) -> Result<Exit, Error> {
-    let (names, mut built) = engine::build_for(engines, experiments, jobs, &Terminal::new(plain))?;
+fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> {
+    let (names, mut built) = engine::build_for(engines, experiments, None, &Terminal::new())?;
     let mut text = String::new();
     let mut exit = Exit::Success;
     for name in &names {

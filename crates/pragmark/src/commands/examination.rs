@@ -25,7 +25,7 @@ const LISTED: usize = 10;
 /// Examines the database and prints the result.
 pub fn execute(request: &DatabaseRequest, is_json: bool) -> Result<Exit, Error> {
     announce(&request.database, &request.directory);
-    let DatabaseCheck { examination, application } = database(request, &Terminal::new(true))?;
+    let DatabaseCheck { examination, application } = database(request, &Terminal::lines())?;
     if is_json {
         output::display_json(&json!({ "database": examination, "application": application }))?;
     } else {

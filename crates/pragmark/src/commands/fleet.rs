@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 
 /// Asks something of the server of a fleet.
 pub fn execute(action: &FleetAction) -> Result<Exit, Error> {
-    let ui = Terminal::new(true);
+    let ui = Terminal::lines();
     match action {
         FleetAction::Status(server) => return show(server, &ui),
         FleetAction::Drain { server, agents } => {

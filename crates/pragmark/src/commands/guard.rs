@@ -5,30 +5,24 @@ use app::guard::{GuardRequest, guard};
 use lab::guard::Status;
 use report::render;
 
-use crate::action::{GuardOutput, Undecided};
+use crate::action::Undecided;
 use crate::exit::Exit;
 use crate::output::{terminal_style, write_text};
 use crate::terminal::Terminal;
 
-/// Measures both sides and judges. Prints the result, and writes it in the other forms that are wanted.
-pub fn execute(
-    request: &GuardRequest,
-    undecided: Option<Undecided>,
-    output: &GuardOutput,
-) -> Result<Exit, Error> {
-    let guarded = guard(request, &Terminal::new(true))?;
+/// Measures both sides and judges. Prints the result, and writes it in all forms into the folder of the record.
+pub fn execute(request: &GuardRequest, undecided: Option<Undecided>) -> Result<Exit, Error> {
+    let guarded = guard(request, &Terminal::lines())?;
     let document = guarded.document();
-    if let Some(path) = &output.markdown {
-        write_text(Some(path), &render::markdown(&document))?;
-    }
-    if let Some(path) = &output.html {
-        write_text(Some(path), &app::report::html(&document)?)?;
-    }
-    if let Some(path) = &output.json {
-        write_text(Some(path), &guarded.json()?)?;
-    }
-    if let Some(path) = &output.junit {
-        write_text(Some(path), &report::junit(&guarded.gate))?;
+    if let Some(folder) = &request.out {
+        for (name, text) in [
+            ("summary.md", render::markdown(&document)),
+            ("report.html", app::report::html(&document)?),
+            ("guard.json", guarded.json()?),
+            ("junit.xml", report::junit(&guarded.gate)),
+        ] {
+            write_text(Some(&folder.join(name)), &text)?;
+        }
     }
     write_text(None, &render::terminal(&document, terminal_style()))?;
     Ok(exit(guarded.gate.status(), undecided))

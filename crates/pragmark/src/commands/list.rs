@@ -8,27 +8,19 @@ use lab::catalogue::{Catalogue, Parameter};
 use lab::metric::METRICS;
 use lab::text::one_line;
 
-use crate::action::Lists;
+use crate::action::List;
 use crate::exit::Exit;
 use crate::output;
 
-/// Prints the requested lists, or the experiments.
-pub fn execute(lists: &Lists) -> Result<Exit, Error> {
-    let catalogue = drivers::catalogue(lists.drivers.as_deref())?;
-    let mut text = String::new();
-    if lists.workloads {
-        text += &workloads(&catalogue);
-    }
-    if lists.pragmas {
-        text += &parameters(catalogue.shared.iter());
-    }
-    if lists.metrics {
-        text += &metrics(&catalogue);
-    }
-    if text.is_empty() {
-        text = library::entries()?.iter().map(line_of).collect();
-    }
-    output::display(&text)
+/// Prints a list.
+pub fn execute(list: List) -> Result<Exit, Error> {
+    let catalogue = drivers::catalogue(None)?;
+    output::display(&match list {
+        List::Experiments => library::entries()?.iter().map(line_of).collect(),
+        List::Workloads => workloads(&catalogue),
+        List::Pragmas => parameters(catalogue.shared.iter()),
+        List::Metrics => metrics(&catalogue),
+    })
 }
 
 /// Returns an experiment in two lines.

@@ -1,13 +1,12 @@
 //! `pragmark load`: data into a table.
 
-use std::path::Path;
 use std::time::Instant;
 
 use app::Error;
 use app::load::LoadRequest;
 use app::words::{grouped, plural};
 use indicatif::HumanBytes;
-use load::{Decimals, Duplicates, Phase, Progress, RawWrite, Request, Summary};
+use load::{Decimals, Duplicates, Phase, Progress, Request, Summary};
 
 use crate::exit::Exit;
 use crate::output;
@@ -15,10 +14,10 @@ use crate::progress::{Task, is_bar_wanted};
 use crate::terminal::Terminal;
 
 /// Loads and reports the result.
-pub fn execute(request: &LoadRequest, measure_disk: bool, plain: bool) -> Result<Exit, Error> {
+pub fn execute(request: &LoadRequest) -> Result<Exit, Error> {
     let opened = request.open()?;
-    let (task, begin) = (Task::new(is_bar_wanted(plain)), Instant::now());
-    let loaded = opened.load(&Terminal::new(plain), &mut |progress| {
+    let (task, begin) = (Task::new(is_bar_wanted()), Instant::now());
+    let loaded = opened.load(&Terminal::new(), &mut |progress| {
         display(&task, begin, progress);
     });
     drop(task);
@@ -27,11 +26,7 @@ pub fn execute(request: &LoadRequest, measure_disk: bool, plain: bool) -> Result
         tell!("stopped; {} is unchanged", database.display());
         return Ok(Exit::Interrupted);
     };
-    let mut text = outcome(&summary, &request.request, request.opening.decimals);
-    if measure_disk {
-        text += &share_of_disk(&summary, database);
-    }
-    output::write_text(None, &text)
+    output::write_text(None, &outcome(&summary, &request.request, request.opening.decimals))
 }
 
 /// Returns what was done, in words.
@@ -136,34 +131,6 @@ fn indexes(summary: &Summary) -> String {
 
 fn rows(count: u64) -> String {
     plural(count, "row", "rows")
-}
-
-/// Returns the share of the disk's rate that the load of a new database reached. For an existing one, nobody knows how much
-/// was written.
-fn share_of_disk(summary: &Summary, database: &Path) -> String {
-    if !summary.new_database {
-        return "disk: not measured; --measure-disk needs a load that makes a new database\n"
-            .to_owned();
-    }
-    match load::raw_write(database) {
-        Ok(raw) => share(summary, &raw),
-        Err(error) => {
-            tell!("warning: the rows are loaded, but the disk could not be measured: {error}");
-            String::new()
-        }
-    }
-}
-
-/// Returns the rate of the load compared with that of the disk.
-fn share(summary: &Summary, raw: &RawWrite) -> String {
-    let (rate, reached) = (raw.rate(), summary.database_rate());
-    format!(
-        "disk: {}/s, {:.0} % of the {}/s of raw writes ({})\n",
-        HumanBytes(reached as u64),
-        100.0 * reached / rate,
-        HumanBytes(rate as u64),
-        if raw.direct { "direct I/O, synced" } else { "through the page cache, synced" }
-    )
 }
 
 /// Displays rate and share, and the time to go where the size of the input is known.

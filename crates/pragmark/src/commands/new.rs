@@ -53,7 +53,7 @@ fn missing(registry: &Registry, name: &str) -> Result<String, Error> {
     Ok(match registry.state(manifest) {
         State::Ready(_) => String::new(),
         State::Missing(DriverError::NotInstalled { .. }) => format!(
-            "install it with `pragmark driver install {name} --drivers {name}`; it needs {}\n",
+            "install it with `PRAGMARK_DRIVERS={name} pragmark driver install {name}`; it needs {}\n",
             manifest.needs
         ),
         State::Missing(error) => format!("not ready: {error}\n"),

@@ -21,8 +21,8 @@ use crate::output::{self, terminal_style};
 use crate::terminal::Terminal;
 
 /// Carries out a run and reports it.
-pub fn execute(action: &RunAction, plain: bool) -> Result<Exit, Error> {
-    let ui = Terminal::new(plain);
+pub fn execute(action: &RunAction) -> Result<Exit, Error> {
+    let ui = Terminal::new();
     match action {
         RunAction::Start(request) => show(run::start(request, &ui)?),
         RunAction::Repeat(request) => show(run::repeat(request, &ui)?),
@@ -42,18 +42,18 @@ pub fn execute(action: &RunAction, plain: bool) -> Result<Exit, Error> {
 }
 
 /// Measures, and reports.
-pub fn execute_measure(request: &MeasureRequest, plain: bool) -> Result<Exit, Error> {
-    show(measure(request, &Terminal::new(plain))?)
+pub fn execute_measure(request: &MeasureRequest) -> Result<Exit, Error> {
+    show(measure(request, &Terminal::new())?)
 }
 
 /// Searches, and reports.
-pub fn execute_tune(request: &TuneRequest, plain: bool) -> Result<Exit, Error> {
-    show(tune(request, &Terminal::new(plain))?)
+pub fn execute_tune(request: &TuneRequest) -> Result<Exit, Error> {
+    show(tune(request, &Terminal::new())?)
 }
 
 /// Writes the experiment to standard output, or to a file that does not exist yet: it is there to be edited.
 pub fn write_experiment(request: &MeasureRequest, out: &Path) -> Result<Exit, Error> {
-    let text = experiment_file(request, &Terminal::new(true))?;
+    let text = experiment_file(request, &Terminal::lines())?;
     if out == Path::new("-") {
         return output::write_text(None, &text);
     }
@@ -68,8 +68,8 @@ pub fn write_experiment(request: &MeasureRequest, out: &Path) -> Result<Exit, Er
 }
 
 /// Carries out a crash test and reports it, or plays a schedule again.
-pub fn execute_crash(action: &CrashAction, plain: bool) -> Result<Exit, Error> {
-    let ui = Terminal::new(plain);
+pub fn execute_crash(action: &CrashAction) -> Result<Exit, Error> {
+    let ui = Terminal::new();
     match action {
         CrashAction::Test { request, format } => {
             let concluded = crash(request, &ui)?;

@@ -68,7 +68,7 @@ pub fn prune(prune: &Prune) -> Result<Exit, Error> {
     if prune.dry_run {
         return output::display(&format!("these would be removed: {what}\n"));
     }
-    let terminal = Terminal::new(true);
+    let terminal = Terminal::lines();
     // From now on, Ctrl-C counts as no.
     terminal.interrupted()?;
     if !prune.confirmed && !terminal.can_ask() {

@@ -1,17 +1,19 @@
 //! `pragmark settings`: the settings that a run recommends, ready to paste.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use app::Error;
 use app::report::analyse;
 use report::SettingsQuery;
 
+use super::report::run_or_latest;
 use crate::exit::Exit;
 use crate::output;
 
-/// Writes the settings in the forms asked for.
-pub fn execute(run: &Path, query: &SettingsQuery, out: Option<&Path>) -> Result<Exit, Error> {
-    let analysis = analyse(run)?;
+/// Writes the settings that a run recommends, by default the latest one.
+pub fn execute(run: Option<PathBuf>, query: &SettingsQuery) -> Result<Exit, Error> {
+    let run = run_or_latest(run)?;
+    let analysis = analyse(&run)?;
     let keys: Vec<&str> =
         analysis.ladders.iter().map(|ladder| ladder.experiment.as_str()).collect();
     if keys.is_empty() && analysis.tuning.is_some() {
@@ -31,7 +33,7 @@ pub fn execute(run: &Path, query: &SettingsQuery, out: Option<&Path>) -> Result<
     if let Some(wanted) = query.experiment.as_deref().filter(|key| !keys.contains(key)) {
         return Err(unknown(wanted, &keys));
     }
-    output::write_text(out, &report::settings_to_use(&analysis, query))
+    output::write_text(None, &report::settings_to_use(&analysis, query))
 }
 
 fn unknown(wanted: &str, keys: &[&str]) -> Error {

@@ -1,27 +1,21 @@
 //! `pragmark show`: an experiment before it is run.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use app::{Error, library};
 use lab::catalogue::Catalogue;
 use lab::claims::Claim;
 use lab::design::{trials_per_round, variants};
-use lab::experiment::{Experiment, Scale, schema};
+use lab::experiment::{Experiment, Scale};
 use lab::level::label;
 use lab::text::one_line;
 
 use crate::exit::Exit;
 use crate::output;
 
-/// Prints the schema of experiment files.
-pub fn schema() -> Result<Exit, Error> {
-    output::display_json(schema::experiment_schema())
-}
-
 /// Prints experiments.
-pub fn execute(names: &[String], scale: Scale, drivers: Option<&Path>) -> Result<Exit, Error> {
-    let catalogue = drivers::catalogue(drivers)?;
+pub fn execute(names: &[String], scale: Scale) -> Result<Exit, Error> {
+    let catalogue = drivers::catalogue(None)?;
     let experiments = library::named(names, &catalogue)?;
     let text: String =
         experiments.iter().map(|experiment| describe(experiment, scale, &catalogue)).collect();

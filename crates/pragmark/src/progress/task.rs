@@ -21,10 +21,10 @@ const TEMPLATES: [&str; 2] = [
 /// The shortest time between two lines of progress.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Returns whether standard error can display a bar and the user wants one. A dumb terminal cannot move its cursor.
-pub fn is_bar_wanted(plain: bool) -> bool {
+/// Returns whether standard error can display a bar. A dumb terminal cannot move its cursor.
+pub fn is_bar_wanted() -> bool {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !plain && !is_dumb && stderr().is_terminal()
+    !is_dumb && stderr().is_terminal()
 }
 
 /// The display of one task, removed when dropped.

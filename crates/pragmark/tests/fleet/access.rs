@@ -15,11 +15,14 @@ use crate::world::{World, words, world};
 const PASSWORD: &str = "hush-7041";
 
 /// A run with an agent, both with these options.
-fn run(world: &World, access: &[&str]) -> (Option<i32>, String) {
+fn run(world: &World, (name, file): (&str, &str)) -> (Option<i32>, String) {
     let address = world.address();
-    let _agent = world.agent("a", access);
-    let more = [&["--per", "any", "--out", "fleet"], access].concat();
-    let ended = world.pragmark(&world.run_arguments(&address, &more));
+    let mut agent = world.command(&["fleet", "agent", &address, "--name", "a"]);
+    let log = fs::File::create(world.path().join("a.log")).unwrap();
+    agent.env(name, file).env("PRAGMARK_DRIVERS", "drivers").stderr(log);
+    let _agent = world.started(&mut agent);
+    let arguments = world.run_arguments(&address, &["--per", "any", "--out", "fleet"]);
+    let ended = world.command(&arguments).env(name, file).output().unwrap();
     let said = format!("{}{}", words(&ended), world.log("a.log"));
     (ended.status.code(), said)
 }
@@ -65,17 +68,18 @@ fn tls_with_an_authority_of_its_own_is_used_and_checked() {
     let mut world = world.configured(&tls).encrypted();
     world.experiment(3, 5);
     world.start_server();
-    let status = |access: &[&str]| {
-        let ended = world.pragmark(&[&["fleet", "status", &world.address()], access].concat());
+    let status = |access: &[(&str, &str)]| {
+        let mut command = world.command(&["fleet", "status", &world.address()]);
+        let ended = command.envs(access.iter().copied()).output().unwrap();
         (ended.status.code(), words(&ended))
     };
     let (code, said) = status(&[]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("certificate") && said.contains("--ca"), "{said}");
-    let (code, said) = status(&["--ca", "none.crt"]);
+    assert!(said.contains("certificate") && said.contains("NATS_CA"), "{said}");
+    let (code, said) = status(&[("NATS_CA", "none.crt")]);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("cannot read none.crt"), "{said}");
-    let (code, said) = run(&world, &["--ca", "ca.crt"]);
+    let (code, said) = run(&world, ("NATS_CA", "ca.crt"));
     assert_eq!(code, Some(0), "{said}");
 }
 
@@ -90,10 +94,11 @@ fn an_nkey_lets_in_and_another_does_not() {
     fs::write(world.path().join("own.nk"), key.seed().unwrap()).unwrap();
     let other = KeyPair::new_user().seed().unwrap();
     fs::write(world.path().join("other.nk"), other).unwrap();
-    let refused = world.pragmark(&["fleet", "status", &world.address(), "--nkey", "other.nk"]);
+    let mut status = world.command(&["fleet", "status", &world.address()]);
+    let refused = status.env("NATS_NKEY", "other.nk").output().unwrap();
     assert_eq!(refused.status.code(), Some(3));
     assert!(words(&refused).contains("rejects these credentials"));
-    let (code, said) = run(&world, &["--nkey", "own.nk"]);
+    let (code, said) = run(&world, ("NATS_NKEY", "own.nk"));
     assert_eq!(code, Some(0), "{said}");
     no_file_holds(&world, &key.seed().unwrap(), &["own.nk"]);
 }
@@ -132,7 +137,7 @@ fn credentials_of_an_account_let_in() {
          -----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
     );
     fs::write(world.path().join("lab.creds"), credentials).unwrap();
-    let (code, said) = run(&world, &["--creds", "lab.creds"]);
+    let (code, said) = run(&world, ("NATS_CREDS", "lab.creds"));
     assert_eq!(code, Some(0), "{said}{}", world.log("server.log"));
     no_file_holds(&world, &seed, &["lab.creds"]);
 }
@@ -158,21 +163,21 @@ fn a_password_is_in_no_record_page_log_or_list_of_processes() {
     world.experiment(3, 50);
     world.start_server();
     let address = world.address();
-    let access = ["--nats-user", "lab"];
     let start = |name: &str, arguments: &[&str]| {
         let log = fs::File::create(world.path().join(name)).unwrap();
-        let mut command = world.command(&[arguments, &access].concat());
-        let command = command.env("PRAGMARK_NATS_PASSWORD", PASSWORD);
+        let mut command = world.command(arguments);
+        command.env("NATS_USER", "lab").env("NATS_PASSWORD", PASSWORD);
+        command.env("PRAGMARK_DRIVERS", "drivers");
         world.started(command.stdout(log.try_clone().unwrap()).stderr(log))
     };
-    let agent = ["agent", &address, "--name", "a", "--drivers", "drivers"];
+    let agent = ["fleet", "agent", &address, "--name", "a"];
     let agent = start("a.log", &agent);
     let arguments = world.run_arguments(&address, &["--per", "any", "--out", "fleet"]);
     let mut coordinator = start("run.log", &arguments);
     world.until("the run begins", || !world.trials("fleet/groups/all-machines").is_empty());
     for process in [&agent, &coordinator] {
         let line = fs::read_to_string(format!("/proc/{}/cmdline", process.id())).unwrap();
-        assert!(line.contains("--nats-user") && !line.contains(PASSWORD));
+        assert!(line.contains("pragmark") && !line.contains(PASSWORD));
     }
     assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));
     assert!(world.path().join("fleet/report.html").is_file());

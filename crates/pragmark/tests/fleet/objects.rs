@@ -52,7 +52,7 @@ pub fn foreign_agent(world: &World, more: &[&str]) -> Running {
     let elsewhere = world.path().join("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
     let address = world.address();
-    let usual = ["agent", &address, "--name", "far"];
+    let usual = ["fleet", "agent", &address, "--name", "far"];
     let log = fs::File::create(world.path().join("far.log")).unwrap();
     let mut agent = world.command(&[&usual[..], more].concat());
     world.started(agent.current_dir(elsewhere).stderr(log))

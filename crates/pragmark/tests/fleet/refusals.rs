@@ -29,13 +29,17 @@ fn a_server_that_is_not_there_or_lets_nobody_in_is_named() {
     let (code, said) = run(&world, &address, &["--out", "fleet"]);
     assert_eq!(code, Some(3));
     assert!(said.contains("rejects these credentials"), "{said}");
-    let (code, said) =
-        run(&world, &address, &["--per", "any", "--out", "fleet", "--nats-user", "lab"]);
+    let (code, said) = {
+        let arguments = world.run_arguments(&address, &["--per", "any", "--out", "fleet"]);
+        let ended = world.command(&arguments).env("NATS_USER", "lab").output().unwrap();
+        (ended.status.code(), words(&ended))
+    };
     assert_eq!(code, Some(2));
-    assert!(said.contains("PRAGMARK_NATS_PASSWORD"), "{said}");
+    assert!(said.contains("NATS_PASSWORD"), "{said}");
     let status = world
-        .command(&["fleet", "status", &address, "--nats-user", "lab"])
-        .env("PRAGMARK_NATS_PASSWORD", "hush")
+        .command(&["fleet", "status", &address])
+        .env("NATS_USER", "lab")
+        .env("NATS_PASSWORD", "hush")
         .output()
         .unwrap();
     assert_eq!(status.status.code(), Some(0), "{}", words(&status));
@@ -163,7 +167,7 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
     let (address, cancelled) = (world.address(), orders.cancelled.clone());
     std::thread::scope(|scope| {
         scope.spawn(|| ::fleet::serve(&server, card, &mut Idle, &orders, &|_| {}));
-        let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "5s"]);
+        let (code, said) = run(&world, &address, &["--out", "fleet", "--patience", "5s"]);
         cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(code, Some(3), "{said}");
         let both = format!("old: it is pragmark 0.0.9, and this is {}", env!("CARGO_PKG_VERSION"));
@@ -178,7 +182,7 @@ fn labels_that_match_nobody_are_answered_with_those_that_there_are() {
     world.start_server();
     let _agent = world.agent("a", &["--label", "site=lab"]);
     let address = world.address();
-    let more = ["--on", "site=attic", "--out", "fleet", "--wait", "4s"];
+    let more = ["--on", "site=attic", "--out", "fleet", "--patience", "4s"];
     let (code, said) = run(&world, &address, &more);
     assert_eq!(code, Some(3));
     assert!(said.contains("0 of the 1 agents") && said.contains("site=lab"), "{said}");
@@ -210,14 +214,14 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
     world.experiment(3, 5);
     world.start_server();
     let address = world.address();
-    let agent = ["agent", &address, "--name", "rack-7", "--accept-code", "--nats-user", "rack-7"];
+    let agent = ["fleet", "agent", &address, "--name", "rack-7", "--accept-code"];
     let mut agent = world.command(&agent);
     let log = std::fs::File::create(world.path().join("agent.log")).unwrap();
-    let _agent = world.started(agent.env("PRAGMARK_NATS_PASSWORD", "hush").stderr(log));
-    let arguments =
-        world.run_arguments(&address, &["--per", "any", "--out", "fleet", "--nats-user", "lab"]);
+    let _agent =
+        world.started(agent.env("NATS_USER", "rack-7").env("NATS_PASSWORD", "hush").stderr(log));
+    let arguments = world.run_arguments(&address, &["--per", "any", "--out", "fleet"]);
     let mut run = world.command(&arguments);
-    let ended = run.env("PRAGMARK_NATS_PASSWORD", "hush").output().unwrap();
+    let ended = run.env("NATS_USER", "lab").env("NATS_PASSWORD", "hush").output().unwrap();
     let said = format!("{}{}{}", words(&ended), world.log("agent.log"), world.log("server.log"));
     assert_eq!(ended.status.code(), Some(0), "{said}");
     assert_eq!(world.trials("fleet/groups/all-machines").len() % 3, 0);
@@ -246,14 +250,15 @@ fn an_agent_whose_clock_is_wrong_by_hours_takes_no_part_and_others_do() {
     world.experiment(3, 5);
     world.start_server();
     let address = world.address();
-    let mut late = world.command(&["agent", &address, "--name", "late", "--drivers", "drivers"]);
+    let mut late = world.command(&["fleet", "agent", &address, "--name", "late"]);
     let log = std::fs::File::create(world.path().join("late.log")).unwrap();
-    late.env("LD_PRELOAD", faketime)
+    late.env("PRAGMARK_DRIVERS", "drivers")
+        .env("LD_PRELOAD", faketime)
         .env("FAKETIME", "-3h")
         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
     let _late = world.started(late.stderr(log));
     let late = "late takes no part: its clock is";
-    let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "6s"]);
+    let (code, said) = run(&world, &address, &["--out", "fleet", "--patience", "6s"]);
     assert_eq!(code, Some(3), "{said}{}", world.log("late.log"));
     assert!(said.contains("late: its clock is 1"), "{said}");
     assert!(said.contains("min behind the server's"), "{said}");

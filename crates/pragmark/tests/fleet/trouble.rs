@@ -113,7 +113,7 @@ fn a_second_agent_of_a_name_is_refused() {
     let _first = world.agent("a", &[]);
     world.until("the first is there", || status(&world).contains("Agents: 1"));
     let address = world.address();
-    let second = ["agent", &address, "--name", "a", "--dir", "data-a"];
+    let second = ["fleet", "agent", &address, "--name", "a", "--dir", "data-a"];
     let here = world.pragmark(&second);
     assert_eq!(here.status.code(), Some(3), "{}", words(&here));
     assert!(words(&here).contains("runs on this machine"), "{}", words(&here));

@@ -317,12 +317,17 @@ published = 2.0
         let directory = format!("data-{name}");
         fs::create_dir_all(self.path().join(&directory)).unwrap();
         let address = self.address();
-        let usual = ["agent", &address, "--name", name, "--dir", &directory];
-        let drivers: &[&str] = match options.contains(&"--drivers") {
-            true => &[],
-            false => &["--drivers", "drivers"],
+        let usual = ["fleet", "agent", &address, "--name", name, "--dir", &directory];
+        let log = self.path().join(format!("{name}.log"));
+        let log = fs::File::options().create(true).append(true).open(log).unwrap();
+        // Drivers of an agent's own stand in for an option, which the variable is for users.
+        let (drivers, options) = match options.iter().position(|option| *option == "--drivers") {
+            Some(at) => (options[at + 1], [&options[..at], &options[at + 2..]].concat()),
+            None => ("drivers", options.to_vec()),
         };
-        self.start(&format!("{name}.log"), &[&usual, drivers, options].concat())
+        let mut command = self.command(&[&usual[..], &options].concat());
+        command.env("PRAGMARK_DRIVERS", drivers);
+        self.started(command.stdout(log.try_clone().unwrap()).stderr(log))
     }
 
     /// The arguments of a run over the fleet.
@@ -424,7 +429,7 @@ pub fn essence(trial: &Value) -> String {
 
 /// The estimates of a run as a table.
 pub fn estimates(world: &World, folder: &str) -> Vec<Vec<String>> {
-    let exported = world.pragmark(&["export", folder, "--format", "variants-csv"]);
+    let exported = world.pragmark(&["report", folder, "--format", "variants-csv"]);
     without_place(&words(&exported))
 }
 

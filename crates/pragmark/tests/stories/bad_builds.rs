@@ -22,12 +22,12 @@ fn a_bad_build_is_caught_beside_a_sound_one() {
             "./sound.so",
             "--engine",
             "./wal-sync-before-checkpoint.so",
-            "--journal-mode",
-            "wal",
-            "--synchronous",
-            "normal",
-            "--locking-mode",
-            "normal",
+            "--set",
+            "journal_mode=wal",
+            "--set",
+            "synchronous=normal",
+            "--set",
+            "locking_mode=normal",
             "--model",
             "kill,reorder",
             "--images",
@@ -46,7 +46,7 @@ fn a_bad_build_is_caught_beside_a_sound_one() {
             "Two connections at the same moment were not tried",
             "wal/normal/normal",
         ]);
-    let json = laboratory.pragmark(&["export", "crashes", "--format", "json"]).exits(0).stdout();
+    let json = laboratory.pragmark(&["report", "crashes", "--format", "json"]).exits(0).stdout();
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let differences = &json["experiments"][0]["engine_differences"];
     let differences = differences.as_array().unwrap();
@@ -63,13 +63,13 @@ fn an_engine_whose_syncs_do_not_reach_the_system_is_never_safe_in_a_power_cut() 
     engine(&laboratory, Some("os-sync"));
     laboratory.pragmark(&["engine", "show", "./sound.so"]).exits(0).says(&["syncs of its own VFS"]);
     let crash = ["crash", "--engine", "./os-sync.so", "--engine", "./sound.so"];
-    let settings = ["--journal-mode", "wal", "--synchronous", "full"];
+    let settings = ["--set", "journal_mode=wal", "--set", "synchronous=full"];
     let small = ["--model", "kill,reorder", "--images", "100", "--out", "crashes"];
     laboratory
         .pragmark(&[&crash[..], &settings, &small].concat())
         .exits(0)
         .says(&["os-sync.so: its own VFS passes on 0 of", "can corrupt"]);
-    let json = laboratory.pragmark(&["export", "crashes", "--format", "json"]).exits(0).stdout();
+    let json = laboratory.pragmark(&["report", "crashes", "--format", "json"]).exits(0).stdout();
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     for variant in json["experiments"][0]["variants"].as_array().unwrap() {
         let label = variant["label"].as_str().unwrap();
@@ -85,8 +85,8 @@ fn an_engine_that_ends_the_process_leaves_the_image_that_made_it() {
     let laboratory = Laboratory::new();
     engine(&laboratory, Some("hot-journal-abort"));
     let crash = ["crash", "--engine", "./hot-journal-abort.so"];
-    let settings = ["--journal-mode", "delete,wal", "--synchronous", "full"];
-    let small = ["--locking-mode", "normal", "--model", "kill,reorder"];
+    let settings = ["--set", "journal_mode=delete,wal", "--set", "synchronous=full"];
+    let small = ["--set", "locking_mode=normal", "--model", "kill,reorder"];
     let small = [&small[..], &["--images", "100", "--out", "crashes"]].concat();
     laboratory.pragmark(&[&crash[..], &settings, &small].concat()).exits(0).says(&["can corrupt"]);
     let trials = laboratory.trials("crashes");
@@ -111,7 +111,7 @@ fn damage_without_a_crash_is_no_fault_of_the_laboratory() {
     let laboratory = Laboratory::new();
     engine(&laboratory, Some("page-write"));
     let crash = ["crash", "--engine", "./page-write.so", "--quick"];
-    let settings = ["--journal-mode", "delete", "--synchronous", "full"];
+    let settings = ["--set", "journal_mode=delete", "--set", "synchronous=full"];
     laboratory.pragmark(&[&crash[..], &settings, &["--out", "crashes"]].concat()).exits(1);
     let record = laboratory.read("crashes/outcomes.jsonl");
     assert!(record.contains("damage without a crash"), "{record}");

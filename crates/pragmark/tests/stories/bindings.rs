@@ -175,7 +175,7 @@ fn a_driver_of_one_s_own_is_listed_as_ready_and_measured_by_its_manifest_alone()
     with_mine(&["driver", "list"])
         .exits(0)
         .says(&["shell-made-up: Shell 1.0, includes SQLite 3.40.1", "python-apsw: not ready"]);
-    with_mine(&["list", "--pragmas"]).exits(0).says(&["shell-made-up"]);
+    with_mine(&["list", "pragmas"]).exits(0).says(&["shell-made-up"]);
     with_mine(&run).exits(0).says(&["shell-made-up"]);
     let measured = outcomes(&laboratory, "shell-made-up")
         .iter()
@@ -347,11 +347,10 @@ fn a_workload_that_a_driver_lacks_is_refused_before_anything_is_measured() {
 fn drivers_are_listed_with_what_is_missing_and_unknown_names_are_refused() {
     let laboratory = Laboratory::new();
     scripts(&laboratory, "");
-    laboratory.pragmark(&["driver", "list", "--drivers", "drivers"]).exits(0).says(&[
-        "go-modernc: not ready",
-        "no-such-language",
-        "install a shell",
-    ]);
+    laboratory
+        .pragmark_with_variables(&[("PRAGMARK_DRIVERS", "drivers")], &["driver", "list"])
+        .exits(0)
+        .says(&["go-modernc: not ready", "no-such-language", "install a shell"]);
     laboratory
         .pragmark_with_variables(&[("PRAGMARK_DRIVERS", "nowhere")], &["list"])
         .exits(3)
@@ -361,7 +360,7 @@ fn drivers_are_listed_with_what_is_missing_and_unknown_names_are_refused() {
         .exits(2)
         .complains(&["no driver `perl`", "python-apsw"]);
     laboratory
-        .pragmark(&["driver", "list", "--drivers", "nowhere"])
+        .pragmark_with_variables(&[("PRAGMARK_DRIVERS", "nowhere")], &["driver", "list"])
         .exits(3)
         .complains(&["nowhere"]);
 }

@@ -12,12 +12,12 @@ fn crashes_are_measured_and_witnesses_written() {
     laboratory
         .pragmark(&[
             "crash",
-            "--journal-mode",
-            "delete,wal",
-            "--synchronous",
-            "off",
-            "--locking-mode",
-            "normal",
+            "--set",
+            "journal_mode=delete,wal",
+            "--set",
+            "synchronous=off",
+            "--set",
+            "locking_mode=normal",
             "--model",
             "reorder,lying-reorder",
             "--images",
@@ -50,7 +50,7 @@ fn models_of(laboratory: &Laboratory, run: &str) -> Vec<serde_json::Value> {
 fn crashes_that_were_stopped_go_on_and_the_same_seed_gives_the_same_counts() {
     let laboratory = Laboratory::new();
     let crash = |out: &str| {
-        let quick = ["crash", "--quick", "--journal-mode", "wal", "--images", "100"];
+        let quick = ["crash", "--quick", "--set", "journal_mode=wal", "--images", "100"];
         let more = ["--seed", "7", "--out", out];
         laboratory.pragmark(&[&quick[..], &more].concat()).exits(0);
     };
@@ -71,12 +71,12 @@ fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause
     let crash = |script: &[&str]| {
         let settings = [
             "crash",
-            "--journal-mode",
-            "delete",
-            "--synchronous",
-            "full",
-            "--locking-mode",
-            "normal",
+            "--set",
+            "journal_mode=delete",
+            "--set",
+            "synchronous=full",
+            "--set",
+            "locking_mode=normal",
             "--model",
             "reorder",
             "--images",
@@ -133,9 +133,9 @@ variants = [{ journal_mode = "wal", synchronous = "off" }]
     }
     assert_eq!(variants.len(), 2);
     laboratory
-        .pragmark(&["crash", "mine.toml", "--journal-mode", "wal"])
+        .pragmark(&["crash", "mine.toml", "--set", "journal_mode=wal"])
         .exits(2)
-        .complains(&["--journal-mode", "cannot be used with"]);
+        .complains(&["--set", "cannot be used with"]);
     laboratory.pragmark(&["crash", "mein.toml"]).exits(3).complains(&["mein.toml"]);
 }
 
@@ -145,14 +145,14 @@ fn without_powersafe_overwrite_sqlite_protects_what_lies_beside_a_write() {
     laboratory
         .pragmark(&[
             "crash",
-            "--journal-mode",
-            "wal",
-            "--synchronous",
-            "full",
-            "--locking-mode",
-            "normal",
-            "--psow",
-            "1,0",
+            "--set",
+            "journal_mode=wal",
+            "--set",
+            "synchronous=full",
+            "--set",
+            "locking_mode=normal",
+            "--set",
+            "psow=1,0",
             "--model",
             "non-powersafe-overwrite",
             "--images",
@@ -165,7 +165,7 @@ fn without_powersafe_overwrite_sqlite_protects_what_lies_beside_a_write() {
             "| `psow=true` | – not measured | – not measured | ◕ ",
             "| `psow=false` | – not measured | ● nothing<br>",
         ]);
-    laboratory.pragmark(&["crash", "--psow", "2"]).exits(2).complains(&["must be 0 or 1"]);
+    laboratory.pragmark(&["crash", "--set", "psow=2"]).exits(2).complains(&["must be 0 or 1"]);
 }
 
 /// An experiment whose trials are crashes, with a witness.
@@ -188,7 +188,7 @@ fn the_command_beside_a_tier_makes_its_witness_again() {
     let laboratory = Laboratory::new();
     laboratory.write("crashes.toml", CRASHES);
     laboratory.pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"]).exits(0);
-    let analysis = laboratory.pragmark(&["export", "run", "--format", "json"]).exits(0).stdout();
+    let analysis = laboratory.pragmark(&["report", "run", "--format", "json"]).exits(0).stdout();
     let analysis: serde_json::Value = serde_json::from_str(&analysis).unwrap();
     let models = analysis["experiments"][0]["variants"].as_array().unwrap().iter();
     let models = models.flat_map(|variant| variant["safety"]["models"].as_array().unwrap());
@@ -281,8 +281,8 @@ fn settings_that_the_engine_refuses_are_named() {
             "crash",
             "--engine",
             "./sound.so",
-            "--journal-mode",
-            modes,
+            "--set",
+            &format!("journal_mode={modes}"),
             "--model",
             "kill",
             "--images",
@@ -309,7 +309,15 @@ fn settings_that_the_engine_refuses_are_named() {
 fn a_matrix_fits_into_the_columns_of_a_pipe_with_every_model() {
     let laboratory = Laboratory::new();
     let answer = laboratory
-        .pragmark(&["crash", "--journal-mode", "delete", "--synchronous", "full", "--images", "50"])
+        .pragmark(&[
+            "crash",
+            "--set",
+            "journal_mode=delete",
+            "--set",
+            "synchronous=full",
+            "--images",
+            "50",
+        ])
         .exits(0);
     for line in answer.stdout().lines() {
         assert!(line.chars().count() <= 100, "{line}");
@@ -329,7 +337,10 @@ fn mistakes_are_named_and_nothing_is_written() {
         .pragmark(&["crash", "--script", "bad.sql", "--out", "crashes"])
         .exits(2)
         .complains(&["bad.sql:2:", "INSRT"]);
-    laboratory.pragmark(&["crash", "--journal-mode", "wall"]).exits(2).complains(&["wall", "wal"]);
+    laboratory
+        .pragmark(&["crash", "--set", "journal_mode=wall"])
+        .exits(2)
+        .complains(&["wall", "wal"]);
     laboratory
         .pragmark(&["crash", "--model", "gentle"])
         .exits(2)
@@ -352,7 +363,10 @@ fn mistakes_are_named_and_nothing_is_written() {
         .pragmark(&["crash", "--script", "/dev/zero", "--out", "crashes"])
         .exits(2)
         .complains(&["/dev/zero", "not a regular file"]);
-    laboratory.pragmark(&["crash", "--page-size", "1000"]).exits(2).complains(&["power of two"]);
+    laboratory
+        .pragmark(&["crash", "--set", "page_size=1000"])
+        .exits(2)
+        .complains(&["power of two"]);
     laboratory
         .pragmark(&["crash", "--engine", "bad.sql", "--out", "crashes"])
         .exits(3)

@@ -230,19 +230,19 @@ fn what_building_lacks_is_told_with_how_to_get_it() {
 #[test]
 fn a_library_is_added_under_a_name_and_one_that_is_not_sqlite_is_not() {
     let yard = Yard::new();
-    yard.pragmark(&["engine", "add", "small.toml", "--name", "mine"])
+    yard.pragmark(&["engine", "add", "small.toml", "mine"])
         .exits(3)
         .complains(&["small.toml", "not a shared library"]);
-    yard.pragmark(&["engine", "add", "built-in.so", "--name", "3.1"])
+    yard.pragmark(&["engine", "add", "built-in.so", "3.1"])
         .exits(2)
         .complains(&["3.1", "lower-case"]);
-    yard.pragmark(&["engine", "add", "built-in.so", "--name", "mine"])
+    yard.pragmark(&["engine", "add", "built-in.so", "mine"])
         .exits(0)
         .says(&["SQLite 3.54.1", "--engine mine"]);
     std::fs::remove_file(yard.path("built-in.so")).unwrap();
     yard.pragmark(&["run", "small.toml", "--engine", "mine", "--out", "run"]).exits(0);
     yard.pragmark(&["engine", "list"]).exits(0).says(&["mine: SQLite 3.54.1, added "]);
-    yard.pragmark(&["engine", "add", "small.toml", "--name", "mine"])
+    yard.pragmark(&["engine", "add", "small.toml", "mine"])
         .exits(2)
         .complains(&["already been added", "engine remove mine"]);
 }
@@ -250,7 +250,7 @@ fn a_library_is_added_under_a_name_and_one_that_is_not_sqlite_is_not() {
 #[test]
 fn an_engine_that_was_changed_is_not_used() {
     let yard = Yard::new();
-    let built = yard.pragmark(&["engine", "add", "built-in.so", "--name", "mine"]).exits(0);
+    let built = yard.pragmark(&["engine", "add", "built-in.so", "mine"]).exits(0);
     let text = built.stdout();
     let path = text.lines().next().unwrap().rsplit(", ").next().unwrap();
     let mut bytes = std::fs::read(path).unwrap();

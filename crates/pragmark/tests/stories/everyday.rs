@@ -107,14 +107,14 @@ fn reports_and_exports_are_made_again_from_the_record() {
     laboratory.pragmark(&["report", "run", "--format", "html", "--out", "page.html"]).exits(0);
     assert!(laboratory.read("page.html").contains("</html>"));
 
-    let rows = laboratory.pragmark(&["export", "run"]).exits(0).stdout();
+    let rows = laboratory.pragmark(&["report", "run", "--format", "csv"]).exits(0).stdout();
     assert_eq!(rows.lines().count(), 1 + laboratory.trials("run").len());
     laboratory
-        .pragmark(&["export", "run", "--format", "variants-csv"])
+        .pragmark(&["report", "run", "--format", "variants-csv"])
         .exits(0)
         .says(&["rows_per_statement=5"]);
-    laboratory.pragmark(&["export", "run", "--format", "claims-csv"]).exits(0).says(&["small-1"]);
-    let json = laboratory.pragmark(&["export", "run", "--format", "json"]).exits(0).stdout();
+    laboratory.pragmark(&["report", "run", "--format", "claims-csv"]).exits(0).says(&["small-1"]);
+    let json = laboratory.pragmark(&["report", "run", "--format", "json"]).exits(0).stdout();
     let analysis: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(analysis["experiments"][0]["claims"][0]["verdict"], "confirmed");
 }
@@ -187,39 +187,44 @@ fn what_comes_with_pragmark_is_listed_and_shown() {
         "pragma-journal-sync",
     ]);
     laboratory
-        .pragmark(&["list", "--workloads"])
+        .pragmark(&["list", "workloads"])
         .exits(0)
         .says(&["bulk-insert", "rows_per_statement"]);
-    laboratory.pragmark(&["list", "--pragmas"]).exits(0).says(&[
+    laboratory.pragmark(&["list", "pragmas"]).exits(0).says(&[
         "journal_mode",
         "delete",
         "wal",
         "mmap_size",
     ]);
-    laboratory.pragmark(&["list", "--metrics"]).exits(0).says(&["rows_per_s"]);
+    laboratory.pragmark(&["list", "metrics"]).exits(0).says(&["rows_per_s"]);
     laboratory.pragmark(&["show", "index-timing"]).exits(0).says(&[
         "ins-31",
         "index=before",
         "(baseline)",
         "at least 2",
     ]);
-    laboratory.pragmark(&["show", "--schema"]).exits(0).says(&["\"$schema\""]);
+    laboratory.pragmark(&["--generate", "schema"]).exits(0).says(&["\"$schema\""]);
 }
 
 #[test]
 fn completions_and_the_manual_page_come_from_the_same_definitions() {
     let laboratory = Laboratory::new();
     for shell in ["bash", "zsh", "fish"] {
-        laboratory.pragmark(&["completions", shell]).exits(0).says(&["pragmark", "COMPLETE"]);
+        laboratory.pragmark(&["--generate", shell]).exits(0).says(&["pragmark", "COMPLETE"]);
     }
-    laboratory.pragmark(&["man"]).exits(0).says(&[".TH", "PRAGMARK RUN", "resume", "Exit codes"]);
+    laboratory.pragmark(&["--generate", "man"]).exits(0).says(&[
+        ".TH",
+        "PRAGMARK RUN",
+        "resume",
+        "Exit codes",
+    ]);
 }
 
 #[test]
 fn a_reader_that_stops_reading_is_no_failure() {
     use std::io::Read;
     let laboratory = Laboratory::new();
-    let mut child = laboratory.start(&["list", "--pragmas"]);
+    let mut child = laboratory.start(&["list", "pragmas"]);
     let mut first = [0; 10];
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut first).unwrap();
@@ -317,7 +322,7 @@ fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_eve
     }
     assert!(proved > 2 * 3 * 8 * 3 * 3, "{proved}");
     let claims =
-        laboratory.pragmark(&["export", "run", "--format", "claims-csv", "--wide"]).exits(0);
+        laboratory.pragmark(&["report", "run", "--format", "claims-csv", "--wide"]).exits(0);
     claims.says(&[
         "permutation@1",
         "permutation@2",

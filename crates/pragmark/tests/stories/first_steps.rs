@@ -165,8 +165,8 @@ fn the_page_of_the_latest_run_is_opened() {
     let open = |arguments: &[&str]| laboratory.pragmark_with_variables(&variables, arguments);
     // The page is made again from the record.
     std::fs::remove_file(laboratory.path().join("pragmark-runs/a/report.html")).unwrap();
-    open(&["open"]).exits(0).says(&["pragmark-runs/a/report.html"]);
-    open(&["open", "pragmark-runs/b"]).exits(0);
+    open(&["report", "--open"]).exits(0).says(&["pragmark-runs/a/report.html"]);
+    open(&["report", "--open", "pragmark-runs/b"]).exits(0);
     let pages = laboratory.read("opened");
     let pages: Vec<&str> = pages.lines().collect();
     assert!(pages[0].ends_with("pragmark-runs/a/report.html"), "{pages:?}");
@@ -175,7 +175,7 @@ fn the_page_of_the_latest_run_is_opened() {
 
     let nothing = [("PATH", "/nonexistent")];
     laboratory
-        .pragmark_with_variables(&nothing, &["open"])
+        .pragmark_with_variables(&nothing, &["report", "--open"])
         .exits(3)
         .complains(&["cannot start a browser", "open this file yourself"]);
 }
@@ -186,23 +186,17 @@ fn completions_are_installed_where_the_shell_looks_for_them() {
     let config = laboratory.path().join("config");
     let install = |shell: &str, arguments: &[&str]| {
         let variables = [("SHELL", shell), ("XDG_CONFIG_HOME", config.to_str().unwrap())];
-        laboratory.pragmark_with_variables(&variables, &[&["completions"], arguments].concat())
+        laboratory
+            .pragmark_with_variables(&variables, &[&["--install-completions"], arguments].concat())
     };
-    install("/bin/bash", &["--install"])
-        .exits(0)
-        .says(&["data/bash-completion/completions/pragmark"]);
-    let printed = laboratory.pragmark(&["completions", "bash"]).exits(0).stdout();
+    install("/bin/bash", &[]).exits(0).says(&["data/bash-completion/completions/pragmark"]);
+    let printed = laboratory.pragmark(&["--generate", "bash"]).exits(0).stdout();
     let installed = laboratory.read("data/bash-completion/completions/pragmark");
     assert_eq!(installed, printed);
-    install("/bin/bash", &["fish", "--install"]).exits(0);
+    install("/bin/bash", &["fish"]).exits(0);
     laboratory.read("config/fish/completions/pragmark.fish");
-    install("/bin/bash", &["zsh", "--install"])
-        .exits(0)
-        .says(&["fpath=(", "data/zsh/site-functions"]);
+    install("/bin/bash", &["zsh"]).exits(0).says(&["fpath=(", "data/zsh/site-functions"]);
     laboratory.read("data/zsh/site-functions/_pragmark");
-    install("/bin/none", &["--install"]).exits(2).complains(&["SHELL"]);
-    install("/bin/bash", &["elvish", "--install"])
-        .exits(2)
-        .complains(&["pragmark completions elvish"]);
-    install("/bin/bash", &[]).exits(2);
+    install("/bin/none", &[]).exits(2).complains(&["SHELL"]);
+    install("/bin/bash", &["elvish"]).exits(2).complains(&["pragmark --generate elvish"]);
 }

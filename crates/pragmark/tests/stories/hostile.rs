@@ -55,18 +55,18 @@ fn text_of_a_file_is_text_in_every_output() {
     for arguments in [
         &["report", "run"][..],
         &["report", "run", "--format", "markdown"],
-        &["export", "run"],
-        &["export", "run", "--wide"],
-        &["export", "run", "--format", "variants-csv"],
-        &["export", "run", "--format", "claims-csv"],
-        &["export", "run", "--format", "json"],
+        &["report", "run", "--format", "csv"],
+        &["report", "run", "--format", "csv", "--wide"],
+        &["report", "run", "--format", "variants-csv"],
+        &["report", "run", "--format", "claims-csv"],
+        &["report", "run", "--format", "json"],
         &["settings", "run"],
         &["settings", "run", "--for", "python"],
     ] {
         let answer = laboratory.pragmark(arguments).exits(0);
         assert_inactive(&answer.stdout());
     }
-    laboratory.pragmark(&["export", "run", "--format", "claims-csv"]).says(&["'+c", "'=cmd"]);
+    laboratory.pragmark(&["report", "run", "--format", "claims-csv"]).says(&["'+c", "'=cmd"]);
     let python = laboratory.pragmark(&["settings", "run", "--for", "python"]);
     let mut lines = python.stdout().lines().map(str::to_owned).collect::<Vec<_>>();
     lines.retain(|line| line.contains("os.system"));

@@ -80,7 +80,7 @@ fn kills_stop_at_ctrl_c_with_what_there_is_and_nothing_left_behind() {
 fn schedules_are_explored_and_played_again() {
     let laboratory = Laboratory::new();
     laboratory
-        .pragmark(&["crash", "--schedules", "20", "--journal-mode", "wal,persist"])
+        .pragmark(&["crash", "--schedules", "20", "--set", "journal_mode=wal,persist"])
         .exits(0)
         .says(&[
             "checkpoint-and-restart/wal",
@@ -107,12 +107,12 @@ fn what_came_of_accidents_is_data_as_well() {
         assert_eq!(analysis["plan"]["seed"], 1);
         analysis["experiments"][0]["variants"][0].clone()
     };
-    let kills = json(&["crash", "--kill", "6", "--journal-mode", "wal,off"]);
+    let kills = json(&["crash", "--kill", "6", "--set", "journal_mode=wal,off"]);
     assert_eq!(kills["levels"]["journal_mode"], "wal");
     assert_eq!(kills["counts"]["kills"], 3.0);
     let ordinary = &kills["safety"]["models"][0]["ordinary"];
     assert_eq!(ordinary["measured"]["images"], 3);
-    let schedules = json(&["crash", "--schedules", "5", "--journal-mode", "wal"]);
+    let schedules = json(&["crash", "--schedules", "5", "--set", "journal_mode=wal"]);
     let played = &schedules["safety"]["schedules"]["played"];
     assert_eq!((&played["wrong"], &played["first"]), (&0.into(), &serde_json::Value::Null));
     let first = &schedules["tables"][0]["rows"][0];

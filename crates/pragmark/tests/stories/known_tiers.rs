@@ -32,12 +32,12 @@ fn fresh_images_show_nothing_worse_than_the_tiers_of_the_program() {
     let laboratory = Laboratory::new();
     let crash = [
         "crash",
-        "--journal-mode",
-        "delete,truncate,wal",
-        "--synchronous",
-        "normal,full",
-        "--locking-mode",
-        "normal",
+        "--set",
+        "journal_mode=delete,truncate,wal",
+        "--set",
+        "synchronous=normal,full",
+        "--set",
+        "locking_mode=normal",
     ];
     let sample = ["--images", "1500", "--seed", "99", "--out", "fresh"];
     laboratory.pragmark(&[&crash[..], &sample].concat()).exits(0);

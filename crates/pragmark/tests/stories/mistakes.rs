@@ -18,7 +18,7 @@ fn an_unknown_experiment_is_named_with_the_nearest() {
         .pragmark(&["run", "queries.sql"])
         .exits(2)
         .complains(&["queries.sql is SQL", "pragmark measure queries.sql"]);
-    laboratory.pragmark(&["run", "--source", "099"]).exits(2).complains(&["`099`", "001"]);
+    laboratory.pragmark(&["run", "099"]).exits(2).complains(&["`099`", "001"]);
     assert!(!laboratory.path().join("pragmark-runs").exists());
 }
 

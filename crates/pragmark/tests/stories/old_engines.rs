@@ -15,7 +15,7 @@ fn an_old_engine_is_crashed_killed_and_met_like_a_new_one() {
     let compiler = compiler.display().to_string();
     let pragmark =
         |arguments: &[&str]| laboratory.pragmark_with_variables(&[("CC", &compiler)], arguments);
-    let full = ["--journal-mode", "delete,wal", "--synchronous", "full"];
+    let full = ["--set", "journal_mode=delete,wal", "--set", "synchronous=full"];
     let old = [&["crash", "--engine", "3.17.0"], &full[..]].concat();
     let quick = ["--quick", "--images", "200", "--out", "crashes"];
     pragmark(&[&old[..], &quick].concat())

@@ -29,7 +29,17 @@ fn shop(rows: u32) -> (Laboratory, Connection) {
 /// What is done with a database of the user's, each with few trials.
 const COMMANDS: [&[&str]; 3] = [
     &["measure", "mine.sql", "--rounds", "2", "--set", "transactions=5", "--out", "run"],
-    &["crash", "--script", "mine.sql", "--journal-mode", "wal", "--images", "20", "--out", "run"],
+    &[
+        "crash",
+        "--script",
+        "mine.sql",
+        "--set",
+        "journal_mode=wal",
+        "--images",
+        "20",
+        "--out",
+        "run",
+    ],
     &["doctor"],
 ];
 
@@ -212,7 +222,7 @@ fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
     laboratory.pragmark(&one).exits(2).complains(&["names one value", "--set journal_mode=wal"]);
     laboratory.pragmark(&measure).exits(0);
     for command in
-        [&["export", "run", "--format", "json"][..], &["report", "run", "--format", "html"]]
+        [&["report", "run", "--format", "json"][..], &["report", "run", "--format", "html"]]
     {
         let over = [command, &["--out", "shop/app.db"]].concat();
         laboratory

@@ -29,8 +29,8 @@ fn shop() -> (Laboratory, Connection) {
 }
 
 fn crash<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let settings = ["--journal-mode", "wal", "--synchronous", "normal,full"];
-    let few = ["--locking-mode", "normal", "--images", "200", "--out", "crashes"];
+    let settings = ["--set", "journal_mode=wal", "--set", "synchronous=normal,full"];
+    let few = ["--set", "locking_mode=normal", "--images", "200", "--out", "crashes"];
     [&["crash"], more, &settings, &few].concat()
 }
 

@@ -4,7 +4,7 @@ use crate::laboratory::Laboratory;
 
 /// Writes a new driver and its experiment, made small.
 fn new_driver(laboratory: &Laboratory, name: &str, language: &str) {
-    laboratory.pragmark(&["new", "driver", name, "--language", language]).exits(0).says(&[
+    laboratory.pragmark(&["new", "driver", name, language]).exits(0).says(&[
         name,
         "pragmark run",
         "--drivers",
@@ -38,14 +38,13 @@ fn a_new_driver_in_python_is_measured_at_once_and_its_metric_is_one_like_any_oth
     }
     let laboratory = Laboratory::with_tiers();
     new_driver(&laboratory, "shop", "python");
-    let with_shop =
-        |arguments: &[&str]| laboratory.pragmark(&[arguments, &["--drivers", "shop"]].concat());
-    with_shop(&["list", "--workloads", "--metrics"]).exits(0).says(&[
-        "orders: a whole number from 1 (orders); default 300",
-        "number of orders",
-        "orders_per_s",
-        "orders stored per second",
-    ]);
+    let with_shop = |arguments: &[&str]| {
+        laboratory.pragmark_with_variables(&[("PRAGMARK_DRIVERS", "shop")], arguments)
+    };
+    with_shop(&["list", "workloads"])
+        .exits(0)
+        .says(&["orders: a whole number from 1 (orders); default 300", "number of orders"]);
+    with_shop(&["list", "metrics"]).exits(0).says(&["orders_per_s", "orders stored per second"]);
     with_shop(&["show", "shop.toml"]).exits(0).says(&["workload shop, compared by orders_per_s"]);
     with_shop(&["run", "shop.toml", "--out", "run"]).exits(0).says(&[
         "Orders per second, higher is better",
@@ -67,7 +66,7 @@ fn a_new_driver_in_python_is_measured_at_once_and_its_metric_is_one_like_any_oth
         .exits(0)
         .says(&["Orders per second", "own-1"]);
     laboratory
-        .pragmark(&["export", "run", "--format", "metrics-csv"])
+        .pragmark(&["report", "run", "--format", "metrics-csv"])
         .exits(0)
         .says(&["orders_per_s"]);
     laboratory
@@ -123,7 +122,8 @@ fn a_variant_with_another_result_or_an_unknown_metric_fails() {
 fn mistakes_in_manifest_and_experiment_are_named_with_file_and_line() {
     let laboratory = Laboratory::new();
     new_driver(&laboratory, "shop", "python");
-    let show = || laboratory.pragmark(&["show", "shop.toml", "--drivers", "shop"]);
+    let own = [("PRAGMARK_DRIVERS", "shop")];
+    let show = || laboratory.pragmark_with_variables(&own, &["show", "shop.toml"]);
     let experiment = laboratory.read("shop.toml");
     for (old, new, complaint) in [
         ("orders = 20", "ordres = 20", "shop.toml:6: `ordres` is neither a parameter of `shop`"),
@@ -149,9 +149,7 @@ fn mistakes_in_manifest_and_experiment_are_named_with_file_and_line() {
 #[test]
 fn a_new_driver_overwrites_nothing_and_has_a_known_language() {
     let laboratory = Laboratory::new();
-    let new = |name: &str, language: &str| {
-        laboratory.pragmark(&["new", "driver", name, "--language", language])
-    };
+    let new = |name: &str, language: &str| laboratory.pragmark(&["new", "driver", name, language]);
     new("small", "go").exits(3).complains(&["small.toml"]);
     assert!(!laboratory.path().join("small").exists());
     new("shop", "perl").exits(2).complains(&["the languages are python, ruby, node, go, java"]);

@@ -166,7 +166,7 @@ fn tiers(laboratory: &Laboratory, more: &[&str]) -> String {
     let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
     let options = [&["measure"], &options[..], &short].concat();
     laboratory.pragmark(&options).exits(0);
-    let report = ["export", "run", "--format", "json"];
+    let report = ["report", "run", "--format", "json"];
     let json = laboratory.pragmark(&report).exits(0).stdout();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let variants = &json["experiments"][0]["variants"];
@@ -215,7 +215,8 @@ fn a_tier_is_that_of_the_settings_in_force_or_it_is_said_why_there_is_none() {
 #[test]
 fn transactions_over_a_latency_limit_are_counted_and_tries_limited() {
     let laboratory = shop();
-    let options = ["--db", "app.db", "queries.sql", "-L", "1us", "--max-tries", "3"];
+    let options =
+        ["--db", "app.db", "queries.sql", "--set", "latency_limit_us=1", "--set", "max_retries=2"];
     let over = "Transactions over the latency limit";
     laboratory.pragmark(&measure(&options)).exits(0).says(&[over]);
     for trial in laboratory.trials("run") {
@@ -223,7 +224,7 @@ fn transactions_over_a_latency_limit_are_counted_and_tries_limited() {
         let percent = measured["metrics"]["over_limit_percent"].as_f64().unwrap();
         assert!((1.0..=100.0).contains(&percent), "{trial}");
     }
-    let written = ["measure", "--db", "app.db", "queries.sql", "--max-tries", "3", "--write"];
+    let written = ["measure", "--db", "app.db", "queries.sql", "--set", "max_retries=2", "--write"];
     let toml = laboratory.pragmark(&written).exits(0).stdout();
     assert!(toml.contains("max_retries = 2"), "{toml}");
 }

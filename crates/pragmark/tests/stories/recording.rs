@@ -311,7 +311,7 @@ sqlite3.connect("b.db").execute("SELECT 2")
         return;
     };
     let object = laboratory.path().join("app.trace.recording/recorder.so");
-    let record = ["record", "--extension", "--out", "app.trace", "--", python, "app.py"];
+    let record = ["record", "--door", "extension", "--out", "app.trace", "--", python, "app.py"];
     let variables = [("RECORDER", object.to_str().unwrap())];
     let answer = laboratory.pragmark_with_variables(&variables, &record);
     answer.exits(0).complains(&[

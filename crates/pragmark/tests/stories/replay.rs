@@ -256,7 +256,7 @@ fn what_cannot_be_replayed_is_said_before_anything_is_measured() {
     refused(&laboratory, "it has no snapshot of");
     python(&format!("import sqlite3\nc = sqlite3.connect('app.trace')\n{version}"));
     refused(&laboratory, "has trace format 1");
-    laboratory.pragmark(&replay(&["--mode", "free", "--speed", "2"])).exits(3);
+    laboratory.pragmark(&replay(&["--mode", "free", "--set", "speed_percent=0"])).exits(2);
 }
 
 #[test]
@@ -264,7 +264,16 @@ fn a_replay_is_written_as_an_experiment_that_runs() {
     let Some(laboratory) = recorded(APPLICATION, &[]) else {
         return;
     };
-    let write = ["--vary", "synchronous=normal,off", "--speed", "4", "--write", "my.toml"];
+    let write = [
+        "--vary",
+        "synchronous=normal,off",
+        "--mode",
+        "paced",
+        "--set",
+        "speed_percent=400",
+        "--write",
+        "my.toml",
+    ];
     laboratory.pragmark(&replay(&write)).exits(0);
     let text = laboratory.read("my.toml");
     for words in ["workload = \"replay\"", "mode = \"paced\"", "speed_percent = 400"] {

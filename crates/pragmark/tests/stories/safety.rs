@@ -33,7 +33,7 @@ design = { kind = "one-at-a-time", baseline = { rows_per_txn = 10 }, stopping = 
 const MEASURED: &str = "Safety tiers: what can crashes destroy";
 
 fn export(laboratory: &Laboratory, run: &str) -> Value {
-    let export = laboratory.pragmark(&["export", run, "--format", "json"]);
+    let export = laboratory.pragmark(&["report", run, "--format", "json"]);
     serde_json::from_str(&export.exits(0).stdout()).unwrap()
 }
 
@@ -143,6 +143,6 @@ stopping = { rounds = 2, max_rounds = 2 }
         "can corrupt: ",
         "<summary>Safety by storage model</summary>",
         "| kill |",
-        "pragmark crash --journal-mode delete --synchronous off",
+        "pragmark crash --set journal_mode=delete --set synchronous=off",
     ]);
 }

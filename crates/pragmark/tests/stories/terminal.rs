@@ -115,7 +115,7 @@ fn bash_completes_experiments_bindings_engines_and_runs() {
     let bin = program.trim_end_matches("pragmark");
     let script = format!(
         r#"export PATH="{bin}:$PATH"
-source <(pragmark completions bash)
+source <(pragmark --generate bash)
 for line in "$@"; do
   COMP_WORDS=($line); [[ $line == *" " ]] && COMP_WORDS+=("")
   COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); COMP_TYPE=9; COMPREPLY=()

@@ -18,12 +18,12 @@ pub(super) fn command(
     own: Option<&Own>,
 ) -> String {
     format!(
-        "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {}{} --model {model} --images {} --seed {} --engine {}{} --out witness",
+        "pragmark crash --set journal_mode={} --set synchronous={} --set locking_mode={} --set page_size={}{} --model {model} --images {} --seed {} --engine {}{} --out witness",
         variant.journal_mode,
         variant.synchronous,
         variant.locking_mode,
         variant.page_size,
-        if variant.powersafe_overwrite { "" } else { " --psow 0" },
+        if variant.powersafe_overwrite { "" } else { " --set psow=0" },
         plan.images,
         plan.seed.0,
         engine_name(&plan.engine),

@@ -23,7 +23,7 @@ fn without_a_journal_and_syncs_databases_are_corrupted_and_there_is_a_witness() 
     let commands = witnesses.rows.iter().map(|row| row.last().unwrap());
     for command in commands {
         assert!(
-            command.starts_with("pragmark crash --journal-mode off --synchronous off"),
+            command.starts_with("pragmark crash --set journal_mode=off --set synchronous=off"),
             "{command}"
         );
     }

@@ -147,7 +147,7 @@ impl Tool {
         match self.kind() {
             Program::Pragmark(way) => {
                 let arguments = format!(
-                    "load {FILE} {DATABASE} --table user --plain --primary-key id --type area=CHAR(6) --strategy {way}"
+                    "load {FILE} {DATABASE} --table user --primary-key id --type area=CHAR(6) --strategy {way}"
                 );
                 arguments.split(' ').map(str::to_owned).collect()
             }

@@ -61,13 +61,13 @@ fn the_history_of_many_runs_names_the_runs_around_a_change() {
     (1..60).for_each(|number| add_run(&laboratory, number));
     std::fs::create_dir(laboratory.path().join("history/broken")).unwrap();
     laboratory.write("history/broken/run.json", "{");
-    laboratory.pragmark(&["history", "history"]).exits(0).says(&[
+    laboratory.pragmark(&["runs", "history", "history"]).exits(0).says(&[
         "History of 60 runs",
         "between run-039 and run-040",
         "What could not be read",
     ]);
     let page = ["--format", "html", "--out", "history.html"];
-    laboratory.pragmark(&[&["history", "history"][..], &page].concat()).exits(0);
+    laboratory.pragmark(&[&["runs", "history", "history"][..], &page].concat()).exits(0);
     let page = laboratory.read("history.html");
     assert!(page.contains("<a href=\"#run-run-040\">run-040</a>"));
     assert!(page.contains("id=\"run-run-040\""));
@@ -83,9 +83,12 @@ fn a_history_is_read_from_exports_and_an_empty_folder_has_none() {
     let laboratory = with_a_run();
     add_run(&laboratory, 7);
     std::fs::create_dir(laboratory.path().join("exports")).unwrap();
-    let export = ["export", "history/run-007", "--format", "json", "--out"];
+    let export = ["report", "history/run-007", "--format", "json", "--out"];
     laboratory.pragmark(&[&export[..], &["exports/a.json"]].concat()).exits(0);
-    laboratory.pragmark(&["history", "exports"]).exits(0).says(&["History of 1 runs", "run-007"]);
+    laboratory
+        .pragmark(&["runs", "history", "exports"])
+        .exits(0)
+        .says(&["History of 1 runs", "run-007"]);
     // In its folder and in an export, next to the record of a fleet and what is no export.
     laboratory.write("history/fleet.json", "{}");
     std::fs::copy(
@@ -93,14 +96,14 @@ fn a_history_is_read_from_exports_and_an_empty_folder_has_none() {
         laboratory.path().join("history/a.json"),
     )
     .unwrap();
-    let all = laboratory.pragmark(&["history", "history"]).exits(0);
+    let all = laboratory.pragmark(&["runs", "history", "history"]).exits(0);
     let all = all.says(&["History of 2 runs"]);
     assert!(!all.stdout().contains("could not be read"));
     std::fs::create_dir(laboratory.path().join("empty")).unwrap();
-    laboratory.pragmark(&["history", "empty"]).exits(3).complains(&["no run below"]);
+    laboratory.pragmark(&["runs", "history", "empty"]).exits(3).complains(&["no run below"]);
 }
 
-const BOTH: [&str; 4] = ["export", "history/run-000", "history/run-007", "--format"];
+const BOTH: [&str; 4] = ["report", "history/run-000", "history/run-007", "--format"];
 
 #[test]
 fn runs_are_exported_into_one_database() {
@@ -137,7 +140,7 @@ fn runs_are_exported_as_parquet_files_that_load() {
     let file = ["load", "tables/trial.parquet", "loaded.db"];
     laboratory.pragmark(&[&file[..], &["--table", "trial"]].concat()).exits(0);
     laboratory
-        .pragmark(&["export", "history/run-000", "--format", "parquet"])
+        .pragmark(&["report", "history/run-000", "--format", "parquet"])
         .exits(2)
         .complains(&["--out"]);
 }

@@ -29,7 +29,12 @@ fn with_runs() -> Laboratory {
 fn export(laboratory: &Laboratory, form: &[&str], ending: &str) {
     for run in RUNS {
         let file = format!("{run}.{ending}");
-        let export = [&["export", run][..], form, &["--out", &file]].concat();
+        let form = if form.contains(&"--format") {
+            form.to_vec()
+        } else {
+            [&["--format", "csv"], form].concat()
+        };
+        let export = [&["report", run][..], &form, &["--out", &file]].concat();
         laboratory.pragmark(&export).exits(0);
     }
 }
@@ -37,7 +42,7 @@ fn export(laboratory: &Laboratory, form: &[&str], ending: &str) {
 /// Whether no block of the runs was dropped because other work disturbed the machine; tables count those, too.
 fn counts_all_blocks(laboratory: &Laboratory) -> bool {
     RUNS.iter().all(|run| {
-        let export = laboratory.pragmark(&["export", run, "--format", "json"]);
+        let export = laboratory.pragmark(&["report", run, "--format", "json"]);
         export.exits(0).json()["experiments"][0]["dropped_blocks"] == 0
     })
 }
@@ -86,7 +91,7 @@ fn runs_are_compared_from_the_tables_of_an_export() {
     };
     let whole = in_json(&RUNS);
     for (format, out) in [("sqlite", "runs.db"), ("parquet", "tables")] {
-        let export = [&["export"], &RUNS[..], &["--format", format, "--out", out]].concat();
+        let export = [&["report"], &RUNS[..], &["--format", format, "--out", out]].concat();
         laboratory.pragmark(&export).exits(0);
         let read = in_json(&[out]);
         assert_eq!(read[0]["differences"], whole[0]["differences"], "{format}");
@@ -96,7 +101,7 @@ fn runs_are_compared_from_the_tables_of_an_export() {
             assert_eq!(read["change"], whole["change"], "{format}");
             assert_eq!(read["base"], whole["base"], "{format}");
         }
-        laboratory.pragmark(&["history", out]).exits(0).says(&["History of 2 runs"]);
+        laboratory.pragmark(&["runs", "history", out]).exits(0).says(&["History of 2 runs"]);
     }
     laboratory
         .pragmark(&compare(&["before", "runs.db"]))

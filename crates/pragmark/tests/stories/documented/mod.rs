@@ -50,7 +50,7 @@ const WAYS: &[(&str, Way)] = &[
     ("--drivers shop", Not("it needs the driver of the line above: stories/own_driver")),
     (".parquet", Not("it needs a file of another library: stories/loading")),
     ("pragmark compare runs.db", Not("it needs an export of two runs: stories/comparing")),
-    ("--scale-factor 10", Not("it fills a database of a million rows")),
+    ("scale_factor=10", Not("it fills a database of a million rows")),
     (
         "tune my-question.toml",
         Not("it needs more than seconds to learn what can be lost: stories/tuning"),
@@ -59,7 +59,7 @@ const WAYS: &[(&str, Way)] = &[
     ("--text mails.csv", Not("it takes minutes: stories/full_text")),
     ("--text items.jsonl", Not("it takes minutes: stories/full_text")),
     ("--text app.sqlite", Not("it takes minutes: stories/full_text")),
-    ("pragmark open", Not("it opens a browser: stories/first_steps")),
+    ("pragmark report --open", Not("it opens a browser: stories/first_steps")),
     ("--kill ", Not("it takes minutes: stories/accidents")),
     ("--schedules", Not("it takes minutes: stories/kills_and_schedules")),
     ("--schedule ", AsWritten),
@@ -130,7 +130,9 @@ fn shortened(command: &str) -> Option<String> {
             let options = format!("{command} --help >/dev/null");
             match command.split(' ').next_back()? {
                 // The tour, and the experiments of a source, have no name on the line.
-                last if last == "run" || command.contains("--source") => Some(options),
+                last if last == "run" || last.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    Some(options)
+                }
                 name => Some(format!("{options} && pragmark show {name}")),
             }
         }

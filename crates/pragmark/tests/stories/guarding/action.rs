@@ -87,7 +87,7 @@ fn the_steps_of_the_action_write_a_summary_a_page_and_one_comment() {
     for line in ["code=4", "result=failed"] {
         assert!(output.contains(line), "{output}");
     }
-    assert!(Path::new(&runner.path("pragmark-guard/guard.html")).exists());
+    assert!(Path::new(&runner.path("pragmark-guard/run/report.html")).exists());
     // The first time there is no comment yet, the second time there is number 99.
     let of_repository = "repos/me/shop/issues";
     for (known, call) in [
@@ -118,7 +118,7 @@ fn a_side_that_cannot_be_measured_replaces_what_the_comment_said() {
     step.complains(&["no revision nowhere"]);
     let output = runner.read("GITHUB_OUTPUT");
     assert!(output.contains("code=3\nresult=unmeasured\npage="), "{output}");
-    assert!(!Path::new(&runner.path("pragmark-guard/guard.html")).exists());
+    assert!(!Path::new(&runner.path("pragmark-guard/run/report.html")).exists());
     let of_pull_request = [("REPOSITORY", "me/shop"), ("PULL_REQUEST", "7")];
     runner.step("comment.sh", &project, &of_pull_request).exits(0);
     let comment = runner.read("pragmark-guard/comment.md");

@@ -58,7 +58,7 @@ impl Project {
     fn driver() -> Option<Project> {
         let project = Project::shop()?;
         let mut new = Command::new(env!("CARGO_BIN_EXE_pragmark"));
-        new.args(["new", "driver", "orders", "--language", "python"]);
+        new.args(["new", "driver", "orders", "python"]);
         answer_of(new.current_dir(project.path())).exits(0);
         project.write(
             "pragmark-guard.toml",
@@ -135,33 +135,23 @@ fn a_dropped_index_fails_with_its_statement_and_both_plans() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(name).display().to_string();
-    let forms = [
-        "--junit",
-        &file("junit.xml"),
-        "--markdown",
-        &file("comment.md"),
-        "--json",
-        &file("all.json"),
-        "--html",
-        &file("page.html"),
-    ];
-    project.guard(&[&LAST[..], &forms].concat()).exits(4).says(&[
+    let out = folder.path().join("guarded");
+    project.guard(&[&LAST[..], &["--out", out.to_str().unwrap()]].concat()).exits(4).says(&[
         "Guard: failed",
         "plan of orders_of_customer",
         "SEARCH orders USING INDEX orders_customer (customer=?)",
         "SCAN orders",
     ]);
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
     assert!(read("junit.xml").contains("<failure message=\"allowed: no new SCAN\">was: SEARCH"));
-    assert!(read("comment.md").starts_with("# Guard: failed"));
-    assert!(read("page.html").contains("orders_of_customer"));
-    let json: serde_json::Value = serde_json::from_str(&read("all.json")).unwrap();
+    assert!(read("summary.md").starts_with("# Guard: failed"));
+    assert!(read("report.html").contains("orders_of_customer"));
+    let json: serde_json::Value = serde_json::from_str(&read("guard.json")).unwrap();
     assert_eq!(json["gate"]["checks"][0]["status"], "failed");
     run(
         "python3",
-        &["-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", &file("junit.xml")],
-        folder.path(),
+        &["-c", "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])", "junit.xml"],
+        &out,
     );
     project.is_clean();
 }
@@ -189,14 +179,14 @@ fn a_guarded_comparison_is_a_run_that_other_commands_read() {
     // Blocks of both sides alone hold none.
     assert!(!report.stdout().contains("A/A check"));
     pragmark(&["compare", &run, &run]).says(&["VM steps", "no statement has another plan"]);
-    pragmark(&["history", &run]).says(&["History of 1 runs", "counters", "times"]);
-    let csv = pragmark(&["export", &run]);
+    pragmark(&["runs", "history", &run]).says(&["History of 1 runs", "counters", "times"]);
+    let csv = pragmark(&["report", &run, "--format", "csv"]);
     csv.says(&["counters,rounds,0,base,baseline,measured,,vm_steps,"]);
     let export = folder.path().join("export.json").display().to_string();
-    pragmark(&["export", &run, "--format", "json", "--out", &export]);
+    pragmark(&["report", &run, "--format", "json", "--out", &export]);
     project.git(&["notes", "--ref=pragmark", "add", "--file", &export]);
     let mut history = Command::new(env!("CARGO_BIN_EXE_pragmark"));
-    history.args(["history", "--notes", "pragmark"]);
+    history.args(["runs", "history", "--notes", "pragmark"]);
     answer_of(history.current_dir(project.path())).exits(0).says(&["History of 1 runs", "times"]);
     let page = std::fs::read_to_string(format!("{run}/report.html")).unwrap();
     assert!(page.contains("Guard: failed"));

@@ -109,7 +109,7 @@ fn a_folder_is_loaded_with_names_of_files_and_columns_that_were_chosen() {
 fn choices_that_fit_no_file_or_column_of_a_folder_are_refused() {
     let laboratory = logs();
     for (options, complaint) in [
-        (["logs/*.json", "--table", "u", "--plain"], "no file matches"),
+        (["logs/*.json", "--table", "u", "--strict"], "no file matches"),
         (["logs", "--table", "u", "--rename=user=x"], "would have the name x"),
         (["logs", "--table", "u", "--rename=who=x"], "no column `who`"),
         (["logs", "--table", "u", "--select=who"], "no column `who`"),

@@ -83,7 +83,7 @@ fn lists_of_columns_take_any_names() {
         "t_-x_index\nt_a,b_c_index"
     );
     load(&["--replace", "--index", "c,"]).exits(2).complains(&["one of them is empty"]);
-    load(&["--replace", "--max-errors", "3"]).exits(2).complains(&["--on-error skip"]);
+    load(&["--replace", "--on-error", "skip=three"]).exits(2).complains(&["skip=100"]);
     load(&["--append", "--no-header"])
         .exits(0)
         .says(&["2 rows into t", "warning: the full-text index t_fts lacks the new rows"]);

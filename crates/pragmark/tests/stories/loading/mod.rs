@@ -244,22 +244,7 @@ fn a_full_text_index_finds_what_was_loaded() {
     assert_eq!(dump(&laboratory, "towns.db", "PRAGMA page_size"), "8192");
     load(&["--replace"]).exits(0);
     assert_eq!(dump(&laboratory, "towns.db", found), "2");
-    load(&["--replace", "--fts-table", "towns"]).exits(3).complains(&["already"]);
     load(&["--replace", "--fts", "nothing"]).exits(2).complains(&["no column nothing"]);
-}
-
-#[test]
-fn the_share_of_the_disk_is_measured_when_asked_for() {
-    let laboratory = towns();
-    load_towns(&laboratory, "towns.csv", &["--measure-disk"]).exits(0).says(&[
-        "disk: ",
-        "% of the",
-        "raw writes",
-    ]);
-    load_towns(&laboratory, "towns.csv", &["--append", "--measure-disk"])
-        .exits(0)
-        .says(&["disk: not measured", "new database"]);
-    assert_eq!(files(&laboratory), ["small.toml", "towns.csv", "towns.db"]);
 }
 
 /// The comparison of tools with few rows, and without the tools of which a test cannot know whether they

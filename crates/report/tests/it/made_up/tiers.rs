@@ -99,7 +99,7 @@ fn only_where_it_shrinks(model: ModelSafety, journal: &str) -> ModelSafety {
             occasion: "shrinking the database file (VACUUM)".to_owned(),
             counts: Counts::of(162, 4, 0, 0),
             witness: Some(CORRUPT.to_owned()),
-            again: Some("pragmark crash --journal-mode delete --out witness".to_owned()),
+            again: Some("pragmark crash --set journal_mode=delete --out witness".to_owned()),
             cause: Some("the file is cut after the journal was deleted".to_owned()),
         }],
         ..model

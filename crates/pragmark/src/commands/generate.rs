@@ -1,4 +1,4 @@
-//! `pragmark completions`: the script by which a shell has pragmark complete command lines, printed or installed.
+//! `pragmark --generate` and `--install-completions`: files made from the definition of the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,23 +7,34 @@ use app::Error;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 use etcetera::BaseStrategy;
+use lab::experiment::schema;
 
-use crate::exit::Exit;
+use crate::action::Generated;
+use crate::cli;
+use crate::exit::{EXIT_CODES, Exit};
 use crate::output;
 
 const NAME: &str = "pragmark";
 
-/// Prints or installs the script for a shell, by default that of the user.
-pub fn execute(shell: Option<Shell>, is_installed: bool) -> Result<Exit, Error> {
+/// Prints a file that is made from the definition of the command line.
+pub fn execute(file: Generated) -> Result<Exit, Error> {
+    match file {
+        Generated::Completions(shell) => output::write_text(None, &script(shell)?),
+        Generated::Manual => manual(),
+        Generated::Schema => output::display_json(schema::experiment_schema()),
+    }
+}
+
+/// Installs completions for a shell, by default that of the user.
+pub fn install_completions(shell: Option<Shell>) -> Result<Exit, Error> {
     let shell = match shell {
         Some(shell) => shell,
         None => Shell::from_env().ok_or_else(|| {
             Error::mistake("the variable SHELL names no shell that has completions")
-                .hint("name one: `pragmark completions bash --install`")
+                .hint("name one: `pragmark --install-completions bash`")
         })?,
     };
-    let script = script(shell)?;
-    if is_installed { install(shell, &script) } else { output::write_text(None, &script) }
+    install(shell, &script(shell)?)
 }
 
 fn script(shell: Shell) -> Result<String, Error> {
@@ -59,7 +70,7 @@ fn file_of(shell: Shell) -> Result<PathBuf, Error> {
         Shell::Zsh => Ok(user.data_dir().join("zsh/site-functions/_pragmark")),
         other => Err(Error::mistake(format!("{other} has no usual directory for completions"))
             .hint(format!(
-                "`pragmark completions {other}` prints them; add them to the profile of the shell"
+                "`pragmark --generate {other}` prints them; add them to the profile of the shell"
             ))),
     }
 }
@@ -74,4 +85,25 @@ fn next(shell: Shell, path: &Path) -> String {
         ),
         _ => "open a new shell".to_owned(),
     }
+}
+
+/// Prints the manual page.
+fn manual() -> Result<Exit, Error> {
+    let mut command = cli::command().after_help(EXIT_CODES);
+    command.build();
+    output::write(None, |writer| {
+        let man = clap_mangen::Man::new(command.clone());
+        man.render(writer)?;
+        for sub in
+            command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+        {
+            let man = clap_mangen::Man::new(sub.clone());
+            writeln!(writer, ".SH \"PRAGMARK {}\"", sub.get_name().to_uppercase())?;
+            man.render_description_section(writer)?;
+            man.render_synopsis_section(writer)?;
+            man.render_options_section(writer)?;
+            man.render_extra_section(writer)?;
+        }
+        writer.flush()
+    })
 }

@@ -1,0 +1,152 @@
+//! The first page of help: commands in groups by what a person wants.
+
+use std::fmt::Write;
+
+/// The order of the first page. The commands stand in a text of their own, because clap has no groups of commands.
+pub const TEMPLATE: &str =
+    "{about}\n\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}{after-help}";
+
+/// The commands, by what a person wants.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Your SQL", &["measure", "tune", "compare", "guard"]),
+    ("Your application", &["record", "trace"]),
+    ("Your database", &["load", "anonymize"]),
+    ("Safety", &["crash"]),
+    ("Experiments", &["run", "list", "show", "new"]),
+    ("Results", &["report", "runs", "settings"]),
+    ("Set-up", &["doctor", "engine", "driver", "fleet"]),
+];
+
+/// The widest text.
+const MOST: usize = 100;
+
+/// The exit codes in one line; the manual page explains them.
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 trials failed, 2 wrong input, 3 cannot be used, 4 and 5 `guard`, 130 stopped.";
+
+/// The first commands of a new user, by what the user has.
+const QUICK_START: [(&str, &[(&str, &str)]); 3] = [
+    (
+        "Start with your own",
+        &[
+            ("measure --db app.db queries.sql", "your SQL on a copy of your database"),
+            ("tune queries.sql --db app.db", "the fastest settings for it that lose nothing"),
+            ("record -- ./server", "what your program does with SQLite"),
+            ("doctor --db app.db", "space, statistics, indexes and keys of a database"),
+        ],
+    ),
+    (
+        "Start with nothing",
+        &[
+            ("run --quick txn-basics", "a first answer in half a minute"),
+            ("run", "the tour: the most informative experiments in five minutes"),
+            ("crash --quick", "what a crash can destroy, by journal mode"),
+        ],
+    ),
+    ("Afterwards", &[("report --open", "the page of the latest run in your browser")]),
+];
+
+/// Returns the page that is printed without a command.
+pub fn quick_start(width: usize) -> String {
+    let mut text = wrapped(
+        "pragmark measures SQLite on this machine: how fast it is, which settings help, what a crash can destroy.",
+        0,
+        width,
+    );
+    for (title, commands) in QUICK_START {
+        let _ = writeln!(text, "\n{title}");
+        for (command, about) in commands {
+            let command = format!("pragmark {command}");
+            if width < 90 {
+                let _ = write!(text, "  {command}\n      {}", wrapped(about, 6, width));
+            } else {
+                let _ = writeln!(text, "  {command:42}  {about}");
+            }
+        }
+    }
+    let more = "`pragmark --help` lists all commands, and `pragmark help run` explains one.";
+    text + "\n" + &wrapped(more, 0, width)
+}
+
+/// Returns the width at hand, at most a hundred columns.
+pub fn width() -> usize {
+    terminal_size::terminal_size().map_or(MOST, |(width, _)| usize::from(width.0)).min(MOST)
+}
+
+/// Returns the command with its commands in groups.
+pub fn grouped(command: clap::Command, width: usize) -> clap::Command {
+    let mut text = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(text, "{title}");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = write!(text, "  {name:10}{}", wrapped(&about, 12, width));
+        }
+    }
+    command.before_help(text).after_help(EXIT_CODES)
+}
+
+/// Returns words in lines of a width. The first line is continued from `indent` columns, the others begin there.
+fn wrapped(words: &str, indent: usize, width: usize) -> String {
+    let (mut text, mut column) = (String::new(), indent);
+    for word in words.split(' ') {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            let _ = write!(text, "\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            text.push(' ');
+            column += 1;
+        }
+        text += word;
+        column += length;
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// The options of a command and of its commands, without hidden ones, `--help` and `--version`.
+    fn options(command: &clap::Command) -> usize {
+        let own = command.get_opts().filter(|option| !option.is_hide_set()).count();
+        let flags = ["help", "version"];
+        let flags = command.get_opts().filter(|option| flags.contains(&option.get_id().as_str()));
+        own - flags.count() + command.get_subcommands().map(options).sum::<usize>()
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group_and_none_is_invented() {
+        let command = Cli::command();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
+        assert!(shown.len() <= 20, "{}", shown.len());
+    }
+
+    #[test]
+    fn there_are_at_most_180_options() {
+        let count = options(&Cli::command());
+        assert!((100..=180).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn the_first_pages_fit_a_screen_and_every_width() {
+        for (width, most) in [(100, 40), (60, 60)] {
+            let help = grouped(Cli::command(), width).term_width(width).render_long_help();
+            for page in [help.to_string(), quick_start(width)] {
+                assert!(page.lines().count() <= most, "{} lines\n{page}", page.lines().count());
+                for line in page.lines() {
+                    assert!(line.chars().count() <= width, "{line}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Options of `list` and `show`.
+
+use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
+use lab::experiment::Scale;
+
+use crate::action::{Action, List};
+use crate::complete;
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark list             all experiments
+  pragmark list workloads   what `base` and `factors` of an experiment accept
+  pragmark list pragmas     PRAGMAs and connection settings")]
+pub struct ListArgs {
+    /// What to list.
+    #[arg(value_enum, default_value = "experiments")]
+    pub what: ListArg,
+}
+
+/// What to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListArg {
+    /// Experiments with their questions.
+    Experiments,
+    /// Workloads and their parameters.
+    Workloads,
+    /// PRAGMAs and connection settings with their valid values.
+    Pragmas,
+    /// Metrics with their units and meanings.
+    Metrics,
+}
+
+impl ListArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        Action::List(match self.what {
+            ListArg::Experiments => List::Experiments,
+            ListArg::Workloads => List::Workloads,
+            ListArg::Pragmas => List::Pragmas,
+            ListArg::Metrics => List::Metrics,
+        })
+    }
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark show index-timing       one experiment
+  pragmark show my-question.toml   check a file of your own")]
+pub struct ShowArgs {
+    /// Experiment: a name from `pragmark list`, or the path of a file.
+    #[arg(add = ArgValueCompleter::new(complete::experiments))]
+    pub experiment: String,
+    /// Scale to show variants for.
+    #[arg(long, value_enum, default_value = "default")]
+    pub scale: ScaleArg,
+}
+
+impl ShowArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        Action::Show { experiment: vec![self.experiment], scale: self.scale.into() }
+    }
+}
+
+/// Data size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleArg {
+    /// Less than a second per trial, for a first impression.
+    Quick,
+    /// A few seconds per trial, for reliable figures.
+    Default,
+    /// The published sizes: takes hours and much disk space.
+    Paper,
+}
+
+impl From<ScaleArg> for Scale {
+    fn from(scale: ScaleArg) -> Self {
+        match scale {
+            ScaleArg::Quick => Scale::Quick,
+            ScaleArg::Default => Scale::Default,
+            ScaleArg::Paper => Scale::Paper,
+        }
+    }
+}

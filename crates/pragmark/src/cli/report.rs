@@ -1,0 +1,178 @@
+//! Options of `report` and `settings`.
+
+use std::path::PathBuf;
+
+use app::Error;
+use app::export::{TablesForm, TextForm};
+use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
+use lab::experiment::nearest;
+use lab::tier::MayLose;
+use report::SettingsQuery;
+use report::export::{Columns, Direction};
+use report::settings::Binding;
+
+use crate::action::{Action, Format, ReportForm};
+use crate::complete;
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark report                                      the latest run
+  pragmark report --open                               its page, in the browser
+  pragmark report pragmark-runs/… --format markdown    for a wiki or an issue
+  pragmark report --format csv --out trials.csv        its data; --wide for every column
+  pragmark report pragmark-runs/* --format sqlite --out runs.db
+
+In CSV, text that a spreadsheet would take for a formula has an apostrophe before it. JSON has every text as it is.")]
+pub struct ReportArgs {
+    /// Folder of the run; of several for `sqlite` and `parquet` [default: the latest run below pragmark-runs].
+    #[arg(add = ArgValueCompleter::new(complete::runs))]
+    pub runs: Vec<PathBuf>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: ReportFormat,
+    /// Write every column of a CSV table, such as each metric of a trial. JSON is always complete.
+    #[arg(long)]
+    pub wide: bool,
+    /// Write to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Make the page again and open it in the browser.
+    #[arg(long, conflicts_with_all = ["format", "wide", "out"])]
+    pub open: bool,
+}
+
+/// Formats of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// Summary for the terminal.
+    Terminal,
+    /// One self-contained page with charts.
+    Html,
+    /// Markdown, for a wiki or an issue.
+    Markdown,
+    /// CSV with one row per trial.
+    Csv,
+    /// CSV with one row per variant: effect and interval.
+    VariantsCsv,
+    /// CSV with one row per metric of each variant: median, standard deviation, p95 and p99.
+    MetricsCsv,
+    /// CSV with one row per claim.
+    ClaimsCsv,
+    /// JSON with the whole analysis.
+    Json,
+    /// Bencher Metric Format, for `bencher run --adapter json`.
+    Bencher,
+    /// github-action-benchmark, customBiggerIsBetter: the metrics of which more is better.
+    GithubBigger,
+    /// github-action-benchmark, customSmallerIsBetter: the metrics of which less is better.
+    GithubSmaller,
+    /// Go's benchmark format, for benchstat: a line for each timed trial.
+    Benchstat,
+    /// An SQLite database with runs, trials, figures, estimates, claims and environment; of several runs together.
+    Sqlite,
+    /// A folder with the same tables as Parquet files.
+    Parquet,
+}
+
+impl ReportArgs {
+    /// Resolves the options.
+    ///
+    /// # Errors
+    /// Several runs are to be opened.
+    pub fn resolve(self) -> Result<Action, Error> {
+        if self.open {
+            return match <[PathBuf; 1]>::try_from(self.runs) {
+                Ok([run]) => Ok(Action::Open { run: Some(run) }),
+                Err(runs) if runs.is_empty() => Ok(Action::Open { run: None }),
+                Err(_) => Err(Error::mistake("--open opens the page of one run")),
+            };
+        }
+        let columns = if self.wide { Columns::Wide } else { Columns::Narrow };
+        let form = match self.format {
+            ReportFormat::Terminal => ReportForm::Document(Format::Terminal),
+            ReportFormat::Html => ReportForm::Document(Format::Html),
+            ReportFormat::Markdown => ReportForm::Document(Format::Markdown),
+            ReportFormat::Csv => ReportForm::Trials(columns),
+            ReportFormat::VariantsCsv => ReportForm::Text(TextForm::Variants(columns)),
+            ReportFormat::MetricsCsv => ReportForm::Text(TextForm::Metrics(columns)),
+            ReportFormat::ClaimsCsv => ReportForm::Text(TextForm::Claims(columns)),
+            ReportFormat::Json => ReportForm::Text(TextForm::Json),
+            ReportFormat::Bencher => ReportForm::Text(TextForm::Bencher),
+            ReportFormat::GithubBigger => ReportForm::Text(TextForm::Github(Direction::Bigger)),
+            ReportFormat::GithubSmaller => ReportForm::Text(TextForm::Github(Direction::Smaller)),
+            ReportFormat::Benchstat => ReportForm::Text(TextForm::Benchstat),
+            ReportFormat::Sqlite => ReportForm::Tables(TablesForm::Sqlite),
+            ReportFormat::Parquet => ReportForm::Tables(TablesForm::Parquet),
+        };
+        Ok(Action::Report { runs: self.runs, form, out: self.out })
+    }
+}
+
+/// Options of `settings`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark settings                                of the latest run, for every binding
+  pragmark settings --for django                   for Django's settings.py
+  pragmark settings pragmark-runs/… pragma-journal-sync --may-lose recent
+
+Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc, better-sqlite3, jdbc, rusqlite, sqlx. mattn and \
+modernc are two Go bindings.")]
+pub struct SettingsArgs {
+    /// Folder of the run [default: the latest run below pragmark-runs].
+    #[arg(add = ArgValueCompleter::new(complete::runs))]
+    pub run: Option<PathBuf>,
+    /// Experiment to take settings from: its key in the report [default: all].
+    pub experiment: Option<String>,
+    /// Binding to print settings for [default: all].
+    #[arg(long = "for", value_name = "BINDING", value_parser = binding, add = ArgValueCompleter::new(complete::bindings))]
+    pub binding: Option<Binding>,
+    /// What may be lost in a power cut. The rung above is named in a comment.
+    #[arg(long, value_enum, default_value = "nothing")]
+    pub may_lose: LossArg,
+}
+
+impl SettingsArgs {
+    /// Resolves the options.
+    pub fn resolve(self) -> Action {
+        let (experiment, binding) = (self.experiment, self.binding);
+        let query = SettingsQuery { experiment, binding, may_lose: self.may_lose.into() };
+        Action::Settings { run: self.run, query }
+    }
+}
+
+/// Reads the name of a binding.
+fn binding(name: &str) -> Result<Binding, String> {
+    let names = || Binding::ALL.into_iter().map(Binding::name);
+    Binding::find(name).ok_or_else(|| {
+        let known = names().collect::<Vec<_>>().join(", ");
+        match nearest(name, names()) {
+            Some(nearest) => format!("did you mean `{nearest}`? Bindings: {known}"),
+            None => format!("bindings: {known}"),
+        }
+    })
+}
+
+/// What may be lost in a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LossArg {
+    /// No acknowledged transaction.
+    Nothing,
+    /// Recent transactions; no corruption was seen in ordinary commits.
+    Recent,
+    /// Anything: the fastest settings of all. Use it only for data that you can afford to lose.
+    Anything,
+}
+
+impl From<LossArg> for MayLose {
+    fn from(loss: LossArg) -> MayLose {
+        match loss {
+            LossArg::Nothing => MayLose::Nothing,
+            LossArg::Recent => MayLose::Recent,
+            LossArg::Anything => MayLose::Anything,
+        }
+    }
+}
