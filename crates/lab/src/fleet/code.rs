@@ -27,7 +27,8 @@ pub fn has_sql_for_another_driver(
 pub fn files(catalogue: &Catalogue, workload: &str, settings: &Settings) -> Vec<String> {
     let texts = texts(catalogue, workload, settings);
     let files = texts.filter(|(_, contents, _)| *contents != Contents::Extension);
-    files.flat_map(|(_, contents, text)| paths(contents, text, settings)).collect()
+    let is_replay = replays(catalogue, workload, settings);
+    files.flat_map(|(_, contents, text)| paths(contents, text, is_replay)).collect()
 }
 
 /// Returns the extensions that settings of a workload load into SQLite.
@@ -51,10 +52,11 @@ pub fn with_paths(
     other: impl Fn(&str) -> Option<String>,
 ) -> Result<Settings, String> {
     let mut changed = settings.clone();
+    let is_replay = replays(catalogue, workload, settings);
     for (name, contents, text) in texts(catalogue, workload, settings) {
         let is_list = contents == Contents::WeightedFiles;
         let mut new = Vec::new();
-        for path in paths(contents, text, settings) {
+        for path in paths(contents, text, is_replay) {
             let fits = |new: &String| !is_list || !new.contains(',');
             new.push(other(&path).filter(fits).ok_or(path)?);
         }
@@ -79,15 +81,21 @@ fn texts<'s>(
     })
 }
 
+/// Returns whether a workload replays a trace, whose databases are inside it: a workload that declares no trace opens the
+/// files that its settings name, whatever a `trace` among them says.
+fn replays(catalogue: &Catalogue, workload: &str, settings: &Settings) -> bool {
+    let workload = catalogue.workload(workload);
+    let declares = workload
+        .is_some_and(|workload| workload.parameters.iter().any(|one| one.name == "trace"));
+    let trace = settings.get("trace").and_then(Level::as_text);
+    declares && trace.is_some_and(|trace| !trace.is_empty())
+}
+
 /// Returns the paths in a text.
-fn paths(contents: Contents, text: &str, settings: &Settings) -> Vec<String> {
-    let is_in_a_trace = || {
-        let trace = settings.get("trace").and_then(Level::as_text);
-        trace.is_some_and(|trace| !trace.is_empty())
-    };
+fn paths(contents: Contents, text: &str, is_replay: bool) -> Vec<String> {
     match contents {
         Contents::Plain | Contents::Sql | Contents::Engine => Vec::new(),
-        Contents::Database if is_in_a_trace() => Vec::new(),
+        Contents::Database if is_replay => Vec::new(),
         Contents::File | Contents::Database | Contents::Extension => vec![text.to_owned()],
         Contents::WeightedFiles => entries(text).map(|(path, _)| path.to_owned()).collect(),
     }
