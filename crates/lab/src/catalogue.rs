@@ -1,4 +1,4 @@
-//! What exists to choose from: workloads with their parameters, PRAGMAs and connection settings.
+//! The catalogue to choose from: workloads with their parameters, PRAGMAs and connection settings.
 //!
 //! The lab may not know SQLite, so the crates that do give it this description, and experiment
 //! files are checked against it.
@@ -12,7 +12,7 @@ use crate::measures::Measures;
 use crate::metric::DeclaredMetric;
 use crate::trial::{DRIVER, NATIVE};
 
-/// What a setting accepts.
+/// The values that a setting accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accepts {
     /// `true` or `false`.
@@ -57,12 +57,12 @@ pub enum Contents {
 }
 
 impl Accepts {
-    /// A choice of names.
+    /// Returns a choice of names.
     pub fn choice(names: &[&str]) -> Accepts {
         Accepts::Choice(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    /// The level as this setting takes it: where that is a truth, also `on`, `off`, `yes`, `no`, 1 and 0, which SQLite's own
+    /// Returns the level as this setting takes it: where that is a truth, also `on`, `off`, `yes`, `no`, 1 and 0, which SQLite's own
     /// PRAGMAs take (<https://sqlite.org/pragma.html>).
     pub fn taken(&self, level: Level) -> Level {
         let truth = match &level {
@@ -81,7 +81,7 @@ impl Accepts {
         }
     }
 
-    /// Whether the level may be used.
+    /// Returns whether the level may be used.
     pub fn allows(&self, level: &Level) -> bool {
         match (self, level) {
             (Accepts::Bool, Level::Bool(_)) | (Accepts::Text(_), Level::Text(_)) => true,
@@ -125,13 +125,13 @@ pub enum Scope {
 pub struct Parameter {
     /// Its name in experiment files.
     pub name: String,
-    /// What it accepts.
+    /// The accepted values.
     pub accepts: Accepts,
     /// The level used when an experiment says nothing; `None` leaves SQLite's own default.
     pub default: Option<Level>,
     /// The unit of its levels, where they have one.
     pub unit: Option<Cow<'static, str>>,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
     /// Where it acts.
     pub scope: Scope,
@@ -145,7 +145,7 @@ pub struct Parameter {
 pub struct WorkloadInfo {
     /// Its name in experiment files.
     pub name: String,
-    /// What it does.
+    /// Its task.
     pub about: String,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
@@ -153,7 +153,7 @@ pub struct WorkloadInfo {
     pub phases: Vec<String>,
     /// Whether it can count what it does to files.
     pub counts: bool,
-    /// The metrics that it has besides those of pragmark.
+    /// The metrics that it has besides pragmark's.
     pub metrics: Vec<DeclaredMetric>,
     /// The subject that it measures.
     pub measures: Measures,
@@ -162,7 +162,7 @@ pub struct WorkloadInfo {
 }
 
 impl WorkloadInfo {
-    /// Whether the workload understands a setting that every built-in one understands.
+    /// Returns whether the workload understands a setting that every built-in one understands.
     fn shares(&self, parameter: &Parameter) -> bool {
         const PROGRAMS: [&str; 3] = [ENGINE, ENGINE_OPTIONS, DRIVER];
         !self.by_driver
@@ -180,7 +180,7 @@ pub struct DriverInfo {
     pub workloads: Vec<String>,
 }
 
-/// Why no engine and no machine can run a workload with these settings; none where some can.
+/// Why no engine and no machine can run a workload with these settings; `None` if some can.
 pub type WhyImpossible = fn(workload: &str, settings: &Settings) -> Option<String>;
 
 /// Everything that experiment files may name.
@@ -192,8 +192,8 @@ pub struct Catalogue {
     pub shared: Vec<Parameter>,
     /// The drivers besides the native one.
     pub drivers: Vec<DriverInfo>,
-    /// What tells combinations that can never be run, so that an experiment with such a variant is
-    /// refused before anything is measured; none where every combination of levels can be tried.
+    /// The check for combinations that can never be run, so that an experiment with such a variant is
+    /// refused before anything is measured; `None` if every combination of levels can be tried.
     pub why_impossible: Option<WhyImpossible>,
 }
 
@@ -211,22 +211,21 @@ impl Catalogue {
         self
     }
 
-    /// The workload of this name.
+    /// Returns the workload of this name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadInfo> {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    /// Every setting that this workload understands: its own parameters, then the shared ones.
+    /// Returns every setting that this workload understands: its own parameters, then the shared ones.
     pub fn settings_of<'a>(
         &'a self,
         workload: &'a WorkloadInfo,
     ) -> impl Iterator<Item = &'a Parameter> {
-        let shared = self.shared.iter();
-        let shared = shared.filter(|parameter| workload.shares(parameter));
+        let shared = self.shared.iter().filter(|parameter| workload.shares(parameter));
         workload.parameters.iter().chain(shared)
     }
 
-    /// The setting of this name for this workload.
+    /// Returns the setting of this name for this workload.
     pub fn setting<'a>(&'a self, workload: &'a WorkloadInfo, name: &str) -> Option<&'a Parameter> {
         self.settings_of(workload).find(|parameter| parameter.name == name)
     }
@@ -239,7 +238,7 @@ impl Catalogue {
         }
     }
 
-    /// Whether a workload exists that understands each of these settings and accepts its level: settings that are read may
+    /// Returns whether a workload exists that understands each of these settings and accepts its level: settings that are read may
     /// come from anywhere.
     ///
     /// # Errors
@@ -259,18 +258,19 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Why a workload can never be run with these settings; none where it can.
+    /// Returns why a workload can never be run with these settings; `None` if it can.
     pub fn why_impossible(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
         self.why_not_by_driver(workload, settings)
             .or_else(|| self.why_impossible?(&workload.name, settings))
     }
 
-    /// Why the driver that the settings name, or the native one, cannot run a workload; none where it can.
+    /// Returns why the driver that the settings name, or the native one, cannot run a workload; `None` if it can.
     fn why_not_by_driver(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
         let has = |driver: &&DriverInfo| driver.workloads.contains(&workload.name);
         let native = (!workload.by_driver).then_some(NATIVE);
         let others = self.drivers.iter().filter(has);
-        let able = native.into_iter().chain(others.map(|it| it.name.as_str())).collect::<Vec<_>>();
+        let able =
+            native.into_iter().chain(others.map(|driver| driver.name.as_str())).collect::<Vec<_>>();
         let name = match settings.get(DRIVER).and_then(Level::as_text) {
             Some(name) => name,
             None if workload.by_driver => NATIVE,
@@ -286,7 +286,7 @@ impl Catalogue {
         })
     }
 
-    /// The levels that hold when an experiment says nothing.
+    /// Returns the levels that hold when an experiment says nothing.
     pub fn defaults(&self, workload: &WorkloadInfo) -> Settings {
         self.settings_of(workload)
             .filter_map(|parameter| Some((parameter.name.clone(), parameter.default.clone()?)))

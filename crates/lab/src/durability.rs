@@ -1,4 +1,4 @@
-//! What survives of a change that was acknowledged: the classes within which targets of different
+//! Durability of an acknowledged change: the classes within which targets of different
 //! kinds can be compared fairly.
 //!
 //! A [safety tier](crate::tier) is what crashes were seen to do to SQLite's files. A durability class is
@@ -11,7 +11,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What survives; stronger classes are greater.
+/// Durability; stronger classes are greater.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,7 +41,7 @@ impl Durability {
         Durability::Nothing,
     ];
 
-    /// What survives, in a few words.
+    /// Returns the durability in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Durability::Nothing => "nothing outlives the process",
@@ -52,7 +52,7 @@ impl Durability {
         }
     }
 
-    /// Why so many syncs for so many acknowledged changes contradict the class; none where they fit.
+    /// Returns why this number of syncs contradicts this number of acknowledged changes in the class; `None` if they fit.
     ///
     /// Changes that are acknowledged at the same time may share a sync where `shared` says so. Only the
     /// ends of the scale can be told by counting: a target that never syncs keeps no change through a

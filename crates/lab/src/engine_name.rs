@@ -15,7 +15,7 @@ pub const ENGINE_OPTIONS: &str = "engine_options";
 /// The option sets that change nothing, which a name leaves out.
 const NO_CHANGE: &str = "default";
 
-/// The engine of a variant with these settings; `otherwise` is the engine of variants that name none.
+/// Returns the engine of a variant with these settings; `otherwise` is the engine of variants that name none.
 pub fn engine_of(settings: &Settings, otherwise: &str) -> String {
     let text = |name: &str| settings.get(name).and_then(Level::as_text);
     let engine = text(ENGINE).unwrap_or(otherwise);
@@ -25,7 +25,7 @@ pub fn engine_of(settings: &Settings, otherwise: &str) -> String {
     }
 }
 
-/// The settings that are left for the trial when its engine is known.
+/// Returns the settings that are left for the trial when its engine is known.
 pub fn without_engine(settings: &Settings) -> Settings {
     let mut rest = settings.clone();
     rest.remove(ENGINE);

@@ -21,7 +21,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The whole number, when this is one.
+    /// Returns the whole number, when this is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Level::Int(value) => Some(*value),
@@ -29,7 +29,7 @@ impl Level {
         }
     }
 
-    /// The name, when this is one.
+    /// Returns the name, when this is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Level::Text(text) => Some(text),
@@ -37,7 +37,7 @@ impl Level {
         }
     }
 
-    /// The truth value, when this is one.
+    /// Returns the truth value, when this is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Level::Bool(value) => Some(*value),
@@ -92,24 +92,24 @@ pub fn with(levels: &Settings, name: &str, level: &Level) -> Settings {
     result
 }
 
-/// The entries whose names are wanted.
+/// Returns the entries whose names are wanted.
 pub fn picked(settings: &Settings, wanted: impl Fn(&String) -> bool) -> Settings {
     let mut picked = settings.clone();
     picked.retain(|name, _| wanted(name));
     picked
 }
 
-/// Whether every entry of `part` stands in `whole` with the same level.
+/// Returns whether every entry of `part` stands in `whole` with the same level.
 pub fn contains(whole: &Settings, part: &Settings) -> bool {
     part.iter().all(|(name, level)| whole.get(name) == Some(level))
 }
 
-/// The settings as a label: `journal_mode=wal synchronous=normal`.
+/// Returns the settings as a label: `journal_mode=wal synchronous=normal`.
 pub fn label(settings: &Settings) -> String {
     settings.iter().map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Each of the items once, in the order in which they first come.
+/// Returns each of the items once, in the order in which they first come.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut once: Vec<T> = Vec::new();
     for item in items {
@@ -126,11 +126,10 @@ pub fn levels_over(
     factor: &str,
     at: &Settings,
 ) -> Vec<Settings> {
-    let levels = factors.get(factor).into_iter().flatten();
-    levels.map(|level| with(at, factor, level)).collect()
+    factors.get(factor).into_iter().flatten().map(|level| with(at, factor, level)).collect()
 }
 
-/// A level as a command line gives it: a truth value, a number, or else text.
+/// Returns a level as a command line gives it: a truth value, a number, or else text.
 pub fn level_of(text: &str) -> Level {
     let truth = text.parse().map(Level::Bool).ok();
     let whole = || text.parse().map(Level::Int).ok();

@@ -51,7 +51,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Whether figures are times or rates, so that a better one is a faster one.
+    /// Returns whether figures are times or rates, so that a better one is a faster one.
     pub fn is_speed(self) -> bool {
         let times = [Unit::Seconds, Unit::Microseconds, Unit::Nanoseconds];
         let rates = [Unit::RowsPerSecond, Unit::OpsPerSecond, Unit::MebibytesPerSecond];
@@ -70,7 +70,7 @@ pub struct Metric {
     pub unit: Unit,
     /// Whether higher or lower is better.
     pub better: Better,
-    /// What it means and how it is measured.
+    /// Its meaning and how it is measured.
     pub about: &'static str,
     /// Whether it comes from the counting trial, which is not timed. Suffixes of these metrics
     /// name kinds of files: `database`, `journal`, `wal`, `temporary`, `super_journal`.
@@ -287,14 +287,14 @@ pub const METRICS: &[Metric] = metrics! {
         "bytes written to files of any kind per transaction";
 };
 
-/// The metric of this name, built in or declared by a driver; a phase suffix after a dot is allowed.
+/// Returns the metric of this name, built in or declared by a driver; a phase suffix after a dot is allowed.
 pub fn find(name: &str) -> Option<&'static Metric> {
     let base = name.split_once('.').map_or(name, |(base, _)| base);
     let built_in = METRICS.iter().find(|metric| metric.name == base);
     built_in.or_else(|| find_declared(base))
 }
 
-/// Whether larger figures of the metric are better; so is a metric that is not in the catalogue.
+/// Returns whether larger figures of the metric are better; so is a metric that is not in the catalogue.
 pub fn higher_is_better(name: &str) -> bool {
     find(name).is_none_or(|metric| metric.better == Better::Higher)
 }
@@ -310,7 +310,7 @@ pub struct DeclaredMetric {
     pub unit: Unit,
     /// Whether higher or lower is better.
     pub better: Better,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
 }
 
@@ -318,7 +318,7 @@ pub struct DeclaredMetric {
 static DECLARED: RwLock<Vec<&'static Metric>> = RwLock::new(Vec::new());
 
 impl DeclaredMetric {
-    /// Whether the name can be that of a declared metric.
+    /// Returns whether the name can be a declared metric's.
     ///
     /// # Errors
     /// Why not.
@@ -330,11 +330,10 @@ impl DeclaredMetric {
                 "`{name}` cannot be the name of a metric: a name begins with a lower-case letter and has lower-case letters, digits and underscores"
             ));
         }
-        match METRICS.iter().any(|known| known.name == name) {
-            true => Err(format!(
-                "`{name}` is a metric of pragmark's own; report it without declaring it"
-            )),
-            false => Ok(()),
+        if METRICS.iter().any(|known| known.name == name) {
+            Err(format!("`{name}` is a metric of pragmark's own; report it without declaring it"))
+        } else {
+            Ok(())
         }
     }
 
@@ -343,7 +342,7 @@ impl DeclaredMetric {
             && (self.heading.as_str(), self.about.as_str()) == (known.heading, known.about)
     }
 
-    /// The same for as long as the process runs.
+    /// Returns the same for as long as the process runs.
     fn kept(&self) -> &'static Metric {
         let text = |text: &String| -> &'static str { text.clone().leak() };
         Box::leak(Box::new(Metric {
@@ -379,7 +378,7 @@ pub fn declare(metrics: &[DeclaredMetric]) -> Result<(), String> {
     Ok(())
 }
 
-/// The declared metric of this name, without a phase.
+/// Returns the declared metric of this name, without a phase.
 pub fn find_declared(name: &str) -> Option<&'static Metric> {
     let declared = DECLARED.read().unwrap_or_else(PoisonError::into_inner);
     declared.iter().find(|known| known.name == name).copied()

@@ -1,4 +1,4 @@
-//! What a trial needs of the operating system, and whether its limits allow that.
+//! Resources that a trial needs from the operating system, and whether its limits allow them.
 //!
 //! It stands apart from the environment because it is judged before anything is measured: a trial
 //! with thousands of databases would otherwise fail in its middle, with an error of some call that
@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-/// What one trial needs at the same time.
+/// Resources that one trial needs at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// File handles of one process.
@@ -22,7 +22,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// The larger of both, for each resource.
+    /// Returns the larger of both, for each resource.
     #[must_use]
     pub fn max(self, other: Needs) -> Needs {
         Needs {
@@ -34,7 +34,7 @@ impl Needs {
         }
     }
 
-    /// How much is needed of what a bound limits, and what that is.
+    /// Returns how much is needed of what a bound limits, and what that is.
     fn of(&self, bound: Bound) -> (u64, &'static str) {
         match bound {
             Bound::OpenFiles | Bound::OpenFilesOfAnyProcess | Bound::OpenFilesOfSystem => {
@@ -51,7 +51,7 @@ impl Needs {
     }
 }
 
-/// What bounds a resource.
+/// The limit of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Open files of a process: the hard limit `RLIMIT_NOFILE` (getrlimit(2)); the soft limit is
@@ -84,7 +84,7 @@ pub struct Limit {
     pub bound: Bound,
     /// Where it stands: files, threads, mappings or bytes.
     pub at: u64,
-    /// What others use of it already.
+    /// The amount in use by others.
     pub used: u64,
 }
 
@@ -93,11 +93,11 @@ pub struct Limit {
 pub struct Shortfall {
     /// The limit.
     pub limit: Limit,
-    /// What is needed.
+    /// The amount needed.
     pub needed: u64,
 }
 
-/// Every limit that is too low, in the order of `limits`.
+/// Returns every limit that is too low, in the order of `limits`.
 pub fn shortfalls(needs: &Needs, limits: &[Limit]) -> Vec<Shortfall> {
     let shortfalls =
         limits.iter().map(|limit| Shortfall { limit: *limit, needed: needs.of(limit.bound).0 });
@@ -109,7 +109,7 @@ impl Shortfall {
         self.limit.at.saturating_sub(self.limit.used)
     }
 
-    /// What to do about it: a command where there is one.
+    /// Returns the remedy: a command if there is one.
     pub fn remedy(&self) -> String {
         let wanted = self.needed.saturating_add(self.limit.used);
         let sysctl = |name: &str| format!("sudo sysctl -w {name}={wanted}");
@@ -161,7 +161,7 @@ impl fmt::Display for Shortfall {
 }
 
 impl Bound {
-    /// The limit in words.
+    /// Returns the limit in words.
     fn limit(self) -> &'static str {
         match self {
             Bound::OpenFiles => "the hard limit of this process (RLIMIT_NOFILE)",
@@ -178,7 +178,7 @@ impl Bound {
     }
 }
 
-/// The number with its thousands set apart.
+/// Returns the number with its thousands set apart.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

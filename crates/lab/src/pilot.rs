@@ -9,7 +9,7 @@ use crate::level::{Level, Settings};
 use crate::record::PlannedExperiment;
 use crate::trial::Outcome;
 
-/// What a run will probably take.
+/// The expected cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     /// Seconds for the fewest rounds.
@@ -33,7 +33,7 @@ pub struct Pilot {
     pub outcome: Outcome,
 }
 
-/// What the experiment as planned will take, after pilots of the same experiment as `piloted`.
+/// Predicts the cost of the experiment as planned, after pilots of the same experiment as `piloted`.
 pub fn forecast(
     planned: &PlannedExperiment,
     piloted: &PlannedExperiment,
@@ -68,7 +68,7 @@ fn settings(planned: &PlannedExperiment, index: usize) -> &Settings {
     }
 }
 
-/// How many times the work of `small` the work of `large` is: by the time limit of trials that end
+/// Returns how many times the work of `small` the work of `large` is: by the time limit of trials that end
 /// by the clock, else by rows; or by databases, where their number grows more.
 fn growth(large: &Settings, small: &Settings) -> f64 {
     let ratio = |name: &str| {

@@ -13,7 +13,7 @@ use crate::seed::Seed;
 use crate::target;
 use crate::tier::{self, SEED, TierPlan, TierSet, WORKLOAD};
 
-/// What the user asked for.
+/// The user's request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Name of the run.
@@ -74,10 +74,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
             });
         }
     }
-    let tiers = match request.tiers {
-        true => tiers(&experiments, &request.engine, catalogue),
-        false => None,
-    };
+    let tiers = if request.tiers { tiers(&experiments, &request.engine, catalogue) } else { None };
     RunPlan {
         format: FORMAT,
         id: request.id,
@@ -97,13 +94,9 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
 }
 
 fn stopping(experiment: &Experiment, quick: bool) -> Stopping {
-    let claims = experiment.claims.iter();
-    let judged_together = claims.filter(|claim| !claim.exact).count();
+    let judged_together = experiment.claims.iter().filter(|claim| !claim.exact).count();
     let stopping = experiment.design.stopping;
-    match quick {
-        true => stopping.quick(),
-        false => stopping.for_claims(judged_together),
-    }
+    if quick { stopping.quick() } else { stopping.for_claims(judged_together) }
 }
 
 fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String> {
@@ -123,20 +116,19 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
     differing.into_iter().filter(decides).cloned().collect()
 }
 
-/// The settings that crashes are tried with: those that decide what a crash can destroy, and
+/// Returns the settings that crashes are tried with: those that decide what a crash can destroy, and
 /// [`tier::BESIDES`].
 pub fn settings_that_decide(catalogue: &Catalogue) -> Vec<String> {
-    let shared = catalogue.shared.iter();
-    let deciding = shared.filter(|parameter| parameter.crash_relevant);
+    let deciding = catalogue.shared.iter().filter(|parameter| parameter.crash_relevant);
     deciding
         .map(|parameter| parameter.name.clone())
         .chain(tier::BESIDES.map(str::to_owned))
         .collect()
 }
 
-/// Each different set of settings that decide what a crash can destroy.
+/// Returns each different set of settings that decide what a crash can destroy.
 ///
-/// An experiment of which no variant names such a setting says nothing of safety and has no part in it;
+/// An experiment whose variants name no such setting says nothing of safety and has no part in it;
 /// one that tries crashes itself needs none.
 pub fn tiers(
     experiments: &[PlannedExperiment],
@@ -156,14 +148,14 @@ pub fn tiers(
     (!sets.is_empty()).then_some(TierPlan { names, sets, known: Vec::new() })
 }
 
-/// The sets of the variants that drive SQLite, each once. `names` are the settings that decide, `engine` is
-/// that of variants that name none.
+/// Returns the sets of the variants that drive SQLite, each once. `names` are the settings that decide, `engine` is
+/// the engine of variants that name none.
 pub fn tier_sets(variants: &[Variant], names: &[String], engine: &str) -> Vec<TierSet> {
     let of_sqlite = variants.iter().filter(|variant| target::is_sqlite(&variant.settings));
     distinct(of_sqlite.map(|variant| TierSet::of(&variant.settings, names, engine)))
 }
 
-/// An experiment that measures listed variants for themselves: it has no factors and compares nothing.
+/// Returns an experiment that measures listed variants for themselves: it has no factors and compares nothing.
 pub fn ad_hoc(id: &str, question: &str, workload: &str, metric: &str) -> Experiment {
     Experiment {
         id: id.to_owned(),
@@ -179,7 +171,7 @@ pub fn ad_hoc(id: &str, question: &str, workload: &str, metric: &str) -> Experim
     }
 }
 
-/// The plan of such an experiment in one directory.
+/// Returns the plan of such an experiment in one directory.
 pub(super) fn planned_alone(
     experiment: Experiment,
     directory: PathBuf,
@@ -196,7 +188,7 @@ pub(super) fn planned_alone(
     }
 }
 
-/// The run of an experiment that measures variants for themselves, in the first of the directories;
+/// Returns the run of an experiment that measures variants for themselves, in the first of the directories;
 /// `rounds` times each.
 pub fn plan_alone(
     request: Request,
@@ -212,7 +204,7 @@ pub fn plan_alone(
     RunPlan { experiments: vec![planned], ..plan(request, &Catalogue::default()) }
 }
 
-/// The run in which chosen variants are measured again: of each experiment those with the indices in
+/// Returns the run in which chosen variants are measured again: of each experiment those with the indices in
 /// `chosen`, against the baseline. `budget_s` is the time that is left for it in seconds, where a limit
 /// was set.
 pub fn confirmation_plan(
@@ -289,8 +281,8 @@ fn needs_shared_memory(variant: &Variant) -> bool {
     held("journal_mode") == Some("wal") && held("locking_mode") != Some("exclusive")
 }
 
-/// The run in which the unknown safety tiers of `plan` are measured: one crash trial for each set of
-/// settings, in the first of the directories, with the seed of every such trial. None where no tier is to be
+/// Returns the run in which the unknown safety tiers of `plan` are measured: one crash trial for each set of
+/// settings, in the first of the directories, with the seed of every such trial. `None` if no tier is to be
 /// measured.
 pub fn tier_plan(plan: &RunPlan) -> Option<RunPlan> {
     let tiers = plan.tiers.as_ref()?;
@@ -311,7 +303,7 @@ pub fn tier_plan(plan: &RunPlan) -> Option<RunPlan> {
     })
 }
 
-/// The crash trial that measures the tier of a set.
+/// Returns the crash trial that measures the tier of a set.
 pub fn tier_variant(set: &TierSet) -> Variant {
     let mut settings = set.trial_settings();
     settings.insert(ENGINE.to_owned(), set.engine.as_str().into());

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of the named child: FNV-1a over the name, mixed with this seed.
+    /// Returns the seed of the named child: FNV-1a over the name, mixed with this seed.
     pub fn child(self, name: &str) -> Seed {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -21,12 +21,12 @@ impl Seed {
         Seed(mix(self.0 ^ mix(hash)))
     }
 
-    /// The seed of the numbered child.
+    /// Returns the seed of the numbered child.
     pub fn nth(self, number: u64) -> Seed {
         Seed(mix(self.0.wrapping_add(mix(number.wrapping_add(1)))))
     }
 
-    /// A generator that starts at this seed.
+    /// Returns a generator that starts at this seed.
     pub fn generator(self) -> SplitMix64 {
         SplitMix64 { state: self.0 }
     }
@@ -40,14 +40,14 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// A whole number in `0..bound` (Lemire's multiply-shift; the bias is below 2^-32 for the
+    /// Returns a whole number in `0..bound` (Lemire's multiply-shift; the bias is below 2^-32 for the
     /// bounds used here). `bound` must be above zero.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {

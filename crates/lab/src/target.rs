@@ -2,7 +2,7 @@
 //!
 //! Most workloads drive SQLite and say nothing of it. One that can drive something else has a
 //! parameter [`SETTING`]. The word stands here because it decides what a trial is given (a server),
-//! and what can be said of a variant (the safety tiers of SQLite's settings are no one else's).
+//! and what can be said of a variant (the safety tiers of SQLite's settings apply to SQLite only).
 
 use crate::level::{Level, Settings};
 
@@ -16,18 +16,17 @@ pub const SQLITE: &str = "sqlite";
 /// [`TrialSpec::postgres`](crate::trial::TrialSpec::postgres).
 pub const POSTGRES: &str = "postgres";
 
-/// What these settings drive.
+/// Returns the target of these settings.
 pub fn of(settings: &Settings) -> &str {
-    let named = settings.get(SETTING).and_then(Level::as_text);
-    named.unwrap_or(SQLITE)
+    settings.get(SETTING).and_then(Level::as_text).unwrap_or(SQLITE)
 }
 
-/// Whether these settings drive SQLite.
+/// Returns whether these settings drive SQLite.
 pub fn is_sqlite(settings: &Settings) -> bool {
     of(settings) == SQLITE
 }
 
-/// Whether these settings drive a PostgreSQL server.
+/// Returns whether these settings drive a PostgreSQL server.
 pub fn is_postgres(settings: &Settings) -> bool {
     of(settings) == POSTGRES
 }

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-/// What an active character is displayed as.
+/// Returns the text that is displayed for an active character.
 const REPLACED: char = char::REPLACEMENT_CHARACTER;
 
-/// Whether a program that displays this character does something else than to draw it: a control
+/// Returns whether a program that displays this character does something else than to draw it: a control
 /// character, a line separator, a bidirectional override or isolate, or a character of a range that
 /// is never drawn.
 pub fn is_active(character: char) -> bool {
@@ -24,12 +24,12 @@ pub fn is_active(character: char) -> bool {
         )
 }
 
-/// The text in one line without active characters.
+/// Returns the text in one line without active characters.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     with_breaks(text, |_| ' ')
 }
 
-/// The text without active characters other than line feeds and tabs.
+/// Returns the text without active characters other than line feeds and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
     let kept = |character| match character {
         '\n' | '\t' => character,
@@ -38,7 +38,7 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     with_breaks(text, kept)
 }
 
-/// The text with every active character replaced, and what separates words or lines as `breaks` wants it.
+/// Returns the text with every active character replaced, and what separates words or lines as `breaks` wants it.
 fn with_breaks(text: &str, breaks: impl Fn(char) -> char) -> Cow<'_, str> {
     if !text.contains(is_active) {
         return Cow::Borrowed(text);

@@ -20,7 +20,7 @@ pub const PROTOCOL: u32 = 1;
 /// The environment variable with the directory to which the SQL of a trial and of the processes that it starts is confined.
 pub const CONFINED_TO: &str = "PRAGMARK_CONFINED_TO";
 
-/// What a driver is asked to do.
+/// A request to a driver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
     /// Version of the protocol; a driver refuses one that it does not know.
@@ -63,7 +63,7 @@ pub const DRIVER: &str = "driver";
 /// The native driver, which is pragmark itself.
 pub const NATIVE: &str = "native";
 
-/// What a driver in another language is told besides the settings, so that it need not know which
+/// Hints to a driver in another language besides the settings, so that it need not know which
 /// of them are PRAGMAs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BindingSpec {
@@ -101,7 +101,7 @@ pub enum Outcome {
     },
     /// The trial was run and something was wrong.
     Failed {
-        /// What was wrong.
+        /// The problem.
         why: String,
         /// Whether it is a mistake in the user's SQL.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -138,7 +138,7 @@ impl Outcome {
     }
 }
 
-/// What a trial measured.
+/// The results of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Figures by metric name (see `lab::metric`).
@@ -154,32 +154,32 @@ pub struct Measured {
     /// Every configuration PRAGMA read back, for each connection that took part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ReadBack>,
-    /// What is data but no figure, such as a query plan or the bytecode of a statement.
+    /// Data other than figures, such as a query plan or the bytecode of a statement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<DataTable>,
-    /// What the work itself does to settings that decide what a crash can destroy, such as `s3:2 sets synchronous`:
+    /// Changes by the work itself of settings that decide what a crash can destroy, such as `s3:2 sets synchronous`:
     /// the tier of the variant's settings says nothing of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets_itself: Vec<String>,
-    /// What crashes can destroy, by storage model; from the workload `crash` only.
+    /// Findings of crashes, by storage model; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<ModelSafety>,
-    /// What survives of an acknowledged change, where the target says it.
+    /// Durability of an acknowledged change, if the target states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// What came of two connections that met at chosen moments; from the workload `crash` only.
+    /// Results of two connections that met at chosen moments; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedules: Option<Schedules>,
     /// The binding that did the work, from workloads that compare bindings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingMark>,
-    /// What the trial has put into the directory for artifacts.
+    /// Files that the trial has put into the directory for artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
     /// The user's own statements, from workloads that execute some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<StatementRecord>,
-    /// What the statements were asked of: a checksum of database, statements and seed. Trials in which it is equal
+    /// Identity of the questions: a checksum of database, statements and seed. Trials in which it is equal
     /// must have equal answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
@@ -198,19 +198,19 @@ pub struct StatementRecord {
     /// Its query plan, a line for each node, indented by depth.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<String>,
-    /// What it answered where answers were compared.
+    /// Its answer, if answers were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
 
-/// What a statement answered in so many executions.
+/// The answers of a statement over several executions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// Executions.
     pub executions: u64,
     /// Rows of all executions together.
     pub rows: u64,
-    /// Checksum of all rows in any order; none where the answer depends on chance or on the present time.
+    /// Checksum of all rows in any order; `None` if the answer depends on chance or on the present time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
 }
@@ -221,14 +221,14 @@ pub struct Artifact {
     /// Where it is: as a driver says it, below the directory for artifacts; in a record, below the
     /// folder of the run.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub about: String,
 }
 
 /// A small table of text that a trial found out, for the reader of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DataTable {
-    /// What it shows, such as `bytecode of the INSERT`.
+    /// Its title, such as `bytecode of the INSERT`.
     pub title: String,
     /// The headings.
     pub columns: Vec<String>,
@@ -254,7 +254,7 @@ pub struct EngineMark {
     pub source_id: String,
 }
 
-/// What stands between a program and SQLite.
+/// The binding between a program and SQLite.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BindingMark {
     /// Language and binding with their versions, such as `Python 3.11.7, apsw 3.54.1.0`.
@@ -270,7 +270,7 @@ pub struct BindingMark {
 /// The PRAGMAs of one connection as SQLite answered them after the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadBack {
-    /// What the connection did, such as `writer`.
+    /// The connection's role, such as `writer`.
     pub connection: String,
     /// Value by PRAGMA name.
     pub pragmas: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What a search for the fastest settings has come to.
+//! The analysis of a search for the fastest settings, and of the run that has it.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use lab::stats::median;
 use lab::tier::MayLose;
 use lab::tuning_plan::{SearchOutcome, SearchTrial};
 
-/// The analysis of a run with that of its search.
+/// The analysis of a run and of its search.
 pub type Analysis = lab::analysis::Analysis<TuningAnalysis>;
 
 /// Takes the trials of a run one by one, whether it tunes or not.
@@ -30,7 +30,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for a run without any trial.
+    /// Returns a collector for a run without any trial.
     pub fn new(plan: RunPlan, environment: EnvironmentFile) -> Collector {
         Collector {
             tuning: Tuning::of(&plan),
@@ -76,21 +76,21 @@ impl Collector {
 pub struct TuningAnalysis {
     /// Key of the experiment.
     pub experiment: String,
-    /// What was accepted to be lost.
+    /// The accepted loss.
     pub may_lose: MayLose,
     /// The settings before.
     pub current: Settings,
-    /// What is recommended; the current settings where nothing better was found, or nothing was chosen.
+    /// The recommended settings; the current ones if nothing better was found, or nothing was chosen.
     pub recommended: Settings,
-    /// What the search chose, before its settings were measured one by one.
+    /// The settings that the search chose, before they were measured one by one.
     pub chosen: Settings,
     /// Whether the search came as far as to choose anything: its first 18 configurations and the current settings were measured.
     pub is_screened: bool,
-    /// The shortest time limit with which anything could be recommended, in seconds, where that of the run was too short for
+    /// The shortest time limit with which anything could be recommended, in seconds, if the limit of the run was too short for
     /// the first 18 configurations.
     pub needed_s: Option<f64>,
     /// A time limit that has room for as many rounds of what is recommended as are planned, in seconds, by the time that rounds
-    /// took; none unless that of the run was too short for them.
+    /// took; `None` unless the limit of the run was too short for them.
     pub limit_for_rounds_s: Option<f64>,
     /// The settings that differ from the current ones, with what they contribute, as far as it was measured.
     pub contributions: Vec<Contribution>,
@@ -99,9 +99,9 @@ pub struct TuningAnalysis {
     /// Whether the optimum has moved since an earlier search; none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<Moved>,
-    /// What other metrics may be, as the rounds of what is recommended judge it.
+    /// Constraints on other metrics, judged by the rounds of the recommendation.
     pub constraints: Vec<Constrained>,
-    /// What changes of the application bring, apart from settings.
+    /// Gains of changes of the application, apart from settings.
     pub advised: Vec<Advised>,
     /// The noise of a trial of the search, as a fraction; none before its screen is done.
     pub noise: Option<f64>,
@@ -109,7 +109,7 @@ pub struct TuningAnalysis {
     pub unchanged: Vec<Unchanged>,
     /// The recommended settings whose gains depend on each other, by the model of the search.
     pub interactions: Vec<Interaction>,
-    /// What is better than the current settings in one metric and worse in another.
+    /// Configurations that are better than the current settings in one metric and worse in another.
     pub trade_off: TradeOff,
     /// The number of configurations of the space.
     pub configurations: f64,
@@ -146,7 +146,7 @@ impl TuningAnalysis {
         let moved = tuning.moved();
         let constraints = tuning.constrained();
         let advised = tuning.advised();
-        let noise = tuning.search().forecast().map(|it| it.noise);
+        let noise = tuning.search().forecast().map(|forecast| forecast.noise);
         let unchanged = tuning.left_as_they_are();
         let (interactions, trade_off) = (tuning.interactions(), tuning.trade_off());
         let search = tuning.search();
@@ -183,7 +183,7 @@ impl TuningAnalysis {
 
 fn limit_for_rounds_s(search: &SearchState, experiments: &[ExperimentAnalysis]) -> Option<f64> {
     let key = &search.planned().key;
-    let measured = experiments.iter().find(|it| it.key == *key)?;
+    let measured = experiments.iter().find(|experiment| experiment.key == *key)?;
     let is_short = measured.stop == Some(StopReason::Budget) && measured.rounds < ROUNDS;
     let round_s = measured.wall_s / f64::from(measured.rounds);
     let more_s = f64::from(ROUNDS.saturating_sub(measured.rounds)) * round_s;
@@ -192,10 +192,7 @@ fn limit_for_rounds_s(search: &SearchState, experiments: &[ExperimentAnalysis]) 
 }
 
 fn steps(tried: &[SearchTrial], current: &[usize], metric: &str) -> Vec<SearchStep> {
-    let figure = |cost: f64| match higher_is_better(metric) {
-        true => 1.0 / cost,
-        false => cost,
-    };
+    let figure = |cost: f64| if higher_is_better(metric) { 1.0 / cost } else { cost };
     let blocks = tried.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     let step = |number: u32| {
         let costs = |of_current: bool| {

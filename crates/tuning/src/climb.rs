@@ -3,7 +3,7 @@
 use super::model::{Part, Tables};
 use lab::tuning_plan::{Configuration, Space};
 
-/// What it costs to exceed a constraint, as a logarithm for each unit of the logarithm of the excess: far more than any
+/// The cost of exceeding a constraint, as a logarithm for each unit of the logarithm of the excess: far more than any
 /// setting brings.
 const PENALTY: f64 = 20.0;
 
@@ -16,14 +16,14 @@ pub(super) struct Bounded<'a> {
     pub(super) most: f64,
 }
 
-/// What is sought the lowest point of: a surface, within the bounds of others.
+/// A surface whose lowest point is sought, within the bounds of other surfaces.
 pub(super) struct Landscape<'a> {
     pub(super) cost: &'a Tables,
     pub(super) bounded: Vec<Bounded<'a>>,
 }
 
 impl Landscape<'_> {
-    /// The cost with what exceeding bounds adds to it.
+    /// Returns the cost with what exceeding bounds adds to it.
     pub(super) fn at(&self, configuration: &[usize]) -> f64 {
         self.cost.at(configuration) + PENALTY * self.excess(configuration)
     }
@@ -31,12 +31,11 @@ impl Landscape<'_> {
     /// By how much bounds are exceeded.
     pub(super) fn excess(&self, configuration: &[usize]) -> f64 {
         let bounded = self.bounded.iter();
-        let excess = bounded.map(|it| (it.surface.at(configuration) - it.most).max(0.0));
-        excess.sum()
+        bounded.map(|bound| (bound.surface.at(configuration) - bound.most).max(0.0)).sum()
     }
 }
 
-/// The lowest configuration reached from any of the starts by changing one factor at a time, and from there by changing
+/// Returns the lowest configuration reached from any of the starts by changing one factor at a time, and from there by changing
 /// two at a time.
 pub(super) fn lowest(
     space: &Space,
@@ -110,9 +109,10 @@ fn improve(space: &Space, landscape: &Landscape<'_>, at: &mut (f64, Configuratio
             if other == at.1 || !space.admits(&other) {
                 continue;
             }
-            let cost = match is_free && differ_in(&start, &other, &of.factors) {
-                true => rest + of.part.at(&other),
-                false => landscape.at(&other),
+            let cost = if is_free && differ_in(&start, &other, &of.factors) {
+                rest + of.part.at(&other)
+            } else {
+                landscape.at(&other)
             };
             if cost < at.0 - 1e-12 {
                 *at = (cost, other);
@@ -121,7 +121,7 @@ fn improve(space: &Space, landscape: &Landscape<'_>, at: &mut (f64, Configuratio
     }
 }
 
-/// Whether nothing differs but these factors: what another one means may depend on them.
+/// Returns whether nothing differs but these factors: what another one means may depend on them.
 fn differ_in(one: &[usize], other: &[usize], factors: &[usize]) -> bool {
     let mut levels = one.iter().zip(other).enumerate();
     levels.all(|(factor, (one, other))| one == other || factors.contains(&factor))

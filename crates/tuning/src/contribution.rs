@@ -1,4 +1,4 @@
-//! Gains of single settings of a recommendation, and of changes of the application, which are no settings: each is
+//! Gains of single settings of a recommendation, and of changes of the application, which are not settings: each is
 //! compared with the baseline of its rounds.
 
 use lab::design::{History, Variant};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::result::NOTHING;
 
-/// What one setting contributes: the recommended configuration compared with the same with this one setting as it
+/// The gain of one setting: the recommended configuration compared with the same with this one setting as it
 /// is now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contribution {
@@ -33,23 +33,23 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Whether the setting stays as it is: it was expected to bring something, and its own rounds do not show it.
+    /// Returns whether the setting stays as it is: it was expected to bring something, and its own rounds do not show it.
     pub fn is_left_out(&self) -> bool {
         self.detectable.is_finite() && self.ratio <= NOTHING.exp()
     }
 
-    /// Whether the setting is better or worse by more than noise.
+    /// Returns whether the setting is better or worse by more than noise.
     pub fn is_found(&self) -> bool {
         !self.interval.contains(1.0)
     }
 }
 
-/// What a change of the application brings: the recommended settings with it compared with those without it.
+/// The gain of a change of the application: the recommended settings with and without it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advised {
     /// The change.
     pub advice: Advice,
-    /// What it brings; none where it could not be measured.
+    /// Its gain; `None` if it could not be measured.
     pub gain: Option<Gain>,
 }
 
@@ -93,17 +93,16 @@ pub(super) struct Compared {
     pub(super) rounds: usize,
 }
 
-/// Each of so many variants after the baseline compared with it: the ratio of its metric to the baseline's, or with a
+/// Compares each of `others` variants with the baseline: the ratio of its metric to the baseline's, or with a
 /// sign of -1 the other way round. None for those with too few common rounds.
 pub(super) fn compared(history: &History, others: usize, sign: f64) -> Vec<Option<Compared>> {
     let samples = history.samples(others + 1);
     let differences = (1..=others).map(|variant| -> Vec<f64> {
-        let ratios = samples.log_ratios(variant, 0).into_iter();
-        ratios.map(|ratio| sign * ratio).collect()
+        samples.log_ratios(variant, 0).into_iter().map(|ratio| sign * ratio).collect()
     });
     let differences: Vec<Vec<f64>> = differences.collect();
-    let measured = differences.iter().filter(|it| it.len() >= FEWEST);
-    let p_values = measured.map(|it| student_p_value(it, 0.0).unwrap_or(1.0));
+    let measured = differences.iter().filter(|differences| differences.len() >= FEWEST);
+    let p_values = measured.map(|trial| student_p_value(trial, 0.0).unwrap_or(1.0));
     let mut rows = holm(&p_values.collect::<Vec<_>>(), ALPHA).into_iter();
     let compare = |differences: &Vec<f64>| {
         let is_enough = differences.len() >= FEWEST;
@@ -118,7 +117,7 @@ pub(super) fn compared(history: &History, others: usize, sign: f64) -> Vec<Optio
     differences.iter().map(compare).collect()
 }
 
-/// The detectable difference of log-ratios, as a fraction.
+/// Returns the detectable difference of log-ratios, as a fraction.
 fn detectable(differences: &[f64]) -> f64 {
     let sd = standard_deviation(differences).unwrap_or(f64::INFINITY);
     detectable_difference(sd, differences.len()).exp_m1()

@@ -11,30 +11,28 @@ use lab::tuning_plan::{Configuration, Exclusion, Factor, Gate, Space, TunableSet
 /// Combinations that a message names for each reason.
 const NAMED: usize = 8;
 
-/// What a run searches with these settings_to_tune, before anything is excluded. `current` names the settings that are not at
+/// Plans a search over these settings, before anything is excluded. `current` names the settings that are not at
 /// their default now; `good` are settings known to be good elsewhere, as far as they differ from the defaults.
 pub fn tuning_of(
-    settings_to_tune: Vec<TunableSetting>,
+    mut settings: Vec<TunableSetting>,
     current: &Settings,
     good: &[Settings],
     may_lose: MayLose,
 ) -> TuningPlan {
-    let mut settings_to_tune = settings_to_tune;
-    for setting in &mut settings_to_tune {
+    for setting in &mut settings {
         let own = current.get(&setting.name);
         let missing = own.filter(|level| !setting.levels.contains(level));
         setting.levels.extend(missing.cloned());
     }
     let space = Space {
-        factors: settings_to_tune.iter().map(|it| factor(it, &settings_to_tune, current)).collect(),
+        factors: settings.iter().map(|setting| factor(setting, &settings, current)).collect(),
         excluded: Vec::new(),
     };
-    let of = |settings: &Settings| {
-        let known =
-            picked(settings, |name| settings_to_tune.iter().any(|setting| setting.name == *name));
+    let of = |given: &Settings| {
+        let known = picked(given, |name| settings.iter().any(|setting| setting.name == *name));
         space.configuration(&known)
     };
-    let defaults = space.canonical(vec![0; settings_to_tune.len()]);
+    let defaults = space.canonical(vec![0; settings.len()]);
     let current_settings = current;
     let current = of(current_settings).unwrap_or_else(|| defaults.clone());
     let with = |good: &Settings| of(&overlaid(current_settings, good));
@@ -53,15 +51,11 @@ pub fn tuning_of(
     }
 }
 
-fn factor(
-    setting: &TunableSetting,
-    settings_to_tune: &[TunableSetting],
-    current: &Settings,
-) -> Factor {
+fn factor(setting: &TunableSetting, settings: &[TunableSetting], current: &Settings) -> Factor {
     let own = current.get(&setting.name);
     let gate = setting.only_with.as_ref().and_then(|(name, levels)| {
-        let factor = settings_to_tune.iter().position(|setting| setting.name == *name)?;
-        let all = settings_to_tune[factor].levels.iter().enumerate();
+        let factor = settings.iter().position(|setting| setting.name == *name)?;
+        let all = settings[factor].levels.iter().enumerate();
         let open = all.filter(|(_, level)| levels.contains(level));
         Some(Gate { factor, levels: open.map(|(index, _)| index).collect() })
     });
@@ -101,16 +95,16 @@ pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
     planned.tuning = Some(Box::new(tuning));
 }
 
-/// Every combination of the levels that decide what a crash can destroy, as factors and levels: engines are among them.
+/// Returns every combination of the levels that decide what a crash can destroy, as factors and levels: engines are among them.
 fn deciding(space: &Space, names: &[String]) -> Vec<Vec<(usize, usize)>> {
     let factors = space.factors.iter().enumerate();
     let deciding =
         factors.filter(|(_, factor)| factor.name == ENGINE || names.contains(&factor.name));
     deciding.fold(vec![Vec::new()], |combinations, (index, factor)| {
         let levels = || 0..factor.levels.len();
-        let with = |it: &Vec<(usize, usize)>| {
-            let it = it.clone();
-            levels().map(move |level| [it.clone(), vec![(index, level)]].concat())
+        let with = |combination: &Vec<(usize, usize)>| {
+            let combination = combination.clone();
+            levels().map(move |level| [combination.clone(), vec![(index, level)]].concat())
         };
         combinations.iter().flat_map(with).collect()
     })
@@ -152,19 +146,19 @@ pub fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), String> {
     tuning.space.excluded.extend(excluded);
     let known: Vec<TierSet> = tiers.known.iter().map(|known| known.set.clone()).collect();
     tiers.sets.retain(|set| known.contains(set));
-    match tuning.good.iter().any(|it| tuning.space.admits(it)) {
-        true => Ok(()),
-        false => Err(reasons(&tuning.space)),
+    if tuning.good.iter().any(|configuration| tuning.space.admits(configuration)) {
+        Ok(())
+    } else {
+        Err(reasons(&tuning.space))
     }
 }
 
-/// What accidents take, in words.
+/// Returns the losses in accidents, in words.
 fn losses(class: Class) -> String {
     if class.uncrashed {
         return "corrupts without a crash".to_owned();
     }
-    let accidents = Accident::ALL.into_iter();
-    let taken = accidents.filter_map(|accident| {
+    let taken = Accident::ALL.into_iter().filter_map(|accident| {
         let loss = class.loss(accident)?;
         Some(format!("{}: {}", accident.words(), loss.words()))
     });
@@ -172,10 +166,8 @@ fn losses(class: Class) -> String {
 }
 
 fn reasons(space: &Space) -> String {
-    let reasons = space.exclusions().into_iter();
-    let lines = reasons.map(|(why, levels)| {
-        let named = levels.iter().take(NAMED).map(lab::level::label);
-        let named = named.collect::<Vec<_>>().join(", ");
+    let lines = space.exclusions().into_iter().map(|(why, levels)| {
+        let named = levels.iter().take(NAMED).map(lab::level::label).collect::<Vec<_>>().join(", ");
         match levels.len().checked_sub(NAMED + 1) {
             None => format!("{why}: {named}"),
             Some(more) => format!("{why}: {named} and {} more", more + 1),
@@ -198,7 +190,7 @@ mod tests {
             always_named,
             only_with: None,
         };
-        let settings_to_tune = vec![
+        let settings = vec![
             setting("journal_mode", &["delete", "wal"], true),
             setting("synchronous", &["full", "normal", "off"], true),
             setting("cache", &["small", "large"], false),
@@ -208,7 +200,7 @@ mod tests {
             },
         ];
         let good: Settings = [("journal_mode".to_owned(), "wal".into())].into();
-        let mut tuning = tuning_of(settings_to_tune, &Settings::new(), &[good], MayLose::Recent);
+        let mut tuning = tuning_of(settings, &Settings::new(), &[good], MayLose::Recent);
         tuning.space.excluded = vec![
             Exclusion { levels: vec![(1, 2)], why: "can corrupt".to_owned() },
             Exclusion { levels: vec![(0, 0), (1, 1)], why: "can corrupt".to_owned() },
@@ -225,8 +217,8 @@ mod tests {
             only_with: None,
         };
         let engines = ["default", "/my libs/a.so", "/my libs/a.so b"];
-        let settings_to_tune = vec![setting("engine", &engines), setting("threads", &["1", "2"])];
-        let tuning = tuning_of(settings_to_tune, &Settings::new(), &[], MayLose::Recent);
+        let settings = vec![setting("engine", &engines), setting("threads", &["1", "2"])];
+        let tuning = tuning_of(settings, &Settings::new(), &[], MayLose::Recent);
         for engine in 0..engines.len() {
             for threads in 0..2 {
                 let configuration = vec![engine, threads];

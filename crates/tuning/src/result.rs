@@ -1,4 +1,4 @@
-//! What a search has come to: its choice, with every setting as it is now that is expected to contribute next to nothing.
+//! The result of a search: its choice, with every setting as it is now that is expected to contribute next to nothing.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -11,16 +11,16 @@ use lab::tuning_plan::{Configuration, TuningPlan};
 /// A setting that is expected to contribute less than this, as a logarithm, stays as it is.
 pub(super) const NOTHING: f64 = 0.01;
 
-/// What all settings that stay as they are may cost together, as a logarithm.
+/// The cost that all settings that stay as they are may have together, as a logarithm.
 const NOTHING_TOGETHER: f64 = 0.02;
 
 /// The quantile of the normal distribution for a range of 95 %.
 const NORMAL: f64 = 1.96;
 
-/// Settings whose contribution is measured, at most: those of one block.
+/// Settings whose contribution is measured, at most: as many as in one block.
 const MEASURED: usize = 6;
 
-/// What the search has come to.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SearchResult {
     /// The best configuration, with every setting as it is now that is expected to contribute next to nothing.
@@ -74,7 +74,7 @@ impl SearchResult {
     }
 }
 
-/// The changed settings of a configuration that bring more or less together than by themselves.
+/// Returns the changed settings of a configuration that bring more or less together than by themselves.
 pub(super) fn interactions(
     configuration: &[usize],
     tuning: &TuningPlan,
@@ -117,10 +117,9 @@ impl Judge<'_> {
 
     fn unchanged(&self, winner: &[usize]) -> Vec<Unchanged> {
         let tuning = self.tuning;
-        let factors = tuning.space.factors.iter().enumerate();
-        let unchanged = factors.filter_map(|(index, factor)| {
+        let unchanged = tuning.space.factors.iter().enumerate().filter_map(|(index, factor)| {
             let own = winner[index];
-            if own != self.with_current(winner, index).map_or(own, |it| it[index])
+            if own != self.with_current(winner, index).map_or(own, |other| other[index])
                 || own >= factor.levels.len()
             {
                 return None;
@@ -144,12 +143,13 @@ impl Judge<'_> {
         unchanged.collect()
     }
 
-    /// The pairs of changed settings whose gains the model knows to depend on each other, the strongest first.
+    /// Returns the pairs of changed settings whose gains the model knows to depend on each other, the strongest first.
     fn interactions(&self, winner: &[usize]) -> Vec<Interaction> {
-        let changed = (0..winner.len()).filter(|it| self.alone(winner, &[*it]).is_some());
+        let changed = (0..winner.len()).filter(|factor| self.alone(winner, &[*factor]).is_some());
         let changed: Vec<usize> = changed.collect();
         let firsts = changed.iter().enumerate();
-        let pairs = firsts.flat_map(|(at, first)| changed[..at].iter().map(|it| [*it, *first]));
+        let pairs =
+            firsts.flat_map(|(at, first)| changed[..at].iter().map(|second| [*second, *first]));
         let judged: Vec<(Interaction, bool)> =
             pairs.filter_map(|pair| self.interaction(winner, pair, changed.len())).collect();
         let mut known: Vec<Interaction> =
@@ -158,7 +158,7 @@ impl Judge<'_> {
         known
     }
 
-    /// What two of so many changed settings do together that neither does alone, and whether the model knows it.
+    /// Returns the joint effect of two of `changed` settings that neither has alone, and whether the model is sure of it.
     fn interaction(
         &self,
         winner: &[usize],
@@ -178,7 +178,7 @@ impl Judge<'_> {
         Some((interaction, low > 0.0 || high < 0.0))
     }
 
-    /// The winner with these settings as they are now; none where they do not differ, or another setting would have to change,
+    /// Returns the winner with these settings as they are now; `None` if they do not differ, or another setting would have to change,
     /// too.
     fn alone(&self, winner: &[usize], factors: &[usize]) -> Option<Configuration> {
         let mut other = winner.to_vec();
@@ -187,11 +187,11 @@ impl Judge<'_> {
         }
         let space = &self.tuning.space;
         let is_whole = space.canonical(other.clone()) == other;
-        let differs = factors.iter().all(|it| other[*it] != winner[*it]);
+        let differs = factors.iter().all(|factor| other[*factor] != winner[*factor]);
         (is_whole && differs).then_some(other)
     }
 
-    /// The configurations with one setting as it is now, as far as they may be tried, each with the names of what differs.
+    /// Returns the configurations with one setting as it is now, as far as they may be tried, each with the names of what differs.
     fn reverted(&self, configuration: &[usize]) -> Vec<(String, Configuration)> {
         let factors = 0..configuration.len();
         let reverted = factors.filter_map(|factor| self.with_current(configuration, factor));
@@ -199,8 +199,8 @@ impl Judge<'_> {
         once.drain(..).map(|other| (self.differing(configuration, &other), other)).collect()
     }
 
-    /// The configuration with this factor as it is now, and with it those without which it may not be tried. A factor
-    /// that means nothing now has its first level. None where nothing changes, or it may not be tried.
+    /// Returns the configuration with this factor as it is now, and with it those without which it may not be tried. A factor
+    /// that means nothing now has its first level. `None` if nothing changes, or it may not be tried.
     fn with_current(&self, configuration: &[usize], factor: usize) -> Option<Configuration> {
         let tuning = self.tuning;
         let space = &tuning.space;
@@ -208,7 +208,8 @@ impl Judge<'_> {
         let revert = |other: &mut Configuration, factor: usize| {
             let levels = space.factors[factor].levels.len();
             if other[factor] < levels {
-                other[factor] = Some(tuning.current[factor]).filter(|it| *it < levels).unwrap_or(0);
+                other[factor] =
+                    Some(tuning.current[factor]).filter(|level| *level < levels).unwrap_or(0);
             }
         };
         revert(&mut other, factor);
@@ -223,19 +224,17 @@ impl Judge<'_> {
         None
     }
 
-    /// The names of the settings in which two configurations differ, but for those that mean nothing in one of them.
+    /// Returns the names of the settings in which two configurations differ, but for those that mean nothing in one of them.
     fn differing(&self, one: &[usize], other: &[usize]) -> String {
-        let factors = self.tuning.space.factors.iter();
-        let pairs = factors.zip(one.iter().zip(other));
+        let pairs = self.tuning.space.factors.iter().zip(one.iter().zip(other));
         let differing = pairs.filter(|(factor, (one, other))| {
             one != other && **one.max(other) < factor.levels.len()
         });
-        let names = differing.map(|(factor, _)| factor.name.as_str());
-        names.collect::<Vec<_>>().join(" and ")
+        differing.map(|(factor, _)| factor.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
 }
 
-/// The range of a ratio whose logarithm has this mean and standard deviation.
+/// Returns the range of a ratio whose logarithm has this mean and standard deviation.
 fn range(mean: f64, sd: f64) -> Interval {
     let (low, high) = (mean - NORMAL * sd, mean + NORMAL * sd);
     Interval { low, high }.exp()

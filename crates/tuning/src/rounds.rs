@@ -21,17 +21,17 @@ const FEWEST: usize = 2;
 pub struct Constrained {
     /// The constraint.
     pub constraint: Constraint,
-    /// What the rounds show; none where there were too few.
+    /// The figure by the rounds; `None` if there were too few.
     pub measured: Option<Measured>,
 }
 
-/// What the rounds show of a constraint.
+/// The figure of a constraint by the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// What is recommended divided by the current settings, or the figure itself, with its interval; none where one of the
+    /// The recommendation divided by the current settings, or the figure itself, with its interval; `None` if one of the
     /// figures is 0.
     pub figure: Option<(f64, Interval)>,
-    /// Whether it is within the bound; none where the interval holds the bound, or without one, where some rounds are within
+    /// Whether it is within the bound; `None` if the interval holds the bound, or without one, where some rounds are within
     /// the bound and others are not.
     pub is_kept: Option<bool>,
     /// Rounds.
@@ -41,11 +41,11 @@ pub struct Measured {
 /// Whether the optimum has moved since an earlier search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moved {
-    /// What the earlier search recommended.
+    /// The recommendation of the earlier search.
     pub earlier: Settings,
     /// Whether this search recommends the same.
     pub is_same: bool,
-    /// By how many times what is recommended now is better, with the interval; none where that was not measured.
+    /// By how many times what is recommended now is better, with the interval; `None` if that was not measured.
     pub gain: Option<(f64, Interval)>,
 }
 
@@ -92,24 +92,23 @@ impl RoundFigures {
         constraints: &[Constraint],
         [variant, current]: &[String; 2],
     ) -> bool {
-        let mut constraints = constraints.iter();
-        constraints.any(|constraint| {
+        constraints.iter().any(|constraint| {
             let pairs = self.pairs(&constraint.metric, [variant, current]);
             let [own, now] = [
-                mean(&pairs.iter().map(|it| it.0).collect::<Vec<_>>()),
-                mean(&pairs.iter().map(|it| it.1).collect::<Vec<_>>()),
+                mean(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>()),
+                mean(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>()),
             ];
             let means = own.zip(now);
             means.and_then(|means| constraint.holds(means)) == Some(false)
         })
     }
 
-    /// The variants that were measured.
+    /// Returns the variants that were measured.
     pub(super) fn variants(&self) -> BTreeSet<&String> {
         self.figures.keys().map(|(_, variant)| variant).collect()
     }
 
-    /// The figures of a variant, one for each round that measured it.
+    /// Returns the figures of a variant, one for each round that measured it.
     pub(super) fn figures<'a>(
         &'a self,
         metric: &'a str,
@@ -127,7 +126,7 @@ impl RoundFigures {
         own.filter_map(move |((round, _), figures)| Some((*round, *figures.get(metric)?)))
     }
 
-    /// The figures of two variants in the rounds that measured both; of a search, those of the first one, each with that of
+    /// Returns the figures of two variants in the rounds that measured both; of a search, the first one's, each with the figure of
     /// the other in the nearest block.
     pub(super) fn pairs(&self, metric: &str, [one, other]: [&String; 2]) -> Vec<(f64, f64)> {
         let others: Vec<(u32, f64)> = self.by_round(metric, other).collect();
@@ -149,16 +148,16 @@ impl RoundFigures {
     ) -> Option<(f64, Interval)> {
         let pairs = self.pairs(metric, [one, other]);
         let logs = pairs.iter().map(|(one, other)| sign * (one / other).ln());
-        let logs: Vec<f64> = logs.filter(|it| it.is_finite()).collect();
+        let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
         let ratio = mean(&logs).filter(|_| logs.len() >= FEWEST)?.exp();
         Some((ratio, student_interval(&logs, LEVEL).exp()))
     }
 }
 
 impl Constrained {
-    /// Whether the rounds show that the constraint is not kept.
+    /// Returns whether the rounds show that the constraint is not kept.
     pub fn is_broken(&self) -> bool {
-        self.measured.is_some_and(|it| it.is_kept == Some(false))
+        self.measured.is_some_and(|measured| measured.is_kept == Some(false))
     }
 
     /// Judged by the pairs of figures of the rounds: what is recommended, and the current settings.
@@ -168,12 +167,13 @@ impl Constrained {
             Bound::Figure(_) => own.ln(),
         };
         let logs: Vec<f64> = rounds.iter().map(log).collect();
-        let measured = match logs.iter().all(|it| it.is_finite()) {
-            true => by_interval(constraint, &logs),
-            false => by_rounds(constraint, rounds),
+        let measured = if logs.iter().all(|log| log.is_finite()) {
+            by_interval(constraint, &logs)
+        } else {
+            by_rounds(constraint, rounds)
         };
         Constrained {
-            measured: measured.filter(|it| it.rounds >= FEWEST),
+            measured: measured.filter(|measured| measured.rounds >= FEWEST),
             constraint: constraint.clone(),
         }
     }
@@ -186,7 +186,7 @@ fn by_rounds(constraint: &Constraint, rounds: &[(f64, f64)]) -> Option<Measured>
     let first = *holds.first()?;
     Some(Measured {
         figure: None,
-        is_kept: holds.iter().all(|it| *it == first).then_some(first),
+        is_kept: holds.iter().all(|holds| *holds == first).then_some(first),
         rounds: rounds.len(),
     })
 }
@@ -198,7 +198,7 @@ fn by_interval(constraint: &Constraint, logs: &[f64]) -> Option<Measured> {
     };
     let figure = mean(logs)?.exp();
     let interval = student_interval(logs, LEVEL).exp();
-    let ends = [interval.low, interval.high].map(|it| budget.allows(it));
+    let ends = [interval.low, interval.high].map(|end| budget.allows(end));
     Some(Measured {
         figure: Some((figure, interval)),
         is_kept: (ends[0] == ends[1]).then_some(ends[0]),

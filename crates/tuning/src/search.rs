@@ -20,12 +20,12 @@ pub const SCREEN_BLOCKS: usize = 3;
 /// the gain is measured in rounds of its own; where they are slow, they would take most of the time of a search.
 const CURRENT_EVERY: u32 = 16;
 
-/// Whether the block of this number measures the current settings.
+/// Returns whether the block of this number measures the current settings.
 pub(super) fn measures_current(number: u32) -> bool {
     number < SCREEN_BLOCKS as u32 || number.is_multiple_of(CURRENT_EVERY)
 }
 
-/// The trials of the block of this number.
+/// Returns the trials of the block of this number.
 pub(super) fn trials_of(number: u32) -> usize {
     PER_BLOCK + usize::from(measures_current(number))
 }
@@ -54,7 +54,7 @@ pub struct Search {
     current: Configuration,
     /// Admissible configurations known to be good elsewhere: one at least.
     good: Vec<Configuration>,
-    /// What other metrics may be.
+    /// Constraints on other metrics.
     constraints: Vec<Constraint>,
     /// The trials of an earlier search, as far as they are of this space.
     earlier: Vec<SearchTrial>,
@@ -64,7 +64,7 @@ pub struct Search {
     fitted: Vec<Option<(usize, Weights)>>,
 }
 
-/// What the trials say of all configurations.
+/// The model of all configurations.
 pub(super) struct Expectation {
     /// Of the cost.
     pub(super) cost: Model,
@@ -73,7 +73,7 @@ pub(super) struct Expectation {
 }
 
 impl Expectation {
-    /// The means.
+    /// Returns the means.
     pub(super) fn mean(&self) -> Landscape<'_> {
         let limited = self.limited.iter();
         let bounded = limited.map(|(model, most)| Bounded { surface: &model.mean, most: *most });
@@ -96,7 +96,7 @@ impl Expectation {
 }
 
 impl Search {
-    /// A search; none where none of the known-good configurations may be tried, so that nothing could be
+    /// Returns a search; `None` if none of the known-good configurations may be tried, so that nothing could be
     /// recommended.
     pub fn new(
         space: Space,
@@ -121,24 +121,25 @@ impl Search {
         })
     }
 
-    /// The search within constraints.
+    /// Returns the search within constraints.
     pub fn within(self, constraints: Vec<Constraint>) -> Search {
         Search { fitted: vec![None; constraints.len() + 1], constraints, ..self }
     }
 
-    /// The search after an earlier one, whose trials say something of this one's.
+    /// Returns the search after an earlier one, whose trials say something of this one's.
     pub fn after(self, earlier: Vec<SearchTrial>) -> Search {
         Search { earlier, ..self }
     }
 
-    /// The configurations of the block of this number in the order of their trials. The current settings are among them in
+    /// Returns the configurations of the block of this number in the order of their trials. The current settings are among them in
     /// the screen and in some later blocks, and first in the first block, so that later trials can be stopped by what they cost.
     pub fn block(&mut self, number: u32, tried: &[SearchTrial]) -> Vec<Configuration> {
         let tried: Vec<&SearchTrial> = tried.iter().filter(|trial| trial.block < number).collect();
         let mut generator = self.seed.child("blocks").nth(number.into()).generator();
-        let mut block = match (number as usize) < SCREEN_BLOCKS {
-            true => self.of_screen(number as usize),
-            false => self.climbed(number, &tried, &mut generator),
+        let mut block = if (number as usize) < SCREEN_BLOCKS {
+            self.of_screen(number as usize)
+        } else {
+            self.climbed(number, &tried, &mut generator)
         };
         generator.shuffle(&mut block);
         if !measures_current(number) {
@@ -157,7 +158,7 @@ impl Search {
         others[number * PER_BLOCK..(number + 1) * PER_BLOCK].to_vec()
     }
 
-    /// The model's optimum, and the optima of surfaces that the trials leave possible.
+    /// Returns the model's optimum, and the optima of surfaces that the trials leave possible.
     fn climbed(
         &mut self,
         number: u32,
@@ -174,14 +175,14 @@ impl Search {
                 let drawn = model.draw(&self.space, generator);
                 lowest(&self.space, &model.landscape(&drawn), &starts)
             });
-            let new = drawn.find(|it| !block.contains(it));
+            let new = drawn.find(|configuration| !block.contains(configuration));
             let next = new.unwrap_or_else(|| self.space.random(generator, &self.good[0]));
             block.push(next);
         }
         block
     }
 
-    /// What is recommended after these trials: the configuration with the lowest posterior mean. The trials of
+    /// Returns the recommendation after these trials: the configuration with the lowest posterior mean. The trials of
     /// the screen at least must have ended.
     pub fn choice(&mut self, tried: &[SearchTrial]) -> Configuration {
         let tried: Vec<&SearchTrial> = tried.iter().collect();
@@ -193,7 +194,7 @@ impl Search {
         }
     }
 
-    /// What these trials say of all configurations; none where rounding does not allow it.
+    /// Returns the model of all configurations after these trials; `None` if rounding does not allow it.
     pub(super) fn expectation(&mut self, tried: &[SearchTrial]) -> Option<Expectation> {
         self.model_of_all(&tried.iter().collect::<Vec<_>>())
     }
@@ -203,7 +204,7 @@ impl Search {
         self.model(blocks, tried)
     }
 
-    /// The models of the trials before a block.
+    /// Returns the models of the trials before a block.
     fn model(&mut self, block: u32, tried: &[&SearchTrial]) -> Option<Expectation> {
         let weights = self.weights(block, tried, 0);
         let cost = Model::new(&self.space, data(tried, &self.current, &self.earlier), weights)?;
@@ -212,7 +213,7 @@ impl Search {
         Some(Expectation { limited: limited.collect(), cost })
     }
 
-    /// The model of a constraint, and the highest value that is within it; none where it was not measured.
+    /// Returns the model of a constraint, and the highest value that is within it; `None` if it was not measured.
     fn limited(
         &mut self,
         block: u32,
@@ -221,8 +222,8 @@ impl Search {
     ) -> Option<(Model, f64)> {
         let weights = self.weights(block, tried, index + 1);
         let data = data_of_constraint(tried, index);
-        let current = tried.iter().filter(|it| it.configuration == self.current);
-        let current: Vec<f64> = current.filter_map(|it| it.constrained[index]).collect();
+        let current = tried.iter().filter(|trial| trial.configuration == self.current);
+        let current: Vec<f64> = current.filter_map(|trial| trial.constrained[index]).collect();
         if current.is_empty() {
             return None;
         }
@@ -232,7 +233,7 @@ impl Search {
         Some((model, most))
     }
 
-    /// The lowest posterior mean; where that configuration is one that failed, the lowest among those measured.
+    /// Returns the lowest posterior mean; where that configuration is one that failed, the lowest among those measured.
     fn best(
         &self,
         model: &Expectation,
@@ -245,12 +246,12 @@ impl Search {
             return best;
         }
         let measured = tried.iter().map(|trial| &trial.configuration);
-        let usable = measured.filter(|it| !failed(tried, it) && self.space.admits(it));
+        let usable = measured.filter(|trial| !failed(tried, trial) && self.space.admits(trial));
         let lowest = usable.min_by(|a, b| mean.at(a).total_cmp(&mean.at(b)));
         lowest.unwrap_or(&self.good[0]).clone()
     }
 
-    /// The weights of a surface as fitted after every block at first, later after every few.
+    /// Returns the weights of a surface as fitted after every block at first, later after every few.
     fn weights(&mut self, block: u32, tried: &[&SearchTrial], surface: usize) -> Weights {
         let screen = SCREEN_BLOCKS as u32;
         let last = match block.checked_sub(FEW_BLOCKS) {
@@ -292,11 +293,11 @@ impl Search {
 }
 
 fn failed(tried: &[&SearchTrial], configuration: &Configuration) -> bool {
-    let mut of_it = tried.iter().filter(|it| it.configuration == *configuration);
+    let mut of_it = tried.iter().filter(|trial| trial.configuration == *configuration);
     of_it.any(|trial| trial.outcome == SearchOutcome::Unusable)
 }
 
-/// The configurations of the screen: the known-good ones and those drawn, in the order of a shuffle.
+/// Returns the configurations of the screen: the known-good ones and those drawn, in the order of a shuffle.
 pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<Configuration> {
     let size = SCREEN_BLOCKS * PER_BLOCK;
     let mut generator = seed.child("screen").generator();
@@ -305,7 +306,7 @@ pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<C
     let columns = space.factors.iter().enumerate().map(|(index, factor)| {
         let levels = factor.levels.len();
         let mut seen = vec![0; levels];
-        let known = configurations.iter().map(|it| it[index]);
+        let known = configurations.iter().map(|configuration| configuration[index]);
         known.filter(|level| *level < levels).for_each(|level| seen[level] += 1);
         let mut column = Vec::new();
         // Those that the known-good configurations have least often come first.
@@ -326,7 +327,7 @@ pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<C
     configurations
 }
 
-/// The logarithms of the costs, less their mean, those of an earlier search first. A trial that failed counts as [`STOP_AT`]
+/// Returns the logarithms of the costs, less their mean, an earlier search's first. A trial that failed counts as [`STOP_AT`]
 /// times the usual cost of the current settings, or of all trials where the current settings were not among them, as may be in
 /// an earlier search.
 pub(super) fn data(
@@ -337,27 +338,25 @@ pub(super) fn data(
     let earlier: Vec<&SearchTrial> = earlier.iter().collect();
     let of_earlier = costs_of(&earlier, current);
     let own = costs_of(tried, current);
-    let first = earlier.iter().map(|it| it.block + 1).max().unwrap_or(0);
-    let blocks = tried.iter().map(|it| first + it.block);
+    let first = earlier.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    let blocks = tried.iter().map(|trial| first + trial.block);
     let all = || earlier.iter().chain(tried);
     Data {
-        configurations: all().map(|it| it.configuration.clone()).collect(),
-        blocks: earlier.iter().map(|it| it.block).chain(blocks).collect(),
+        configurations: all().map(|trial| trial.configuration.clone()).collect(),
+        blocks: earlier.iter().map(|trial| trial.block).chain(blocks).collect(),
         costs: of_earlier.into_iter().chain(own).collect(),
-        is_least: all().map(|it| matches!(it.outcome, SearchOutcome::Hopeless(_))).collect(),
+        is_least: all().map(|trial| matches!(trial.outcome, SearchOutcome::Hopeless(_))).collect(),
         earlier: earlier.len(),
     }
 }
 
-/// The logarithms of the costs of a search, less their mean.
+/// Returns the logarithms of the costs of a search, less their mean.
 fn costs_of(tried: &[&SearchTrial], current: &Configuration) -> Vec<f64> {
     let of_current = tried.iter().filter(|trial| trial.configuration == *current);
     let of_current: Vec<f64> = of_current.filter_map(|trial| log_cost(trial)).collect();
     let of_all = tried.iter().filter_map(|trial| log_cost(trial));
-    let usual = match of_current.is_empty() {
-        true => mean(&of_all.collect::<Vec<_>>()),
-        false => mean(&of_current),
-    };
+    let usual =
+        if of_current.is_empty() { mean(&of_all.collect::<Vec<_>>()) } else { mean(&of_current) };
     let failed = usual + STOP_AT.ln();
     let costs = tried.iter().map(|trial| match trial.outcome {
         SearchOutcome::Cost(cost) | SearchOutcome::Hopeless(cost) => cost.ln(),
@@ -366,16 +365,16 @@ fn costs_of(tried: &[&SearchTrial], current: &Configuration) -> Vec<f64> {
     less_their_mean(costs.collect())
 }
 
-/// The figures of a constraint, less their mean, of the trials that have one.
+/// Returns the figures of a constraint, less their mean, of the trials that have one.
 pub(super) fn data_of_constraint(tried: &[&SearchTrial], index: usize) -> Data {
-    let measured = tried.iter().filter(|it| it.constrained[index].is_some());
+    let measured = tried.iter().filter(|trial| trial.constrained[index].is_some());
     let measured: Vec<&SearchTrial> = measured.copied().collect();
-    let figures = measured.iter().filter_map(|it| it.constrained[index]);
+    let figures = measured.iter().filter_map(|trial| trial.constrained[index]);
     let trials = measured.iter();
     Data {
         costs: less_their_mean(figures.collect()),
-        configurations: trials.clone().map(|it| it.configuration.clone()).collect(),
-        blocks: trials.map(|it| it.block).collect(),
+        configurations: trials.clone().map(|trial| trial.configuration.clone()).collect(),
+        blocks: trials.map(|trial| trial.block).collect(),
         is_least: vec![false; measured.len()],
         earlier: 0,
     }
@@ -390,21 +389,21 @@ fn log_cost(trial: &SearchTrial) -> Option<f64> {
     trial.cost().map(f64::ln)
 }
 
-/// The mean; zero of none.
+/// Returns the mean; zero of none.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// A trial is stopped once it has cost so many times the current settings, in the first block and later at most.
+/// A trial is stopped once it has cost this multiple of the current settings, in the first block and later at most.
 pub const STOP_AT: f64 = 2.5;
 
-/// A trial is hopeless once it has cost so many times what the best trials cost.
+/// A trial is hopeless once it has cost this multiple of the best trials.
 const OF_THE_BEST: f64 = 1.8;
 
 /// The share of the trials that are the best ones.
 const BEST: f64 = 0.15;
 
-/// How many times the current settings' cost a trial may cost before it is stopped, by the trials of the blocks so far: at most
+/// Returns how many times the current settings' cost a trial may cost before it is stopped, by the trials of the blocks so far: at most
 /// `STOP_AT`. Less than 1 where the current settings are far from the best: then what is better than they are is stopped as well.
 pub fn stop_at(tried: &[SearchTrial], current: &Configuration) -> f64 {
     let of_current = tried.iter().filter(|trial| trial.configuration == *current);
@@ -416,8 +415,7 @@ pub fn stop_at(tried: &[SearchTrial], current: &Configuration) -> f64 {
     };
     let costs: Vec<f64> = tried.iter().filter_map(cost).collect();
     let ratio = median(&of_current).zip(quantile(&costs, BEST));
-    let ratio = ratio.map(|(current, best)| OF_THE_BEST * best / current);
-    ratio.unwrap_or(STOP_AT).min(STOP_AT)
+    ratio.map(|(current, best)| OF_THE_BEST * best / current).unwrap_or(STOP_AT).min(STOP_AT)
 }
 
 #[cfg(test)]
@@ -451,8 +449,7 @@ mod tests {
     }
 
     fn tried(costs: &[f64]) -> Vec<SearchTrial> {
-        let trials = costs.iter().enumerate();
-        let tried = trials.map(|(number, cost)| SearchTrial {
+        let tried = costs.iter().enumerate().map(|(number, cost)| SearchTrial {
             block: 0,
             configuration: vec![number],
             outcome: SearchOutcome::Cost(*cost),

@@ -63,13 +63,13 @@ pub struct SearchSlot {
     pub place: (u32, u32, u32),
     /// Index of its variant in the experiment of the block.
     pub variant: usize,
-    /// What it is in its block.
+    /// Its role in its block.
     pub role: Role,
     /// Seconds after which it is hopeless; none before the current settings were measured.
     pub limit_s: Option<f64>,
 }
 
-/// What the rounds after a search will find.
+/// A forecast of the rounds after a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     /// The noise of a trial, as a fraction: one standard deviation.
@@ -80,7 +80,7 @@ pub struct Forecast {
     pub detectable: f64,
 }
 
-/// What remains of a block.
+/// The rest of a block.
 #[derive(Clone, Debug)]
 pub struct SearchBlock {
     /// The experiment with the variants of the block.
@@ -108,11 +108,11 @@ pub struct SearchState {
 }
 
 impl SearchState {
-    /// The search of a run before its first trial; none where the run tunes nothing, or nothing may be tried.
+    /// Returns the search of a run before its first trial; `None` if the run tunes nothing, or nothing may be tried.
     pub fn of(plan: &RunPlan) -> Option<SearchState> {
         let mut experiments = plan.experiments.iter();
         let (planned, tuning) =
-            experiments.find_map(|it| Some((it, it.tuning.as_deref()?.clone())))?;
+            experiments.find_map(|planned| Some((planned, planned.tuning.as_deref()?.clone())))?;
         let seed = plan.seed.child(&planned.key).child("search");
         let (space, current) = (tuning.space.clone(), tuning.current.clone());
         Some(SearchState {
@@ -127,12 +127,12 @@ impl SearchState {
         })
     }
 
-    /// The experiment that is tuned.
+    /// Returns the experiment that is tuned.
     pub fn planned(&self) -> &PlannedExperiment {
         &self.planned
     }
 
-    /// What is searched.
+    /// Returns the plan of the search.
     pub fn tuning(&self) -> &TuningPlan {
         &self.tuning
     }
@@ -156,7 +156,7 @@ impl SearchState {
         }
     }
 
-    /// The figures of the constraints in a trial.
+    /// Returns the figures of the constraints in a trial.
     fn constrained(&self, outcome: &Outcome) -> Vec<Option<f64>> {
         let figure = |constraint: &Constraint| match outcome {
             Outcome::Measured(measured) => {
@@ -167,7 +167,7 @@ impl SearchState {
         self.tuning.constraints.iter().map(figure).collect()
     }
 
-    /// What comes next; none at the end of the search.
+    /// Returns the next block; `None` at the end of the search.
     ///
     /// # Errors
     /// The name of a variant could not be read again in the record.
@@ -190,14 +190,12 @@ impl SearchState {
         Ok(Some(self.block(number, &configurations)))
     }
 
-    /// Whether all trials of a block have ended.
+    /// Returns whether all trials of a block have ended.
     fn has_ended(&self, number: u32) -> bool {
-        let trials = self.trials.iter();
-        let ended = trials.filter(|trial| trial.place.0 == number);
-        ended.count() >= trials_of(number)
+        self.trials.iter().filter(|trial| trial.place.0 == number).count() >= trials_of(number)
     }
 
-    /// Whether there is a block of this number.
+    /// Returns whether there is a block of this number.
     fn goes_on(&self, number: u32) -> bool {
         if self.current_cost().is_none() || number >= MOST_BLOCKS {
             return false;
@@ -219,18 +217,19 @@ impl SearchState {
     fn block(&self, number: u32, configurations: &[Configuration]) -> SearchBlock {
         let variants = configurations.iter();
         let base = self.planned.baseline_settings();
-        let variants = variants.map(|it| self.tuning.variant(&base, it));
-        let own = configurations.iter().position(|it| *it == self.tuning.current);
+        let variants = variants.map(|configuration| self.tuning.variant(&base, configuration));
+        let own =
+            configurations.iter().position(|configuration| *configuration == self.tuning.current);
         let limits_s = [Role::Baseline, Role::Variant].map(|role| self.limit_s(role));
         let done = |position: usize| {
-            let mut trials = self.trials.iter();
-            trials.any(|trial| trial.place == (number, position as u32))
+            self.trials.iter().any(|trial| trial.place == (number, position as u32))
         };
         let slots = (0..configurations.len()).filter(|position| !done(*position));
         let slots = slots.map(|position| {
-            let (role, limit_s) = match Some(position) == own {
-                true => (Role::Baseline, limits_s[0]),
-                false => (Role::Variant, limits_s[1]),
+            let (role, limit_s) = if Some(position) == own {
+                (Role::Baseline, limits_s[0])
+            } else {
+                (Role::Variant, limits_s[1])
             };
             SearchSlot { place: (number, 0, position as u32), variant: position, role, limit_s }
         });
@@ -256,10 +255,11 @@ impl SearchState {
         Some(stop_at * self.current_s(u32::MAX)? + SLACK_S)
     }
 
-    /// The usual time of the last trials of the current settings before a block, in seconds. The first block begins with one.
+    /// Returns the usual time of the last trials of the current settings before a block, in seconds. The first block begins with one.
     fn current_s(&self, block: u32) -> Option<f64> {
         let current = self.trials.iter();
-        let current = current.filter(|it| it.role == Role::Baseline && it.place.0 < block.max(1));
+        let current =
+            current.filter(|trial| trial.role == Role::Baseline && trial.place.0 < block.max(1));
         let mut times: Vec<((u32, u32), f64)> =
             current.map(|trial| (trial.place, trial.wall_s)).collect();
         times.sort_by_key(|(place, _)| *place);
@@ -267,17 +267,17 @@ impl SearchState {
         median(&last.map(|(_, wall_s)| *wall_s).collect::<Vec<_>>())
     }
 
-    /// What a trial of a block cost at least that was stopped after so many seconds: what is said of it never changes, so
+    /// Returns the least cost of a trial that was stopped after `limit_s` seconds. It never changes, so
     /// that a search goes on as it would have without a kill.
     fn cost_at(&self, limit_s: f64, block: u32) -> f64 {
-        // A limit without slack is that of any trial.
-        let stopped_s = Some(limit_s - SLACK_S).filter(|it| *it > 0.0);
-        let ratio = self.current_s(block).map(|it| stopped_s.unwrap_or(limit_s) / it);
+        // A limit without slack is the usual one for trials.
+        let stopped_s = Some(limit_s - SLACK_S).filter(|seconds| *seconds > 0.0);
+        let ratio = self.current_s(block).map(|current_s| stopped_s.unwrap_or(limit_s) / current_s);
         let cost = self.current_cost().unwrap_or(1.0);
         cost * ratio.unwrap_or(STOP_AT)
     }
 
-    /// The configuration to recommend by what was tried so far; none before the screen is done, or where the
+    /// Returns the configuration to recommend by what was tried so far; none before the screen is done, or where the
     /// current settings could not be measured.
     pub fn choice(&mut self) -> Option<Configuration> {
         self.current_cost().filter(|_| self.is_screened())?;
@@ -285,12 +285,12 @@ impl SearchState {
         Some(self.search.choice(&tried))
     }
 
-    /// Whether every block of the screen is complete: nothing is chosen before.
+    /// Returns whether every block of the screen is complete: nothing is chosen before.
     fn is_screened(&self) -> bool {
         (0..SCREEN_BLOCKS as u32).all(|block| self.has_ended(block))
     }
 
-    /// The shortest time limit in which the screen and the fewest rounds of a recommendation can be measured, in seconds, where
+    /// Returns the shortest time limit in which the screen and the fewest rounds of a recommendation can be measured, in seconds, where
     /// the limit of the run was too short for the screen.
     pub fn needed_s(&self) -> Option<f64> {
         let trials: usize = (0..SCREEN_BLOCKS as u32).map(trials_of).sum();
@@ -300,23 +300,22 @@ impl SearchState {
         is_too_short.then(|| trials as f64 * self.trial_s().unwrap_or(0.0) + self.confirmation_s())
     }
 
-    /// What the trials so far say of all configurations.
+    /// Returns the model of all configurations after the trials so far.
     pub(super) fn expectation(&mut self) -> Option<Expectation> {
         let tried = self.tried();
         self.search.expectation(&tried)
     }
 
-    /// The cost of the current settings in the first trial that measured them.
+    /// Returns the cost of the current settings in the first trial that measured them.
     fn current_cost(&self) -> Option<f64> {
-        let current = self.trials.iter();
-        let mut current = current.filter(|trial| trial.role == Role::Baseline);
+        let mut current = self.trials.iter().filter(|trial| trial.role == Role::Baseline);
         current.find_map(|trial| match trial.outcome {
             Ended::Measured { cost, .. } => Some(cost),
             Ended::Stopped { .. } | Ended::Unusable => None,
         })
     }
 
-    /// The trials as the search sees them, in the order of their places.
+    /// Returns the trials as the search sees them, in the order of their places.
     pub fn tried(&self) -> Vec<SearchTrial> {
         let mut trials: Vec<&RecordedTrial> = self.trials.iter().collect();
         trials.sort_by_key(|trial| trial.place);
@@ -340,7 +339,7 @@ impl SearchState {
         }
     }
 
-    /// Whether the current settings answered the same questions in another way, each time up to this block.
+    /// Returns whether the current settings answered the same questions in another way, each time up to this block.
     fn answers_differently(&self, trial: &RecordedTrial) -> bool {
         let answers = |trial: &RecordedTrial| match &trial.outcome {
             Ended::Measured { asked, answer, .. } => asked.clone().zip(answer.clone()),
@@ -350,19 +349,21 @@ impl SearchState {
             return false;
         };
         let current = self.trials.iter();
-        let current = current.filter(|it| it.role == Role::Baseline && it.place.0 <= trial.place.0);
-        let same = current.filter_map(answers).filter(|it| it.0 == asked);
-        let same: Vec<String> = same.map(|it| it.1).collect();
+        let current =
+            current.filter(|known| known.role == Role::Baseline && known.place.0 <= trial.place.0);
+        let same = current.filter_map(answers).filter(|known| known.0 == asked);
+        let same: Vec<String> = same.map(|answer| answer.1).collect();
         !same.is_empty() && !same.contains(&answer)
     }
 
-    /// What the rounds after the search will find, by the noise of its trials so far; none before the screen is done.
+    /// Forecasts the rounds after the search by the noise of its trials so far; `None` before the screen is done.
     pub fn forecast(&mut self) -> Option<Forecast> {
         let screened = self.has_ended(SCREEN_BLOCKS as u32 - 1);
         let trial_s = self.trial_s().filter(|_| screened)?;
         let noise = self.expectation()?.cost.noise();
         let put_aside_s = self.put_aside_s(trial_s);
-        let affordable = put_aside_s.map_or(ROUNDS, |it| ROUNDS.min(it / self.round_s()));
+        let affordable =
+            put_aside_s.map_or(ROUNDS, |put_aside_s| ROUNDS.min(put_aside_s / self.round_s()));
         let rounds = affordable as usize;
         // A difference of two trials has the noise of both.
         let sd = std::f64::consts::SQRT_2 * noise;
@@ -373,7 +374,7 @@ impl SearchState {
         })
     }
 
-    /// The time that is put aside for what comes after the search, in seconds; none where no limit was set.
+    /// Returns the time that is put aside for what comes after the search, in seconds; `None` if no limit was set.
     fn put_aside_s(&self, trial_s: f64) -> Option<f64> {
         let advice = match self.tuning.advice.len() {
             0 => 0.0,
@@ -383,28 +384,26 @@ impl SearchState {
         Some(put_aside_s.min(LARGEST_SHARE * self.budget_s?))
     }
 
-    /// The time for the rounds of the recommendation, in seconds.
+    /// Returns the time for the rounds of the recommendation, in seconds.
     pub fn confirmation_s(&self) -> f64 {
         ROUNDS * self.round_s()
     }
 
-    /// The time of a round of the recommendation, in seconds: with the current settings twice, SQLite's defaults and what an
+    /// Returns the time of a round of the recommendation, in seconds: with the current settings twice, SQLite's defaults and what an
     /// earlier search recommends. The current settings and the defaults may take many times as long as most trials of a search.
     fn round_s(&self) -> f64 {
         let trial_s = self.trial_s().unwrap_or(0.0);
         let current_s = self.current_s(u32::MAX).unwrap_or(trial_s);
         let TuningPlan { current, defaults, .. } = &self.tuning;
-        let of_defaults = self.trials.iter().filter(|it| it.configuration == *defaults);
+        let of_defaults = self.trials.iter().filter(|trial| trial.configuration == *defaults);
         let of_defaults: Vec<f64> = of_defaults.map(|trial| trial.wall_s).collect();
-        let defaults_s = match defaults == current {
-            true => 0.0,
-            false => median(&of_defaults).unwrap_or(current_s),
-        };
+        let defaults_s =
+            if defaults == current { 0.0 } else { median(&of_defaults).unwrap_or(current_s) };
         let earlier_s = self.tuning.earlier.as_ref().map_or(0.0, |_| trial_s);
         2.0 * current_s + defaults_s + earlier_s + trial_s
     }
 
-    /// A time limit with which the rounds of the recommendation get so many seconds more, and so many in all; none where no
+    /// Returns a time limit with which the rounds of the recommendation get `more_s` seconds more, and `all_s` in all; `None` if no
     /// limit was set.
     pub fn limit_for_rounds_s(&self, more_s: f64, all_s: f64) -> Option<f64> {
         let limit_s = self.limit_s?;
@@ -413,28 +412,28 @@ impl SearchState {
         limit_s.is_finite().then_some(limit_s)
     }
 
-    /// The time that is left for what comes after the search, in seconds; none where no limit was set.
+    /// Returns the time that is left for what comes after the search, in seconds; `None` if no limit was set.
     pub fn left_s(&self) -> Option<f64> {
         Some(self.budget_s? - self.elapsed_s())
     }
 
-    /// The time that the trials so far took, in seconds.
+    /// Returns the time that the trials so far took, in seconds.
     pub fn elapsed_s(&self) -> f64 {
         self.trials.iter().map(|trial| trial.wall_s).sum()
     }
 
-    /// The number of trials so far.
+    /// Returns the number of trials so far.
     pub fn trials(&self) -> usize {
         self.trials.len()
     }
 
-    /// The mean time of a trial so far, in seconds; none before the first.
+    /// Returns the mean time of a trial so far, in seconds; none before the first.
     pub fn trial_s(&self) -> Option<f64> {
         (!self.trials.is_empty()).then(|| self.elapsed_s() / self.trials.len() as f64)
     }
 }
 
-/// Whether a trial that takes twice as long costs twice as much: of rates and times as a whole, not of latencies or sizes, nor where
+/// Returns whether a trial that takes twice as long costs twice as much: of rates and times as a whole, not of latencies or sizes, nor where
 /// all trials last the same time.
 fn time_is_cost(experiment: &Experiment) -> bool {
     let metric = &experiment.metric;
@@ -455,12 +454,9 @@ fn ended(outcome: &Outcome, metric: &str) -> Ended {
     }
 }
 
-/// What a trial cost; none where it has no such figure.
+/// Returns the cost of a trial; `None` if it has no such figure.
 fn cost(measured: &Measured, metric: &str) -> Option<f64> {
     let figure = measured.metrics.get(metric).copied()?;
-    let cost = match higher_is_better(metric) {
-        true => 1.0 / figure,
-        false => figure,
-    };
+    let cost = if higher_is_better(metric) { 1.0 / figure } else { figure };
     (cost.is_finite() && cost > 0.0).then_some(cost)
 }

@@ -1,4 +1,4 @@
-//! What is better than the current settings in one metric and worse in another: the configurations that no other one beats.
+//! The trade-off between metrics: the configurations that no other one beats.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use lab::level::{Level, distinct};
 use lab::metric::higher_is_better;
 use lab::stats::{Estimate, Interval, mean, median};
 
-/// The metrics that a search may improve, besides that of the experiment, and whether they are those of a whole trial: of
+/// The metrics that a search may improve, besides the experiment's own, and whether they describe a whole trial: in
 /// trials that last a fixed time, such a figure grows with the work done.
 const GOALS: [(&str, bool); 3] = [("p99_us", false), ("db_bytes", true), ("cpu_user_s", true)];
 
@@ -18,7 +18,7 @@ const DURATION: &str = "stop_after_ms";
 /// The settings that give trials the same work instead.
 const WORK: [&str; 2] = ["transactions", "executions"];
 
-/// A metric in which all configurations differ by less than this, as a logarithm, is no part of a trade-off.
+/// A metric in which all configurations differ by less than this, as a logarithm, does not belong to a trade-off.
 const SAME: f64 = 0.02;
 
 /// Configurations of the search that are named, at most.
@@ -30,7 +30,7 @@ const LEVEL: f64 = 0.05;
 /// The configurations that no other one beats in every metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TradeOff {
-    /// The metrics, that of the search first; fewer than two where there is no trade-off.
+    /// The metrics, the search's own first; fewer than two without a trade-off.
     pub metrics: Vec<String>,
     /// The configurations, those that were measured in the rounds first, and the best by the first metric first.
     pub compromises: Vec<Compromise>,
@@ -72,7 +72,7 @@ impl TradeOff {
     ) -> TradeOff {
         let is_measured = |metric: &String| {
             let mut parts = [rounds, searched].into_iter();
-            parts.any(|part| part.figures(metric, current).any(|it| it > 0.0))
+            parts.any(|part| part.figures(metric, current).any(|figure| figure > 0.0))
         };
         let mut metrics = metrics(experiment);
         metrics.retain(is_measured);
@@ -82,14 +82,18 @@ impl TradeOff {
         let current = current.to_owned();
         let of = |part: &RoundFigures, by_rounds: bool| -> Vec<Compromise> {
             let variants = part.variants().into_iter();
-            let usable = variants.filter(|it| **it == current || is_usable(it, by_rounds));
-            let all = usable.filter_map(|it| compromise(part, [it, &current], &metrics, by_rounds));
+            let usable =
+                variants.filter(|variant| **variant == current || is_usable(variant, by_rounds));
+            let all = usable
+                .filter_map(|variant| compromise(part, [variant, &current], &metrics, by_rounds));
             all.collect()
         };
         let mut all = of(rounds, true);
         let in_search = of(searched, false).into_iter();
-        let is_known = |it: &Compromise| all.iter().any(|known| known.settings == it.settings);
-        let in_search: Vec<Compromise> = in_search.filter(|it| !is_known(it)).collect();
+        let is_known =
+            |compromise: &Compromise| all.iter().any(|known| known.settings == compromise.settings);
+        let in_search: Vec<Compromise> =
+            in_search.filter(|compromise| !is_known(compromise)).collect();
         all.extend(in_search);
         TradeOff { metrics, compromises: all }.with_what_differs().unbeaten()
     }
@@ -97,39 +101,38 @@ impl TradeOff {
     /// With the metrics in which configurations differ; the first one stays.
     fn with_what_differs(mut self) -> TradeOff {
         let differs = |index: &usize| {
-            let figures = self.compromises.iter().map(|it| it.figures[*index].gain.ln());
+            let figures =
+                self.compromises.iter().map(|compromise| compromise.figures[*index].gain.ln());
             *index == 0 || figures.fold(0.0_f64, |most, it| most.max(it.abs())) > SAME
         };
         let kept: Vec<usize> = (0..self.metrics.len()).filter(differs).collect();
-        self.metrics = kept.iter().map(|it| self.metrics[*it].clone()).collect();
+        self.metrics = kept.iter().map(|index| self.metrics[*index].clone()).collect();
         for compromise in &mut self.compromises {
-            compromise.figures = kept.iter().map(|it| compromise.figures[*it]).collect();
+            compromise.figures = kept.iter().map(|index| compromise.figures[*index]).collect();
         }
         self
     }
 
-    /// What no other configuration beats. A trial of the search, which may be fast by luck, beats nothing that was measured in
+    /// Keeps the configurations that no other one beats. A trial of the search, which may be fast by luck, beats nothing that was measured in
     /// rounds.
     fn unbeaten(mut self) -> TradeOff {
         let all = self.compromises.clone();
         let may_beat = |other: &Compromise, own: &Compromise| other.by_rounds || !own.by_rounds;
-        let is_beaten = |own: &Compromise| {
-            let mut all = all.iter();
-            all.any(|other| may_beat(other, own) && beats(other, own))
-        };
-        self.compromises.retain(|it| !is_beaten(it));
-        let gain = |it: &Compromise| it.figures[0].gain;
+        let is_beaten =
+            |own: &Compromise| all.iter().any(|other| may_beat(other, own) && beats(other, own));
+        self.compromises.retain(|compromise| !is_beaten(compromise));
+        let gain = |compromise: &Compromise| compromise.figures[0].gain;
         self.compromises.sort_by(|a, b| {
             let by_rounds = b.by_rounds.cmp(&a.by_rounds);
             by_rounds.then(gain(b).total_cmp(&gain(a)))
         });
-        let rounds = self.compromises.iter().filter(|it| it.by_rounds).count();
+        let rounds = self.compromises.iter().filter(|compromise| compromise.by_rounds).count();
         self.compromises.truncate(rounds + MOST);
         self
     }
 }
 
-/// Whether trials last a fixed time, however much is done in it.
+/// Returns whether trials last a fixed time, however much is done in it.
 pub(super) fn is_timed(experiment: &Experiment) -> bool {
     let works = |name: &&str| {
         let number = experiment.base.get(*name).and_then(Level::as_int);
@@ -138,25 +141,25 @@ pub(super) fn is_timed(experiment: &Experiment) -> bool {
     experiment.base.contains_key(DURATION) && !WORK.iter().any(works)
 }
 
-/// The metrics that may differ: that of the experiment, rates, and other goals.
+/// Returns the metrics that may differ: the experiment's own, rates, and other goals.
 fn metrics(experiment: &Experiment) -> Vec<String> {
     let is_timed = is_timed(experiment);
     let secondary = experiment.secondary_metrics.iter();
-    let rates = secondary.filter(|it| higher_is_better(it)).cloned();
+    let rates = secondary.filter(|metric| higher_is_better(metric)).cloned();
     let goals = GOALS.iter().filter(|(_, of_trial)| !(is_timed && *of_trial));
     let goals = goals.map(|(name, _)| (*name).to_owned());
     let first = std::iter::once(experiment.metric.clone());
     distinct(first.chain(rates).chain(goals))
 }
 
-/// Whether a configuration is at least as good as another one in every metric, and better in one.
+/// Returns whether a configuration is at least as good as another one in every metric, and better in one.
 fn beats(one: &Compromise, other: &Compromise) -> bool {
     let pairs = || one.figures.iter().zip(&other.figures);
     pairs().all(|(one, other)| one.gain >= other.gain)
         && pairs().any(|(one, other)| one.gain > other.gain)
 }
 
-/// A configuration compared with the current settings; none where one of the metrics was not measured.
+/// A configuration compared with the current settings; `None` if one of the metrics was not measured.
 fn compromise(
     part: &RoundFigures,
     pair: [&String; 2],
@@ -173,19 +176,19 @@ fn compromise(
     })
 }
 
-/// A metric of the first variant compared with the second one.
+/// Returns a metric of the first variant compared with the second one.
 fn figure(part: &RoundFigures, metric: &str, pair: [&String; 2]) -> Option<CompromiseFigure> {
     let sign = if higher_is_better(metric) { 1.0 } else { -1.0 };
     let pairs = part.pairs(metric, pair).into_iter();
     let logs = pairs.map(|(own, current)| sign * (own / current).ln());
-    let logs: Vec<f64> = logs.filter(|it| it.is_finite()).collect();
+    let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
     let own: Vec<f64> = part.figures(metric, pair[0]).collect();
     // As the gain of what is recommended, so that one page has one figure for it.
     let estimate = Estimate::from_log_ratios(&logs, LEVEL).ok();
     Some(CompromiseFigure {
         median: median(&own)?,
-        gain: estimate.as_ref().map_or(mean(&logs)?.exp(), |it| it.centre),
-        interval: estimate.map(|it| it.interval),
+        gain: estimate.as_ref().map_or(mean(&logs)?.exp(), |estimate| estimate.centre),
+        interval: estimate.map(|estimate| estimate.interval),
     })
 }
 
@@ -244,8 +247,7 @@ mod tests {
         let without = |wrong: &'static str| {
             let is_usable = move |it: &str, by_rounds: bool| by_rounds || it != wrong;
             let found = TradeOff::of(&experiment(), "now", [&rounds, &searched], is_usable);
-            let named = found.compromises.into_iter().map(|it| it.settings);
-            named.collect::<Vec<_>>()
+            found.compromises.into_iter().map(|it| it.settings).collect::<Vec<_>>()
         };
         assert_eq!(without("even"), ["best", "now", "bad"]);
         assert_eq!(without("bad"), ["best", "now", "even"]);

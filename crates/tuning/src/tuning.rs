@@ -1,4 +1,4 @@
-//! What comes after the search: what each setting of the winner contributes, and rounds of their own for what is
+//! The parts of a run after its search: the gain of each setting of the winner, and rounds of their own for what is
 //! recommended.
 
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// Before its first trial; none where a run tunes nothing.
+    /// Before its first trial; `None` if a run tunes nothing.
     pub fn of(plan: &RunPlan) -> Option<Tuning> {
         Some(Tuning {
             search: SearchState::of(plan)?,
@@ -49,7 +49,7 @@ impl Tuning {
         })
     }
 
-    /// Takes the record of a trial; those of the search come first.
+    /// Takes the record of a trial; the search's come first.
     pub fn add(&mut self, record: &TrialRecord) {
         match record.purpose {
             Purpose::Search => {
@@ -74,19 +74,19 @@ impl Tuning {
         }
     }
 
-    /// The search.
+    /// Returns the search.
     pub fn search(&mut self) -> &mut SearchState {
         &mut self.search
     }
 
-    /// The trials of the search as one for this metric can learn from them; none where it improved another metric, whose
+    /// Returns the trials of the search as one for this metric can learn from them; `None` if it improved another metric, whose
     /// figures say nothing of this one.
     pub fn trials_of(&self, metric: &str) -> Option<Vec<SearchTrial>> {
         let own = &self.search.planned().experiment.metric;
         (own == metric).then(|| self.search.tried())
     }
 
-    /// What the search has come to; none before its screen is done.
+    /// Returns the result of the search; `None` before its screen is done.
     fn settled(&mut self) -> Option<&SearchResult> {
         if self.settled.is_none() {
             let choice = self.search.choice()?;
@@ -96,13 +96,13 @@ impl Tuning {
         self.settled.as_ref()
     }
 
-    /// The settings that were varied and stay as they are.
+    /// Returns the settings that were varied and stay as they are.
     pub fn left_as_they_are(&mut self) -> Vec<Unchanged> {
         let settled = self.settled();
         settled.map_or_else(Vec::new, |settled| settled.unchanged.clone())
     }
 
-    /// What the search has chosen, before its settings were measured one by one; the current settings where it has not.
+    /// Returns the choice of the search, before its settings were measured one by one; the current settings if there is none.
     pub fn chosen(&mut self) -> Configuration {
         let winner = self.settled().map(|settled| settled.winner.clone());
         winner.unwrap_or_else(|| self.search.tuning().current.clone())
@@ -119,15 +119,15 @@ impl Tuning {
             .map_or_else(Vec::new, |model| interactions(&recommended, self.search.tuning(), &model))
     }
 
-    /// What is better than the current settings in one metric and worse in another, of what answers like them and may keep the
+    /// Returns the trade-off between metrics, over configurations that answer like the current settings and may keep the
     /// constraints.
     pub fn trade_off(&self) -> TradeOff {
         let experiment = &self.search.planned().experiment;
         let tuning = self.search.tuning();
         let current = tuning.space.label(&tuning.current);
         let tried = self.search.tried();
-        let failed = tried.iter().filter(|it| it.outcome == SearchOutcome::Unusable);
-        let failed = failed.map(|it| tuning.space.label(&it.configuration));
+        let failed = tried.iter().filter(|trial| trial.outcome == SearchOutcome::Unusable);
+        let failed = failed.map(|trial| tuning.space.label(&trial.configuration));
         let failed: HashSet<String> = failed.collect();
         let is_usable = |variant: &str, by_rounds: bool| {
             let labels = [variant.to_owned(), current.clone()];
@@ -140,8 +140,8 @@ impl Tuning {
         TradeOff::of(experiment, &current, parts, is_usable)
     }
 
-    /// The experiment that measures what each setting of the winner contributes: the winner is its baseline. None where
-    /// there is no winner, or it is what is set now.
+    /// Returns the experiment that measures what each setting of the winner contributes: the winner is its baseline. `None` if
+    /// nothing was chosen, or only the current settings.
     fn ablation_experiment(&mut self) -> Option<PlannedExperiment> {
         let settled = self.settled()?;
         let without = settled.measured.iter().map(|(_, it)| it);
@@ -150,31 +150,28 @@ impl Tuning {
         (configurations.len() > 1).then(|| self.experiment_of(&configurations, ROUNDS))
     }
 
-    /// The part of the run that measures what each setting of the winner contributes: of as many settings as there is time
-    /// for, those first that are expected to contribute most. None where there is no winner, or no time for one.
+    /// Returns the part of the run that measures what each setting of the winner contributes: of as many settings as there is time
+    /// for, those first that are expected to contribute most. `None` if nothing was chosen, or there is not time for one.
     pub fn ablation_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
         let planned = self.ablation_experiment()?;
         let left_s = self.left_besides_rounds_s();
-        let share = match self.search.tuning().advice.is_empty() {
-            true => 1.0,
-            false => 0.5,
-        };
-        self.part(plan, planned, "ablation", left_s.map(|it| share * it))
+        let share = if self.search.tuning().advice.is_empty() { 1.0 } else { 0.5 };
+        self.part(plan, planned, "ablation", left_s.map(|left_s| share * left_s))
     }
 
-    /// The experiment that measures what changes of the application bring: what is recommended is its baseline. None where
+    /// Returns the experiment that measures what changes of the application bring: what is recommended is its baseline. `None` if
     /// the run measures no such changes.
     fn advice_experiment(&mut self) -> Option<PlannedExperiment> {
         let recommended = self.recommended();
         let recommended = self.variant(&recommended);
         let advice = &self.search.tuning().advice;
-        let changed = advice.iter().map(|it| it.variant(&recommended));
+        let changed = advice.iter().map(|change| change.variant(&recommended));
         let variants: Vec<Variant> = [recommended.clone()].into_iter().chain(changed).collect();
         (variants.len() > 1).then(|| self.experiment_with(variants, ROUNDS))
     }
 
-    /// The part of the run that measures what changes of the application bring, as many as there is time for; none
-    /// without such changes, or where there is no time for one.
+    /// Returns the part of the run that measures what changes of the application bring, as many as there is time for; none
+    /// without such changes, or where time does not suffice for one.
     pub fn advice_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
         let planned = self.advice_experiment()?;
         let left_s = self.left_besides_rounds_s();
@@ -182,12 +179,12 @@ impl Tuning {
         self.part(plan, planned, "advice", left_s)
     }
 
-    /// The time after the search for everything but the rounds of the recommendation, in seconds.
+    /// Returns the time after the search for everything but the rounds of the recommendation, in seconds.
     fn left_besides_rounds_s(&self) -> Option<f64> {
         Some(self.search.left_s()? - self.search.confirmation_s())
     }
 
-    /// A part of the run besides the search, with its first variants as far as there is time.
+    /// Returns a part of the run besides the search, with its first variants as far as there is time.
     fn part(
         &self,
         plan: &RunPlan,
@@ -212,7 +209,7 @@ impl Tuning {
         })
     }
 
-    /// What the settings contribute, as far as they were measured.
+    /// Returns the gains of the settings, as far as they were measured.
     pub fn contributions(&mut self) -> Vec<Contribution> {
         let Some(settled) = self.settled().cloned() else {
             return Vec::new();
@@ -220,8 +217,9 @@ impl Tuning {
         let all = compared(&self.ablation, settled.measured.len(), -self.sign());
         let all = settled.measured.into_iter().zip(all);
         let winner = self.search.tuning().space.settings(&settled.winner);
-        let levels =
-            |settings: &str| picked(&winner, |name| settings.split(" and ").any(|it| it == name));
+        let levels = |settings: &str| {
+            picked(&winner, |name| settings.split(" and ").any(|setting| setting == name))
+        };
         let contributions = all.filter_map(|((settings, without), compared)| {
             let compared = compared?;
             Some(Contribution {
@@ -237,23 +235,23 @@ impl Tuning {
         contributions.collect()
     }
 
-    /// The settings of the winner that were too many to be measured in the time, or could not be.
+    /// Returns the settings of the winner that were too many to be measured in the time, or could not be.
     pub fn not_measured(&mut self) -> Vec<String> {
         let contributions = self.contributions();
-        let is_measured = |name: &str| contributions.iter().any(|it| it.settings == name);
+        let is_measured =
+            |name: &str| contributions.iter().any(|contribution| contribution.settings == name);
         let settled = self.settled();
-        let all = settled.map_or_else(Vec::new, |it| it.measured.clone());
-        let names = all.into_iter().map(|(name, _)| name);
-        names.filter(|name| !is_measured(name)).collect()
+        let all = settled.map_or_else(Vec::new, |settled| settled.measured.clone());
+        all.into_iter().map(|(name, _)| name).filter(|name| !is_measured(name)).collect()
     }
 
-    /// The constraints as the rounds of what is recommended judge them.
+    /// Returns the constraints as the rounds of what is recommended judge them.
     pub fn constrained(&mut self) -> Vec<Constrained> {
         let recommended = self.recommended();
         self.judged(&self.search.tuning().space.label(&recommended))
     }
 
-    /// The constraints as the rounds judge a variant of them.
+    /// Returns the constraints as the rounds judge a variant of them.
     fn judged(&self, variant: &str) -> Vec<Constrained> {
         let tuning = self.search.tuning();
         let current = tuning.space.label(&tuning.current);
@@ -261,11 +259,10 @@ impl Tuning {
         self.confirmed.judged(&tuning.constraints, &labels)
     }
 
-    /// The constraints that the rounds show a variant of them not to keep.
+    /// Returns the constraints that the rounds show a variant of them not to keep.
     pub(crate) fn broken(&self, variant: &str) -> Vec<String> {
-        let judged = self.judged(variant).into_iter();
-        let broken = judged.filter(Constrained::is_broken);
-        broken.map(|it| it.constraint.to_string()).collect()
+        let broken = self.judged(variant).into_iter().filter(Constrained::is_broken);
+        broken.map(|constrained| constrained.constraint.to_string()).collect()
     }
 
     /// By how many times what is recommended is better than what the earlier search recommended, by the rounds; none
@@ -276,7 +273,7 @@ impl Tuning {
         let metric = self.search.planned().experiment.metric.clone();
         let tuning = self.search.tuning();
         let earlier = tuning.earlier.as_ref()?;
-        let labels = [&recommended, earlier].map(|it| tuning.space.label(it));
+        let labels = [&recommended, earlier].map(|configuration| tuning.space.label(configuration));
         Some(Moved {
             earlier: tuning.space.settings(earlier),
             is_same: recommended == *earlier,
@@ -284,7 +281,7 @@ impl Tuning {
         })
     }
 
-    /// What changes of the application bring.
+    /// Returns the gains of changes of the application.
     pub fn advised(&mut self) -> Vec<Advised> {
         let advice: Vec<Advice> = self.search.tuning().advice.clone();
         let all = compared(&self.advised, advice.len(), self.sign());
@@ -296,10 +293,7 @@ impl Tuning {
 
     /// 1 where more of the metric is better, otherwise -1.
     fn sign(&self) -> f64 {
-        match higher_is_better(&self.search.planned().experiment.metric) {
-            true => 1.0,
-            false => -1.0,
-        }
+        if higher_is_better(&self.search.planned().experiment.metric) { 1.0 } else { -1.0 }
     }
 
     fn variant(&self, configuration: &[usize]) -> Variant {
@@ -307,18 +301,19 @@ impl Tuning {
         tuning.variant(&self.search.planned().baseline_settings(), configuration)
     }
 
-    /// What is recommended: the winner without the settings whose own rounds show no gain. The current settings where there
-    /// is no winner.
+    /// Returns the recommendation: the winner without the settings whose own rounds show no gain. The current settings if there
+    /// is none.
     pub fn recommended(&mut self) -> Configuration {
         let Some(settled) = self.settled().cloned() else {
             return self.search.tuning().current.clone();
         };
-        let contributions = self.contributions().into_iter();
-        let left_out = contributions.filter(Contribution::is_left_out);
-        let left_out: Vec<String> = left_out.map(|it| it.settings).collect();
+        let left_out = self.contributions().into_iter().filter(Contribution::is_left_out);
+        let left_out: Vec<String> = left_out.map(|contribution| contribution.settings).collect();
         let is_bounded = !self.search.tuning().constraints.is_empty();
         let expected = is_bounded.then(|| self.search.expectation()).flatten();
-        let excess = |it: &[usize]| expected.as_ref().map_or(0.0, |all| all.mean().excess(it));
+        let excess = |configuration: &[usize]| {
+            expected.as_ref().map_or(0.0, |all| all.mean().excess(configuration))
+        };
         let space = &self.search.tuning().space;
         let mut recommended = settled.winner.clone();
         let measured = settled.measured.iter();
@@ -337,13 +332,14 @@ impl Tuning {
         recommended
     }
 
-    /// The run with the variants of the rounds that are reported: the current settings, what is recommended, and
+    /// Returns the run with the variants of the rounds that are reported: the current settings, what is recommended, and
     /// SQLite's defaults.
     pub fn final_plan(&mut self, plan: &RunPlan) -> RunPlan {
         let recommended = self.recommended();
         let tuning = self.search.tuning();
         let all = [&tuning.current, &recommended, &tuning.defaults];
-        let earlier = tuning.earlier.iter().filter(|it| tuning.space.admits(it));
+        let earlier =
+            tuning.earlier.iter().filter(|configuration| tuning.space.admits(configuration));
         let configurations = distinct(all.into_iter().chain(earlier).cloned());
         let planned = self.experiment_of(&configurations, Stopping::default().max_rounds);
         let left_s = self.search.left_s();
@@ -355,13 +351,14 @@ impl Tuning {
         }
     }
 
-    /// An experiment on these configurations, the first of them the baseline.
+    /// Returns an experiment on these configurations, the first of them the baseline.
     fn experiment_of(
         &self,
         configurations: &[Configuration],
         max_rounds: u32,
     ) -> PlannedExperiment {
-        let variants = configurations.iter().map(|it| self.named(self.variant(it)));
+        let variants =
+            configurations.iter().map(|configuration| self.named(self.variant(configuration)));
         self.experiment_with(variants.collect(), max_rounds)
     }
 
@@ -387,11 +384,11 @@ impl Tuning {
         }
     }
 
-    /// The variant with its name for people, where it is one of those that have one.
+    /// Returns the variant with its name for people, where it is one of those that have one.
     fn named(&self, variant: Variant) -> Variant {
         let tuning = self.search.tuning();
         let is = |configuration: &[usize]| tuning.space.label(configuration) == variant.label;
-        let is_earlier = tuning.earlier.as_ref().is_some_and(|it| is(it));
+        let is_earlier = tuning.earlier.as_ref().is_some_and(|earlier| is(earlier));
         let name = match (is(&tuning.current), is(&tuning.defaults)) {
             (false, false) if is_earlier => Some("what the earlier search recommends"),
             (true, true) => Some("the current settings, which are SQLite's defaults"),
@@ -403,7 +400,7 @@ impl Tuning {
     }
 }
 
-/// The name of a variant as an experiment file holds it.
+/// Returns the name of a variant as an experiment file holds it.
 fn name_of(variant: &Variant) -> Option<VariantName> {
     Some(VariantName {
         levels: variant.levels.clone(),

@@ -31,7 +31,7 @@ pub enum Answer<'a> {
     NoBaseline(Option<&'a str>),
     /// Too few rounds compare anything with the baseline.
     TooFewRounds,
-    /// Any of so many variants may be the best, and they look too different to choose one.
+    /// Any of this many variants may be the best, and they look too different to choose one.
     Unresolved(usize),
     /// There is nothing to compare the baseline with.
     OnlyBaseline,
@@ -43,12 +43,12 @@ pub enum Answer<'a> {
     NothingBetter(Compared),
 }
 
-/// How variants compare with the baseline, of which none is chosen before it.
+/// How variants compare with the baseline if none is chosen before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compared {
     /// Better ones that are not distinguishable from it as firmly as a choice requires.
     pub better: usize,
-    /// Better ones of which trials failed or were stopped.
+    /// Better ones with trials that failed or were stopped.
     pub better_with_failures: usize,
     /// Better ones that do not keep the constraints of the search.
     pub better_but_breaking: usize,
@@ -63,7 +63,7 @@ pub struct Compared {
 }
 
 impl ExperimentAnalysis {
-    /// The answer, given the finding of the experiment where there is one.
+    /// Returns the answer, given the finding of the experiment where there is one.
     pub fn answer<'a>(&'a self, finding: Option<&'a Finding>) -> Answer<'a> {
         if self.measures() == Measures::Schedules {
             return self.schedules_counted();
@@ -73,7 +73,7 @@ impl ExperimentAnalysis {
         }
         let baseline = self.variants.first();
         if baseline.is_none_or(VariantAnalysis::unmeasured) {
-            return Answer::NoBaseline(baseline.and_then(|it| it.problem.as_deref()));
+            return Answer::NoBaseline(baseline.and_then(|baseline| baseline.problem.as_deref()));
         }
         if let Some(finding) = finding {
             return Answer::Finding(finding);
@@ -94,7 +94,7 @@ impl ExperimentAnalysis {
         }
     }
 
-    /// The best of the variants that are better than the baseline and do not keep the constraints of the search; none
+    /// Returns the best of the variants that are better than the baseline and do not keep the constraints of the search; none
     /// where another that keeps them is better, too.
     fn better_but_breaking(&self) -> Option<usize> {
         let is_better = |index: &usize| is_found_better(self, &self.variants[*index]);
@@ -104,19 +104,19 @@ impl ExperimentAnalysis {
         better.iter().all(breaks).then_some(best)
     }
 
-    /// Whether a variant is an alternative to the baseline: otherwise they differ in conditions alone.
+    /// Returns whether a variant is an alternative to the baseline: otherwise they differ in conditions alone.
     fn has_choice(&self) -> bool {
-        let mut others = self.variants.iter().skip(1);
-        others.any(|variant| self.is_alternative(variant))
+        self.variants.iter().skip(1).any(|variant| self.is_alternative(variant))
     }
 
     fn differs(&self) -> bool {
-        let mut effects = self.variants.iter().filter_map(|it| it.effect.as_ref());
+        let mut effects = self.variants.iter().filter_map(|variant| variant.effect.as_ref());
         effects.any(|effect| effect.is_found())
     }
 
     fn range(&self) -> Answer<'_> {
-        let is_measured = |it: &&usize| self.variants[**it].summaries.contains_key(&self.metric);
+        let is_measured =
+            |variant: &&usize| self.variants[**variant].summaries.contains_key(&self.metric);
         let mut measured = self.ranking.iter().filter(is_measured);
         let best = measured.next().copied();
         let worst = measured.next_back().copied().or(best);
@@ -131,20 +131,19 @@ impl ExperimentAnalysis {
         let others = others.filter(|variant| !has_choice || self.is_alternative(variant));
         let others: Vec<&VariantAnalysis> = others.collect();
         let count = |wanted: &[ComparisonResult]| {
-            let standings = others.iter().map(|it| it.compared(&self.metric));
-            standings.filter(|it| wanted.contains(it)).count()
+            let standings = others.iter().map(|variant| variant.compared(&self.metric));
+            standings.filter(|result| wanted.contains(result)).count()
         };
-        let lost = others.iter().filter(|it| it.is_lost_in_correction());
-        let lost = lost.count();
+        let lost = others.iter().filter(|variant| variant.is_lost_in_correction()).count();
         let better = |is_meant: fn(&VariantAnalysis) -> bool| {
-            let better = others.iter().filter(|it| is_meant(it));
-            let standings = better.map(|it| it.compared(&self.metric));
-            standings.filter(|it| *it == ComparisonResult::Better).count()
+            let better = others.iter().filter(|variant| is_meant(variant));
+            let standings = better.map(|variant| variant.compared(&self.metric));
+            standings.filter(|result| *result == ComparisonResult::Better).count()
         };
         let compared = Compared {
-            better: better(|it| it.is_whole() && it.breaks.is_empty()),
-            better_with_failures: better(|it| !it.is_whole()),
-            better_but_breaking: better(|it| it.is_whole() && !it.breaks.is_empty()),
+            better: better(|variant| variant.is_whole() && variant.breaks.is_empty()),
+            better_with_failures: better(|variant| !variant.is_whole()),
+            better_but_breaking: better(|variant| variant.is_whole() && !variant.breaks.is_empty()),
             worse: count(&[ComparisonResult::Worse]),
             same: count(&[ComparisonResult::Same]) - lost,
             lost_in_correction: lost,
@@ -164,15 +163,15 @@ impl ExperimentAnalysis {
     }
 
     fn schedules_counted(&self) -> Answer<'_> {
-        let measured = self.variants.iter().filter(|it| !it.unmeasured());
-        let corrupting = measured.clone().filter(|it| it.class().uncrashed);
+        let measured = self.variants.iter().filter(|variant| !variant.unmeasured());
+        let corrupting = measured.clone().filter(|trial| trial.class().uncrashed);
         Answer::Schedules { corrupting: corrupting.count(), variants: measured.count() }
     }
 
     fn tiers_counted(&self) -> Answer<'_> {
         let of = |class| {
             let variants = self.variants.iter();
-            (class, variants.filter(|it| it.class() == class).count())
+            (class, variants.filter(|variant| variant.class() == class).count())
         };
         Answer::Tiers(self.classes().into_iter().map(of).collect())
     }

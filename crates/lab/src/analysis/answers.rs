@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::gathered::{Answered, GatheredVariant};
 use crate::trial::Answer;
 
-/// The baseline's answers by what was asked and by statement; none where its own trials disagree, as they do over
+/// The baseline's answers by question and by statement; `None` if its own trials disagree, as they do over
 /// an answer that cannot be repeated.
 type Right = BTreeMap<String, BTreeMap<String, Option<Answer>>>;
 
-/// Compares the answers of each variant with those of the baseline, which is the first. One whose answers differ has
+/// Compares the answers of each variant with the baseline's, the first. One whose answers differ has
 /// failed: its figures are left out.
 pub(super) fn compare(variants: &mut [GatheredVariant]) {
     let Some((baseline, others)) = variants.split_first_mut() else {
@@ -44,7 +44,7 @@ fn right(baseline: &[Answered]) -> Right {
     right
 }
 
-/// The first answer that is another, in words.
+/// Returns the first answer that is another, in words.
 fn difference(right: &BTreeMap<String, Option<Answer>>, answered: &Answered) -> Option<String> {
     answered.answers().find_map(|(name, found)| {
         let (wanted, found) = (right.get(name)?.as_ref()?, found?);

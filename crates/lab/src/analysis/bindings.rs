@@ -1,4 +1,4 @@
-//! What a call through a binding costs: nanoseconds for a row over those of the native binding.
+//! Costs of a call through a binding: nanoseconds for a row beyond the native binding's.
 //!
 //! A ratio would hide it: the same cost of a call is much for a read from memory and nothing for a
 //! write that waits for the disk. So these are differences, paired within blocks as all comparisons are.
@@ -24,15 +24,15 @@ const WIDEST: f64 = 10.0;
 /// The metric whose parts are compared.
 const METRIC: &str = "ns_per_row";
 
-/// What is known of the bindings that an experiment compares.
+/// The bindings that an experiment compares.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bindings {
     /// The parts of the work, by name.
     pub parts: Vec<String>,
     /// The baseline first, which is native, then the others in the order of the plan.
     pub rows: Vec<BindingCosts>,
-    /// Names of PRAGMAs of which a fresh connection has another value in one binding than in another,
-    /// with the value in each row; none where the binding does not say.
+    /// Names of PRAGMAs for which a fresh connection has another value in one binding than in another,
+    /// with the value in each row; `None` if the binding does not say.
     pub defaults: Vec<(String, Vec<Option<String>>)>,
 }
 
@@ -41,21 +41,21 @@ pub struct Bindings {
 pub struct BindingCosts {
     /// Its variant.
     pub variant: usize,
-    /// What it calls itself, with the levels of other factors where there are some.
+    /// Its own name, with the levels of other factors where there are some.
     pub name: String,
-    /// What it calls itself.
+    /// Its own name.
     pub binding: String,
     /// The levels of the factors other than the driver.
     pub levels: Settings,
-    /// The native variant with these levels: its own where it is native, none where there is no such variant.
+    /// The native variant with these levels: its own where it is native, `None` if no variant is like that.
     pub native: Option<usize>,
     /// Version of the SQLite that did the work.
     pub sqlite: String,
-    /// By part of the work; none where it was not measured.
+    /// By part of the work; `None` if it was not measured.
     pub costs: Vec<Option<Cost>>,
 }
 
-/// What a row costs.
+/// Cost of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// Median time for a row in nanoseconds.
@@ -79,19 +79,19 @@ pub struct Over {
 }
 
 impl Over {
-    /// Whether the difference differs from none.
+    /// Returns whether the difference differs from none.
     pub fn is_found(&self) -> bool {
         !self.interval.contains(0.0)
     }
 }
 
-/// Whether the metric is the time for a row in one part of the work.
+/// Returns whether the metric is the time for a row in one part of the work.
 pub(super) fn is_part(metric: &str) -> bool {
     metric.split_once('.').is_some_and(|(name, _)| name == METRIC)
 }
 
 impl Bindings {
-    /// What an experiment says of bindings; none unless it compares drivers, with the native one as the
+    /// Compares the bindings of an experiment; `None` unless it compares drivers, with the native one as the
     /// baseline.
     pub(super) fn of(
         variants: &[VariantAnalysis],
@@ -127,14 +127,14 @@ fn is_native(variant: &VariantAnalysis) -> bool {
     driver(variant) == Some(NATIVE)
 }
 
-/// The levels of all factors but the driver.
+/// Returns the levels of all factors but the driver.
 fn other_levels(variant: &VariantAnalysis) -> Settings {
     let mut levels = variant.levels.clone();
     levels.remove(DRIVER);
     levels
 }
 
-/// The native variant that differs from this one in the driver alone; this one itself where it is native.
+/// Returns the native variant that differs from this one in the driver alone; this one itself where it is native.
 fn native_variant(variant: &VariantAnalysis, variants: &[VariantAnalysis]) -> Option<usize> {
     let levels = other_levels(variant);
     variants.iter().position(|other| is_native(other) && other_levels(other) == levels)
@@ -172,7 +172,7 @@ fn costs(
     })
 }
 
-/// What the differences of the rounds show; none where there are too few for their noise.
+/// Returns the cost that the differences of the rounds show; `None` if there are too few for their noise.
 fn over(differences: Vec<f64>, median: f64, alpha: f64) -> Option<Over> {
     let compared = Comparison::new(differences)
         .filter(|compared| compared.rounds() >= MIN_BLOCKS_FOR_ESTIMATE)?;
@@ -180,7 +180,7 @@ fn over(differences: Vec<f64>, median: f64, alpha: f64) -> Option<Over> {
     (over.interval.half_width() <= WIDEST * median).then_some(over)
 }
 
-/// The binding, with the levels of other factors where there are some.
+/// Returns the binding, with the levels of other factors where there are some.
 fn named(binding: &str, levels: &Settings) -> String {
     if levels.is_empty() {
         return binding.to_owned();
@@ -189,7 +189,7 @@ fn named(binding: &str, levels: &Settings) -> String {
 }
 
 fn differing_defaults(variants: &[&VariantAnalysis]) -> Vec<(String, Vec<Option<String>>)> {
-    /// What tells of the file and not of the binding.
+    /// PRAGMAs that describe the file rather than the binding.
     const OF_THE_FILE: [&str; 4] =
         ["data_version", "freelist_count", "page_count", "schema_version"];
     let marks = variants.iter().map(|variant| variant.binding.as_ref());

@@ -18,12 +18,12 @@ pub(super) const NEAR: f64 = 1.25;
 pub(super) enum Choice {
     /// This one.
     Variant(usize),
-    /// Nothing: so many are not distinguishable, and they look too different to take any of them.
+    /// Nothing: this many are not distinguishable, and they look too different to take any of them.
     Unresolved(usize),
 }
 
 impl Choice {
-    /// The variant; none where nothing could be chosen.
+    /// Returns the variant; `None` if nothing could be chosen.
     pub(super) fn variant(self) -> Option<usize> {
         match self {
             Choice::Variant(variant) => Some(variant),
@@ -32,7 +32,7 @@ impl Choice {
     }
 }
 
-/// Chooses among the baseline and its measured alternatives those that `may` be taken; none where there
+/// Chooses among the baseline and its measured alternatives those that `may` be taken; `None` if there
 /// is none.
 pub(super) fn choose(
     experiment: &ExperimentAnalysis,
@@ -51,8 +51,7 @@ pub(super) fn choose(
             && experiment.is_alternative(variant)
             && may(variant)
     };
-    let ranked = experiment.ranking.iter().copied();
-    let candidates: Vec<usize> = ranked.filter(may_be_chosen).collect();
+    let candidates: Vec<usize> = experiment.ranking.iter().copied().filter(may_be_chosen).collect();
     let best = *candidates.first()?;
     let firm = |index: usize| &variants[index].firm_groups;
     let is_tied = |index: &usize| *index == best || shares_a_label(firm(best), firm(*index));
@@ -65,37 +64,33 @@ pub(super) fn choose(
     }
     let first = tied.into_iter().min_by_key(|index| rule(experiment, *index))?;
     let is_near = size(experiment, best) <= NEAR * size(experiment, first);
-    Some(match is_near {
-        true => Choice::Variant(first),
-        false => Choice::Unresolved(count),
-    })
+    Some(if is_near { Choice::Variant(first) } else { Choice::Unresolved(count) })
 }
 
-/// Whether a variant is distinguishable from the baseline, and better.
+/// Returns whether a variant is distinguishable from the baseline, and better.
 pub(super) fn is_found_better(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> bool {
     let effect = variant.effect.as_ref().filter(|effect| effect.is_found());
     let gain = effect.and_then(|effect| better_by(experiment, &effect.estimate));
     gain.is_some_and(|(gain, _)| gain > 1.0)
 }
 
-/// What comes first of variants that are equally good.
+/// Returns the sort key by which equally good variants are chosen.
 fn rule(experiment: &ExperimentAnalysis, index: usize) -> impl Ord + use<> {
     let variant = &experiment.variants[index];
     let baseline = &experiment.variants[0].levels;
-    let levels = variant.levels.iter();
-    let changes = levels.filter(|(name, level)| baseline.get(*name) != Some(level));
+    let changes = variant.levels.iter().filter(|(name, level)| baseline.get(*name) != Some(level));
     let durability = std::cmp::Reverse(variant.durability);
     (durability, variant.class().order(), index != 0, changes.count(), index)
 }
 
-/// How many times better than the baseline a variant looks; 1 for the baseline.
+/// Returns how many times better than the baseline a variant looks; 1 for the baseline.
 fn size(experiment: &ExperimentAnalysis, index: usize) -> f64 {
     let effect = experiment.variants[index].effect.as_ref();
     let gain = effect.and_then(|effect| better_by(experiment, &effect.estimate));
     gain.filter(|_| index != 0).map_or(1.0, |(gain, _)| gain)
 }
 
-/// How many times better than the baseline a variant of this ratio is, with its interval.
+/// Returns how many times better than the baseline a variant of this ratio is, with its interval.
 pub(super) fn better_by(
     experiment: &ExperimentAnalysis,
     ratio: &Estimate,
@@ -107,16 +102,15 @@ pub(super) fn better_by(
     })
 }
 
-/// The variants that were compared with the baseline and might have been taken in its place.
+/// Returns the variants that were compared with the baseline and might have been taken in its place.
 pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
     let is_candidate =
         |variant: &&VariantAnalysis| variant.effect.is_some() && experiment.is_alternative(variant);
     experiment.variants.iter().filter(is_candidate).count()
 }
 
-/// Whether there were too few rounds for more than a preliminary answer about a variant.
+/// Returns whether there were too few rounds for more than a preliminary answer about a variant.
 pub(super) fn is_preliminary(variant: &VariantAnalysis) -> bool {
     let of_all = variant.effect.as_ref().map(|effect| &effect.estimate);
-    let reported = variant.confirmation.as_ref().or(of_all);
-    reported.is_some_and(|estimate| estimate.preliminary)
+    variant.confirmation.as_ref().or(of_all).is_some_and(|estimate| estimate.preliminary)
 }

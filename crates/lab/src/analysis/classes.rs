@@ -11,11 +11,11 @@ pub(super) struct Ranked<C> {
     pub(super) tied: Vec<usize>,
     /// The rest, from the best on.
     pub(super) worse: Vec<usize>,
-    /// Whether the best is better than that of every class that is at least as strong.
+    /// Whether the best is better than in every class that is at least as strong.
     pub(super) is_better: bool,
 }
 
-/// The measured alternatives of each class that occurs, in the order of `classes`: of two that compare,
+/// Returns the measured alternatives of each class that occurs, in the order of `classes`: of two that compare,
 /// the one that `is_as_strong` as the other comes first.
 pub(super) fn rank_by_class<C: Copy + PartialEq>(
     experiment: &ExperimentAnalysis,
@@ -48,19 +48,18 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
     ranked
 }
 
-/// Whether two variants are not distinguishable.
+/// Returns whether two variants are not distinguishable.
 pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
     shares_a_label(&one.groups, &other.groups)
 }
 
-/// Whether two lists of groups have one in common.
+/// Returns whether two lists of groups have one in common.
 pub(super) fn shares_a_label(one: &str, other: &str) -> bool {
     let groups = group_labels(other);
-    let mut own = group_labels(one).into_iter();
-    own.any(|label| groups.contains(&label))
+    group_labels(one).into_iter().any(|label| groups.contains(&label))
 }
 
-/// The labels of groups one by one: letters, and from the 53rd on numbers in brackets.
+/// Returns the labels of groups one by one: letters, and from the 53rd on numbers in brackets.
 fn group_labels(groups: &str) -> Vec<&str> {
     let mut labels = Vec::new();
     let mut rest = groups;

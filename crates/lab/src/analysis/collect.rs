@@ -36,7 +36,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for a run of which nothing has been read yet.
+    /// Returns a collector for a run without any trial yet.
     pub fn new(plan: RunPlan, environment: EnvironmentFile) -> Collector {
         let experiments = &plan.experiments;
         let keys = experiments.iter().map(|planned| planned.key.clone());
@@ -168,11 +168,10 @@ impl Collector {
             analysed.by_durability = by_durability(&analysed);
             analysed
         };
-        let experiments = params.iter().zip(gathered).enumerate();
-        experiments.map(analyse).collect()
+        params.iter().zip(gathered).enumerate().map(analyse).collect()
     }
 
-    /// The safety of a variant, with what is known of its engine's own syncs and of the price of a sync.
+    /// Returns the safety of a variant, with what is known of its engine's own syncs and of the price of a sync.
     fn with_syncs(
         &self,
         variant: &Variant,
@@ -181,8 +180,7 @@ impl Collector {
         safety: Option<Safety>,
     ) -> Option<Safety> {
         let name = engine_of(&variant.settings, &self.plan.engine);
-        let mut engines = self.environment.engines.iter();
-        let engine = engines.find(|engine| engine.name == name);
+        let engine = self.environment.engines.iter().find(|engine| engine.name == name);
         let is_sqlite = target::is_sqlite(&variant.settings);
         let by_engine = || engine.and_then(EngineRecord::why_unsynced);
         let why = by_engine().or_else(|| why_impossible(analysed, fsync));

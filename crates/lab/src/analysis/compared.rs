@@ -20,21 +20,22 @@ pub enum ComparisonResult {
     Uncompared,
     /// Measured, but without a ratio, because a figure is 0.
     NoRatio,
-    /// There is no measurement of it.
+    /// It was not measured.
     Unmeasured,
 }
 
 impl ComparisonResult {
     fn of_ratio(ratio: f64, metric: &str) -> ComparisonResult {
-        match (ratio > 1.0) == higher_is_better(metric) {
-            true => ComparisonResult::Better,
-            false => ComparisonResult::Worse,
+        if (ratio > 1.0) == higher_is_better(metric) {
+            ComparisonResult::Better
+        } else {
+            ComparisonResult::Worse
         }
     }
 }
 
 impl VariantAnalysis {
-    /// How it compares with the baseline of its experiment.
+    /// Returns how it compares with the baseline of its experiment.
     pub fn compared(&self, metric: &str) -> ComparisonResult {
         if self.unmeasured() {
             return ComparisonResult::Unmeasured;
@@ -50,7 +51,7 @@ impl VariantAnalysis {
 }
 
 impl Contrast {
-    /// How the level compares with that of the baseline.
+    /// Returns how the level compares with the baseline's.
     pub fn compared(&self, metric: &str) -> ComparisonResult {
         match (self.is_supported(), self.is_found()) {
             (false, _) => ComparisonResult::Uncompared,
@@ -59,33 +60,32 @@ impl Contrast {
         }
     }
 
-    /// The ratio as a gain: above 1 in the metric's good direction.
+    /// Returns the ratio as a gain: above 1 in the metric's good direction.
     pub fn gain(&self, metric: &str) -> (f64, Interval) {
-        match higher_is_better(metric) {
-            true => (self.ratio, self.interval),
-            false => (1.0 / self.ratio, self.interval.inverse()),
+        if higher_is_better(metric) {
+            (self.ratio, self.interval)
+        } else {
+            (1.0 / self.ratio, self.interval.inverse())
         }
     }
 }
 
 impl Effects {
-    /// The pair with the strongest interaction that was found for this level; none where the effect was
+    /// Returns the pair with the strongest interaction that was found for this level; `None` if the effect was
     /// not found to depend on another factor.
     pub fn interacting(&self, effect: &MainEffect) -> Option<&PairEffect> {
         let strength = |pair: &PairEffect| {
-            let mut factors = pair.factors.iter();
-            let index = factors.position(|name| *name == effect.factor)?;
-            let cells = pair.cells.iter();
-            let of_level = cells.filter(|cell| cell.levels[index] == effect.level);
+            let index = pair.factors.iter().position(|name| *name == effect.factor)?;
+            let of_level = pair.cells.iter().filter(|cell| cell.levels[index] == effect.level);
             let found = of_level.filter(|cell| cell.contrast.is_found());
             found.map(|cell| cell.contrast.size()).reduce(f64::max)
         };
-        let found = self.pairs.iter().filter_map(|it| Some((strength(it)?, it)));
+        let found = self.pairs.iter().filter_map(|pair| Some((strength(pair)?, pair)));
         let strongest = found.max_by(|(one, _), (other, _)| one.total_cmp(other));
         strongest.map(|(_, pair)| pair)
     }
 
-    /// The interactions that were found, the strongest first, each with its pair.
+    /// Returns the interactions that were found, the strongest first, each with its pair.
     pub fn interactions(&self) -> Vec<(&PairEffect, &Interaction)> {
         let pairs = self.pairs.iter();
         let all = pairs.flat_map(|pair| pair.cells.iter().map(move |cell| (pair, cell)));
@@ -107,7 +107,7 @@ pub enum Unsteady {
 }
 
 impl SteadinessCounts {
-    /// How most trials were unsteady; none where at least half of them were steady.
+    /// Returns how most trials were unsteady; `None` if at least half of them were steady.
     pub fn mostly(&self) -> Option<Unsteady> {
         let all = self.warming + self.steady + self.drifting;
         let most = |count: usize| 2 * count > all;

@@ -38,7 +38,7 @@ impl TrialCounts {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub fn total(&self) -> usize {
         self.measured + self.skipped + self.failed + self.timed_out
     }

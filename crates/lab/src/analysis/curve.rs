@@ -31,7 +31,7 @@ pub struct Curve {
     pub factor: String,
     /// The other factors, whose levels tell the lines apart; none for a single line.
     pub by: Vec<String>,
-    /// The lines in the order of the plan, that of the baseline first.
+    /// The lines in the order of the plan, the baseline's first.
     pub series: Vec<Series>,
 }
 
@@ -43,7 +43,7 @@ pub struct Series {
     pub label: String,
     /// The measured variants in the order of `x`.
     pub points: Vec<Point>,
-    /// Where the line bends and why; none where the data do not show it, and for factors and
+    /// Where the line bends and why; `None` if the data do not show it, and for factors and
     /// metrics to which no model applies.
     pub bend: Option<Bend>,
 }
@@ -59,7 +59,7 @@ pub enum Bend {
 }
 
 impl Bend {
-    /// The level of the factor at which the line bends, within those that were measured.
+    /// Returns the level of the factor at which the line bends, within those that were measured.
     pub fn at(&self) -> f64 {
         match self {
             Bend::Cache(knee) => knee.capacity,
@@ -67,7 +67,7 @@ impl Bend {
         }
     }
 
-    /// The model's time per row, in seconds, at a level of the factor.
+    /// Returns the model's time per row, in seconds, at a level of the factor.
     pub fn seconds_per_row(&self, x: f64) -> f64 {
         match self {
             Bend::Cache(knee) => knee.seconds_per_row(x),
@@ -92,7 +92,7 @@ pub struct Point {
 }
 
 impl Curve {
-    /// The curve of variants in a metric.
+    /// Returns the curve of variants in a metric.
     ///
     /// None unless a factor has four positive numeric levels or more whose largest is at least ten
     /// times the smallest, every combination of the other factors has two variants along it or more,
@@ -129,7 +129,7 @@ impl Curve {
     }
 }
 
-/// The ratio of the largest to the smallest level, where there is a curve along these levels.
+/// Returns the ratio of the largest to the smallest level, where there is a curve along these levels.
 fn span(levels: &[Level]) -> Option<f64> {
     let mut numbers: Vec<f64> = levels.iter().map(positive).collect::<Option<Vec<f64>>>()?;
     numbers.sort_by(f64::total_cmp);
@@ -147,7 +147,7 @@ fn positive(level: &Level) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// The variants of each combination of levels of the other factors, in the order of the plan.
+/// Returns the variants of each combination of levels of the other factors, in the order of the plan.
 fn lines<'a>(
     variants: &'a [VariantAnalysis],
     by: &[String],

@@ -23,7 +23,7 @@ pub struct SideBySide {
     pub to_first: Vec<Option<Estimate>>,
 }
 
-/// The experiments that were done on more than one directory, given what each reached as a whole.
+/// Returns the experiments that were done on more than one directory, given what each reached as a whole.
 pub(super) fn side_by_side(
     experiments: &[ExperimentAnalysis],
     levels: &[DeviceLevels],

@@ -1,4 +1,4 @@
-//! What else the machine did while an experiment ran: how many blocks were disturbed, and how much CPU pressure and steal
+//! Disturbances of the machine while an experiment ran: how many blocks were disturbed, and how much CPU pressure and steal
 //! there was. Where most blocks were disturbed none is dropped, and the answer has to say so.
 
 use std::collections::BTreeSet;
@@ -15,9 +15,9 @@ pub struct Disturbances {
     pub disturbed: usize,
     /// All blocks.
     pub blocks: usize,
-    /// CPU pressure in per cent of time, 0 to 100; none where the system does not say.
+    /// CPU pressure in per cent of time, 0 to 100; `None` if the system does not say.
     pub cpu_pressure: Option<TrialFigures>,
-    /// The share of CPU time, 0 to 1, that the hypervisor gave to others; none where the system does not say.
+    /// The share of CPU time, 0 to 1, that the hypervisor gave to others; `None` if the system does not say.
     pub steal: Option<TrialFigures>,
 }
 
@@ -70,7 +70,7 @@ impl Disturbing {
 }
 
 impl Disturbances {
-    /// Whether so many blocks were disturbed that dropping them would leave too few.
+    /// Returns whether most blocks were disturbed, so that dropping them would leave too few.
     pub fn are_most(&self) -> bool {
         2 * self.disturbed > self.blocks
     }

@@ -13,17 +13,17 @@ pub struct AtDurability {
     pub class: Durability,
     /// Its variants under the conditions of the baseline, the best first.
     pub variants: Vec<usize>,
-    /// The median of each of them in the experiment's metric, divided by that of the best; none where that is
+    /// The median of each of them in the experiment's metric, divided by the best one's; `None` if that is
     /// no number, because the best's is 0.
     pub to_best: Vec<Option<f64>>,
     /// How many of them are not distinguishable from the best, itself included.
     pub tied: usize,
-    /// How the best compares with those of the stronger classes: whether giving up durability brings
+    /// How the best compares with the best of the stronger classes: whether giving up durability brings
     /// anything. None for the strongest class.
     pub against_stronger: Option<AgainstStronger>,
 }
 
-/// How the best variant of a class compares with those of the stronger classes.
+/// How the best variant of a class compares with the best of the stronger classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgainstStronger {
@@ -35,7 +35,7 @@ pub enum AgainstStronger {
     Worse(usize),
 }
 
-/// The alternatives to the baseline, the baseline included, by class, the strongest first; empty
+/// Returns the alternatives to the baseline, the baseline included, by class, the strongest first; empty
 /// where no target said what survives.
 pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability> {
     let median = |variant: &usize| {
@@ -64,17 +64,17 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
     ranked.into_iter().enumerate().map(class).collect()
 }
 
-/// How a variant compares with those that are `stronger`; none where there are none.
+/// Returns how a variant compares with the `stronger` ones; `None` if there are none.
 fn against(
     experiment: &ExperimentAnalysis,
     own: usize,
     stronger: &[usize],
 ) -> Option<AgainstStronger> {
     let variants = &experiment.variants;
-    let rank = |variant: usize| experiment.ranking.iter().position(|it| *it == variant);
+    let rank = |variant: usize| experiment.ranking.iter().position(|index| *index == variant);
     let is_tied = |other: usize| shares_a_group(&variants[own], &variants[other]);
-    let best = stronger.iter().copied().min_by_key(|it| rank(*it))?;
-    let tied = stronger.iter().copied().find(|it| is_tied(*it));
+    let best = stronger.iter().copied().min_by_key(|variant| rank(*variant))?;
+    let tied = stronger.iter().copied().find(|variant| is_tied(*variant));
     Some(match tied {
         _ if rank(best) < rank(own) && !is_tied(best) => AgainstStronger::Worse(best),
         Some(tied) => AgainstStronger::Same(tied),

@@ -1,4 +1,4 @@
-//! What differs between engines: the same settings under the same storage model, with other tiers.
+//! Differences between engines: the same settings under the same storage model, with other tiers.
 //!
 //! Counts are left aside: another version writes in another order, so that images differ where nothing
 //! is better or worse.
@@ -21,13 +21,15 @@ pub struct EngineDifference {
     pub found: Vec<(String, ModelSafety)>,
 }
 
-/// The differences between the engines of variants that have the same settings otherwise.
+/// Returns the differences between the engines of variants that have the same settings otherwise.
 pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDifference> {
     let mut differences = Vec::new();
     for (index, first) in variants.iter().enumerate() {
         let settings = without_engine(&first.levels);
         let same = |variant: &&VariantAnalysis| without_engine(&variant.levels) == settings;
-        if !first.levels.contains_key(ENGINE) || variants[..index].iter().any(|it| same(&it)) {
+        if !first.levels.contains_key(ENGINE)
+            || variants[..index].iter().any(|variant| same(&variant))
+        {
             continue;
         }
         let engines: Vec<&VariantAnalysis> = variants[index..].iter().filter(same).collect();
@@ -51,9 +53,9 @@ pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDiff
     differences
 }
 
-/// The storage models under which at least one of the variants was measured.
+/// Returns the storage models under which at least one of the variants was measured.
 fn models<'v>(variants: &[&'v VariantAnalysis]) -> Vec<&'v str> {
-    let safeties = variants.iter().filter_map(|it| it.safety.as_ref());
+    let safeties = variants.iter().filter_map(|variant| variant.safety.as_ref());
     let models = safeties.flat_map(|safety| &safety.models);
     distinct(models.map(|model| model.model.as_str()))
 }

@@ -47,8 +47,7 @@ pub(super) fn analyse(
     let effects = effects(own, count);
     let estimates: Vec<&Estimate> = effects.iter().flatten().map(|one| &one.estimate).collect();
     let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
-    let detectable = estimates.iter().map(|estimate| estimate.detectable);
-    let detectable = detectable.reduce(f64::max);
+    let detectable = estimates.iter().map(|estimate| estimate.detectable).reduce(f64::max);
     let (ranking, firmly) = rank(own, count, metric, rounds);
     let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s());
     let stop = next(params, &gathered.history).stop();
@@ -96,7 +95,7 @@ fn set_groups_and_recall(
 }
 
 impl ExperimentAnalysis {
-    /// An experiment of which nothing has been measured yet.
+    /// Returns an experiment without any measurement yet.
     fn of_plan(planned: &PlannedExperiment) -> ExperimentAnalysis {
         let experiment = planned.experiment.clone();
         ExperimentAnalysis {
@@ -118,7 +117,7 @@ impl ExperimentAnalysis {
     }
 }
 
-/// What the plan, the machine and the figures say for claims.
+/// Returns the evidence for claims: the plan, the machine and the figures.
 fn evidence<'a>(
     planned: &'a PlannedExperiment,
     samples: &'a BTreeMap<String, Samples>,
@@ -138,14 +137,14 @@ fn evidence<'a>(
     }
 }
 
-/// The verdicts of the experiment's claims, with what went wrong added to the rest of the evidence.
+/// Returns the verdicts of the experiment's claims, with what went wrong added to the rest of the evidence.
 fn claims(variants: &[GatheredVariant], evidence: Evidence<'_>) -> Vec<Judged> {
     let problems: Vec<Option<String>> = variants.iter().map(problem_of_unmeasured).collect();
     let failures: Vec<Option<String>> = variants.iter().map(failures_of).collect();
     judge(&Evidence { problems: &problems, failures: &failures, ..evidence })
 }
 
-/// The price of an fsync while the experiment ran; of a run that was recorded without such probes, that ahead
+/// Returns the price of an fsync while the experiment ran; of a run that was recorded without such probes, that ahead
 /// of it.
 fn fsync(
     planned: &PlannedExperiment,
@@ -158,7 +157,7 @@ fn fsync(
         .or_else(|| FsyncLatency::of(ahead().into_iter().collect()))
 }
 
-/// The experiment as a whole on its device, for claims that compare devices.
+/// Returns the experiment as a whole on its device, for claims that compare devices.
 pub(super) fn device_levels(
     planned: &PlannedExperiment,
     gathered: &Gathered,
@@ -168,17 +167,14 @@ pub(super) fn device_levels(
     let variants = &gathered.variants[..planned.variants.len()];
     let volume = environment.machine.volume(&planned.directory);
     let rotates = volume.and_then(|volume| volume.rotational);
-    let kind = rotates.map(|rotates| match rotates {
-        true => DeviceKind::Rotating,
-        false => DeviceKind::Solid,
-    });
+    let kind =
+        rotates.map(|rotates| if rotates { DeviceKind::Rotating } else { DeviceKind::Solid });
     let samples = samples_of_needed_metrics(planned, variants, &dropped);
-    let levels = samples.iter();
-    let levels = levels.map(|(metric, samples)| (metric.clone(), samples.mean_logs()));
+    let levels = samples.iter().map(|(metric, samples)| (metric.clone(), samples.mean_logs()));
     DeviceLevels { kind, levels: levels.collect(), samples }
 }
 
-/// The upper bounds, and the variants by themselves.
+/// Returns the upper bounds, and the variants by themselves.
 fn split_upper_bounds(
     planned: &PlannedExperiment,
     mut gathered: Vec<GatheredVariant>,
@@ -197,17 +193,19 @@ fn split_upper_bounds(
     (analysed.collect(), gathered)
 }
 
-/// The upper bounds with the variants whose medians are better.
+/// Returns the upper bounds with the variants whose medians are better.
 fn exceeded(
     bounds: Vec<UpperBoundAnalysis>,
     variants: &[VariantAnalysis],
     metric: &str,
 ) -> Vec<UpperBoundAnalysis> {
     let exceeds = |variant: &VariantAnalysis, bound: &UpperBoundAnalysis| {
-        let medians = variant.summaries.get(metric).zip(bound.summary);
-        medians.is_some_and(|(own, bound)| match metric::higher_is_better(metric) {
-            true => own.median > bound.median,
-            false => own.median < bound.median,
+        variant.summaries.get(metric).zip(bound.summary).is_some_and(|(own, bound)| {
+            if metric::higher_is_better(metric) {
+                own.median > bound.median
+            } else {
+                own.median < bound.median
+            }
         })
     };
     let exceeded = |bound: UpperBoundAnalysis| UpperBoundAnalysis {
@@ -263,7 +261,7 @@ fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
     })
 }
 
-/// How many trials of a variant failed or timed out and why, where some did.
+/// Returns how many trials of a variant failed or timed out and why, where some did.
 fn failures_of(variant: &GatheredVariant) -> Option<String> {
     let failed = variant.analysis.trials.failed + variant.analysis.trials.timed_out;
     let why = variant.analysis.problem.as_deref().unwrap_or("for an unknown reason");
@@ -297,14 +295,14 @@ pub(super) fn samples_of(metric: &str, variants: &[GatheredVariant], dropped: &D
     samples
 }
 
-/// The time for a row in each part of the work, where there are such parts.
+/// Returns the time for a row in each part of the work, where there are such parts.
 fn figures_by_row(variants: &[GatheredVariant], dropped: &Dropped) -> BTreeMap<String, Samples> {
     let names = variants.iter().flat_map(|variant| variant.figures.keys());
     let parts: BTreeSet<&String> = names.filter(|name| bindings::is_part(name)).collect();
     parts.into_iter().map(|name| (name.clone(), samples_of(name, variants, dropped))).collect()
 }
 
-/// What each variant finds less than the baseline.
+/// Returns by how much each variant finds less than the baseline.
 fn recall_losses(variants: &[GatheredVariant], dropped: &Dropped) -> Vec<Vec<RecallLoss>> {
     let is_measured =
         |metric: &&str| variants.iter().any(|variant| variant.figures.contains_key(*metric));
@@ -324,7 +322,7 @@ fn kept(figure: &Figure, dropped: &Dropped) -> bool {
     dropped.binary_search(&block).is_err()
 }
 
-/// The ratio of each variant to the baseline; none where the rounds are too few for their noise.
+/// Returns the ratio of each variant to the baseline; `None` if the rounds are too few for their noise.
 fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
     let compared = (0..variants).map(|variant| {
         let diffs = samples.log_ratios(variant, 0);
@@ -358,7 +356,7 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
     Effects::of(&levels, &labels, factors, samples, rounds)
 }
 
-/// The variants in order of merit, and their groups at the error rate at which one is chosen.
+/// Returns the variants in order of merit, and their groups at the error rate at which one is chosen.
 fn rank(
     samples: &Samples,
     variants: usize,
@@ -410,7 +408,7 @@ fn variants(
         .collect()
 }
 
-/// What the trials of an experiment that tries crashes say of a variant.
+/// Returns the safety of a variant that the trials of a crash experiment measured.
 fn safety_of_trials(
     planned: &PlannedExperiment,
     found: Option<Vec<ModelSafety>>,
@@ -441,7 +439,7 @@ fn summaries(
         .collect()
 }
 
-/// What the metric with the median time of a statement begins with; the statement's name follows.
+/// Prefix of the metric with a statement's median time; the statement's name follows.
 const MEDIAN: &str = "p50_us.";
 
 /// By variant and statement: the median time of the statement divided by the baseline's. Q-values are adjusted over all of
@@ -451,7 +449,7 @@ fn statement_effects(
     dropped: &Dropped,
 ) -> Vec<BTreeMap<String, Effect>> {
     let baseline = variants.first();
-    let statements = baseline.map_or(&[][..], |it| &it.analysis.statements);
+    let statements = baseline.map_or(&[][..], |baseline| &baseline.analysis.statements);
     let (mut places, mut compared) = (Vec::new(), Vec::new());
     for statement in statements {
         let samples = samples_of(&format!("{MEDIAN}{}", statement.name), variants, dropped);
@@ -470,7 +468,7 @@ fn statement_effects(
 }
 
 impl VariantAnalysis {
-    /// The statements whose time is found to differ from the baseline's, the largest difference first.
+    /// Returns the statements whose time is found to differ from the baseline's, the largest difference first.
     pub fn differing_statements(&self) -> Vec<(&str, &Effect)> {
         let found = self.statement_effects.iter().filter(|(_, it)| it.is_found());
         let mut found: Vec<(&str, &Effect)> = found.map(|(name, it)| (name.as_str(), it)).collect();
@@ -479,7 +477,7 @@ impl VariantAnalysis {
         found
     }
 
-    /// The statement that takes most of the time of its trials, with its share from 0 to 1: executions times the median, of the
+    /// Returns the statement that takes most of the time of its trials, with its share from 0 to 1: executions times the median, of the
     /// same of all statements, or of the time of a trial where that is longer. None without statements that are timed.
     pub fn longest_statement(&self) -> Option<(&str, f64)> {
         let time = |name: &str| {
@@ -487,11 +485,11 @@ impl VariantAnalysis {
                 |metric: &str| Some(self.summaries.get(&format!("{metric}.{name}"))?.median);
             Some(median("executions")? * median("p50_us")?)
         };
-        let names = self.statements.iter().map(|it| it.name.as_str());
+        let names = self.statements.iter().map(|statement| statement.name.as_str());
         let times: Vec<(&str, f64)> = names.filter_map(|name| Some((name, time(name)?))).collect();
         let timed: f64 = times.iter().map(|(_, time)| time).sum();
         // Between statements, and in those that take much longer than their median, time passes, too.
-        let of_trial = self.summaries.get("seconds").map(|it| it.median * 1e6);
+        let of_trial = self.summaries.get("seconds").map(|summary| summary.median * 1e6);
         let all = of_trial.map_or(timed, |of_trial| timed.max(of_trial));
         let longest = times.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
         (all > 0.0).then_some((longest.0, longest.1 / all))

@@ -1,4 +1,4 @@
-//! What matters most: the sentences a reader should take away from a run.
+//! Findings: the sentences that a reader should take away from a run.
 
 use std::collections::BTreeSet;
 
@@ -25,18 +25,18 @@ pub struct Finding {
     pub question: String,
     /// The best variant's place in the experiment.
     pub variant: usize,
-    /// What the best variant is called, where the experiment says so: its own name, or the words for
+    /// Name of the best variant, if the experiment gives one: its own name, or the words for
     /// `levels`.
     pub name: Option<String>,
-    /// What the baseline is called, where the experiment says so.
+    /// Name of the baseline, if the experiment gives one.
     pub baseline_name: Option<String>,
-    /// What to do, where the experiment says so.
+    /// Recommended action, if the experiment gives one.
     pub answer: Option<String>,
     /// The levels of the best variant that differ from the baseline; empty when no variant is better.
     pub levels: Settings,
     /// The levels of the baseline for the same factors.
     pub instead_of: Settings,
-    /// The levels of the experiment's conditions that are no choice, under which it was found.
+    /// The levels of the experiment's conditions, under which it was found.
     pub conditions: Settings,
     /// How many times better the best variant is: above 1 in the metric's good direction.
     pub gain: f64,
@@ -59,28 +59,28 @@ pub struct Finding {
     pub crash_relevant: Vec<String>,
     /// Whether the best variant is known to be less safe than the baseline.
     pub is_less_safe: bool,
-    /// The tiers of the best variant and of the baseline; none where nothing was to be measured.
+    /// The tiers of the best variant and of the baseline; `None` if nothing was to be measured.
     pub tiers: Option<TierChange>,
-    /// What survives of an acknowledged change with the best variant; none where no target says it, or
-    /// where the same survives with the baseline.
+    /// Durability of an acknowledged change with the best variant; `None` if no target states it, or
+    /// if it is the same as with the baseline.
     pub survives: Option<SurvivalChange>,
-    /// What is better still, but not known to be as safe as the baseline: the next rung of the ladder.
+    /// A variant that is better still, but not known to be as safe as the baseline: the next rung of the ladder.
     pub faster: Option<Faster>,
 }
 
-/// The tier of a variant compared with that of the baseline.
+/// The tier of a variant compared with the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TierChange {
     /// The variant's.
     pub own: Tier,
     /// The baseline's.
     pub baseline: Tier,
-    /// Whether the variant is at least as safe; none where that is not known.
+    /// Whether the variant is at least as safe; `None` if that is not known.
     pub is_as_safe: Option<bool>,
 }
 
 impl TierChange {
-    /// The tier of a variant compared with that of the baseline.
+    /// Returns the tier of a variant compared with the baseline's.
     pub(super) fn of(
         experiment: &ExperimentAnalysis,
         variant: &VariantAnalysis,
@@ -94,7 +94,7 @@ impl TierChange {
     }
 }
 
-/// What survives of an acknowledged change with a variant, compared with the baseline.
+/// Durability of an acknowledged change with a variant, compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SurvivalChange {
     /// With the variant.
@@ -115,7 +115,7 @@ impl SurvivalChange {
 pub struct Faster {
     /// Its place in the experiment.
     pub variant: usize,
-    /// What it is called, where the experiment says so.
+    /// Its name, if the experiment gives one.
     pub name: Option<String>,
     /// Its levels that differ from the baseline.
     pub levels: Settings,
@@ -123,13 +123,13 @@ pub struct Faster {
     pub gain: f64,
     /// The interval of the gain at 95 %.
     pub interval: Interval,
-    /// Its tier; none where nothing was to be measured.
+    /// Its tier; `None` if nothing was to be measured.
     pub tier: Option<Tier>,
-    /// What survives of an acknowledged change with it, where its target says it.
+    /// Durability of an acknowledged change with it, if its target states it.
     pub survives: Option<Durability>,
 }
 
-/// What choosing the variant of a finding changes in safety.
+/// The change of safety by choosing the variant of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SafetyChange {
     /// Nothing: no setting that decides it differs.
@@ -145,12 +145,13 @@ pub enum SafetyChange {
 }
 
 impl Finding {
-    /// What choosing its variant changes in safety.
+    /// Returns the change of safety by choosing its variant.
     pub fn safety_change(&self) -> SafetyChange {
         let Some(change) = &self.tiers else {
-            return match self.crash_relevant.is_empty() {
-                true => SafetyChange::None,
-                false => SafetyChange::NotMeasured(None),
+            return if self.crash_relevant.is_empty() {
+                SafetyChange::None
+            } else {
+                SafetyChange::NotMeasured(None)
             };
         };
         match change.is_as_safe {
@@ -165,19 +166,19 @@ impl Finding {
         }
     }
 
-    /// The levels of the best variant as a label.
+    /// Returns the levels of the best variant as a label.
     pub fn what(&self) -> String {
         label(&self.levels)
     }
 
-    /// What the best variant is called, or its levels.
+    /// Returns the name of the best variant, or its levels.
     pub fn name_or_label(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.what())
     }
 }
 
 impl Faster {
-    /// What the variant is called, or its levels.
+    /// Returns the name of the variant, or its levels.
     pub fn name_or_label(&self) -> String {
         self.name.clone().unwrap_or_else(|| label(&self.levels))
     }
@@ -185,7 +186,7 @@ impl Faster {
 
 /// One finding an experiment, the greatest gain first, those that are known to cost safety last.
 /// Experiments in which no variant is better than the baseline give none. Variants that ran under other conditions than
-/// the baseline (with fewer rows, say) are no alternative to it and are passed over.
+/// the baseline (with fewer rows, say) cannot replace it and are passed over.
 pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     let mut found: Vec<Finding> = experiments.iter().filter_map(finding).collect();
     found.sort_by(|a, b| {
@@ -195,7 +196,7 @@ pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     found
 }
 
-/// The best variant among those that `may` be taken, where it is found to be better than the baseline.
+/// Returns the best variant among those that `may` be taken, where it is found to be better than the baseline.
 fn better_where(
     experiment: &ExperimentAnalysis,
     may: impl Fn(&VariantAnalysis) -> bool,
@@ -204,7 +205,7 @@ fn better_where(
     is_found_better(experiment, &experiment.variants[chosen]).then_some(chosen)
 }
 
-/// How many times better than the baseline a variant is, with its interval at 95 %; none where it
+/// Returns how many times better than the baseline a variant is, with its interval at 95 %; `None` if it
 /// cannot be distinguished.
 fn gain_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<(f64, Interval)> {
     let effect = variant.effect.as_ref().filter(|effect| effect.is_found())?;
@@ -212,7 +213,7 @@ fn gain_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option
 }
 
 /// As [`gain_of`], by the rounds in which the variant was measured again after it was chosen from many, where
-/// there were some, and none where these do not show a gain. The other rounds only choose.
+/// there were some, and `None` if these do not show a gain. The other rounds only choose.
 fn reported_gain(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
@@ -224,7 +225,7 @@ fn reported_gain(
     }
 }
 
-/// The experiment as its rounds show it, without confirmation runs: what was chosen stays so, whatever they
+/// Returns the experiment as its rounds show it, without confirmation runs: what was chosen stays so, whatever they
 /// show, because what comes next was never measured again.
 pub(super) fn by_rounds(experiment: &ExperimentAnalysis) -> ExperimentAnalysis {
     let mut by_rounds = experiment.clone();
@@ -234,10 +235,10 @@ pub(super) fn by_rounds(experiment: &ExperimentAnalysis) -> ExperimentAnalysis {
     by_rounds
 }
 
-/// What the rounds of an experiment choose.
+/// The variants that the rounds of an experiment choose.
 ///
 /// Where settings of SQLite are compared, the ladder chooses among them, because a finding and the settings
-/// to use must not differ: what a rung withholds is no finding either.
+/// to use must not differ: a variant that a rung withholds is not a finding either.
 struct Chosen {
     /// The best of those that are not known to be less safe than the baseline.
     as_safe: Option<usize>,
@@ -246,7 +247,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// None where the speed is no reason to choose anything, because crashes were tried.
+    /// `None` if crashes were tried: then speed does not decide.
     fn of(experiment: &ExperimentAnalysis) -> Option<Chosen> {
         if experiment.measures().is_safety() {
             return None;
@@ -258,15 +259,14 @@ impl Chosen {
         let is_better = |index: usize| is_found_better(experiment, &experiment.variants[index]);
         let rungs = ladder.iter().flat_map(advised).filter(|rung| is_better(rung.1));
         let mut rungs: Vec<(MayLose, usize)> = rungs.collect();
-        let mut places = rungs.iter();
-        let place = places.position(|rung| is_as_safe(&experiment.variants[rung.1]));
+        let place = rungs.iter().position(|rung| is_as_safe(&experiment.variants[rung.1]));
         let rung = place.map(|place| rungs.remove(place).1);
-        let other = better_where(experiment, |it| is_left(it) && is_as_safe(it));
+        let other = better_where(experiment, |variant| is_left(variant) && is_as_safe(variant));
         let as_safe = match (rung, other) {
             (Some(rung), Some(other)) if is_faster(experiment, other, rung) => Some(other),
             _ => rung.or(other),
         };
-        // What can destroy a database is no step further, only what is left where nothing else is better.
+        // A variant that can destroy a database is not the next step; it is only left if nothing else is better.
         let is_known = experiment.variants[0].class().is_measured();
         let is_step = |may_lose| may_lose < MayLose::Anything || as_safe.is_none() || !is_known;
         let step = rungs.into_iter().find(|rung| is_step(rung.0));
@@ -274,19 +274,18 @@ impl Chosen {
         Some(Chosen { as_safe, faster: faster.or_else(|| better_where(experiment, is_left)) })
     }
 
-    /// What is chosen, the safest first.
+    /// Returns the chosen variants, the safest first.
     fn variants(&self) -> impl Iterator<Item = usize> {
         [self.as_safe, self.faster].into_iter().flatten()
     }
 }
 
-/// The variants that a ladder advises with what they may lose, the safest first.
+/// Returns the variants that a ladder advises with what they may lose, the safest first.
 fn advised(ladder: &Ladder) -> impl Iterator<Item = (MayLose, usize)> {
-    let rungs = ladder.rungs.iter();
-    rungs.filter_map(|rung| Some((rung.may_lose, rung.advice.as_ref().ok()?.variant)))
+    ladder.rungs.iter().filter_map(|rung| Some((rung.may_lose, rung.advice.as_ref().ok()?.variant)))
 }
 
-/// The variant that the rounds of an experiment choose, where no confirmation run shows a gain.
+/// Returns the variant that the rounds of an experiment choose, where no confirmation run shows a gain.
 pub(super) fn unconfirmed(experiment: &ExperimentAnalysis) -> Option<usize> {
     let chosen = Chosen::of(experiment)?;
     let first = chosen.variants().next()?;
@@ -294,13 +293,13 @@ pub(super) fn unconfirmed(experiment: &ExperimentAnalysis) -> Option<usize> {
     (is_confirmed && reported(experiment, &chosen).is_none()).then_some(first)
 }
 
-/// The first of what was chosen that is shown to be better than the baseline, with its gain.
+/// Returns the first of what was chosen that is shown to be better than the baseline, with its gain.
 fn reported(experiment: &ExperimentAnalysis, chosen: &Chosen) -> Option<(usize, (f64, Interval))> {
     let gain = |index| Some((index, reported_gain(experiment, &experiment.variants[index])?));
     chosen.variants().find_map(gain)
 }
 
-/// The finding of an experiment; none where no variant is shown to be better than the baseline.
+/// Returns the finding of an experiment; `None` if no variant is shown to be better than the baseline.
 pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     let chosen = Chosen::of(experiment)?;
     let (index, (gain, interval)) = reported(experiment, &chosen)?;
@@ -356,13 +355,13 @@ fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
     })
 }
 
-/// The levels of a variant that differ from the baseline.
+/// Returns the levels of a variant that differ from the baseline.
 fn levels_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Settings {
     let baseline = &experiment.variants[0].levels;
     picked(&variant.levels, |name| variant.levels.get(name) != baseline.get(name))
 }
 
-/// The alternatives, not known to be less safe than what is chosen, that look better than it and do not share a
+/// Returns the alternatives, not known to be less safe than what is chosen, that look better than it and do not share a
 /// group, but are not better by as much as a choice requires.
 fn passed_over(chosen: usize, experiment: &ExperimentAnalysis) -> Vec<usize> {
     let best = &experiment.variants[chosen];
@@ -378,13 +377,12 @@ fn passed_over(chosen: usize, experiment: &ExperimentAnalysis) -> Vec<usize> {
             && !is_faster(experiment, *index, chosen)
             && is_as_safe(variant)
     };
-    let better = experiment.ranking.iter().copied();
-    let better = better.take_while(|index| *index != chosen);
+    let better = experiment.ranking.iter().copied().take_while(|index| *index != chosen);
     better.filter(is_passed_over).collect()
 }
 
 fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {
-    // A variant that may cost safety is no equal of one that does not, however fast it is.
+    // A variant that may cost safety does not equal one that does not, however fast it is.
     let needs_safety = !experiment.is_less_safe(best);
     let is_tied = |variant: &&VariantAnalysis| {
         variant.label != best.label
@@ -395,7 +393,7 @@ fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<Str
     experiment.variants.iter().filter(is_tied).map(|variant| variant.label.clone()).collect()
 }
 
-/// The variants that findings and rungs name, where they were chosen from many.
+/// Returns the variants that findings and rungs name, where they were chosen from many.
 pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
     if experiment.measures().is_safety() || candidates(experiment) < MANY {
         return BTreeSet::new();
@@ -404,9 +402,9 @@ pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usiz
     let rungs = ladder(experiment).into_iter().flat_map(|ladder| ladder.rungs);
     let advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
     let finding = finding(experiment).into_iter();
-    let named = finding.flat_map(|it| {
-        let faster = it.faster.map(|faster| faster.variant);
-        [Some(it.variant), faster].into_iter().flatten()
+    let named = finding.flat_map(|finding| {
+        let faster = finding.faster.map(|faster| faster.variant);
+        [Some(finding.variant), faster].into_iter().flatten()
     });
     advised.chain(named).filter(|variant| *variant != 0).collect()
 }

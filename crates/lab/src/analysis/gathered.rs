@@ -11,9 +11,9 @@ use crate::stats::{SteadinessLabel, steadiness};
 use crate::tier::{ModelSafety, Schedules, merged};
 use crate::trial::{Answer, Measured, Outcome, StatementRecord};
 
-/// What the design needs of a record to decide what comes next.
+/// Returns the part of a record from which the design decides the next trial.
 ///
-/// None where the record's variant is not one of the plan's.
+/// `None` if the record's variant is not one of the plan's.
 pub fn observation(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Observation> {
     let variant = planned.index_of(&record.variant, record.role)?;
     Some(observe(variant, &planned.experiment.metric, record))
@@ -39,9 +39,9 @@ fn observe(variant: usize, metric: &str, record: &TrialRecord) -> Observation {
     }
 }
 
-/// What one trial answered.
+/// The answers of one trial.
 pub(super) struct Answered {
-    /// What was asked of which data.
+    /// The statements and the data, as a checksum.
     pub(super) asked: String,
     /// The statements with their answers.
     pub(super) statements: Vec<StatementRecord>,
@@ -50,7 +50,7 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Each answer by the name of what was answered; the result of the whole work has none.
+    /// Returns each answer by the name of what was answered; the result of the whole work has none.
     pub(super) fn answers(&self) -> impl Iterator<Item = (&str, Option<Answer>)> {
         let whole = self
             .checksum
@@ -75,12 +75,12 @@ pub(super) struct Figure {
 /// The trials of one variant.
 #[derive(Default)]
 pub(super) struct GatheredVariant {
-    /// What the trials have in common, without the figures.
+    /// Everything but the figures.
     pub(super) analysis: VariantAnalysis,
     pub(super) figures: BTreeMap<String, Vec<Figure>>,
     pub(super) safety: Option<Vec<ModelSafety>>,
     pub(super) schedules: Option<Schedules>,
-    /// What its trials answered, where they executed statements of the user's own.
+    /// Answers of its trials to the user's own statements.
     pub(super) answers: Vec<Answered>,
 }
 
@@ -203,11 +203,11 @@ impl GatheredVariant {
     }
 }
 
-/// The least rounds in which a growth of memory is no chance, and the least factor that matters.
+/// The fewest rounds in which growth of memory is not chance, and the least factor that matters.
 const ROUNDS: usize = 5;
 const FACTOR: f64 = 1.2;
 
-/// The first and the last peak memory, in bytes, of trials in the order of their rounds, where it has grown in each of
+/// Returns the first and the last peak memory, in bytes, of trials in the order of their rounds, where it has grown in each of
 /// them: each trial is a fresh process that does the same work, so something outside of it grows.
 fn growth(in_order: &[f64]) -> Option<(f64, f64)> {
     let (first, last) = (*in_order.first()?, *in_order.last()?);
@@ -215,10 +215,10 @@ fn growth(in_order: &[f64]) -> Option<(f64, f64)> {
     (in_order.len() >= ROUNDS && grows && last >= FACTOR * first).then_some((first, last))
 }
 
-/// The growth of the memory of a variant's own trials; see [`growth`].
+/// Returns the growth of the memory of a variant's own trials; see [`growth`].
 pub(super) fn memory_growth(figures: &BTreeMap<String, Vec<Figure>>) -> Option<(f64, f64)> {
     let peaks = figures.get("peak_memory_bytes")?.iter();
-    let mut peaks: Vec<&Figure> = peaks.filter(|it| it.role != Role::AaCheck).collect();
+    let mut peaks: Vec<&Figure> = peaks.filter(|peak| peak.role != Role::AaCheck).collect();
     peaks.sort_by_key(|figure| (figure.round, figure.block));
     growth(&peaks.iter().map(|figure| figure.value).collect::<Vec<_>>())
 }

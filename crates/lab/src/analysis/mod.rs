@@ -64,7 +64,7 @@ use findings::chosen_from_many;
 /// A run with everything that can be said of it. `Tuning` is the analysis of a search, from the crate `tuning`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis<Tuning = ()> {
-    /// What was planned.
+    /// The plan.
     pub plan: RunPlan,
     /// The machine and the engines.
     pub environment: EnvironmentFile,
@@ -82,9 +82,9 @@ pub struct Analysis<Tuning = ()> {
     pub search_trials: TrialCounts,
     /// Time taken by the trials of all parts, in seconds.
     pub trials_s: f64,
-    /// What a search for the fastest settings has come to; none where nothing was tuned.
+    /// The result of a search for the fastest settings; `None` if nothing was tuned.
     pub tuning: Option<Tuning>,
-    /// What matters most, in order.
+    /// Findings, the most important first.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
     pub ladders: Vec<Ladder>,
@@ -114,13 +114,13 @@ impl Analysis {
 }
 
 impl<Tuning> Analysis<Tuning> {
-    /// The number of claims with this verdict.
+    /// Returns the number of claims with this verdict.
     pub fn verdicts(&self, verdict: Verdict) -> usize {
         let claims = self.experiments.iter().flat_map(|experiment| &experiment.claims);
         claims.filter(|judged| judged.verdict == verdict).count()
     }
 
-    /// The number of trials that were measured, in all parts of the run.
+    /// Returns the number of trials that were measured, in all parts of the run.
     pub fn measured(&self) -> usize {
         let parts = [
             self.trials,
@@ -132,12 +132,12 @@ impl<Tuning> Analysis<Tuning> {
         parts.iter().map(|part| part.measured).sum()
     }
 
-    /// The variants of each experiment that are reported as its best, where they were chosen from many.
+    /// Returns the variants of each experiment that are reported as its best, where they were chosen from many.
     pub fn chosen_from_many(&self) -> Vec<BTreeSet<usize>> {
         self.experiments.iter().map(chosen_from_many).collect()
     }
 
-    /// Whether every experiment was measured to its end.
+    /// Returns whether every experiment was measured to its end.
     pub fn is_complete(&self) -> bool {
         self.experiments.iter().all(|experiment| experiment.stop.is_some())
     }
@@ -172,13 +172,13 @@ pub struct ExperimentAnalysis {
     pub crash_relevant: Vec<String>,
     /// The variants in the order of the plan, the baseline first.
     pub variants: Vec<VariantAnalysis>,
-    /// What bounds the variants: the same task by simpler means, measured in the same blocks.
+    /// Upper bounds of the variants: the same task by simpler means, measured in the same blocks.
     pub upper_bounds: Vec<UpperBoundAnalysis>,
     /// Its metric along a numeric factor, where the variants make a curve.
     pub curve: Option<Curve>,
-    /// What each factor and each pair of factors does, where variants cross several factors.
+    /// Effects of each factor and each pair of factors, if variants cross several factors.
     pub effects: Option<Effects>,
-    /// What a call through each binding costs, where variants differ in their driver.
+    /// Costs of a call through each binding, if variants differ in their driver.
     pub bindings: Option<Bindings>,
     /// Indices into `variants` from best to worst; variants without a measurement come last.
     pub ranking: Vec<usize>,
@@ -186,9 +186,9 @@ pub struct ExperimentAnalysis {
     pub aa_check: Option<Estimate>,
     /// The claims with their verdicts.
     pub claims: Vec<Judged>,
-    /// What every trial verified: one in which it did not hold has failed.
+    /// Statements that every trial verified: a trial in which one did not hold has failed.
     pub checks: Vec<Check>,
-    /// The price of an fsync in the measured directory while the experiment ran; none where it was not probed.
+    /// The price of an fsync in the measured directory while the experiment ran; `None` if it was not probed.
     pub fsync: Option<FsyncLatency>,
     /// Rounds begun.
     pub rounds: u32,
@@ -196,9 +196,9 @@ pub struct ExperimentAnalysis {
     pub blocks: usize,
     /// Blocks dropped because the machine was disturbed.
     pub dropped_blocks: usize,
-    /// What disturbed its blocks, whether they were dropped or not.
+    /// Disturbances of its blocks, whether they were dropped or not.
     pub disturbances: Disturbances,
-    /// Why the measuring ended; none when it did not come to its end.
+    /// Why the measuring ended; `None` if it did not come to its end.
     pub stop: Option<StopReason>,
     /// Whether the figures are preliminary for lack of rounds.
     pub preliminary: bool,
@@ -216,13 +216,13 @@ pub struct ExperimentAnalysis {
 }
 
 impl ExperimentAnalysis {
-    /// Whether the A/A check says that the instrument saw a difference where there is none.
+    /// Returns whether the A/A check says that the instrument saw a difference where there is none.
     pub fn aa_check_alarm(&self) -> bool {
         self.aa_check.as_ref().is_some_and(|aa_check| !aa_check.interval.contains(1.0))
     }
 
-    /// The variant's name where it has one of its own, or else the words for `levels`, those by which
-    /// it is meant here; none where the experiment gives no words for them.
+    /// Returns the variant's name where it has one of its own, or else the words for `levels`, those by which
+    /// it is meant here; `None` if the experiment gives no words for them.
     pub fn name_by(&self, variant: &VariantAnalysis, levels: &Settings) -> Option<String> {
         let composed = self.labels.compose(&variant.levels);
         let own = variant.name.clone().filter(|_| variant.name != composed);
@@ -234,23 +234,23 @@ impl ExperimentAnalysis {
         Measures::of(&self.workload)
     }
 
-    /// Whether its trials are crash tests: then what they found replaces speeds, which only say how long the
+    /// Returns whether its trials are crash tests: then what they found replaces speeds, which only say how long the
     /// trials took.
     pub fn tries_crashes(&self) -> bool {
         self.measures().is_safety()
     }
 
-    /// Whether it was made from the command line of `pragmark measure`, whose options can change it.
+    /// Returns whether it was made from the command line of `pragmark measure`, whose options can change it.
     pub fn is_measured_by_command(&self) -> bool {
         self.id == "measure"
     }
 
-    /// The rounds that detect a difference of this fraction, 80 % of the time, of the variant that is known least; none
+    /// Returns the rounds that detect a difference of this fraction, 80 % of the time, of the variant that is known least; none
     /// where nothing was compared.
     pub fn rounds_to_detect(&self, fraction: f64) -> Option<usize> {
-        let effects = self.variants.iter().filter_map(|it| it.effect.as_ref());
+        let effects = self.variants.iter().filter_map(|variant| variant.effect.as_ref());
         let coarsest = effects.max_by(|one, other| {
-            let detectable = |it: &Effect| it.estimate.detectable;
+            let detectable = |effect: &Effect| effect.estimate.detectable;
             detectable(one).total_cmp(&detectable(other))
         })?;
         let Estimate { n, detectable, .. } = coarsest.estimate;
@@ -258,14 +258,14 @@ impl ExperimentAnalysis {
         stats::blocks_needed(sd, fraction.ln_1p())
     }
 
-    /// Whether figures vary so little that any difference would have been detected.
+    /// Returns whether figures vary so little that any difference would have been detected.
     pub fn detects_everything(&self) -> bool {
         /// Smaller differences matter to nobody.
         const ANY: f64 = 5e-4;
         self.detectable.is_some_and(|detectable| detectable < ANY)
     }
 
-    /// Whether the variant ran under the conditions of the baseline, so that it could be chosen
+    /// Returns whether the variant ran under the conditions of the baseline, so that it could be chosen
     /// instead of the baseline.
     pub fn is_alternative(&self, variant: &VariantAnalysis) -> bool {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
@@ -274,7 +274,7 @@ impl ExperimentAnalysis {
         })
     }
 
-    /// Whether the variant is known to be less safe than the baseline: by what its target guarantees, or
+    /// Returns whether the variant is known to be less safe than the baseline: by what its target guarantees, or
     /// by their tiers. What was not measured is not less safe.
     pub fn is_less_safe(&self, variant: &VariantAnalysis) -> bool {
         let Some(baseline) = self.variants.first() else {
@@ -285,7 +285,7 @@ impl ExperimentAnalysis {
         let guarantees_less = guarantees.is_some_and(|(own, baseline)| own < baseline);
         let as_safe = variant.class().is_at_least_as_safe_as(baseline.class());
         let is_unsynced =
-            |it: &VariantAnalysis| it.safety.as_ref().is_some_and(Safety::is_unsynced);
+            |variant: &VariantAnalysis| variant.safety.as_ref().is_some_and(Safety::is_unsynced);
         let only_baseline_syncs = is_unsynced(variant) && !is_unsynced(baseline);
         guarantees_less || only_baseline_syncs || as_safe == Some(false)
     }
@@ -298,7 +298,7 @@ pub struct VariantAnalysis {
     pub label: String,
     /// Its name in people's words, where the experiment gives one.
     pub name: Option<String>,
-    /// What to do when it is the best, where the experiment says so.
+    /// Recommended action if it is the best, if the experiment gives one.
     pub answer: Option<String>,
     /// The level of each factor.
     pub levels: Settings,
@@ -337,18 +337,18 @@ pub struct VariantAnalysis {
     pub steadiness: Option<SteadinessCounts>,
     /// PRAGMAs as read back in its first measured trial.
     pub connections: Vec<ReadBack>,
-    /// What the work itself did to settings that decide what a crash can destroy, in its first measured trial.
+    /// Changes by the work itself of settings that decide what a crash can destroy, in its first measured trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sets_itself: Vec<String>,
     /// The library that did the work in its first measured trial.
     pub engine: Option<EngineMark>,
     /// The binding that did the work in its first measured trial.
     pub binding: Option<BindingMark>,
-    /// What the work did to files and to the page cache, by metric: syncs, writes, bytes, misses.
+    /// Operations on files and the page cache, by metric: syncs, writes, bytes, misses.
     /// From the counting trial, whose time is not used; of workloads that try accidents, the sums over all
     /// trials. Empty where nothing was counted.
     pub counts: BTreeMap<String, f64>,
-    /// What is data but no figure, from its first measured trial.
+    /// Data other than figures, from its first measured trial.
     pub tables: Vec<DataTable>,
     /// The user's own statements, from its first measured trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -359,14 +359,14 @@ pub struct VariantAnalysis {
     /// Files that its trials have left in the folder of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// What a crash can destroy with its settings; none where its experiment names no setting that
+    /// Safety of its settings in a crash; `None` if its experiment names no setting that
     /// decides it.
     pub safety: Option<Safety>,
-    /// What survives of an acknowledged change, as its target says; none where it does not.
+    /// Durability of an acknowledged change as its target states it; `None` if it does not.
     pub durability: Option<Durability>,
     /// The kinds of recall that are lower than the baseline's.
     pub recall_losses: Vec<RecallLoss>,
-    /// Its ratio to the baseline in rounds of its own, after it was chosen from many; none where it was
+    /// Its ratio to the baseline in rounds of its own, after it was chosen from many; `None` if it was
     /// not.
     pub confirmation: Option<Estimate>,
 }
@@ -376,7 +376,7 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl VariantAnalysis {
-    /// A variant of which nothing but its levels is known.
+    /// Returns a variant with nothing known but its levels.
     #[cfg(test)]
     fn made_up(levels: Settings) -> VariantAnalysis {
         VariantAnalysis {
@@ -387,30 +387,30 @@ impl VariantAnalysis {
         }
     }
 
-    /// Its name in people's words, or its levels.
+    /// Returns its name in people's words, or its levels.
     pub fn name_or_label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.label)
     }
 
-    /// Whether its interval excludes no difference, but the correction for the number of comparisons does
+    /// Returns whether its interval excludes no difference, but the correction for the number of comparisons does
     /// not let it count.
     pub fn is_lost_in_correction(&self) -> bool {
         let effect = self.effect.as_ref().filter(|effect| !effect.is_found());
         effect.is_some_and(|effect| !effect.estimate.interval.contains(1.0))
     }
 
-    /// Whether none of its trials failed or was stopped. One that gave a wrong result, or whose slow trials were
+    /// Returns whether none of its trials failed or was stopped. One that gave a wrong result, or whose slow trials were
     /// stopped, is not known by those that are left.
     pub fn is_whole(&self) -> bool {
         self.trials.failed + self.trials.timed_out == 0
     }
 
-    /// Whether there is no measurement of it.
+    /// Returns whether it was not measured.
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0
     }
 
-    /// Its safety tier without counts; unknown where nothing was measured.
+    /// Returns its safety tier without counts; unknown where nothing was measured.
     pub fn class(&self) -> Class {
         let safety = self.safety.as_ref();
         safety.map_or(Class::default(), |safety| safety.tier.class())
@@ -422,13 +422,13 @@ impl VariantAnalysis {
 pub struct UpperBoundAnalysis {
     /// Its name.
     pub name: String,
-    /// What was done, in words.
+    /// The task, in words.
     pub says: String,
-    /// Its figure in the experiment's metric; none where it was not measured.
+    /// Its figure in the experiment's metric; `None` if it was not measured.
     pub summary: Option<Summary>,
     /// Why it was not measured.
     pub problem: Option<String>,
-    /// The variants whose median is better: for them it is no bound.
+    /// The variants whose median is better: for them it is not a bound.
     pub exceeded_by: Vec<usize>,
 }
 
@@ -451,7 +451,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of these figures; none of no figure.
+    /// Returns the summary of these figures; none of no figure.
     pub fn of(values: &[f64]) -> Option<Summary> {
         Some(Summary {
             median: stats::median(values)?,
@@ -478,7 +478,7 @@ pub struct Effect {
 const FOUND: f64 = 0.05;
 
 impl Effect {
-    /// Whether the variant is distinguishable from the baseline.
+    /// Returns whether the variant is distinguishable from the baseline.
     pub fn is_found(&self) -> bool {
         self.q_value <= FOUND
     }

@@ -1,4 +1,4 @@
-//! What a variant finds less than the baseline: an index that is faster because it finds less has
+//! Recall losses against the baseline: an index that is faster because it finds less has
 //! answered another question. Judged by the paired interval of the difference, as all comparisons are.
 
 use serde::Serialize;
@@ -21,14 +21,13 @@ pub struct RecallLoss {
     pub interval: Interval,
 }
 
-/// The metrics that say how much of what should be found is found. Single classes of queries have a recall
-/// of their own, after a dot; these have that of all.
+/// Returns the metrics that say how much of what should be found is found. Single classes of queries have a recall
+/// of their own, after a dot; the others share one.
 pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
-    let names = METRICS.iter().map(|metric| metric.name);
-    names.filter(|name| name.starts_with("recall_"))
+    METRICS.iter().map(|metric| metric.name).filter(|name| name.starts_with("recall_"))
 }
 
-/// What a variant loses in this metric; none where no loss was found, and where it is slight.
+/// Returns the loss of a variant in this metric; `None` if no loss was found, or it is slight.
 pub(super) fn loss(metric: &str, samples: &Samples, variant: usize) -> Option<RecallLoss> {
     let compared = Comparison::new(samples.differences(0, variant))
         .filter(|compared| compared.rounds() >= MIN_BLOCKS_FOR_ESTIMATE)?;

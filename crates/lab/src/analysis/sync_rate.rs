@@ -14,7 +14,7 @@ const FEWEST_PROBES: usize = 5;
 /// met it and none shows what the device can do.
 const STEADY: u64 = 3;
 
-/// Why the syncs of a variant cannot have reached the disk; none where they can have, or where it is not known how
+/// Returns why the syncs of a variant cannot have reached the disk; `None` if they can have, or where it is not known how
 /// many there were or what one takes. Syncs of several connections may be carried out together.
 pub(super) fn why_impossible(
     variant: &VariantAnalysis,
@@ -35,7 +35,7 @@ pub(super) fn why_impossible(
     })
 }
 
-/// Whether the probes show what an fsync takes.
+/// Returns whether the probes show what an fsync takes.
 fn is_known(fsync: &FsyncLatency) -> bool {
     fsync.probes >= FEWEST_PROBES && fsync.high_ns <= fsync.low_ns.saturating_mul(STEADY)
 }

@@ -32,7 +32,7 @@ impl Tiers {
         self.records.push(record);
     }
 
-    /// How the crash trials ended.
+    /// Returns how the crash trials ended.
     pub(super) fn counts(&self) -> TrialCounts {
         let mut counts = TrialCounts::default();
         for record in &self.records {
@@ -41,7 +41,7 @@ impl Tiers {
         counts
     }
 
-    /// How safe a variant is; none where its experiment names no setting that decides it. An
+    /// Returns how safe a variant is; `None` if its experiment names no setting that decides it. An
     /// experiment that tries crashes has its tiers from its own trials.
     pub(super) fn safety_of(
         &self,
@@ -64,7 +64,7 @@ impl Tiers {
         Some(self.safety_of_set(plan, &set_of(variant)))
     }
 
-    /// A tier is a property of a library: nothing is known of a variant whose driver used another than the engine with
+    /// Returns a tier is a property of a library: nothing is known of a variant whose driver used another than the engine with
     /// which its tier was measured.
     pub(super) fn with_library(
         &self,
@@ -75,20 +75,21 @@ impl Tiers {
     ) -> Safety {
         let driver = variant.settings.get(DRIVER).and_then(Level::as_text);
         let name = engine_of(&variant.settings, &self.engine);
-        let engine = engines.iter().find(|it| it.name == name);
+        let engine = engines.iter().find(|engine| engine.name == name);
         let (Some(driver), Some(used), Some(engine)) = (driver, used, engine) else {
             return safety;
         };
-        match driver == NATIVE || used.source_id == engine.source_id {
-            true => safety,
-            false => Safety::not_measured(format!(
+        if driver == NATIVE || used.source_id == engine.source_id {
+            safety
+        } else {
+            Safety::not_measured(format!(
                 "the driver {driver} used its own SQLite {}, and tiers are measured with the engine {name}",
                 used.version
-            )),
+            ))
         }
     }
 
-    /// A tier is a property of settings: nothing is known of a variant that worked under others than those with which its
+    /// Returns a tier is a property of settings: nothing is known of a variant that worked under others than those with which its
     /// tier was measured, because its database or its statements have settings of their own.
     pub(super) fn with_read_back(
         &self,
@@ -117,16 +118,14 @@ impl Tiers {
         }
     }
 
-    /// The settings with which the tier of a set was measured, as SQLite answers them; page sizes have no part in it.
+    /// Returns the settings with which the tier of a set was measured, as SQLite answers them; page sizes have no part in it.
     fn tried(&self, plan: &TierPlan, set: &TierSet) -> BTreeMap<String, String> {
         let known = plan.known(set).map(|known| {
-            let levels = known.in_force.iter();
-            levels.map(|(name, level)| (name.clone(), answered(level))).collect()
+            known.in_force.iter().map(|(name, level)| (name.clone(), answered(level))).collect()
         });
         let label = set.to_string();
         let measured = || {
-            let mut records = self.records.iter();
-            let record = records.find(|record| record.variant == label)?;
+            let record = self.records.iter().find(|record| record.variant == label)?;
             let Outcome::Measured(measured) = &record.outcome else {
                 return None;
             };
@@ -137,21 +136,20 @@ impl Tiers {
         tried
     }
 
-    /// How safe a set of settings is: as known before the run, or as measured in it.
+    /// Returns how safe a set of settings is: as known before the run, or as measured in it.
     fn safety_of_set(&self, plan: &TierPlan, set: &TierSet) -> Safety {
         if let Some(known) = plan.known(set) {
             return known.safety();
         }
         let label = set.to_string();
-        let mut records = self.records.iter();
-        match records.find(|record| record.variant == label) {
+        match self.records.iter().find(|record| record.variant == label) {
             Some(record) => Safety::of_outcome(&record.outcome),
             None => Safety::not_measured("the run ended before it"),
         }
     }
 }
 
-/// A level as SQLite answers it.
+/// Returns a level as SQLite answers it.
 fn answered(level: &Level) -> String {
     match level {
         Level::Bool(true) => "on".to_owned(),
@@ -160,19 +158,18 @@ fn answered(level: &Level) -> String {
     }
 }
 
-/// The first setting of a connection that is not as it was tried, with its value.
+/// Returns the first setting of a connection that is not as it was tried, with its value.
 fn other_setting(
     tried: &BTreeMap<String, String>,
     connection: &ReadBack,
 ) -> Option<(String, String)> {
-    let mut settings = tried.iter();
-    settings.find_map(|(name, wanted)| {
+    tried.iter().find_map(|(name, wanted)| {
         let found = connection.pragmas.get(name)?;
         (found != wanted).then(|| (name.clone(), found.clone()))
     })
 }
 
-/// The first of some words, and how many more there are.
+/// Returns the first of some words, and how many more there are.
 fn listed(all: &[String]) -> String {
     match all {
         [one] => one.clone(),
@@ -206,7 +203,7 @@ pub enum Tiered<'a> {
 }
 
 impl ExperimentAnalysis {
-    /// The safety tiers that occur among its variants, without counts, the safest first and unknown
+    /// Returns the safety tiers that occur among its variants, without counts, the safest first and unknown
     /// ones last.
     pub fn classes(&self) -> Vec<Class> {
         let mut classes = distinct(self.variants.iter().map(VariantAnalysis::class));
@@ -214,21 +211,21 @@ impl ExperimentAnalysis {
         classes
     }
 
-    /// Whether its variants have safety tiers, and whether these differ.
+    /// Returns whether its variants have safety tiers, and whether these differ.
     pub fn tiered(&self) -> Tiered<'_> {
-        let mut all = self.variants.iter().map(|it| it.safety.as_ref());
+        let mut all = self.variants.iter().map(|variant| variant.safety.as_ref());
         let is_alike = |first: &Safety, other: Option<&Safety>| {
             other.is_some_and(|other| other.tier == first.tier)
         };
         match all.next() {
             Some(Some(first)) if all.all(|other| is_alike(first, other)) => Tiered::Alike(first),
-            _ if self.variants.iter().any(|it| it.safety.is_some()) => Tiered::Each,
+            _ if self.variants.iter().any(|variant| variant.safety.is_some()) => Tiered::Each,
             _ => Tiered::No,
         }
     }
 }
 
-/// The best alternative to the baseline, the baseline included, at each tier that occurs, the
+/// Returns the best alternative to the baseline, the baseline included, at each tier that occurs, the
 /// safest first. Empty where no tier was measured, and where the trials tried crashes, because there
 /// is no speed to weigh against safety then.
 pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> {

@@ -145,19 +145,19 @@ impl fmt::Display for Origin {
 }
 
 impl Claim {
-    /// The published figure, or else the one that is expected.
+    /// Returns the published figure, or else the one that is expected.
     pub fn published_or_expected(&self) -> Option<f64> {
         let expected = self.expected.map(|expected| expected.figure);
         self.published.or(expected)
     }
 
-    /// Whether it requires a run over directories on different kinds of devices.
+    /// Returns whether it requires a run over directories on different kinds of devices.
     pub fn compares_devices(&self) -> bool {
         self.devices.is_some() || self.same_order.is_some()
     }
 }
 
-/// A number that is given must be one: the `null` that stands for NaN and infinity in JSON would otherwise read
+/// Returns a number that is given must be one: the `null` that stands for NaN and infinity in JSON would otherwise read
 /// as no bound at all.
 fn given<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
@@ -282,33 +282,27 @@ pub struct Best {
 }
 
 impl Listed {
-    /// The levels of each item of the list.
+    /// Returns the levels of each item of the list.
     pub fn levels(&self, factors: &BTreeMap<String, Vec<Level>>) -> Vec<Settings> {
         match &self.over {
             Some(factor) => levels_over(factors, factor, &self.at),
-            None => {
-                let variants = self.variants.iter();
-                variants.map(|levels| overlaid(&self.at, levels)).collect()
-            }
+            None => self.variants.iter().map(|levels| overlaid(&self.at, levels)).collect(),
         }
     }
 }
 
 impl Extreme {
-    /// The levels of each variant that may be the extreme.
+    /// Returns the levels of each variant that may be the extreme.
     pub fn levels(&self) -> Vec<Settings> {
         match &self.over {
-            Some(factor) => {
-                let is = self.is.iter();
-                is.map(|level| with(&self.at, factor, level)).collect()
-            }
+            Some(factor) => self.is.iter().map(|level| with(&self.at, factor, level)).collect(),
             None => vec![overlaid(&self.at, &self.variant)],
         }
     }
 }
 
 impl Best {
-    /// How many of so many variants count as the best: at least one.
+    /// Returns how many of so many variants count as the best: at least one.
     pub fn count(&self, variants: usize) -> usize {
         ((variants as f64 * self.share).ceil() as usize).clamp(1, variants.max(1))
     }
@@ -359,14 +353,14 @@ macro_rules! forms {
             /// The keys of all forms.
             pub const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
 
-            /// The key under which this form stands in a file.
+            /// Returns the key under which this form stands in a file.
             pub fn key(&self) -> &'static str {
                 match self {
                     $(Form::$form(_) => stringify!($key),)*
                 }
             }
 
-            /// The metric named by the claim itself.
+            /// Returns the metric named by the claim itself.
             pub fn metric(&self) -> Option<&'a str> {
                 match self {
                     $(Form::$form(operands) => operands.metric.as_deref(),)*
@@ -375,7 +369,7 @@ macro_rules! forms {
         }
 
         impl Claim {
-            /// Every form that the file gives; a valid claim has one.
+            /// Returns every form that the file gives; a valid claim has one.
             pub fn forms(&self) -> Vec<Form<'_>> {
                 let given = [$(self.$key.as_ref().map(Form::$form)),*];
                 given.into_iter().flatten().collect()
@@ -410,7 +404,7 @@ forms! {
 }
 
 impl<'a> Form<'a> {
-    /// The other metric of a claim that compares two figures of the same trials.
+    /// Returns the other metric of a claim that compares two figures of the same trials.
     pub fn to_metric(&self) -> Option<&'a str> {
         match self {
             Form::Ratio(pair) | Form::Equal(pair) => pair.to_metric.as_deref(),
@@ -419,12 +413,12 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Whether the claim states its bounds as `at_least`, `at_most` or `between`.
+    /// Returns whether the claim states its bounds as `at_least`, `at_most` or `between`.
     pub fn states_bounds(&self) -> bool {
         !self.takes_tolerance() && !matches!(self, Form::Equal(_) | Form::Best(_))
     }
 
-    /// Whether the claim may state what counts as equal as `tolerance`.
+    /// Returns whether the claim may state what counts as equal as `tolerance`.
     pub fn takes_tolerance(&self) -> bool {
         use Form::{Argmax, Argmin, Ordering, SameOrder};
         matches!(self, Ordering(_) | Argmax(_) | Argmin(_) | SameOrder(_))
@@ -451,7 +445,7 @@ impl Bounds {
         Bounds { low: None, high: Some(high) }
     }
 
-    /// Whether the figure confirms.
+    /// Returns whether the figure confirms.
     pub fn hold(&self, figure: f64) -> bool {
         self.low.is_none_or(|low| figure >= low) && self.high.is_none_or(|high| figure <= high)
     }
@@ -469,7 +463,7 @@ impl fmt::Display for Bounds {
 }
 
 impl Claim {
-    /// The bounds written as `at_least`, `at_most` or `between`.
+    /// Returns the bounds written as `at_least`, `at_most` or `between`.
     pub fn stated_bounds(&self) -> Bounds {
         match self.between {
             Some([low, high]) => Bounds { low: Some(low), high: Some(high) },
@@ -477,7 +471,7 @@ impl Claim {
         }
     }
 
-    /// The bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
+    /// Returns the bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
     pub fn bounds(&self, form: Form<'_>) -> Bounds {
         match form {
             Form::Equal(_) => {

@@ -1,4 +1,4 @@
-//! What is known when claims are judged, and how the figure of each form of claim is made of it.
+//! The evidence by which claims are judged, and the figure of each form of claim.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::metric::{self, Better};
 use crate::samples::{Comparison, Samples};
 use crate::stats::PooledDifference;
 
-/// What is known when the claims of an experiment are judged.
+/// The evidence by which the claims of an experiment are judged.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
     /// The experiment.
@@ -23,7 +23,7 @@ pub struct Evidence<'a> {
     pub variants: &'a [Variant],
     /// The figures of every metric that claims name.
     pub samples: &'a BTreeMap<String, Samples>,
-    /// For each variant, why it has no measurement; none where it has.
+    /// For each variant, why it has no measurement; `None` if it has.
     pub problems: &'a [Option<String>],
     /// For each variant, how many of its trials failed and why, where some did: what the others measured
     /// does not show that nothing went wrong.
@@ -32,7 +32,7 @@ pub struct Evidence<'a> {
     pub scale: Scale,
     /// The price of an fsync in the measured directory while the experiment ran, where it was probed.
     pub fsync: Option<FsyncLatency>,
-    /// The file system of the measured directory, such as `ext4`; none where it is not known.
+    /// The file system of the measured directory, such as `ext4`; `None` if it is not known.
     pub file_system: Option<&'a str>,
     /// The same experiment on every directory of the run, this one among them.
     pub devices: &'a [DeviceLevels],
@@ -41,7 +41,7 @@ pub struct Evidence<'a> {
 /// One experiment on one directory, as far as comparisons of devices need it.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceLevels {
-    /// Kind of the device; none where it does not say.
+    /// Kind of the device; `None` if it does not say.
     pub kind: Option<DeviceKind>,
     /// By metric: the level of all variants together in each round, as a logarithm.
     pub levels: BTreeMap<String, Vec<f64>>,
@@ -64,7 +64,7 @@ impl From<VariantsError> for Unable {
     }
 }
 
-/// Whether the figure is made of as many variants as were measured.
+/// Returns whether the figure is made of as many variants as were measured.
 fn is_over_the_design(form: Form<'_>) -> bool {
     match form {
         Form::Ratio(pair) | Form::Equal(pair) => pair.across,
@@ -75,10 +75,10 @@ fn is_over_the_design(form: Form<'_>) -> bool {
 }
 
 impl Evidence<'_> {
-    /// Why the claim does not apply to this machine, where it does not.
+    /// Returns why the claim does not apply to this machine, where it does not.
     pub(super) fn why_not_here(&self, claim: &Claim) -> Option<String> {
         self.why_not_on_file_system(&claim.file_systems)
-            .or_else(|| claim.requires.iter().find_map(|it| self.why_not(*it)))
+            .or_else(|| claim.requires.iter().find_map(|precondition| self.why_not(*precondition)))
     }
 
     /// Which sizes the scale of the run lacks, where the claim cannot be judged without them.
@@ -105,7 +105,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// Whether every trial of the variants behind an exact figure was measured. What has to hold each time
+    /// Returns whether every trial of the variants behind an exact figure was measured. What has to hold each time
     /// may seem to hold only because the trials in which it did not have failed.
     pub(super) fn check_failures(&self, form: Form<'_>, metric: &str) -> Result<(), Unable> {
         // Those leave variants out that have a problem.
@@ -126,11 +126,10 @@ impl Evidence<'_> {
         strict.figure(form, metric, true).map(drop)
     }
 
-    /// Why a variant has rounds that no ratio tells of: a figure is 0. Where all are, nothing was compared.
+    /// Returns why a variant has rounds that no ratio tells of: a figure is 0. Where all are, nothing was compared.
     fn without_ratio(&self, variant: usize, metric: &str) -> Option<String> {
         let rounds = self.samples.get(metric)?.all_by_round(variant);
-        let zeros = rounds.values().filter(|figures| figures.contains(&0.0));
-        match zeros.count() {
+        match rounds.values().filter(|figures| figures.contains(&0.0)).count() {
             0 => None,
             rounds => {
                 Some(format!("{metric} is 0 in {rounds} of its rounds, which gives no ratio"))
@@ -177,7 +176,7 @@ impl Evidence<'_> {
         self.samples.get(metric).zip(self.samples.get(to_metric))
     }
 
-    /// How a ratio of two figures of the same trials differs between two variants.
+    /// Returns how a ratio of two figures of the same trials differs between two variants.
     fn ratio_of_metrics_compared(
         &self,
         pairs: &Pairs,
@@ -224,7 +223,7 @@ impl Evidence<'_> {
         ratio_by_round(ratios, measure)
     }
 
-    /// A figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
+    /// Returns a figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
     /// place of log-ratios, so that estimate and interval are in the unit of the metric.
     fn value(
         &self,
@@ -243,7 +242,7 @@ impl Evidence<'_> {
         ratio_by_round(logs, measure)
     }
 
-    /// The variant that is meant, which must have been measured.
+    /// Returns the variant that is meant, which must have been measured.
     fn variant(&self, levels: &Settings) -> Result<usize, Unable> {
         let variant = select(self.variants, levels)?;
         self.check_measured(variant)?;
@@ -278,8 +277,7 @@ impl Evidence<'_> {
     /// Nothing compared with nothing is the same by definition, which shows nothing.
     pub(super) fn check_not_nothing(&self, variants: &[usize], metric: &str) -> Result<(), Unable> {
         let figures_of = |variant: &usize| Some(self.samples.get(metric)?.values(*variant));
-        let figures = variants.iter().filter_map(figures_of).flatten();
-        let figures: Vec<f64> = figures.collect();
+        let figures: Vec<f64> = variants.iter().filter_map(figures_of).flatten().collect();
         if figures.is_empty() || figures.iter().any(|figure| *figure != 0.0) {
             return Ok(());
         }
@@ -299,7 +297,7 @@ impl Evidence<'_> {
     }
 }
 
-/// A ratio by its logarithms in each round, of which there must be two.
+/// Returns a ratio by its logarithms in each round, at least two.
 pub(super) fn ratio_by_round(
     logs: Option<Vec<f64>>,
     measure: String,
@@ -310,7 +308,7 @@ pub(super) fn ratio_by_round(
     }
 }
 
-/// What an ordering or a spread compares.
+/// The items that an ordering or a spread compares.
 enum Compared {
     /// Variants.
     Variants(Vec<usize>),
@@ -353,7 +351,7 @@ impl Evidence<'_> {
         Ok((Figure::LargestLessOne(ratios), format!("{metric}: largest ÷ smallest − 1 of {names}")))
     }
 
-    /// What is listed: single variants, or levels whose effect is looked at over the whole design.
+    /// Returns the listed items: single variants, or levels whose effect is looked at over the whole design.
     fn compared(&self, listed: &Listed, metric: &str) -> Result<Compared, Unable> {
         let wanted = listed.levels(&self.experiment.factors);
         if listed.across {
@@ -382,7 +380,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// The mean over all pairs of measured variants that differ in these levels only, and how many pairs
+    /// Returns the mean over all pairs of measured variants that differ in these levels only, and how many pairs
     /// there are.
     pub(super) fn compare_across(
         &self,
@@ -424,7 +422,7 @@ impl Evidence<'_> {
         Ok(())
     }
 
-    /// The mean logarithm of a variant's figure over the baseline's, turned so that more is better.
+    /// Returns the mean logarithm of a variant's figure over the baseline's, turned so that more is better.
     fn merit(&self, variant: usize, metric: &str) -> Result<f64, Unable> {
         if variant == 0 {
             return self.check_measured(0).map(|()| 0.0);
@@ -437,7 +435,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// That the best variants hold certain levels means that the last of the best that do is no worse
+    /// That the best variants hold certain levels means that the last of the best that do is not worse
     /// than the best of all that do not.
     pub(super) fn best(&self, best: &Best, metric: &str) -> Result<(Figure, String), Unable> {
         let (holding, others) = self.by_merit(&best.hold, metric)?;
@@ -471,7 +469,7 @@ impl Evidence<'_> {
         Ok((figure, measure))
     }
 
-    /// The difference in the logarithm between a variant of one group and one of another.
+    /// Returns the difference in the logarithm between a variant of one group and one of another.
     fn pooled(
         &self,
         of: (&[usize], usize),
@@ -483,7 +481,7 @@ impl Evidence<'_> {
         PooledDifference::new((&of_rows, of.1), (&to_rows, to.1))
     }
 
-    /// The measured variants that hold these levels and those that do not, each from the best on.
+    /// Returns the measured variants that hold these levels and those that do not, each from the best on.
     fn by_merit(&self, hold: &Settings, metric: &str) -> Result<(Vec<usize>, Vec<usize>), Unable> {
         let mut all = (0..self.variants.len())
             .filter(|variant| self.problems[*variant].is_none())
@@ -511,9 +509,12 @@ impl Evidence<'_> {
         };
         let rivals: Vec<usize> =
             all.into_iter().filter(|variant| !candidates.contains(variant)).collect();
-        let lead = |candidate: usize, rival: usize| match largest {
-            true => self.compare(candidate, rival, metric),
-            false => self.compare(rival, candidate, metric),
+        let lead = |candidate: usize, rival: usize| {
+            if largest {
+                self.compare(candidate, rival, metric)
+            } else {
+                self.compare(rival, candidate, metric)
+            }
         };
         let leads =
             |candidate: &usize| rivals.iter().map(|rival| lead(*candidate, *rival)).collect();
@@ -544,7 +545,7 @@ impl Evidence<'_> {
 
 impl Evidence<'_> {
     /// Rounds on different devices are not measured side by side, so that nothing but their number
-    /// pairs them: the interval is then that of two independent series.
+    /// pairs them: the interval is then the one of two independent series.
     pub(super) fn devices(
         &self,
         wanted: &Devices,
@@ -553,15 +554,15 @@ impl Evidence<'_> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
         self.check_same_variants(wanted, metric)?;
         let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
-        let both = of.levels.get(metric).zip(to.levels.get(metric));
-        let diffs = both.map(|(of, to)| {
-            let pairs = of.iter().zip(to);
-            pairs.map(|(of, to)| of - to).collect()
-        });
+        let diffs = of
+            .levels
+            .get(metric)
+            .zip(to.levels.get(metric))
+            .map(|(of, to)| of.iter().zip(to).map(|(of, to)| of - to).collect());
         ratio_by_round(diffs, measure)
     }
 
-    /// The order is the same where no two variants change places: the figure is the largest ratio by which
+    /// Returns the order is the same where no two variants change places: the figure is the largest ratio by which
     /// one leads another on one device and trails it on the other.
     pub(super) fn same_order(
         &self,
@@ -585,11 +586,11 @@ impl Evidence<'_> {
     }
 
     /// Refuses devices on which different variants were measured: where only the slow ones are missing on one, neither its
-    /// level nor its order is that of all.
+    /// level nor its order describes all variants.
     fn check_same_variants(&self, wanted: &Devices, metric: &str) -> Result<(), Unable> {
         let measured = |kind: DeviceKind| -> Result<Vec<bool>, Unable> {
             let samples = self.device(kind)?.samples.get(metric);
-            let has = |variant| samples.is_some_and(|it| !it.values(variant).is_empty());
+            let has = |variant| samples.is_some_and(|samples| !samples.values(variant).is_empty());
             Ok((0..self.variants.len()).map(has).collect())
         };
         let (of, to) = (measured(wanted.of)?, measured(wanted.to)?);

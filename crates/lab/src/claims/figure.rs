@@ -16,7 +16,7 @@ use crate::stats::{Interval, PooledDifference, median, range};
 pub(super) enum Figure {
     /// A single ratio.
     Ratio(Comparison),
-    /// Figures as they are, all those of each round; for values that must hold exactly, which may be 0.
+    /// Figures as they are, all in each round; for values that must hold exactly, which may be 0.
     Plain(Vec<Vec<f64>>),
     /// The smallest of several ratios.
     Smallest(Vec<Comparison>),
@@ -24,23 +24,23 @@ pub(super) enum Figure {
     LargestLessOne(Vec<Comparison>),
     /// For each candidate its ratios to all rivals: the largest over candidates of the smallest.
     Lead(Vec<Vec<Comparison>>),
-    /// A ratio of two variants that were chosen for their figures, out of so many each: chance had a
+    /// A ratio of two variants that were chosen for their figures, out of several each: chance had a
     /// hand in the choice, so that each end of the interval is corrected for what could have been
-    /// chosen instead. The noise is that of all variants that could have been chosen.
+    /// chosen instead. The noise comes from all variants that could have been chosen.
     Chosen {
         /// The ratio, round by round.
         ratio: Comparison,
         /// Its logarithm, with the noise of all.
         pooled: PooledDifference,
-        /// The variants out of which the one above the line was chosen.
+        /// Number of variants from which the upper one was chosen.
         of: usize,
-        /// The variants out of which the one below the line was chosen.
+        /// Number of variants from which the lower one was chosen.
         to: usize,
     },
 }
 
 impl Figure {
-    /// The point estimate.
+    /// Returns the point estimate.
     pub(super) fn point(&self) -> f64 {
         match self {
             Figure::Ratio(comparison) => comparison.ratio(),
@@ -54,7 +54,7 @@ impl Figure {
         }
     }
 
-    /// The interval with error rate `alpha`.
+    /// Returns the interval with error rate `alpha`.
     pub(super) fn interval(&self, alpha: f64) -> Interval {
         match self {
             Figure::Ratio(comparison) => comparison.interval(alpha),
@@ -76,7 +76,7 @@ impl Figure {
         }
     }
 
-    /// The comparisons that make up the figure.
+    /// Returns the comparisons that make up the figure.
     pub(super) fn comparisons(&self) -> Vec<&Comparison> {
         match self {
             Figure::Ratio(comparison) => vec![comparison],
@@ -87,19 +87,16 @@ impl Figure {
         }
     }
 
-    /// The figures in each single round; for predicates that must hold exactly.
+    /// Returns the figures in each single round; for predicates that must hold exactly.
     pub(super) fn by_round(&self) -> Vec<Vec<f64>> {
         (0..self.rounds()).map(|round| self.in_round(round)).collect()
     }
 
-    /// The rounds behind the figure.
+    /// Returns the rounds behind the figure.
     pub(super) fn rounds(&self) -> usize {
         match self {
             Figure::Plain(rounds) => rounds.len(),
-            _ => {
-                let rounds = self.comparisons().into_iter().map(Comparison::rounds);
-                rounds.min().unwrap_or(0)
-            }
+            _ => self.comparisons().into_iter().map(Comparison::rounds).min().unwrap_or(0),
         }
     }
 
@@ -120,7 +117,7 @@ impl Figure {
     }
 }
 
-/// The lead is a largest of smallests: the choice of the candidate is paid for at the lower end,
+/// Returns the lead is a largest of smallests: the choice of the candidate is paid for at the lower end,
 /// the choice of the rival at the upper.
 fn lead_interval(candidates: &[Vec<Comparison>], alpha: f64) -> Interval {
     let low_alpha = alpha / candidates.len() as f64;

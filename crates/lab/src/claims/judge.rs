@@ -19,7 +19,7 @@ use super::figure::Figure;
 use super::{Bounds, Claim, Form};
 use crate::stats::{ALPHA, Interval, holm};
 
-/// What the data says of a claim.
+/// The judgement of a claim by the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -49,13 +49,13 @@ impl fmt::Display for Verdict {
 pub struct Judged {
     /// The claim as it stood before the data.
     pub claim: Claim,
-    /// What the data says.
+    /// The judgement by the data.
     pub verdict: Verdict,
-    /// What the figure would have been judged where the claim does not apply for what the machine lacks; none
+    /// The verdict on the figure if the claim does not apply because of what the machine lacks; none
     /// where it applies, has no figure, or the scale lacks the sizes that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Verdict>,
-    /// What the figure is, in words: `rows_per_s of index=after ÷ index=before`.
+    /// The figure in words: `rows_per_s of index=after ÷ index=before`.
     pub measure: String,
     /// The metric in whose unit the figure is; none for figures that are ratios.
     #[serde(default)]
@@ -87,7 +87,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
         Ok(one) if one.applies.is_yes() => one.judge(claim, index, &applying),
         Ok(one) => {
             // As if it were one more of those that apply.
-            let with_it = Family::of(&prepared, |it| it.applies.is_yes() || std::ptr::eq(it, one));
+            let with_it =
+                Family::of(&prepared, |other| other.applies.is_yes() || std::ptr::eq(other, one));
             one.not_applicable(one.judge(claim, index, &with_it))
         }
     };
@@ -96,12 +97,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
 
 /// Claims that are judged together, which share the error rate.
 struct Family {
-    /// By claim: the error rate at which it is judged; none where it is not one of the family.
+    /// By claim: the error rate at which it is judged; `None` if it is not one of the family.
     levels: Vec<Option<f64>>,
 }
 
 impl Family {
-    /// The claims with an interval among which these are.
+    /// Returns the claims with an interval among which these are.
     fn of(prepared: &[Result<Prepared, Unable>], among: impl Fn(&Prepared) -> bool) -> Family {
         let p_values: Vec<Option<f64>> = prepared
             .iter()
@@ -145,13 +146,13 @@ impl Applies {
     }
 }
 
-/// The metric in whose unit the figure of a claim of this form is; none for ratios.
+/// Returns the metric in whose unit the figure of a claim of this form is; none for ratios.
 fn unit(form: Form<'_>, own: &str) -> Option<String> {
     matches!(form, Form::Value(_)).then(|| form.metric().unwrap_or(own).to_owned())
 }
 
 impl Prepared {
-    /// The smallest error rate at which the claim is decided, by bisection: intervals shrink as
+    /// Returns the smallest error rate at which the claim is decided, by bisection: intervals shrink as
     /// the rate grows, so a claim decided at one rate is decided at every greater one.
     fn p_value(&self) -> f64 {
         const STEPS: u32 = 40;
@@ -192,7 +193,7 @@ impl Prepared {
         }
     }
 
-    /// The figure of a claim that does not apply, and what it would have been judged.
+    /// Returns the figure of a claim that does not apply, and what it would have been judged.
     fn not_applicable(&self, judged: Judged) -> Judged {
         let (why, would_be) = match &self.applies {
             Applies::Yes => return judged,
@@ -229,7 +230,7 @@ impl Prepared {
         rounds.iter().all(|figures| self.hold(figures))
     }
 
-    /// Whether the predicate holds for all figures of a round.
+    /// Returns whether the predicate holds for all figures of a round.
     fn hold(&self, figures: &[f64]) -> bool {
         figures.iter().all(|figure| self.bounds.hold(*figure))
     }
@@ -275,7 +276,7 @@ impl Prepared {
 }
 
 impl Evidence<'_> {
-    /// The figure of a claim and whether it applies; a claim that does not may lack the figure.
+    /// Returns the figure of a claim and whether it applies; a claim that does not may lack the figure.
     fn prepare(&self, claim: &Claim) -> Result<Prepared, Unable> {
         let not_at_scale = self.why_not_at_scale(claim).map(Applies::NotAtScale);
         let not_here = self.why_not_here(claim).map(Applies::NotHere);

@@ -26,7 +26,7 @@ pub struct Observation {
     pub place: (u32, u32, u32),
     /// Index of the variant.
     pub variant: usize,
-    /// What it was in its block.
+    /// Its role in its block.
     pub role: Role,
     /// How it ended.
     pub done: Done,
@@ -73,39 +73,39 @@ impl History {
         true
     }
 
-    /// The number of rounds begun.
+    /// Returns the number of rounds begun.
     pub fn rounds(&self) -> u32 {
         self.begun.iter().max().map_or(0, |last| last + 1)
     }
 
-    /// The number of blocks begun, dropped ones included.
+    /// Returns the number of blocks begun, dropped ones included.
     pub fn blocks(&self) -> usize {
         let blocks: HashSet<(u32, u32)> =
             self.trials.keys().map(|place| (place.0, place.1)).collect();
         blocks.len()
     }
 
-    /// The number of trials, counting trials left out.
+    /// Returns the number of trials, counting trials left out.
     pub fn len(&self) -> usize {
         self.trials.len()
     }
 
-    /// Whether nothing has been run.
+    /// Returns whether nothing has been run.
     pub fn is_empty(&self) -> bool {
         self.trials.is_empty()
     }
 
-    /// The time taken so far in seconds, counting trials left out.
+    /// Returns the time taken so far in seconds, counting trials left out.
     pub fn elapsed_s(&self) -> f64 {
         self.elapsed_s
     }
 
-    /// The mean time of a trial in seconds, counting trials left out; none before the first.
+    /// Returns the mean time of a trial in seconds, counting trials left out; none before the first.
     pub fn trial_s(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.elapsed_s / self.len() as f64)
     }
 
-    /// The blocks that are dropped because the machine was disturbed.
+    /// Returns the blocks that are dropped because the machine was disturbed.
     ///
     /// Where more than half of all blocks were disturbed, none is dropped: then disturbance is
     /// how this machine is, and what remained would be no better. The same holds where more than half of
@@ -125,7 +125,7 @@ impl History {
         dropped
     }
 
-    /// Whether a variant would lose more than half of its trials with these blocks.
+    /// Returns whether a variant would lose more than half of its trials with these blocks.
     fn is_mostly_in(&self, dropped: &[(u32, u32)]) -> bool {
         if dropped.is_empty() {
             return false;
@@ -140,7 +140,7 @@ impl History {
         variants.values().any(|(lost, all)| 2 * lost > *all)
     }
 
-    /// The figures of the experiment's metric without the dropped blocks.
+    /// Returns the figures of the experiment's metric without the dropped blocks.
     pub fn samples(&self, variants: usize) -> Samples {
         let dropped = self.dropped_blocks();
         let mut samples = Samples::new(variants);
@@ -155,7 +155,7 @@ impl History {
         samples
     }
 
-    /// Whether the variant is given up before `round`: it was skipped, or failed twice. Without the baseline
+    /// Returns whether the variant is given up before `round`: it was skipped, or failed twice. Without the baseline
     /// nothing is left, and it has several trials in a round: it has to fail as often as it was measured.
     pub(super) fn given_up(&self, variant: usize, round: u32) -> bool {
         let Some(troubles) = self.troubles.get(&variant) else {

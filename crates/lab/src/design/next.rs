@@ -1,4 +1,4 @@
-//! What comes next: the next trial, or the end and its reason.
+//! The next trial of an experiment, or its end and the reason.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum StopReason {
 }
 
 impl Next {
-    /// Why nothing more comes; none where a trial does.
+    /// Returns why nothing more comes; `None` if a trial does.
     pub fn stop(self) -> Option<StopReason> {
         match self {
             Next::Stop(reason) => Some(reason),
@@ -44,7 +44,7 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// What comes next.
+/// The next step of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// This trial.
@@ -53,21 +53,21 @@ pub enum Next {
         place: (u32, u32, u32),
         /// Index of the variant.
         variant: usize,
-        /// What it is in its block.
+        /// Its role in its block.
         role: Role,
     },
     /// Nothing: the experiment is done.
     Stop(StopReason),
 }
 
-/// What decides the params of an experiment, besides outcomes.
+/// The parameters of an experiment's design: with the outcomes so far, they decide the next trial.
 #[derive(Clone, Copy, Debug)]
 pub struct DesignParams {
     /// From which the order of trials derives.
     pub seed: Seed,
     /// Variants, the baseline among them.
     pub variants: usize,
-    /// Limits; their indices follow those of the variants.
+    /// Number of upper bounds; their indices follow the variants'.
     pub upper_bounds: usize,
     /// Whether each variant is run once more in the end, counting what it does to files.
     pub counting: bool,
@@ -80,7 +80,7 @@ pub struct DesignParams {
     pub alone: bool,
 }
 
-/// The next trial of an experiment, or the reason to stop.
+/// Returns the next trial of an experiment, or the reason to stop.
 ///
 /// Rounds are whole: the stopping rule applies between rounds only. With a budget, a round is
 /// not begun when it would probably pass the budget; the first round is always done.
@@ -108,7 +108,7 @@ pub fn next(params: &DesignParams, history: &History) -> Next {
     unreachable!("rounds are counted without end")
 }
 
-/// What remains of the block whose turn it is: the next trial and those after it. None of them depends
+/// Returns the rest of the current block: the next trial and the trials after it. None of them depends
 /// on how another one ends, so a block can be carried out elsewhere as a whole.
 pub fn block(params: &DesignParams, history: &History) -> Vec<Next> {
     match next(params, history) {
@@ -124,14 +124,14 @@ pub fn block(params: &DesignParams, history: &History) -> Vec<Next> {
     }
 }
 
-/// The variants besides the baseline, and the upper bounds, that are still tried in a round.
+/// Returns the variants besides the baseline, and the upper bounds, that are still tried in a round.
 fn alive(number: u32, params: &DesignParams, history: &History) -> Vec<usize> {
     (1..params.variants + params.upper_bounds)
         .filter(|variant| !history.given_up(*variant, number))
         .collect()
 }
 
-/// The trials of a block, in their order.
+/// Returns the trials of a block, in their order.
 fn trials_of_block(
     (number, block): (u32, u32),
     trials: &[ScheduledTrial],
@@ -140,10 +140,7 @@ fn trials_of_block(
     trials.iter().enumerate().map(move |(position, trial)| Next::Trial {
         place: (number, block, position as u32),
         variant: trial.variant,
-        role: match trial.variant < params.variants {
-            true => trial.role,
-            false => Role::UpperBound,
-        },
+        role: if trial.variant < params.variants { trial.role } else { Role::UpperBound },
     })
 }
 
@@ -153,11 +150,11 @@ fn not_run(trials: impl Iterator<Item = Next>, history: &History) -> impl Iterat
     )
 }
 
-/// The next trial of variants that are measured for themselves.
+/// Returns the next trial of variants that are measured for themselves.
 fn next_alone(params: &DesignParams, history: &History) -> Next {
     let rounds = 0..params.stopping.rounds;
     let trials = rounds.flat_map(|number| {
-        let alive = (0..params.variants).filter(move |it| !history.given_up(*it, number));
+        let alive = (0..params.variants).filter(move |variant| !history.given_up(*variant, number));
         alive.map(move |variant| Next::Trial {
             place: (number, 0, variant as u32),
             variant,
@@ -168,7 +165,7 @@ fn next_alone(params: &DesignParams, history: &History) -> Next {
     next.unwrap_or(Next::Stop(StopReason::MaxRounds))
 }
 
-/// The next counting trial: one for each variant that was measured, after the last round.
+/// Returns the next counting trial: one for each variant that was measured, after the last round.
 fn count_before(
     number: u32,
     alive: &[usize],
@@ -204,7 +201,7 @@ fn stop_before(
     (over_budget && number > 0).then_some(StopReason::Budget)
 }
 
-/// The rounds in which the variant measured least often was compared with its baseline.
+/// Returns the rounds in which the variant measured least often was compared with its baseline.
 fn usable_rounds(alive: &[usize], variants: usize, history: &History) -> usize {
     let samples = history.samples(variants);
     let compared = alive.iter().map(|variant| samples.log_ratios(*variant, 0).len()).min();

@@ -12,7 +12,7 @@ use crate::seed::Seed;
 /// Other variants in a block besides the baseline and its A/A check.
 pub const VARIANTS_PER_BLOCK: usize = 6;
 
-/// What a trial is in its block.
+/// The role of a trial in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -22,7 +22,7 @@ pub enum Role {
     AaCheck,
     /// Any other variant.
     Variant,
-    /// What bounds the variants: the same input without SQLite.
+    /// An upper bound of the variants: the same input without SQLite.
     UpperBound,
     /// A variant once more after the last round, counting what it does to files; its time is not used.
     Counting,
@@ -33,14 +33,14 @@ pub enum Role {
 pub struct ScheduledTrial {
     /// Index of the variant; the baseline is 0.
     pub variant: usize,
-    /// What the trial is in its block.
+    /// The trial's role in its block.
     pub role: Role,
 }
 
 /// Trials that are compared with one another, in the order in which they run.
 pub type Block = Vec<ScheduledTrial>;
 
-/// The trials in a round over this many variants, the baseline among them.
+/// Returns the trials in a round over this many variants, the baseline among them.
 pub fn trials_per_round(variants: usize) -> usize {
     let others = variants.saturating_sub(1);
     others + 2 * blocks_of(others)
@@ -50,7 +50,7 @@ fn blocks_of(others: usize) -> usize {
     others.div_ceil(VARIANTS_PER_BLOCK).max(1)
 }
 
-/// The blocks of one round over the variants `others` (the baseline, variant 0, is not among them).
+/// Returns the blocks of one round over the variants `others` (the baseline, variant 0, is not among them).
 ///
 /// A pure function of its arguments: the same seed gives the same order.
 pub fn round(seed: Seed, number: u32, others: &[usize]) -> Vec<Block> {

@@ -29,7 +29,7 @@ impl Default for Stopping {
 }
 
 impl Stopping {
-    /// The rule for an experiment of which so many claims are judged together: with at least as many rounds
+    /// Returns the rule for an experiment of which so many claims are judged together: with at least as many rounds
     /// as let each of them be decided.
     ///
     /// Of n differences, an exact Wilcoxon interval is wrong in 2/2^n of all cases at least, and Holm's first
@@ -47,7 +47,7 @@ impl Stopping {
         Stopping { rounds: needed, max_rounds: self.max_rounds.max(needed), ..self }
     }
 
-    /// The rule of a quick run: three rounds, up to five where an effect is not known within 10 %,
+    /// Returns the rule of a quick run: three rounds, up to five where an effect is not known within 10 %,
     /// judged by paired t and labelled preliminary.
     pub fn quick(self) -> Stopping {
         const GOOD_ENOUGH: f64 = 0.1;

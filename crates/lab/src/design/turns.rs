@@ -9,7 +9,7 @@
 //! that turns out not to be needed is left out of the record, so a forecast never changes a run.
 //!
 //! Choosing the best of many is biased: of 54 identical variants, the best looks 6.6 % faster
-//! after three rounds with 5 % of noise (`docs/method.md`). Where so many could be chosen, the rounds that
+//! after three rounds with 5 % of noise (`docs/method.md`). With many to choose from, the rounds that
 //! choose do not report the gain: the chosen variants and the baseline get rounds of their own, in
 //! an order and on data of their own ([`crate::plan::confirmation_plan`]).
 
@@ -19,12 +19,12 @@ use super::{
 use crate::samples::Samples;
 use crate::stats::standard_deviation;
 
-/// What comes next in each experiment, in the order of `params`.
+/// Returns the next step of each experiment, in the order of `params`.
 pub fn outlook(params: &[DesignParams], histories: &[&History]) -> Vec<Next> {
     params.iter().zip(histories).map(|(params, history)| next(params, history)).collect()
 }
 
-/// The experiment whose turn it is: the one that is in the earliest round; none when all of them
+/// Returns the experiment whose turn it is: the one that is in the earliest round; `None` if all of them
 /// have come to their end.
 pub fn turn(outlook: &[Next]) -> Option<usize> {
     let round = |next: &Next| match next {
@@ -37,7 +37,7 @@ pub fn turn(outlook: &[Next]) -> Option<usize> {
         .map(|(_, index)| index)
 }
 
-/// The part of a time limit, in seconds, that is left for the rounds of the experiment `index`:
+/// Returns the part of a time limit, in seconds, that is left for the rounds of the experiment `index`:
 /// the others keep what they have used, and what the trials after the last round will take is put
 /// aside.
 pub fn budget_of(
@@ -71,14 +71,14 @@ pub(super) fn seconds_after(params: &DesignParams, trial_s: f64) -> f64 {
     (counting_trials(params) + confirmation_trials(params)) as f64 * trial_s
 }
 
-/// The blocks that come next, up to `count`, in their order, each with the index of its experiment.
+/// Returns the blocks that come next, up to `count`, in their order, each with the index of its experiment.
 pub fn ahead(
     params: &[DesignParams],
     histories: &[&History],
     count: usize,
 ) -> Vec<(usize, Vec<Next>)> {
     let params: Vec<DesignParams> = params.iter().map(imprecise).collect();
-    let mut supposed: Vec<History> = histories.iter().map(|it| (*it).clone()).collect();
+    let mut supposed: Vec<History> = histories.iter().map(|history| (*history).clone()).collect();
     let mut blocks = Vec::new();
     while blocks.len() < count {
         let so_far: Vec<&History> = supposed.iter().collect();
@@ -95,12 +95,12 @@ pub fn ahead(
     blocks
 }
 
-/// The same params, without an end for being precise.
+/// Returns the same params, without an end for being precise.
 fn imprecise(params: &DesignParams) -> DesignParams {
     DesignParams { stopping: Stopping { half_width: -1.0, ..params.stopping }, ..*params }
 }
 
-/// The trial as if it had been measured, in the usual time.
+/// Returns the trial as if it had been measured, in the usual time.
 fn measured(trial: Next, wall_s: f64) -> Observation {
     let Next::Trial { place, variant, role } = trial else {
         unreachable!("a block consists of trials")
@@ -111,7 +111,7 @@ fn measured(trial: Next, wall_s: f64) -> Observation {
 /// Rounds before which the noise says nothing yet.
 const FEWEST: u32 = 3;
 
-/// The rounds that the stopping rule will probably ask for.
+/// Returns the rounds that the stopping rule will probably ask for.
 ///
 /// Half the width of a 95 % interval is about 2·σ/√n for paired differences with deviation σ, and
 /// a little more for many variants; the variant with the most noise decides. Before three rounds are
@@ -136,9 +136,10 @@ pub fn fewest_trials(params: &DesignParams) -> usize {
 /// where none of the experiment's own has been run.
 pub fn expected_seconds(params: &DesignParams, history: &History, trial_s: f64) -> f64 {
     let own = history.trial_s().unwrap_or(trial_s);
-    let rounds = match params.alone {
-        true => params.stopping.rounds,
-        false => expected_rounds(params.variants, params.stopping, history),
+    let rounds = if params.alone {
+        params.stopping.rounds
+    } else {
+        expected_rounds(params.variants, params.stopping, history)
     };
     let all = f64::from(rounds) * per_round(params) as f64 * own;
     let capped = params.budget_s.map_or(all, |budget| all.min(budget));
@@ -146,9 +147,10 @@ pub fn expected_seconds(params: &DesignParams, history: &History, trial_s: f64) 
 }
 
 fn per_round(params: &DesignParams) -> usize {
-    match params.alone {
-        true => params.variants,
-        false => trials_per_round(params.variants + params.upper_bounds),
+    if params.alone {
+        params.variants
+    } else {
+        trials_per_round(params.variants + params.upper_bounds)
     }
 }
 
@@ -173,7 +175,7 @@ const ROUNDS: u32 = 7;
 /// safe than the baseline, and the best of all.
 const CHOSEN: usize = 5;
 
-/// The rounds of measuring again, of an experiment with this rule.
+/// Returns the rounds of measuring again, of an experiment with this rule.
 pub fn rounds_again(stopping: Stopping) -> Stopping {
     let rounds = ROUNDS.min(stopping.max_rounds);
     Stopping { rounds, max_rounds: rounds, ..stopping }

@@ -18,7 +18,7 @@ pub struct Variant {
     /// Its name in people's words, where the experiment gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What to do when it is the best, where the experiment says so.
+    /// Recommended action if it is the best, if the experiment gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
     /// The level of each factor.
@@ -28,7 +28,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Its name in people's words, or its levels.
+    /// Returns its name in people's words, or its levels.
     pub fn name_or_label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.label)
     }
@@ -39,7 +39,7 @@ impl Variant {
 pub struct UpperBound {
     /// Its name within the experiment.
     pub label: String,
-    /// What is done, in words.
+    /// The task, in words.
     pub says: String,
     /// The workload.
     pub workload: String,
@@ -63,7 +63,7 @@ pub enum VariantsError {
     },
 }
 
-/// The variants of an experiment at a scale, the baseline first.
+/// Returns the variants of an experiment at a scale, the baseline first.
 ///
 /// The experiment must have passed its checks.
 pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec<Variant> {
@@ -99,7 +99,7 @@ pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) ->
         .collect()
 }
 
-/// The upper bounds of an experiment at a scale. An upper bound takes from the experiment's base and scale what
+/// Returns the upper bounds of an experiment at a scale. An upper bound takes from the experiment's base and scale what
 /// its own workload understands, and then its own settings.
 ///
 /// The experiment must have passed its checks.
@@ -131,7 +131,7 @@ pub fn upper_bounds(
         .collect()
 }
 
-/// The variant that a claim means by `wanted`: the baseline with these levels where there is such a
+/// Returns the variant that a claim means by `wanted`: the baseline with these levels where there is such a
 /// variant, else the only one that holds them.
 ///
 /// # Errors
@@ -163,7 +163,7 @@ fn fitting(all: &[impl Borrow<Settings>], wanted: &Settings) -> Result<usize, Va
     }
 }
 
-/// Every pair of variants that differ in nothing but that the first holds the levels `of` and the second
+/// Returns every pair of variants that differ in nothing but that the first holds the levels `of` and the second
 /// the levels `to`.
 pub fn partners(variants: &[Variant], of: &Settings, to: &Settings) -> Vec<(usize, usize)> {
     let labels = variants.iter().map(|variant| variant.label.as_str());
@@ -197,7 +197,7 @@ fn settings_of(
     settings
 }
 
-/// The levels that mean something to the target of the variant: only SQLite has PRAGMAs.
+/// Returns the levels that mean something to the target of the variant: only SQLite has PRAGMAs.
 fn levels_of_target(
     levels: Settings,
     under: &Settings,
@@ -209,11 +209,12 @@ fn levels_of_target(
     }
     let workload = catalogue.workload(&experiment.workload);
     let setting = |name: &str| catalogue.setting(workload?, name);
-    let is_pragma = |name: &str| setting(name).is_some_and(|it| it.scope == Scope::Pragma);
+    let is_pragma =
+        |name: &str| setting(name).is_some_and(|parameter| parameter.scope == Scope::Pragma);
     picked(&levels, |name| !is_pragma(name))
 }
 
-/// The levels of all variants, each once, the baseline's first; `own` leaves those that mean nothing to a
+/// Returns the levels of all variants, each once, the baseline's first; `own` leaves those that mean nothing to a
 /// variant's target.
 fn levels_of_variants(
     experiment: &Experiment,
@@ -247,8 +248,7 @@ fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
 }
 
 fn factorial(experiment: &Experiment) -> Vec<Settings> {
-    let factors = experiment.factors.keys();
-    factors.fold(vec![Settings::new()], |variants, factor| {
+    experiment.factors.keys().fold(vec![Settings::new()], |variants, factor| {
         let variants = variants.iter();
         variants.flat_map(|variant| levels_over(&experiment.factors, factor, variant)).collect()
     })

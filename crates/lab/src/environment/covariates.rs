@@ -1,4 +1,4 @@
-//! What the machine did meanwhile: disturbance during a block, and noise ahead of a run.
+//! The state of the machine: disturbance during a block, and noise ahead of a run.
 //!
 //! Apart from the environment because these are figures of an interval, not of a moment. A block is
 //! kept or dropped on covariates alone, never on its outcomes, so the rule lives here.
@@ -13,7 +13,7 @@ pub const MAX_STEAL_FRACTION: f64 = 0.01;
 /// The CPU pressure, in per cent over ten seconds, above which a block is dropped.
 pub const MAX_CPU_PRESSURE_AVG10: f64 = 5.0;
 
-/// What disturbed the machine during an interval, commonly one block.
+/// Disturbance of the machine during an interval, commonly one block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Covariates {
     /// Length of the interval in nanoseconds.
@@ -35,7 +35,7 @@ pub struct Covariates {
 }
 
 impl Covariates {
-    /// The reason to drop the block, if there is one; steal before pressure.
+    /// Returns the reason to drop the block, if there is one; steal before pressure.
     ///
     /// Pressure on storage and memory is recorded but gives no reason: a workload that syncs or
     /// fills the cache causes it by itself, so dropping on it would be dropping on outcomes.

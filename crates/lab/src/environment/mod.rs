@@ -31,7 +31,7 @@ pub struct Environment {
     pub cpu: Cpu,
     /// Main memory.
     pub memory: Memory,
-    /// What a control group (container, service manager) lets this process use.
+    /// Limits of the control group (container, service manager) of this process.
     pub limits: CgroupLimits,
     /// How busy the machine was at the moment of capture.
     pub load: Load,
@@ -126,12 +126,12 @@ pub struct Pressure {
 }
 
 impl Environment {
-    /// The entry of one measured directory, named as it was given to the capture.
+    /// Returns the entry of one measured directory, named as it was given to the capture.
     pub fn volume(&self, directory: &Path) -> Option<&Volume> {
         self.volumes.iter().find(|volume| volume.path.as_path() == directory)
     }
 
-    /// The memory that this process can really use, in bytes: what the machine has available, or
+    /// Returns the memory that this process can really use, in bytes: what the machine has available, or
     /// the limit of the control group where that is tighter.
     pub fn usable_memory_bytes(&self) -> Option<u64> {
         match (self.memory.available_bytes, self.limits.memory_max_bytes) {
@@ -141,7 +141,7 @@ impl Environment {
         }
     }
 
-    /// What in this environment weakens, or forbids, conclusions drawn from it; the machine first,
+    /// Returns the warnings about conclusions drawn in this environment; the machine first,
     /// then each directory.
     pub fn warnings(&self) -> Vec<Warning> {
         warning::all(self)

@@ -1,4 +1,4 @@
-//! What lies under one measured directory: file system and device.
+//! The storage under one measured directory: file system and device.
 //!
 //! Apart from the rest because durability is a property of the directory, not of the machine: one
 //! machine commonly has a disk, a tmpfs and a network file system side by side.
@@ -16,7 +16,7 @@ pub struct Volume {
     /// The directory as it was given; bytes that are not UTF-8 are replaced, so that the record can
     /// always be written.
     pub path: PathBuf,
-    /// What kind of storage this is.
+    /// The kind of storage.
     pub kind: VolumeKind,
     /// File system type, from proc_pid_mountinfo(5), for example `ext4`.
     pub file_system: Option<String>,
@@ -46,24 +46,24 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// A volume of which only the kind is known.
+    /// A volume with nothing known but its kind.
     pub fn new(path: impl Into<PathBuf>, kind: VolumeKind) -> Self {
         Self { path: path.into(), kind, ..Self::default() }
     }
 
-    /// Whether variants that differ in crash safety may be compared here. Memory keeps nothing across a
+    /// Returns whether variants that differ in crash safety may be compared here. Memory keeps nothing across a
     /// restart, so that no setting is any safer than another; other doubts are warnings.
     pub fn supports_durability_comparison(&self) -> bool {
         self.kind != VolumeKind::Memory
     }
 
-    /// The median time of a 4 KiB write and fdatasync, in nanoseconds, if it was probed.
+    /// Returns the median time of a 4 KiB write and fdatasync, in nanoseconds, if it was probed.
     pub fn fsync_median_ns(&self) -> Option<u64> {
         self.fsync.as_ref().map(|probe| probe.p50_ns)
     }
 
-    /// The mount option that turns off cache flushes, if there is one: with it an fsync does not
-    /// reach the medium (ext4(5): `barrier=0`, `nobarrier`; likewise btrfs and, formerly, XFS).
+    /// Returns the mount option that turns off cache flushes, if there is one: with it an fsync does not
+    /// reach the medium (ext4(5): `barrier=0`, `nobarrier`; also btrfs and, formerly, XFS).
     pub fn barrier_disabled(&self) -> Option<&str> {
         self.mount_options
             .iter()
@@ -73,7 +73,7 @@ impl Volume {
     }
 }
 
-/// What kind of storage a directory lies on.
+/// The kind of storage under a directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeKind {
@@ -168,7 +168,7 @@ pub const NO_OP_BELOW_NS: u64 = 30_000;
 pub const ROTATION_BELOW_NS: u64 = 2_000_000;
 
 /// The median fsync, in nanoseconds, from which a claim about the cost of fsync can be judged.
-/// Where a sync is cheaper there is no cost to show and the claim is *not applicable here*.
+/// Where a sync is cheaper no cost can be shown and the claim is *not applicable here*.
 pub const FSYNC_CLAIM_MEDIAN_NS: u64 = 200_000;
 
 /// The measured price of an fsync: single 4 KiB writes, each followed by fdatasync(2), one after
@@ -181,7 +181,7 @@ pub struct FsyncProbe {
     pub p50_ns: u64,
     /// 99th percentile of the same, in nanoseconds (nearest rank; the maximum below 100 writes).
     pub p99_ns: u64,
-    /// What the median says about the device.
+    /// The verdict on the device by the median.
     pub verdict: FsyncVerdict,
 }
 
@@ -198,7 +198,7 @@ impl FsyncProbe {
     }
 }
 
-/// What the median time of an fsync says about the device.
+/// The verdict on a device by its median fsync time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FsyncVerdict {
@@ -209,7 +209,7 @@ pub enum FsyncVerdict {
     NoOpOrPowerLossProtection,
     /// Quicker than a turn of the disk: the answer came from a cache, volatile or battery-backed.
     RotationalWithCache,
-    /// Nothing in the figure speaks against the device. That is no proof of its honesty.
+    /// Nothing in the figure speaks against the device. That does not prove its honesty.
     Plain,
 }
 
@@ -240,7 +240,7 @@ pub struct FsyncLatency {
 }
 
 impl FsyncLatency {
-    /// Sums up the medians of probes, in nanoseconds; none where there were none. Of an even number the lower
+    /// Sums up the medians of probes, in nanoseconds; `None` if there were none. Of an even number the lower
     /// of the two in the middle.
     pub fn of(mut medians: Vec<u64>) -> Option<FsyncLatency> {
         medians.sort_unstable();
@@ -252,7 +252,7 @@ impl FsyncLatency {
         })
     }
 
-    /// Whether a sync takes long enough for claims about its price.
+    /// Returns whether a sync takes long enough for claims about its price.
     pub fn has_a_price(&self) -> bool {
         self.median_ns >= FSYNC_CLAIM_MEDIAN_NS
     }

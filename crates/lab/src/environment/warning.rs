@@ -1,4 +1,4 @@
-//! What in an environment weakens, or forbids, conclusions drawn from it.
+//! Warnings about conclusions drawn in an environment.
 //!
 //! Apart from the environment because each warning is both a rule (when it holds) and a text (what
 //! it means, what to do), and the two must be read side by side.
@@ -65,12 +65,12 @@ pub enum Warning {
     Volume {
         /// The directory.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: VolumeProblem,
     },
 }
 
-/// Every warning of an environment: the machine first, then each directory.
+/// Returns every warning of an environment: the machine first, then each directory.
 pub(super) fn all(environment: &Environment) -> Vec<Warning> {
     let mut warnings = of_machine(environment);
     let hypervisor = environment.cpu.hypervisor == Some(true);
@@ -117,7 +117,7 @@ fn cpu_quota(environment: &Environment) -> Option<Warning> {
     }
 }
 
-/// A size as a reader wants it: one decimal, in GiB.
+/// Returns a size as a reader wants it: one decimal, in GiB.
 pub(super) fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
@@ -183,7 +183,7 @@ pub enum VolumeProblem {
     },
 }
 
-/// Every problem of a directory: its kind, then its syncs, then its space.
+/// Returns every problem of a directory: its kind, then its syncs, then its space.
 fn problems_of(volume: &Volume, hypervisor: bool) -> Vec<VolumeProblem> {
     let barrier = volume
         .barrier_disabled()
@@ -220,7 +220,7 @@ fn of_sync(volume: &Volume, hypervisor: bool) -> Option<VolumeProblem> {
     }
 }
 
-/// Why the sync of a disk that says it rotates takes less than a turn, and what to do.
+/// Returns why the sync of a disk that says it rotates takes less than a turn, and what to do.
 fn cause_of_speed(hypervisor: bool) -> &'static str {
     if hypervisor {
         "on a virtual disk that says it rotates: it is no rotating disk, or its cache answers; ask the provider \

@@ -93,7 +93,7 @@ impl Experiment {
         Measures::of(&self.workload)
     }
 
-    /// The text of a file that holds this experiment.
+    /// Returns the text of a file that holds this experiment.
     ///
     /// # Errors
     /// It holds what TOML cannot, in words: a number beyond 64 bits.
@@ -101,7 +101,7 @@ impl Experiment {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 
-    /// Whether a scale measures the variant with these levels.
+    /// Returns whether a scale measures the variant with these levels.
     pub fn keeps(&self, scale: Scale, levels: &Settings) -> bool {
         self.levels.get(&scale).is_none_or(|kept| {
             kept.iter()
@@ -194,12 +194,12 @@ pub enum DesignKind {
 pub struct Labels(pub BTreeMap<String, BTreeMap<String, String>>);
 
 impl Labels {
-    /// The words for a level, where the file gives some.
+    /// Returns the words for a level, where the file gives some.
     pub fn of(&self, factor: &str, level: &Level) -> Option<&str> {
         Some(self.0.get(factor)?.get(&level.to_string())?)
     }
 
-    /// The words for a level, or `factor=level`.
+    /// Returns the words for a level, or `factor=level`.
     pub fn level_name(&self, factor: &str, level: &Level) -> String {
         match self.of(factor, level) {
             Some(words) => words.to_owned(),
@@ -207,14 +207,14 @@ impl Labels {
         }
     }
 
-    /// The names of these levels one after another; none where no level has words.
+    /// Returns the names of these levels one after another; none where no level has words.
     pub fn compose(&self, levels: &Settings) -> Option<String> {
         let has_words = levels.iter().any(|(factor, level)| self.of(factor, level).is_some());
         let names = levels.iter().map(|(factor, level)| self.level_name(factor, level));
         has_words.then(|| names.collect::<Vec<_>>().join(", "))
     }
 
-    /// Whether the file gives no words.
+    /// Returns whether the file gives no words.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Experiments: questions as data, written as TOML files.
 //!
 //! The form of a file is in `form.rs`. [`parse`] reads one and points out its problems, the checks
-//! against the catalogue are in `validate.rs`, the published JSON schema is in [`schema`]. All of it works on text; who reads the file is no business of the lab.
+//! against the catalogue are in `validate.rs`, the published JSON schema is in [`schema`]. All of it works on text; the caller reads the file.
 
 mod form;
 mod parse;

@@ -13,7 +13,7 @@ pub struct Problem {
     pub file: String,
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
     /// The nearest valid name, where a name was wrong and one is like it.
     pub nearest: Option<String>,
@@ -57,12 +57,12 @@ impl<'a> Findings<'a> {
         Findings { file, text, document, problems: Vec::new(), named: BTreeSet::new() }
     }
 
-    /// How many problems were found so far.
+    /// Returns how many problems were found so far.
     pub(super) fn count(&self) -> usize {
         self.problems.len()
     }
 
-    /// Whether this name is found to be wrong for the first time: one misspelt name is one problem, however
+    /// Returns whether this name is found to be wrong for the first time: one misspelt name is one problem, however
     /// often it is used.
     pub(super) fn is_first(&mut self, name: &str) -> bool {
         self.named.insert(name.to_owned())
@@ -135,13 +135,13 @@ impl From<usize> for Step {
     }
 }
 
-/// The line, counted from one, on which byte `offset` of `text` stands.
+/// Returns the line, counted from one, on which byte `offset` of `text` stands.
 pub fn line_of(text: &str, offset: usize) -> usize {
     let end = offset.min(text.len());
     text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The byte offset of the deepest part of `path` that the document has: a key's own place where
+/// Returns the byte offset of the deepest part of `path` that the document has: a key's own place where
 /// the path ends in a key, an array element's otherwise.
 pub fn offset_of(document: &Spanned<DeTable<'_>>, path: &[Step]) -> usize {
     let mut offset = document.span().start;
@@ -168,7 +168,7 @@ pub fn offset_of(document: &Spanned<DeTable<'_>>, path: &[Step]) -> usize {
     offset
 }
 
-/// The candidate most like `name`, when one is like enough to be what was meant.
+/// Returns the candidate most like `name`, when one is like enough to be what was meant.
 ///
 /// Likeness is Jaro–Winkler, which favours a common beginning; below 0.7 a suggestion would
 /// puzzle more than help. One letter wrong, missing or in the wrong place is always like enough.

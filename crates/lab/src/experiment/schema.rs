@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Experiment;
 
-/// The JSON schema (draft 2020-12) of an experiment file.
+/// Returns the JSON schema (draft 2020-12) of an experiment file.
 pub fn experiment_schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| {
@@ -28,19 +28,19 @@ impl Form {
         Form { node: experiment_schema() }
     }
 
-    /// The keys this table may have; `None` where any name is allowed.
+    /// Returns the keys this table may have; `None` where any name is allowed.
     pub(super) fn keys(&self) -> Option<Vec<String>> {
         let properties = self.node.get("properties")?.as_object()?;
         Some(properties.keys().cloned().collect())
     }
 
-    /// The form of what stands under `key`.
+    /// Returns the form of what stands under `key`.
     pub(super) fn child(&self, key: &str) -> Option<Form> {
         let node = self.node.get("properties")?.get(key)?;
         Some(Form { node: resolve(node) })
     }
 
-    /// The form of the elements of this array.
+    /// Returns the form of the elements of this array.
     pub(super) fn items(&self) -> Option<Form> {
         Some(Form { node: resolve(self.node.get("items")?) })
     }

@@ -219,8 +219,8 @@ impl Checker<'_, '_, '_> {
         self.check_held_levels(&baseline, &design.baseline);
         let factors = &self.experiment.factors;
         // A misspelt factor is one mistake wherever it is missing.
-        let misspelt = design.baseline.keys().any(|it| !factors.contains_key(it));
-        let missing = factors.keys().filter(|it| !design.baseline.contains_key(*it));
+        let misspelt = design.baseline.keys().any(|factor| !factors.contains_key(factor));
+        let missing = factors.keys().filter(|factor| !design.baseline.contains_key(*factor));
         for factor in missing.filter(|_| !misspelt) {
             let what = format!("the baseline gives no level for the factor `{factor}`");
             self.findings.at(&baseline, what);
@@ -339,8 +339,8 @@ impl Checker<'_, '_, '_> {
         false
     }
 
-    /// Whether every factor is a setting of the workload; otherwise one is misspelt, and its correct name
-    /// elsewhere is no mistake.
+    /// Returns whether every factor is a setting of the workload; otherwise one is misspelt, and its correct name
+    /// elsewhere is not a mistake.
     fn knows_every_factor(&self) -> bool {
         let mut factors = self.experiment.factors.keys();
         factors.all(|factor| self.catalogue.setting(self.workload, factor).is_some())
@@ -356,7 +356,7 @@ impl Checker<'_, '_, '_> {
     }
 }
 
-/// The path of something inside what stands at `path`.
+/// Returns the path of something inside what stands at `path`.
 pub(super) fn below(path: &[Step], step: impl Into<Step>) -> Vec<Step> {
     [path, &[step.into()]].concat()
 }
@@ -460,7 +460,7 @@ pub(super) fn check_size(experiment: &Experiment, findings: &mut Findings<'_>) -
     findings.count() > before
 }
 
-/// The number of variants before any is left out.
+/// Returns the number of variants before any is left out.
 fn most_variants(experiment: &Experiment) -> usize {
     let levels = experiment.factors.values().map(Vec::len);
     match experiment.design.kind {

@@ -10,7 +10,7 @@ use crate::design::{Variant, partners, select};
 use crate::level::{Settings, contains, label, overlaid};
 use crate::metric::{self, Unit};
 
-/// File systems of which claims may speak, by the names that kernels give them.
+/// File systems that claims may name, by the names that kernels give them.
 const FILE_SYSTEMS: [&str; 12] = [
     "apfs", "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "nfs4", "tmpfs", "xfs",
     "zfs",
@@ -111,7 +111,9 @@ impl Checker<'_, '_, '_> {
         let Some(pragma) = metric.strip_prefix("read_back.") else {
             return;
         };
-        let sets = |name: &str| variant.is_some_and(|it| variants[it].settings.contains_key(name));
+        let sets = |name: &str| {
+            variant.is_some_and(|variant| variants[variant].settings.contains_key(name))
+        };
         if sets(pragma) || pragma.strip_suffix("_wal").is_some_and(sets) {
             self.findings.at(
                 &below(path, "metric"),
@@ -148,7 +150,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// Two figures of the same trials are those of one variant.
+    /// Two figures of the same trials belong to one variant.
     fn check_same_variant(&mut self, path: &[Step], of: Option<usize>, to: Option<usize>) {
         if of.is_some() && to.is_some() && of != to {
             self.findings.at(
@@ -177,7 +179,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// Each two of these levels must be those of variants that differ in nothing else.
+    /// Each two of these levels must belong to variants that differ in nothing else.
     fn check_across(&mut self, path: &[Step], levels: &[Settings], variants: &[Variant]) {
         let place = below(path, "across");
         let held = |held, levels| self.check_held_levels(&place, levels) && held;
@@ -262,7 +264,7 @@ impl Checker<'_, '_, '_> {
 impl Checker<'_, '_, '_> {
     /// Whatever is compared with NaN or infinity says nothing.
     pub(super) fn check_numbers(&mut self, path: &[Step], claim: &Claim) {
-        let [low, high] = claim.between.map_or([None; 2], |it| it.map(Some));
+        let [low, high] = claim.between.map_or([None; 2], |between| between.map(Some));
         let numbers = [
             ("at_least", claim.at_least),
             ("at_most", claim.at_most),
@@ -282,7 +284,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// What is said about the figures of a claim.
+    /// The sources of a claim's figures.
     pub(super) fn check_remarks(&mut self, path: &[Step], claim: &Claim) {
         let id = &claim.id;
         if claim.published.is_some() && claim.expected.is_some() {
@@ -365,7 +367,7 @@ impl Checker<'_, '_, '_> {
         self.findings.at(&below(path, bound_key(claim, form)), what);
     }
 
-    /// The largest figure that there can be; none is below 0.
+    /// Returns the largest figure that there can be; none is below 0.
     fn most(&self, form: Form<'_>) -> f64 {
         let metric = form.metric().unwrap_or(&self.experiment.metric);
         let is_share = metric::find(metric).is_some_and(|metric| metric.unit == Unit::Share);
@@ -376,7 +378,7 @@ impl Checker<'_, '_, '_> {
     }
 }
 
-/// The key under which the bound stands; that of the form where the form means one.
+/// Returns the key under which the bound stands; the form's key if the form implies one.
 fn bound_key<'f>(claim: &Claim, form: Form<'f>) -> &'f str {
     match (claim.between, claim.at_least, claim.at_most) {
         (Some(_), _, _) => "between",

@@ -1,4 +1,4 @@
-//! What a run records of its engines: how they describe themselves, how they were made, whether they sync.
+//! Engines in the record of a run: how they describe themselves, how they were made, whether they sync.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub enum SyncCheck {
 }
 
 impl EngineRecord {
-    /// Why a power cut can take everything whatever the settings; none for an engine that syncs, as far as that
+    /// Returns why a power cut can take everything whatever the settings; none for an engine that syncs, as far as that
     /// is known.
     pub fn why_unsynced(&self) -> Option<String> {
         match self.syncs {
@@ -65,7 +65,7 @@ impl EngineRecord {
                     "its own VFS passes on {reached} of {requested} syncs that SQLite requests"
                 ))
             }
-            _ if self.compile_options.iter().any(|it| it == NO_SYNC) => {
+            _ if self.compile_options.iter().any(|option| option == NO_SYNC) => {
                 Some("it is compiled with SQLITE_NO_SYNC".to_owned())
             }
             _ => None,
@@ -77,7 +77,7 @@ impl EngineRecord {
         EngineRecord { name: name.to_owned(), problem: Some(problem), ..EngineRecord::default() }
     }
 
-    /// What a driver is told to load: the path of a library, or a name that means the same in every
+    /// Returns the name by which a driver loads the engine: the path of a library, or a name that means the same in every
     /// process.
     pub fn to_load(&self) -> String {
         match &self.path {
@@ -87,7 +87,7 @@ impl EngineRecord {
     }
 }
 
-/// What a driver is told to load for the engine that a run names so, where `engines` were looked at ahead
+/// Returns the name by which a driver loads the engine of this name, where `engines` were looked at ahead
 /// of it. A name that was not is left to the driver.
 ///
 /// # Errors

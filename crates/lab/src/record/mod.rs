@@ -68,7 +68,7 @@ pub struct RunPlan {
     /// Time for the whole run in seconds; none for no limit. Every experiment gets its first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
-    /// The safety tiers, known or measured after the last round; none where they were left out, or no
+    /// The safety tiers, known or measured after the last round; `None` if they were left out, or no
     /// variant names a setting that decides what a crash can destroy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiers: Option<TierPlan>,
@@ -91,7 +91,7 @@ pub struct PlannedExperiment {
     pub directory: PathBuf,
     /// The variants, the baseline first.
     pub variants: Vec<Variant>,
-    /// What bounds the variants.
+    /// Upper bounds of the variants.
     #[serde(default)]
     pub upper_bounds: Vec<UpperBound>,
     /// Whether each variant is run once more in the end, counting what it does to files.
@@ -109,13 +109,13 @@ pub struct PlannedExperiment {
     /// Their trials take the seed of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
-    /// What is searched, where the experiment is tuned: its variants are chosen by the search then.
+    /// The search, if the experiment is tuned: the search chooses its variants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Box<TuningPlan>>,
 }
 
 impl Default for RunPlan {
-    /// A plan without experiments, in the current format.
+    /// Returns a plan without experiments, in the current format.
     fn default() -> RunPlan {
         RunPlan {
             began_in: None,
@@ -149,14 +149,14 @@ impl Default for EnvironmentFile {
 }
 
 impl RunPlan {
-    /// Whether the plan can be carried out and its names can be parts of paths: a plan that is read may
+    /// Returns whether the plan can be carried out and its names can be parts of paths: a plan that is read may
     /// come from anywhere.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn check(&self) -> Result<(), String> {
         let keys = self.experiments.iter().map(|planned| planned.key.as_str());
-        if let Some(name) = [self.id.as_str()].into_iter().chain(keys).find(|it| !is_name(it)) {
+        if let Some(name) = [self.id.as_str()].into_iter().chain(keys).find(|name| !is_name(name)) {
             return Err(format!("`{name}` is not a name"));
         }
         let is_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
@@ -177,10 +177,10 @@ impl RunPlan {
     /// As for [`metric::declare`].
     pub fn declare_metrics(&self) -> Result<(), String> {
         let mut planned = self.experiments.iter();
-        planned.try_for_each(|it| metric::declare(&it.metrics))
+        planned.try_for_each(|planned| metric::declare(&planned.metrics))
     }
 
-    /// What decides the params of each experiment after the trials so far, in the plan's order.
+    /// Returns the design parameters of each experiment after the trials so far, in the plan's order.
     pub fn design_params(&self, histories: &[&History]) -> Vec<DesignParams> {
         let unlimited: Vec<DesignParams> =
             self.experiments.iter().map(|planned| planned.design_params(self.seed)).collect();
@@ -207,9 +207,9 @@ impl RunPlan {
         counting.map(|planned| planned.variants.len()).sum()
     }
 
-    /// The seed of the data in a round of an experiment: all variants of a round work on the same data,
+    /// Returns the seed of the data in a round of an experiment: all variants of a round work on the same data,
     /// and rounds differ. Variants that are compared with none have the seed of the run in the first round,
-    /// so that its user can ask for the same again. Crash images are the same in every run, like those of
+    /// so that its user can ask for the same again. Crash images are the same in every run, like the images of
     /// safety tiers.
     pub fn data_seed(&self, planned: &PlannedExperiment, round: u32) -> Seed {
         let is_crashed = planned.experiment.measures() == Measures::CrashImages;
@@ -225,18 +225,18 @@ impl RunPlan {
         }
     }
 
-    /// Whether some variant or limit drives a PostgreSQL server.
+    /// Returns whether some variant or limit drives a PostgreSQL server.
     pub fn drives_postgres(&self) -> bool {
         let mut settings = self.settings();
         settings.any(target::is_postgres)
     }
 
-    /// The settings of every variant and upper bound.
+    /// Returns the settings of every variant and upper bound.
     pub fn settings(&self) -> impl Iterator<Item = &Settings> {
         self.work().map(|(_, settings)| settings)
     }
 
-    /// The workload and the settings of every variant and upper bound.
+    /// Returns the workload and the settings of every variant and upper bound.
     pub fn work(&self) -> impl Iterator<Item = (&str, &Settings)> {
         self.experiments.iter().flat_map(|planned| {
             let workload = planned.experiment.workload.as_str();
@@ -259,14 +259,14 @@ impl RunPlan {
 /// The longest time limit: a hundred years, in seconds.
 pub const LONGEST_S: f64 = 100.0 * 366.0 * 86_400.0;
 
-/// Whether it can be the name of a run or an experiment, and of a directory.
+/// Returns whether it can be the name of a run or an experiment, and of a directory.
 pub fn is_name(text: &str) -> bool {
     let of_name = |c: char| c.is_ascii_alphanumeric() || "-_@.".contains(c);
     !text.is_empty() && text.chars().all(of_name) && !text.starts_with('.')
 }
 
 impl PlannedExperiment {
-    /// What decides the params of the experiment in a run with this seed and no time limit.
+    /// Returns the design parameters of the experiment in a run with this seed and no time limit.
     pub fn design_params(&self, run: Seed) -> DesignParams {
         DesignParams {
             seed: run.child(&self.key),
@@ -284,7 +284,7 @@ impl PlannedExperiment {
         self.variants.first().map_or_else(Settings::new, |baseline| baseline.settings.clone())
     }
 
-    /// The label of the variant or limit with this index.
+    /// Returns the label of the variant or limit with this index.
     pub fn label(&self, index: usize) -> &str {
         match index.checked_sub(self.variants.len()) {
             None => &self.variants[index].label,
@@ -292,7 +292,7 @@ impl PlannedExperiment {
         }
     }
 
-    /// The index of the variant or limit of this label.
+    /// Returns the index of the variant or limit of this label.
     pub fn index_of(&self, label: &str, role: Role) -> Option<usize> {
         if role == Role::UpperBound {
             let limit = self.upper_bounds.iter().position(|bound| bound.label == label)?;
@@ -311,12 +311,12 @@ pub struct EnvironmentFile {
     pub machine: Environment,
     /// The engines that the run uses.
     pub engines: Vec<EngineRecord>,
-    /// How noisy the machine was ahead of the run; none where it was not probed.
+    /// How noisy the machine was ahead of the run; `None` if it was not probed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseProbe>,
 }
 
-/// What a trial is for.
+/// The purpose of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -350,7 +350,7 @@ impl Purpose {
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub purpose: Purpose,
     /// Key of the experiment in the plan.
@@ -363,27 +363,27 @@ pub struct TrialRecord {
     pub position: u32,
     /// Label of the variant.
     pub variant: String,
-    /// What the trial was in its block.
+    /// The trial's role in its block.
     pub role: Role,
-    /// The agent that carried it out, in a run over a fleet; none where it ran on the machine of the record.
+    /// The agent that carried it out, in a run over a fleet; `None` if it ran on the machine of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// When it began: RFC 3339, UTC.
     pub started: String,
     /// Time from the start of its process to the end of the clean-up, in seconds.
     pub wall_s: f64,
-    /// What the machine did meanwhile.
+    /// The state of the machine during the trial.
     pub covariates: Covariates,
     /// How it ended.
     pub outcome: Outcome,
 }
 
 impl TrialRecord {
-    /// The trial in a line of `outcomes.jsonl`. It stands here, next to the types, and not with the reading of the file,
+    /// Returns the trial in a line of `outcomes.jsonl`. It stands here, next to the types, and not with the reading of the file,
     /// because the program is compiled for size there, and reading a large record that way takes much longer.
     ///
     /// # Errors
-    /// The line is no JSON of a trial.
+    /// The line is not the JSON of a trial.
     pub fn of_line(line: &[u8]) -> serde_json::Result<TrialRecord> {
         serde_json::from_slice(line)
     }

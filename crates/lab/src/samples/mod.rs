@@ -43,7 +43,7 @@ impl Samples {
         }
     }
 
-    /// Every figure of a variant, in the order of rounds and blocks; the baseline has one per
+    /// Returns every figure of a variant, in the order of rounds and blocks; the baseline has one per
     /// block.
     pub fn values(&self, variant: usize) -> Vec<f64> {
         let mut by_block = self.by_block(variant);
@@ -51,7 +51,7 @@ impl Samples {
         by_block.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// Every figure of a variant by round, those of the baseline's A/A checks among them, which are trials of
+    /// Returns every figure of a variant by round, including the baseline's A/A checks, which are trials of
     /// the baseline as well.
     pub fn all_by_round(&self, variant: usize) -> BTreeMap<u32, Vec<f64>> {
         let mut by_block = self.by_block(variant);
@@ -61,8 +61,8 @@ impl Samples {
         by_round(by_block)
     }
 
-    /// The mean logarithm of a variant's figures in each round: the baseline may be measured in several
-    /// blocks of one, which are no rounds of their own.
+    /// Returns the mean logarithm of a variant's figures in each round: the baseline may be measured in several
+    /// blocks of one, which are not rounds of their own.
     pub fn mean_log_by_round(&self, variant: usize) -> Vec<f64> {
         let rounds = by_round(self.by_block(variant)).into_values();
         let mean = |values: Vec<f64>| {
@@ -71,9 +71,9 @@ impl Samples {
         rounds.map(mean).collect()
     }
 
-    /// The logarithms of `of` divided by `to`, one for each round in which both were measured.
+    /// Returns the logarithms of `of` divided by `to`, one for each round in which both were measured.
     ///
-    /// Rounds whose ratio is no finite number (a size of zero, for example) are left out.
+    /// Rounds whose ratio is not a finite number (a size of zero, for example) are left out.
     pub fn log_ratios(&self, of: usize, to: usize) -> Vec<f64> {
         if of == to {
             return Vec::new();
@@ -85,7 +85,7 @@ impl Samples {
         rounds.into_iter().filter_map(ratio).collect()
     }
 
-    /// The logarithms of `of` divided by `to`, divided by those of `over_of` by `over_to`, one for
+    /// Returns the logarithms of `of` divided by `to`, divided by the ratios of `over_of` by `over_to`, one for
     /// each round in which all four were measured.
     pub fn log_ratios_of_ratios(&self, [of, to, over_of, over_to]: [usize; 4]) -> Vec<f64> {
         let both = |round: &u32| {
@@ -94,14 +94,14 @@ impl Samples {
         self.rounds().iter().filter_map(both).collect()
     }
 
-    /// The logarithms of this metric of a variant divided by another metric of the same trials, one for
+    /// Returns the logarithms of this metric of a variant divided by another metric of the same trials, one for
     /// each round in which both were measured. Of the baseline, which a round may measure in
     /// several blocks, their mean.
     pub fn log_ratios_to_metric(&self, other: &Samples, variant: usize) -> Vec<f64> {
         self.to_metric(other, variant).into_values().collect()
     }
 
-    /// As [`Samples::log_ratios_to_metric`] for one variant, less those of another in the same round.
+    /// As [`Samples::log_ratios_to_metric`] for one variant, less the other variant's in the same round.
     pub fn log_ratios_to_metric_compared(
         &self,
         other: &Samples,
@@ -128,7 +128,7 @@ impl Samples {
         by_round.into_iter().map(|(round, ratios)| (round, mean(ratios))).collect()
     }
 
-    /// What a variant has more than another one, one figure for each round in which both were measured, in
+    /// Returns the differences between two variants, one figure for each round in which both were measured, in
     /// the order of rounds. Variants of different blocks are compared through their baselines.
     pub fn differences(&self, of: usize, to: usize) -> Vec<f64> {
         if of == to {
@@ -155,8 +155,8 @@ impl Samples {
         Some(over_baseline(of)? - over_baseline(to)?)
     }
 
-    /// A variant compared with the baseline of its block in one round; zero for the baseline itself, none
-    /// where either is missing or what they give is no finite number.
+    /// Returns a variant compared with the baseline of its block in one round; zero for the baseline itself, none
+    /// where either is missing or what they give is not a finite number.
     fn compared_with_baseline(
         &self,
         round: u32,
@@ -171,17 +171,16 @@ impl Samples {
         compared.is_finite().then_some(compared)
     }
 
-    /// Every figure of a variant with its block.
+    /// Returns every figure of a variant with its block.
     fn by_block(&self, variant: usize) -> Vec<(BlockId, f64)> {
         if variant == 0 {
-            let baselines = self.baselines.iter();
-            baselines.map(|(place, value)| (*place, *value)).collect()
+            self.baselines.iter().map(|(place, value)| (*place, *value)).collect()
         } else {
             self.variants[variant].values().copied().collect()
         }
     }
 
-    /// The effect that these pairs of variants share, one figure for each round: the mean over the pairs
+    /// Returns the effect that these pairs of variants share, one figure for each round: the mean over the pairs
     /// of the logarithm of the first divided by the second. A round in which some pairs were not
     /// measured gives the mean of the others, freed of their own levels; one that lacks more than
     /// half of them gives none.
@@ -196,7 +195,7 @@ impl Samples {
     }
 
     /// For each of these variants the logarithms of its figures over its blocks' baselines, one for each
-    /// round of the experiment, none where it was not measured.
+    /// round of the experiment, `None` if it was not measured.
     pub fn log_rows(&self, variants: &[usize]) -> Vec<Vec<Option<f64>>> {
         let rounds = self.rounds();
         let row = |variant: &usize| {
@@ -206,21 +205,20 @@ impl Samples {
         variants.iter().map(row).collect()
     }
 
-    /// The level of all variants together, one figure for each round: the mean over the variants of the
+    /// Returns the level of all variants together, one figure for each round: the mean over the variants of the
     /// logarithm of their figures, with the same care for variants that a round lacks.
     pub fn mean_logs(&self) -> Vec<f64> {
         let rounds = self.rounds();
         let of_variant = |variant: &HashMap<u32, (BlockId, f64)>| -> Vec<Option<f64>> {
             let log = |round: &u32| Some(variant.get(round)?.1.ln());
-            let logs = rounds.iter().map(log);
-            logs.map(|log| log.filter(|log| log.is_finite())).collect()
+            rounds.iter().map(log).map(|log| log.filter(|log| log.is_finite())).collect()
         };
         // Without the baseline, which every block has measured.
         let table: Vec<_> = self.variants.iter().skip(1).map(of_variant).collect();
         common_course(&table)
     }
 
-    /// The rounds in which any variant but the baseline was measured, in order.
+    /// Returns the rounds in which any variant but the baseline was measured, in order.
     fn rounds(&self) -> Vec<u32> {
         let mut rounds: Vec<u32> =
             self.variants.iter().flat_map(|variant| variant.keys().copied()).collect();
@@ -229,7 +227,7 @@ impl Samples {
         rounds
     }
 
-    /// The logarithms of A/A check divided by baseline, one for each block.
+    /// Returns the logarithms of A/A check divided by baseline, one for each block.
     pub fn aa_check_log_ratios(&self) -> Vec<f64> {
         let mut by_block: Vec<(BlockId, f64)> = self
             .aa_checks
@@ -243,13 +241,13 @@ impl Samples {
         by_block.into_iter().map(|(_, ratio)| ratio).collect()
     }
 
-    /// The logarithm of the variant's figure over its block's baseline in one round; zero for the
-    /// baseline itself, none where either is missing.
+    /// Returns the logarithm of the variant's figure over its block's baseline in one round; zero for the
+    /// baseline itself, `None` if either is missing.
     pub fn log_over_baseline(&self, round: u32, variant: usize) -> Option<f64> {
         self.compared_with_baseline(round, variant, log_quotient)
     }
 
-    /// The logarithm of the variant's figure over both measurements of the baseline in its block (their
+    /// Returns the logarithm of the variant's figure over both measurements of the baseline in its block (their
     /// geometric mean; the baseline alone where its A/A check is missing). Two have less noise than
     /// one, which counts where many variants are averaged. Zero for the baseline itself.
     pub fn log_over_baselines(&self, round: u32, variant: usize) -> Option<f64> {
@@ -267,13 +265,13 @@ impl Samples {
         ratio.is_finite().then_some(ratio)
     }
 
-    /// The logarithm of one variant's figure divided by another's in one round.
+    /// Returns the logarithm of one variant's figure divided by another's in one round.
     fn log_ratio(&self, round: u32, of: usize, to: usize) -> Option<f64> {
         self.compared(round, of, to, log_quotient).filter(|ratio| ratio.is_finite())
     }
 }
 
-/// The logarithm of one figure divided by another; two that are 0 are the same.
+/// Returns the logarithm of one figure divided by another; two that are 0 are the same.
 fn log_quotient(of: f64, to: f64) -> f64 {
     if of == to { 0.0 } else { (of / to).ln() }
 }
@@ -288,7 +286,7 @@ fn by_round(mut by_block: Vec<(BlockId, f64)>) -> BTreeMap<u32, Vec<f64>> {
     rounds
 }
 
-/// What the rows of a table (one column a round) have in common in each round: the mean of each
+/// Returns the common level of the rows of a table (one column a round) in each round: the mean of each
 /// row is taken out, what is left is averaged over the rows measured in that round, and the mean of
 /// all rows is put back. Rows never measured are left out, as are rounds that lack more than half of
 /// the rest.
@@ -323,33 +321,33 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// From log-ratios; none where there are fewer than two or one is not finite.
+    /// From log-ratios; `None` if there are fewer than two or one is not finite.
     pub fn new(diffs: Vec<f64>) -> Option<Comparison> {
         let ranks = PairedSample::new(&diffs).ok().filter(|_| diffs.len() >= 2)?;
         Some(Comparison { diffs, ranks })
     }
 
-    /// The number of rounds compared.
+    /// Returns the number of rounds compared.
     pub fn rounds(&self) -> usize {
         self.diffs.len()
     }
 
-    /// Whether there are too few rounds for the exact method, so that the answer is preliminary.
+    /// Returns whether there are too few rounds for the exact method, so that the answer is preliminary.
     pub fn preliminary(&self) -> bool {
         Method::for_blocks(self.diffs.len()) != Some(Method::Wilcoxon)
     }
 
-    /// The log-ratios.
+    /// Returns the log-ratios.
     pub fn diffs(&self) -> &[f64] {
         &self.diffs
     }
 
-    /// The ratio: exp of the Hodges–Lehmann estimate, or of the mean where preliminary.
+    /// Returns the ratio: exp of the Hodges–Lehmann estimate, or of the mean where preliminary.
     pub fn ratio(&self) -> f64 {
         self.centre().exp()
     }
 
-    /// The centre of the differences as they are: the Hodges–Lehmann estimate, or the mean where
+    /// Returns the centre of the differences as they are: the Hodges–Lehmann estimate, or the mean where
     /// preliminary.
     pub fn centre(&self) -> f64 {
         if self.preliminary() {
@@ -359,13 +357,13 @@ impl Comparison {
         }
     }
 
-    /// The interval of the ratio with error rate `alpha`, both sides together. It reaches from
+    /// Returns the interval of the ratio with error rate `alpha`, both sides together. It reaches from
     /// nothing to infinity where so few rounds cannot attain the rate.
     pub fn interval(&self, alpha: f64) -> Interval {
         self.plain_interval(alpha).exp()
     }
 
-    /// The interval of [`Comparison::centre`], in the unit of the differences.
+    /// Returns the interval of [`Comparison::centre`], in the unit of the differences.
     pub fn plain_interval(&self, alpha: f64) -> Interval {
         if self.preliminary() {
             student_interval(&self.diffs, alpha)

@@ -4,7 +4,7 @@
 //! American Statistical Association 107 (2012): of all ways to divide the series, the one with the least sum of squared
 //! distances from the mean of each part, and a penalty for each part. Distances are in units of the noise, which is
 //! estimated from the differences of neighbours (a change of level is one of them, and does not count), and
-//! those beyond three of it count as three, so that a single outlier is no change. The penalty is chosen
+//! those beyond three of it count as three, so that a single outlier is not a change. The penalty is chosen
 //! by simulation: a series without a change shows one in at most 5 % of all cases (see the tests).
 
 use super::descriptive::median;
@@ -13,10 +13,10 @@ use super::descriptive::median;
 const LEAST: usize = 4;
 /// The penalty for a change, in units of the logarithm of the number of figures.
 const PENALTY: f64 = 7.0;
-/// Distances beyond so many standard deviations count as that many.
+/// Distances are capped at this number of standard deviations.
 const FAR: f64 = 3.0;
 
-/// The positions at which a new level begins, in their order; none in fewer than 8 figures, or without noise
+/// Returns the positions at which a new level begins, in their order; none in fewer than 8 figures, or without noise
 /// that can be estimated.
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let Some(scaled) = scaled(values) else {
@@ -33,13 +33,13 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
     points
 }
 
-/// The least cost of the first so many figures, and where their last part begins.
+/// Returns the least cost of the first `n` figures, and where their last part begins.
 fn divided(scaled: &[f64]) -> Vec<(f64, usize)> {
     let n = scaled.len();
     let penalty = PENALTY * (n as f64).ln();
     let sums = Sums::of(scaled);
     let mut best = vec![(-penalty, 0); n + 1];
-    // Where a last part may begin, and from which end on another beginning is no worse.
+    // Where a last part may begin, and from which end on another beginning is not worse.
     let mut candidates: Vec<(usize, usize)> = vec![(0, usize::MAX)];
     for end in LEAST..=n {
         if end >= 2 * LEAST {
@@ -54,7 +54,7 @@ fn divided(scaled: &[f64]) -> Vec<(f64, usize)> {
         };
         let least = least + penalty;
         for (start, beaten_from) in &mut candidates {
-            // A part that begins here instead has its least length only so many figures later.
+            // A part that begins here instead reaches its least length only that number of figures later.
             if part(*start) > least {
                 *beaten_from = (*beaten_from).min(end + LEAST);
             }
@@ -64,19 +64,19 @@ fn divided(scaled: &[f64]) -> Vec<(f64, usize)> {
     best
 }
 
-/// The figures in units of their noise, single outliers drawn in.
+/// Returns the figures in units of their noise, single outliers drawn in.
 fn scaled(values: &[f64]) -> Option<Vec<f64>> {
     if values.len() < 2 * LEAST || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
     /// The median of absolute values of the normal distribution.
     const OF_NORMAL: f64 = 0.674_489_75;
-    let steps: Vec<f64> = values.windows(2).map(|it| (it[1] - it[0]).abs()).collect();
+    let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let noise = median(&steps)? / OF_NORMAL / std::f64::consts::SQRT_2;
     (noise > 0.0).then(|| (0..values.len()).map(|at| drawn_in(values, at, noise)).collect())
 }
 
-/// A figure in units of the noise, no further from the median of its neighbourhood than [`FAR`].
+/// Returns a figure in units of the noise, no further from the median of its neighbourhood than [`FAR`].
 fn drawn_in(values: &[f64], at: usize, noise: f64) -> f64 {
     let (from, to) = (at.saturating_sub(LEAST - 1), (at + LEAST).min(values.len()));
     let middle = median(&values[from..to]).unwrap_or(values[at]) / noise;
@@ -103,7 +103,7 @@ impl Sums {
         sums
     }
 
-    /// The sum of squared distances from the mean of a part.
+    /// Returns the sum of squared distances from the mean of a part.
     fn cost(&self, start: usize, end: usize) -> f64 {
         let sum = self.values[end] - self.values[start];
         self.squares[end] - self.squares[start] - sum * sum / (end - start) as f64

@@ -24,9 +24,9 @@ const MIN_SIZES: usize = 5;
 /// parameters.
 const MIN_EXPLAINED: f64 = 0.9;
 /// Least growth of the time per row from the smallest to the largest size, as a part of `t0`;
-/// less is no knee that a reader could act on, and noise of a few per cent can feign it.
+/// less is not a knee that a reader could act on, and noise of a few per cent can feign it.
 const MIN_GROWTH: f64 = 0.25;
-/// How many times as large as the knee's mean square of residuals that of steady growth must be:
+/// How many times the knee's mean square of residuals the one of steady growth must be:
 /// a line through a few noisy sizes bends by chance.
 const MIN_ADVANTAGE: f64 = 4.0;
 /// Parameters of the model.
@@ -46,13 +46,13 @@ pub struct CacheKnee {
 }
 
 impl CacheKnee {
-    /// The model's mean time per row, in seconds, over the growth from nothing to `rows`.
+    /// Returns the model's mean time per row, in seconds, over the growth from nothing to `rows`.
     pub fn seconds_per_row(&self, rows: f64) -> f64 {
         self.base + self.miss * mean_miss_probability(rows, self.capacity)
     }
 }
 
-/// The mean probability of a miss while a structure grows from nothing to `rows`, with a cache
+/// Returns the mean probability of a miss while a structure grows from nothing to `rows`, with a cache
 /// for `capacity` of them: 0 to 1.
 fn mean_miss_probability(rows: f64, capacity: f64) -> f64 {
     if rows <= capacity {
@@ -90,13 +90,13 @@ pub fn fit_cache_knee(n: &[f64], seconds_per_row: &[f64]) -> Option<CacheKnee> {
     shown.then_some(knee)
 }
 
-/// The sum of squares of the best straight line over the logarithm of the size.
+/// Returns the sum of squares of the best straight line over the logarithm of the size.
 fn steady_growth_squares(n: &[f64], times: &[f64], smallest: f64) -> Option<f64> {
     let logarithms: Vec<f64> = n.iter().map(|rows| (rows / smallest).ln()).collect();
     Some(Line::fit(&logarithms, times)?.squares(&logarithms, times))
 }
 
-/// The best of the grid with its sum of squares; none where it lies at an end of the grid, beyond
+/// Returns the best of the grid with its sum of squares; `None` if it lies at an end of the grid, beyond
 /// which the data do not reach.
 fn best_knee(n: &[f64], times: &[f64], least: f64, most: f64) -> Option<(CacheKnee, f64)> {
     let mut best: Option<(usize, f64, Line, f64)> = None;

@@ -7,13 +7,13 @@
 use super::interval::Interval;
 use super::interval::check_sample;
 
-/// The arithmetic mean.
+/// Returns the arithmetic mean.
 pub fn mean(values: &[f64]) -> Option<f64> {
     check_sample(values, 1).ok()?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The sample standard deviation (divisor `n - 1`), in the unit of the values; `None` for fewer
+/// Returns the sample standard deviation (divisor `n - 1`), in the unit of the values; `None` for fewer
 /// than two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     check_sample(values, 2).ok()?;
@@ -22,12 +22,12 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The median: the middle value, or the mean of the two middle values.
+/// Returns the median: the middle value, or the mean of the two middle values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile at `fraction` (0 to 1, otherwise `None`), interpolated linearly between the two
+/// Returns the quantile at `fraction` (0 to 1, otherwise `None`), interpolated linearly between the two
 /// nearest values: type 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The
 /// American Statistician 50 (1996).
 pub fn quantile(values: &[f64], fraction: f64) -> Option<f64> {
@@ -38,7 +38,7 @@ pub fn quantile(values: &[f64], fraction: f64) -> Option<f64> {
     Some(sorted_quantile(&sorted(values), fraction))
 }
 
-/// The smallest and the largest value.
+/// Returns the smallest and the largest value.
 pub fn range(values: &[f64]) -> Option<Interval> {
     check_sample(values, 1).ok()?;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -46,14 +46,14 @@ pub fn range(values: &[f64]) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-/// The values in ascending order.
+/// Returns the values in ascending order.
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }
 
-/// The type 7 quantile of values already in ascending order; the caller makes sure that there is
+/// Returns the type 7 quantile of values already in ascending order; the caller makes sure that there is
 /// at least one and that `fraction` is between 0 and 1.
 pub(super) fn sorted_quantile(sorted: &[f64], fraction: f64) -> f64 {
     let position = fraction * (sorted.len() - 1) as f64;

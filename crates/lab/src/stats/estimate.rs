@@ -70,32 +70,32 @@ impl Estimate {
 pub(crate) const LARGEST_DETECTABLE: f64 = 9.0;
 
 impl Estimate {
-    /// As [`Estimate::from_log_ratios`] at [`ALPHA`]; none where the rounds are too few for their noise: fewer
+    /// As [`Estimate::from_log_ratios`] at [`ALPHA`]; `None` if the rounds are too few for their noise: fewer
     /// than [`MIN_BLOCKS_FOR_ESTIMATE`], or so noisy that even a tenfold difference might have gone undetected.
     pub fn supported(diffs: &[f64]) -> Option<Estimate> {
         let estimate = Estimate::from_log_ratios(diffs, ALPHA).ok()?;
         estimate.is_supported().then_some(estimate)
     }
 
-    /// Whether a tenfold difference would have been detected. An interval that leaves more open is as wide as
+    /// Returns whether a tenfold difference would have been detected. An interval that leaves more open is as wide as
     /// a factor of a hundred and says nothing but that there were too few rounds.
     pub fn is_supported(&self) -> bool {
         self.detectable <= LARGEST_DETECTABLE
     }
 }
 
-/// Whether the rounds are enough for their noise: see [`Estimate::is_supported`].
+/// Returns whether the rounds are enough for their noise: see [`Estimate::is_supported`].
 pub(super) fn are_enough(diffs: &[f64]) -> bool {
     method_for(diffs).is_ok() && detectable(diffs) <= LARGEST_DETECTABLE
 }
 
-/// The difference that a checked sample would detect, as a fraction.
+/// Returns the difference that a checked sample would detect, as a fraction.
 fn detectable(diffs: &[f64]) -> f64 {
     let sd = checked(standard_deviation(diffs));
     detectable_difference(sd, diffs.len()).exp_m1()
 }
 
-/// The two-sided p-value of the hypothesis that the differences are centred on `null`, by the
+/// Returns the two-sided p-value of the hypothesis that the differences are centred on `null`, by the
 /// method that [`Estimate::from_log_ratios`] takes for as many: the interval of the estimate at
 /// `alpha` holds `exp(null)` exactly when this p-value is greater than `alpha`, rounding aside.
 ///
@@ -115,7 +115,7 @@ fn method_for(diffs: &[f64]) -> Result<Method, SampleError> {
         .ok_or(SampleError::TooFew { needed: MIN_BLOCKS_FOR_ESTIMATE, got: diffs.len() })
 }
 
-/// A description of a sample that was checked before, so that it always exists.
+/// Returns a description of a sample that was checked before, so that it always exists.
 fn checked(description: Option<f64>) -> f64 {
     description.expect("the sample was checked")
 }

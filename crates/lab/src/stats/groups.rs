@@ -39,7 +39,7 @@ pub struct RankedVariant {
 }
 
 impl RankedVariant {
-    /// The labels of its groups, one after another: a to z, A to Z, then `(53)` and so on.
+    /// Returns the labels of its groups, one after another: a to z, A to Z, then `(53)` and so on.
     pub fn letters(&self) -> String {
         self.groups.iter().map(|&group| letters_of(group)).collect()
     }
@@ -55,7 +55,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// The variants that were not distinguished from the best one, itself first: the short answer when
+    /// Returns the variants that were not distinguished from the best one, itself first: the short answer when
     /// hundreds of variants make a display of letters unreadable.
     pub fn tied_with_best(&self) -> impl Iterator<Item = &RankedVariant> {
         let best = self.variants.first().map_or(&[][..], |best| &best.groups[..]);
@@ -75,7 +75,7 @@ impl Ranking {
 /// chapter 11), so that a variant is not judged by the luck of the rounds it missed.
 ///
 /// # Panics
-/// Where variants have different numbers of rounds, or a value is no logarithm of a measured one.
+/// Where variants have different numbers of rounds, or a value is not the logarithm of a measured one.
 pub fn rank_variants(table: &[Vec<Option<f64>>], better: Better, alpha: f64) -> Ranking {
     rank_by(table, better, alpha, p_value)
 }
@@ -119,7 +119,7 @@ fn rank_by(
     Ranking { variants, groups: groups.len() }
 }
 
-/// Whether the rows have one length and hold logarithms of measured values only.
+/// Returns whether the rows have one length and hold logarithms of measured values only.
 fn is_well_formed(table: &[Vec<Option<f64>>]) -> bool {
     let rounds = table.first().map_or(0, Vec::len);
     let is_log_value = |value: &f64| value.abs() < 1e6;
@@ -161,7 +161,7 @@ fn undistinguished(
     relation
 }
 
-/// The pairs of a family, by rank, that are not distinguished after correction over the family.
+/// Returns the pairs of a family, by rank, that are not distinguished after correction over the family.
 fn undistinguished_pairs(
     table: &[Vec<Option<f64>>],
     measured: &[usize],
@@ -178,19 +178,17 @@ fn undistinguished_pairs(
     let p_values: Vec<f64> = tested.iter().filter_map(|(_, p)| *p).collect();
     let adjusted = benjamini_hochberg(&p_values);
     let same = tested.iter().zip(adjusted).filter(|(_, it)| *it > alpha);
-    let same = same.map(|((pair, _), _)| *pair);
-    same.chain(untested.iter().map(|(pair, _)| *pair)).collect()
+    same.map(|((pair, _), _)| *pair).chain(untested.iter().map(|(pair, _)| *pair)).collect()
 }
 
-/// The p-value of no difference between two variants on their common rounds; none where these are too few
+/// Returns the p-value of no difference between two variants on their common rounds; `None` if these are too few
 /// for their noise.
 fn pair_p_value(
     of: &[Option<f64>],
     to: &[Option<f64>],
     test: impl Fn(&[f64], f64) -> Result<f64, SampleError>,
 ) -> Option<f64> {
-    let both = of.iter().zip(to);
-    let diffs: Vec<f64> = both.filter_map(|(of, to)| Some((*of)? - (*to)?)).collect();
+    let diffs: Vec<f64> = of.iter().zip(to).filter_map(|(of, to)| Some((*of)? - (*to)?)).collect();
     are_enough(&diffs).then(|| test(&diffs, 0.0).ok())?
 }
 
@@ -247,7 +245,7 @@ impl Coverage {
     }
 }
 
-/// The groups, each in ascending order of variants and all in order of their first variants. Variants are
+/// Returns the groups, each in ascending order of variants and all in order of their first variants. Variants are
 /// numbered in order of rank. Every variant is in at least one group.
 fn cover(relation: &Undistinguished) -> Vec<Vec<usize>> {
     let mut coverage =
@@ -266,7 +264,7 @@ fn cover(relation: &Undistinguished) -> Vec<Vec<usize>> {
     groups
 }
 
-/// A group for the pair of `variant` and the farthest later variant that shares none with it yet. On a
+/// Returns a group for the pair of `variant` and the farthest later variant that shares none with it yet. On a
 /// relation without gaps in rank this is a longest run, so that the cover is the smallest there
 /// is; elsewhere variants that bring uncovered pairs with `variant` come first.
 fn next_group(
@@ -289,12 +287,12 @@ fn next_group(
     Some(group)
 }
 
-/// The pairs of a group, the lower variant first.
+/// Returns the pairs of a group, the lower variant first.
 fn pairs(group: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     group.iter().enumerate().flat_map(|(index, &a)| group[index + 1..].iter().map(move |&b| (a, b)))
 }
 
-/// The label of a group, counted from zero: a to z, A to Z, then the number in brackets, so that
+/// Returns the label of a group, counted from zero: a to z, A to Z, then the number in brackets, so that
 /// labels can be written one after another without a separator.
 fn letters_of(group: usize) -> String {
     let letters = ('a'..='z').chain('A'..='Z');
@@ -357,8 +355,7 @@ mod tests {
         let table = [vec![Some(0.0); 7], better, noisy(0.0), noisy(0.1)];
         let ranking = rank_variants(&table, Better::Higher, 0.05);
         let groups = |variant: usize| {
-            let mut variants = ranking.variants.iter();
-            let found = variants.find(|it| it.variant == variant).unwrap();
+            let found = ranking.variants.iter().find(|it| it.variant == variant).unwrap();
             found.groups.clone()
         };
         assert!(groups(1).iter().all(|group| !groups(0).contains(group)));

@@ -10,7 +10,7 @@ use super::student::student_reach;
 /// How two independent samples differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Independent {
-    /// Mean of the second less that of the first.
+    /// Mean of the second less mean of the first.
     pub difference: f64,
     /// Its interval.
     pub interval: Interval,
@@ -19,7 +19,7 @@ pub struct Independent {
 }
 
 impl Independent {
-    /// Compares two samples at error rate `alpha`, both sides together; none where a sample has fewer than two values or
+    /// Compares two samples at error rate `alpha`, both sides together; `None` if a sample has fewer than two values or
     /// one that is not finite.
     pub fn of(first: &[f64], second: &[f64], alpha: f64) -> Option<Independent> {
         let (one, other) = (Part::of(first)?, Part::of(second)?);

@@ -21,27 +21,27 @@ impl Interval {
     /// The whole real line: nothing is known.
     pub const EVERYTHING: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
-    /// The interval of the inverse of a ratio.
+    /// Returns the interval of the inverse of a ratio.
     pub fn inverse(self) -> Interval {
         Interval { low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
-    /// Whether `value` lies in the interval, ends included.
+    /// Returns whether `value` lies in the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Whether the whole interval lies in `outer`, ends included.
+    /// Returns whether the whole interval lies in `outer`, ends included.
     pub fn is_within(&self, outer: &Interval) -> bool {
         outer.low <= self.low && self.high <= outer.high
     }
 
-    /// Whether the two intervals have a value in common.
+    /// Returns whether the two intervals have a value in common.
     pub fn overlaps(&self, other: &Interval) -> bool {
         self.low <= other.high && other.low <= self.high
     }
 
-    /// Whether both ends are finite.
+    /// Returns whether both ends are finite.
     pub fn is_bounded(&self) -> bool {
         self.low.is_finite() && self.high.is_finite()
     }
@@ -51,7 +51,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// The interval of `f(x)`, for a function that never decreases.
+    /// Returns the interval of `f(x)`, for a function that never decreases.
     pub fn map_increasing(&self, f: impl Fn(f64) -> f64) -> Interval {
         Interval { low: f(self.low), high: f(self.high) }
     }
@@ -93,7 +93,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method for this number of blocks; `None` when no estimate can be made.
+    /// Returns the method for this number of blocks; `None` when no estimate can be made.
     pub fn for_blocks(blocks: usize) -> Option<Method> {
         match blocks {
             0..MIN_BLOCKS_FOR_ESTIMATE => None,
@@ -141,7 +141,7 @@ pub(super) fn check_sample(values: &[f64], needed: usize) -> Result<(), SampleEr
     }
 }
 
-/// Whether `alpha` can serve as an error rate: strictly between 0 and 1.
+/// Returns whether `alpha` can serve as an error rate: strictly between 0 and 1.
 pub(super) fn is_error_rate(alpha: f64) -> bool {
     alpha > 0.0 && alpha < 1.0
 }

@@ -2,7 +2,7 @@
 //!
 //! Residuals are relative (weights `1/t²`), because the noise of a time grows with it.
 
-/// Whether points can be fitted: as many times as places, all finite and above 0.
+/// Returns whether points can be fitted: as many times as places, all finite and above 0.
 pub(super) fn can_be_fitted(x: &[f64], times: &[f64]) -> bool {
     let usable = |values: &[f64]| values.iter().all(|value| value.is_finite() && *value > 0.0);
     x.len() == times.len() && usable(x) && usable(times)
@@ -20,7 +20,7 @@ pub(super) fn explained(squares: f64, times: &[f64], parameters: usize) -> Optio
     })
 }
 
-/// The different ones among values, in order.
+/// Returns the different ones among values, in order.
 pub(super) fn distinct(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -38,11 +38,10 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Least squares of the relative residuals; none where no line rises.
+    /// Least squares of the relative residuals; `None` if no line rises.
     pub(super) fn fit(x: &[f64], times: &[f64]) -> Option<Line> {
         let sum = |term: &dyn Fn(f64, f64) -> f64| -> f64 {
-            let terms = x.iter().zip(times).map(|(x, t)| term(*x, *t) / (t * t));
-            terms.sum()
+            x.iter().zip(times).map(|(x, t)| term(*x, *t) / (t * t)).sum()
         };
         let (w, wx, wxx) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|x, _| x * x));
         let (wt, wxt) = (sum(&|_, t| t), sum(&|x, t| x * t));
@@ -53,14 +52,14 @@ impl Line {
         (line.slope.is_finite() && line.slope > 0.0).then_some(line)
     }
 
-    /// The sum of the squared relative residuals.
+    /// Returns the sum of the squared relative residuals.
     pub(super) fn squares(&self, x: &[f64], times: &[f64]) -> f64 {
         let residuals = x.iter().zip(times).map(|(x, t)| (self.start + self.slope * x - t) / t);
         residuals.map(|residual| residual * residual).sum()
     }
 }
 
-/// The sum of the squared relative residuals of the best constant.
+/// Returns the sum of the squared relative residuals of the best constant.
 fn total_squares(times: &[f64]) -> f64 {
     let weights: f64 = times.iter().map(|t| 1.0 / (t * t)).sum();
     let constant = times.iter().map(|t| 1.0 / t).sum::<f64>() / weights;

@@ -45,7 +45,7 @@ pub use projection::{blocks_needed, detectable_difference};
 pub use random_effects::{MachineEffect, RandomEffects};
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
 pub use student::{student_interval, student_p_value, student_tail};
-/// The error rate of a family of answers, both sides together: that of the protocol, which promises 95 %
+/// The error rate of a family of answers, both sides together: the protocol's, which promises 95 %
 /// (`docs/method.md`). Families are the claims of an experiment, its variants against the baseline, the
 /// effects of its factors.
 pub const ALPHA: f64 = 0.05;

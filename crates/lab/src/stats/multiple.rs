@@ -2,11 +2,11 @@
 //! experiment, Benjamini–Hochberg for exploratory comparisons.
 //!
 //! Rows come back in the order of the p-values given. A p-value that is not a number counts as 1:
-//! a test that could not be made is no evidence, but it was one of the questions.
+//! a test that could not be made proves nothing, but it was one of the questions.
 
 use serde::{Deserialize, Serialize};
 
-/// What Holm's procedure says of one hypothesis.
+/// The result of Holm's procedure for one hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HolmRow {
     /// The p-value to compare with the error rate of the whole family, 0 to 1.

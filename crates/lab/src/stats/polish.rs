@@ -3,7 +3,7 @@
 
 use super::descriptive::median;
 
-/// The typical value of each variant when the effect of each round is taken out: medians over variants and
+/// Returns the typical value of each variant when the effect of each round is taken out: medians over variants and
 /// over rounds are removed in turn until they settle.
 pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     const SWEEPS: usize = 20;
@@ -27,14 +27,14 @@ pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     levels.into_iter().map(|level| level.map(|level| level + common)).collect()
 }
 
-/// How far a round lies above the levels of the variants measured in it; `None` for an empty round.
+/// Returns how far a round lies above the levels of the variants measured in it; `None` for an empty round.
 fn round_effect(table: &[Vec<Option<f64>>], levels: &[Option<f64>], round: usize) -> Option<f64> {
     let residuals =
         table.iter().zip(levels).filter_map(|(row, level)| Some(row[round]? - (*level)?));
     median(&residuals.collect::<Vec<_>>())
 }
 
-/// The median of a variant's values with the effects of their rounds taken out.
+/// Returns the median of a variant's values with the effects of their rounds taken out.
 fn typical_without(row: &[Option<f64>], effects: &[Option<f64>]) -> Option<f64> {
     let values = row.iter().zip(effects).filter_map(|(value, effect)| Some((*value)? - (*effect)?));
     median(&values.collect::<Vec<_>>())

@@ -13,7 +13,7 @@ use super::descriptive::{mean, standard_deviation};
 use super::interval::Interval;
 use super::student::student_reach;
 
-/// A group of variants: a row of figures for each, one for each round, none where it was not measured.
+/// A group of variants: a row of figures for each, one for each round, `None` if it was not measured.
 pub type Rows = [Vec<Option<f64>>];
 
 /// The difference of the means of two rows, with its variance in independent parts.
@@ -31,9 +31,9 @@ struct Part {
 }
 
 impl PooledDifference {
-    /// The difference of one row of a group from one row of another group.
+    /// Returns the difference of one row of a group from one row of another group.
     ///
-    /// None where one of the two rows has no figure, or where the figures leave no degree of freedom
+    /// `None` if one of the two rows has no figure, or where the figures leave no degree of freedom
     /// to know the noise by.
     pub fn new(of: (&Rows, usize), to: (&Rows, usize)) -> Option<PooledDifference> {
         let [of_group, to_group] = [of, to].map(|(rows, _)| Group::new(rows));
@@ -55,12 +55,12 @@ impl PooledDifference {
         })
     }
 
-    /// The difference itself.
+    /// Returns the difference itself.
     pub fn centre(&self) -> f64 {
         self.centre
     }
 
-    /// The interval with error rate `alpha`, both sides together.
+    /// Returns the interval with error rate `alpha`, both sides together.
     pub fn interval(&self, alpha: f64) -> Interval {
         let variance: f64 = self.parts.iter().map(|part| part.variance).sum();
         let reach = if variance == 0.0 {
@@ -71,7 +71,7 @@ impl PooledDifference {
         Interval { low: self.centre - reach, high: self.centre + reach }
     }
 
-    /// The degrees of freedom of a sum of variances (Satterthwaite, "An approximate distribution of
+    /// Returns the degrees of freedom of a sum of variances (Satterthwaite, "An approximate distribution of
     /// estimates of variance components", Biometrics Bulletin 2, 1946).
     fn freedom(&self, variance: f64) -> f64 {
         let parts = self.parts.iter();
@@ -80,7 +80,7 @@ impl PooledDifference {
 }
 
 impl Part {
-    /// The variance of a mean of so many figures.
+    /// Returns the variance of a mean of `n` figures.
     fn of_mean(self, figures: usize) -> Part {
         Part { variance: self.variance / figures as f64, ..self }
     }
@@ -98,8 +98,7 @@ impl Group {
         let rounds = rows.iter().map(Vec::len).max().unwrap_or(0);
         let centred: Vec<Vec<Option<f64>>> = rows.iter().filter_map(|row| centred(row)).collect();
         let figures = |round: usize| -> Vec<f64> {
-            let in_round = centred.iter().filter_map(|row| *row.get(round)?);
-            in_round.collect()
+            centred.iter().filter_map(|row| *row.get(round)?).collect()
         };
         let course: Vec<Option<f64>> = (0..rounds).map(|round| mean(&figures(round))).collect();
         let left = course.iter().enumerate().flat_map(|(round, level)| {
@@ -121,7 +120,7 @@ impl Group {
     }
 }
 
-/// How much the courses of the two groups drift apart from round to round.
+/// Returns how much the courses of the two groups drift apart from round to round.
 fn course_noise(apart: &[f64]) -> Option<Part> {
     let deviation = standard_deviation(apart)?;
     Some(Part { variance: deviation.powi(2), freedom: apart.len() as f64 - 1.0 })
@@ -132,7 +131,7 @@ fn measured(row: &[Option<f64>]) -> Option<Vec<f64>> {
     (!figures.is_empty()).then_some(figures)
 }
 
-/// A row less its mean; none of it was measured where there is no mean.
+/// Returns a row less its mean; without measurements there is no mean.
 fn centred(row: &[Option<f64>]) -> Option<Vec<Option<f64>>> {
     let level = mean(&measured(row)?)?;
     Some(row.iter().map(|figure| Some((*figure)? - level)).collect())

@@ -38,7 +38,7 @@ use super::student::student_quantile;
 use super::wilcoxon::attained_alpha;
 use crate::stats::ALPHA;
 
-/// What is left of a column must be greater than this part of it to count as new: columns that
+/// A column counts as new if its remainder is greater than this part of it: columns that
 /// earlier ones already hold add nothing but rounding.
 const NEW: f64 = 1e-9;
 
@@ -49,7 +49,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// A basis that holds the constant column of `n` rows, so that what is explained beyond it is
+    /// Returns a basis that holds the constant column of `n` rows, so that what is explained beyond it is
     /// variation about the mean.
     pub fn about_the_mean(n: usize) -> Projection {
         let mut projection = Projection::default();
@@ -66,8 +66,7 @@ impl Projection {
         for _ in 0..2 {
             for direction in &self.basis {
                 let along = dot(direction, &rest);
-                let pairs = rest.iter_mut().zip(direction);
-                pairs.for_each(|(value, part)| *value -= along * part);
+                rest.iter_mut().zip(direction).for_each(|(value, part)| *value -= along * part);
             }
         }
         let length = norm(&rest);
@@ -86,18 +85,18 @@ impl Projection {
         }
     }
 
-    /// The number of independent columns.
+    /// Returns the number of independent columns.
     pub fn rank(&self) -> usize {
         self.basis.len()
     }
 
-    /// The sum of squares of `values` that the columns explain.
+    /// Returns the sum of squares of `values` that the columns explain.
     pub fn explained(&self, values: &[f64]) -> f64 {
         let along = self.basis.iter().map(|direction| dot(direction, values));
         along.map(|along| along * along).sum()
     }
 
-    /// What `columns` explain of `values` beyond the columns there already: their sum of squares
+    /// Returns the part of `values` that `columns` explain beyond the columns there already: their sum of squares
     /// and degrees of freedom.
     pub fn gained(&self, columns: &[Vec<f64>], values: &[f64]) -> (f64, usize) {
         let mut grown = self.clone();
@@ -119,7 +118,7 @@ fn norm(column: &[f64]) -> f64 {
 /// The chance that an effect of the size declared is found.
 const POWER: f64 = 0.8;
 
-/// The smallest true difference that `n` paired differences with standard deviation `sd_of_diffs`
+/// Returns the smallest true difference that `n` paired differences with standard deviation `sd_of_diffs`
 /// find with 80 % power at 5 % two-sided, in the unit of `sd_of_diffs` (log ratios for trials), by
 /// the [`Method`] used for as many. Infinite where these are too few for any.
 pub fn detectable_difference(sd_of_diffs: f64, n: usize) -> f64 {
@@ -134,7 +133,7 @@ pub fn detectable_difference(sd_of_diffs: f64, n: usize) -> f64 {
     reach * sd_of_diffs / (efficiency * n as f64).sqrt()
 }
 
-/// The smallest number of paired differences, at least 3, whose
+/// Returns the smallest number of paired differences, at least 3, whose
 /// [`detectable_difference`] is at most `delta`; both arguments in the same unit.
 ///
 /// `None` when a million is not enough, when `delta` is not above zero, or when `sd_of_diffs` is

@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 use super::*;
 
-/// The settings of all property tests: the cases come from a fixed seed, so a failure can be
+/// Returns the settings of all property tests: the cases come from a fixed seed, so a failure can be
 /// repeated and nothing needs to be kept on disk.
 pub(super) fn fixed_seed() -> Config {
     Config { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() }
@@ -24,7 +24,7 @@ fn p_values() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.0..=1.0_f64, 1..40)
 }
 
-/// The two-sided p-value from the definition: the statistic of every sign pattern over the ranks
+/// Returns the two-sided p-value from the definition: the statistic of every sign pattern over the ranks
 /// of the distances from `null`, which must all differ.
 fn p_value_by_enumeration(diffs: &[f64], null: f64) -> f64 {
     let mut distances: Vec<f64> = diffs.iter().map(|diff| diff - null).collect();

@@ -1,9 +1,9 @@
-//! One effect from many machines, each of which has its own: a random-effects summary.
+//! One effect from many machines with effects of their own: a random-effects summary.
 //!
 //! The variance between machines is estimated by DerSimonian and Laird ("Meta-analysis in clinical trials", Controlled
 //! Clinical Trials 7, 1986). The interval is Hartung's and Knapp's ("A refined method for the meta-analysis of controlled
 //! clinical trials with binary outcome", Statistics in Medicine 20, 2001), never narrower than without their factor
-//! (Röver, Knapp and Friede, BMC Medical Research Methodology 15, 2015). The prediction interval is that of Higgins,
+//! (Röver, Knapp and Friede, BMC Medical Research Methodology 15, 2015). The prediction interval is by Higgins,
 //! Thompson and Spiegelhalter (JRSS A 172, 2009). Their coverage is simulated in the tests.
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct MachineEffect {
 }
 
 impl MachineEffect {
-    /// The effect in these blocks; none in fewer than three, of which nobody knows how they vary.
+    /// Returns the effect in these blocks; `None` in fewer than three, whose variation is not known.
     pub fn of(diffs: &[f64]) -> Option<MachineEffect> {
         const FEWEST: usize = 3;
         if diffs.len() < FEWEST {
@@ -70,7 +70,7 @@ pub struct RandomEffects {
 }
 
 impl RandomEffects {
-    /// The summary of these machines at error rate `alpha`; none of fewer than two.
+    /// Returns the summary of these machines at error rate `alpha`; none of fewer than two.
     pub fn of(effects: &[MachineEffect], alpha: f64) -> Option<RandomEffects> {
         let machines = effects.len();
         if machines < 2 {
@@ -111,13 +111,13 @@ struct Weighted {
 
 impl Weighted {
     fn of(effects: &[MachineEffect], between_variance: f64) -> Weighted {
-        let weight = |it: &MachineEffect| 1.0 / (it.variance() + between_variance);
+        let weight = |effect: &MachineEffect| 1.0 / (effect.variance() + between_variance);
         let sum: f64 = effects.iter().map(weight).sum();
-        let mean = effects.iter().map(|it| weight(it) * it.mean).sum::<f64>() / sum;
-        let deviation = |it: &MachineEffect| weight(it) * (it.mean - mean).powi(2);
+        let mean = effects.iter().map(|effect| weight(effect) * effect.mean).sum::<f64>() / sum;
+        let deviation = |effect: &MachineEffect| weight(effect) * (effect.mean - mean).powi(2);
         Weighted {
             sum,
-            sum_of_squares: effects.iter().map(|it| weight(it).powi(2)).sum(),
+            sum_of_squares: effects.iter().map(|effect| weight(effect).powi(2)).sum(),
             mean,
             heterogeneity: effects.iter().map(deviation).sum(),
         }

@@ -3,7 +3,7 @@
 //!
 //! Exact null distributions are found by counting. Ties count against significance.
 
-/// The two-sided p-value of no monotone trend in a series (Mann, "Nonparametric tests against
+/// Returns the two-sided p-value of no monotone trend in a series (Mann, "Nonparametric tests against
 /// trend", Econometrica 13, 1945; Kendall, "Rank Correlation Methods"). For at most 20 values,
 /// whose orders still fit an unsigned 64-bit count.
 pub(super) fn trend_p_value(series: &[f64]) -> f64 {
@@ -17,7 +17,7 @@ pub(super) fn trend_p_value(series: &[f64]) -> f64 {
     two_sided(&inversion_counts(series.len()), not_rising.min(not_falling))
 }
 
-/// The two-sided p-value of no shift between two groups (Mann and Whitney, "On a test of whether
+/// Returns the two-sided p-value of no shift between two groups (Mann and Whitney, "On a test of whether
 /// one of two random variables is stochastically larger than the other", Annals of Mathematical
 /// Statistics 18, 1947).
 pub(super) fn shift_p_value(first: &[f64], second: &[f64]) -> f64 {
@@ -37,7 +37,7 @@ fn two_sided(counts: &[u64], k: usize) -> f64 {
     (2.0 * as_far as f64 / all as f64).min(1.0)
 }
 
-/// How many orders of `n` values have each number of inversions: the last value of a series of
+/// Returns how many orders of `n` values have each number of inversions: the last value of a series of
 /// `size` can stand before 0 to `size - 1` of the others.
 fn inversion_counts(n: usize) -> Vec<u64> {
     let mut counts = vec![1_u64];
@@ -53,7 +53,7 @@ fn inversion_counts(n: usize) -> Vec<u64> {
     counts
 }
 
-/// How many ways of mixing `m` and `n` values give each value of Mann and Whitney's statistic:
+/// Returns how many ways of mixing `m` and `n` values give each value of Mann and Whitney's statistic:
 /// the greatest value belongs either to the first group, above all `n` of the second, or not.
 fn shift_counts(m: usize, n: usize) -> Vec<u64> {
     if m == 0 || n == 0 {

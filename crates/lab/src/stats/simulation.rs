@@ -5,7 +5,7 @@
 pub struct Noise(u64);
 
 impl Noise {
-    /// A source that depends on the seed alone.
+    /// Returns a source that depends on the seed alone.
     pub fn new(seed: u64) -> Noise {
         Noise(seed)
     }

@@ -10,14 +10,14 @@
 //!    real when the Mann–Kendall test rejects at [`TEST_LEVEL`] and material when it reaches
 //!    [`MATERIAL_CHANGE`].
 //! 3. The *opening change* is the tail's median relative to the opening's. It is real when the
-//!    Mann–Whitney test rejects at [`TEST_LEVEL`], and material likewise.
+//!    Mann–Whitney test rejects at [`TEST_LEVEL`], and material also.
 //! 4. A real, material tail change is **drifting**. So is a real, material opening change that the
 //!    tail continues by half as much or more. Another real, material opening change is
 //!    **warming**, upwards or downwards: the tail alone is fit to be compared. Everything else is
 //!    **steady**.
 //!
 //! Significant is not relevant: hence two conditions. Rank tests are used because one stall in a
-//! batch is no trend. Pure noise, also when neighbouring windows are correlated by one half, is
+//! batch is not a trend. Pure noise, also when neighbouring windows are correlated by one half, is
 //! called drifting or warming in less than 5 % of trials (tested below). An opening shorter than
 //! about an eighth of the trial is too short to be told from a stall.
 
@@ -39,7 +39,7 @@ const BATCHES: usize = 18;
 const OPENING: usize = 3;
 const TAIL: usize = 12;
 
-/// What a series of windows looks like.
+/// The shape of a series of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SteadinessLabel {
@@ -94,7 +94,7 @@ fn is_material(change: f64) -> bool {
     change.abs() >= MATERIAL_CHANGE
 }
 
-/// The means of [`BATCHES`] runs of neighbouring windows, as equal in length as the number of
+/// Returns the means of [`BATCHES`] runs of neighbouring windows, as equal in length as the number of
 /// windows allows.
 fn batch_means(windows: &[f64]) -> Option<Vec<f64>> {
     if windows.len() < MIN_WINDOWS {
@@ -104,7 +104,7 @@ fn batch_means(windows: &[f64]) -> Option<Vec<f64>> {
     (0..BATCHES).map(|batch| mean(&windows[edge(batch)..edge(batch + 1)])).collect()
 }
 
-/// The median slope, for each step, of all pairs of values.
+/// Returns the median slope, for each step, of all pairs of values.
 fn theil_sen_slope(series: &[f64]) -> Option<f64> {
     let slopes: Vec<f64> = series
         .iter()

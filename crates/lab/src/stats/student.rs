@@ -9,7 +9,7 @@
 //!
 //! Tukey and McLaughlin, "Less vulnerable confidence and significance procedures for location based on a single sample",
 //! Sankhyā A 25 (1963); Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", section 4.3. A fifth of
-//! the values is left out at each end, and their spread is that of the winsorised sample. It takes the time of a sort.
+//! the values is left out at each end, and their spread comes from the winsorised sample. It takes the time of a sort.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -17,7 +17,7 @@ use super::descriptive::{mean, standard_deviation};
 use super::interval::Interval;
 use super::interval::{SampleError, check_sample, is_error_rate};
 
-/// The two-sided paired t interval of the mean difference at error rate `alpha`.
+/// Returns the two-sided paired t interval of the mean difference at error rate `alpha`.
 ///
 /// It is [`Interval::EVERYTHING`] when the differences bound nothing: fewer than two, one of them
 /// not finite, or `alpha` not between 0 and 1. Differences that are all equal give an interval of
@@ -33,7 +33,7 @@ pub fn student_interval(diffs: &[f64], alpha: f64) -> Interval {
     Interval { low: mean - reach, high: mean + reach }
 }
 
-/// The two-sided paired t p-value of the hypothesis that the mean difference is `null`.
+/// Returns the two-sided paired t p-value of the hypothesis that the mean difference is `null`.
 ///
 /// Differences that are all equal answer 1 when they equal `null` and 0 otherwise.
 ///
@@ -49,29 +49,29 @@ pub fn student_p_value(diffs: &[f64], null: f64) -> Result<f64, SampleError> {
     Ok((2.0 * distribution(diffs.len()).cdf(-distance / error)).min(1.0))
 }
 
-/// The quantile of the t distribution that belongs to a sample of `n` (at least 2) values.
+/// Returns the quantile of the t distribution that belongs to a sample of `n` (at least 2) values.
 pub(super) fn student_quantile(probability: f64, n: usize) -> f64 {
     distribution(n).inverse_cdf(probability)
 }
 
-/// How many standard errors a two-sided interval with error rate `alpha` reaches from its centre, with
-/// so many degrees of freedom, which need not be whole.
+/// Returns how many standard errors a two-sided interval with error rate `alpha` reaches from its centre, with
+/// this number of degrees of freedom, which need not be whole.
 pub(super) fn student_reach(alpha: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);
     distribution.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
 
-/// The probability of a value of Student's t at least as far from 0, on both sides together.
+/// Returns the probability of a value of Student's t at least as far from 0, on both sides together.
 pub fn student_tail(t: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);
-    distribution.map_or(1.0, |it| 2.0 * it.cdf(-t.abs()))
+    distribution.map_or(1.0, |distribution| 2.0 * distribution.cdf(-t.abs()))
 }
 
 fn standard_error(diffs: &[f64]) -> Option<f64> {
     Some(standard_deviation(diffs)? / (diffs.len() as f64).sqrt())
 }
 
-/// The t distribution with `n - 1` degrees of freedom, `n` being at least 2.
+/// Returns the t distribution with `n - 1` degrees of freedom, `n` being at least 2.
 fn distribution(n: usize) -> StudentsT {
     StudentsT::new(0.0, 1.0, (n - 1) as f64).expect("at least one degree of freedom")
 }
@@ -79,7 +79,7 @@ fn distribution(n: usize) -> StudentsT {
 /// The share that is left out at each end.
 const SHARE: f64 = 0.2;
 
-/// The trimmed mean and its two-sided interval at error rate `alpha`; none with fewer than five values, or with one that is
+/// Returns the trimmed mean and its two-sided interval at error rate `alpha`; none with fewer than five values, or with one that is
 /// not finite. Values that are all equal give an interval of one point.
 pub fn trimmed_interval(values: &[f64], alpha: f64) -> Option<(f64, Interval)> {
     let n = values.len();
@@ -97,10 +97,7 @@ pub fn trimmed_interval(values: &[f64], alpha: f64) -> Option<(f64, Interval)> {
     let kept = (n - 2 * out) as f64;
     let deviation = (squares / (n - 1) as f64).sqrt();
     let error = deviation * (n as f64).sqrt() / kept;
-    let reach = match error > 0.0 {
-        true => student_reach(alpha, kept - 1.0) * error,
-        false => 0.0,
-    };
+    let reach = if error > 0.0 { student_reach(alpha, kept - 1.0) * error } else { 0.0 };
     let (low, high) = (centre - reach, centre + reach);
     Some((centre, Interval { low, high }))
 }
@@ -164,9 +161,8 @@ mod tests {
             const CASES: usize = 4_000;
             let mut covers = 0;
             for _ in 0..CASES {
-                let heavy = |noise: &mut Noise| match noise.uniform() < 0.1 {
-                    true => factor * noise.normal(),
-                    false => noise.normal(),
+                let heavy = |noise: &mut Noise| {
+                    if noise.uniform() < 0.1 { factor * noise.normal() } else { noise.normal() }
                 };
                 let values: Vec<f64> = (0..n).map(|_| heavy(&mut noise)).collect();
                 let (_, interval) = trimmed_interval(&values, 0.05).unwrap();

@@ -1,4 +1,4 @@
-//! What rows of different lengths cost: so much for each row and so much for each unit of length.
+//! The cost of rows of different lengths: a cost per row and a cost per unit of length.
 //!
 //! It goes with the knee of a cache ([`super::curve`]) because both say where a curve bends;
 //! here the time of a row grows by a straight line, and the bend is where the second part of
@@ -21,7 +21,7 @@ const MIN_EXPLAINED: f64 = 0.9;
 /// Parameters of the model.
 const PARAMETERS: usize = 2;
 
-/// What rows cost by their length.
+/// The cost of rows by their length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VolumeCost {
     /// Time for each row whatever its length, in seconds, above 0.
@@ -33,13 +33,13 @@ pub struct VolumeCost {
 }
 
 impl VolumeCost {
-    /// The length at which the row's own cost and that of its length are equal, within the lengths
+    /// Returns the length at which the row's own cost and the cost of its length are equal, within the lengths
     /// that were measured.
     pub fn crossover(&self) -> f64 {
         self.row / self.unit
     }
 
-    /// The model's time for a row of this length, in seconds.
+    /// Returns the model's time for a row of this length, in seconds.
     pub fn seconds_per_row(&self, length: f64) -> f64 {
         self.row + self.unit * length
     }

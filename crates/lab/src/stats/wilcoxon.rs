@@ -36,7 +36,7 @@ impl PairedSample {
     /// Prepares the differences; memory grows with their number.
     ///
     /// # Errors
-    /// [`SampleError`] when there is no difference or one is not finite.
+    /// [`SampleError`] if `diffs` is empty or holds a value that is not finite.
     pub fn new(diffs: &[f64]) -> Result<PairedSample, SampleError> {
         check_sample(diffs, 1)?;
         let mut sorted = diffs.to_vec();
@@ -44,12 +44,12 @@ impl PairedSample {
         Ok(PairedSample { null: SignedRank::of(diffs.len()), sorted })
     }
 
-    /// The number of differences.
+    /// Returns the number of differences.
     pub fn size(&self) -> usize {
         self.sorted.len()
     }
 
-    /// The Hodges–Lehmann estimate: the median of the Walsh averages.
+    /// Returns the Hodges–Lehmann estimate: the median of the Walsh averages.
     pub fn centre(&self) -> f64 {
         let averages = self.averages();
         let below = self.average((averages - 1) / 2);
@@ -59,7 +59,7 @@ impl PairedSample {
         }
     }
 
-    /// The two-sided interval at error rate `alpha` (above 0, at most 1). It is
+    /// Returns the two-sided interval at error rate `alpha` (above 0, at most 1). It is
     /// [`Interval::EVERYTHING`] when so few differences cannot attain the rate: see
     /// [`wilcoxon_smallest_alpha`].
     pub fn interval(&self, alpha: f64) -> Interval {
@@ -73,7 +73,7 @@ impl PairedSample {
         Interval { low: self.average(rejected - 1), high: self.average(averages - rejected) }
     }
 
-    /// The two-sided p-value of the hypothesis that the differences are centred on `null`. It
+    /// Returns the two-sided p-value of the hypothesis that the differences are centred on `null`. It
     /// agrees with [`interval`](Self::interval): a finite `null` lies in the interval at `alpha`
     /// exactly when its p-value is greater than `alpha`.
     pub fn p_value(&self, null: f64) -> f64 {
@@ -82,26 +82,27 @@ impl PairedSample {
         self.null.two_sided(at_most.min(self.averages() - below))
     }
 
-    /// The number of Walsh averages.
+    /// Returns the number of Walsh averages.
     fn averages(&self) -> usize {
         self.size() * (self.size() + 1) / 2
     }
 
-    /// The Walsh average of this rank, from 0: the smallest number with more averages at or below it.
+    /// Returns the Walsh average of this rank, from 0: the smallest number with more averages at or below it.
     fn average(&self, rank: usize) -> f64 {
         let [mut low, mut high] = [self.sorted[0], self.sorted[self.size() - 1]].map(key);
         while low < high {
             let middle = low.midpoint(high);
             let value = of_key(middle);
-            match self.count(|average| average <= value) > rank {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.count(|average| average <= value) > rank {
+                high = middle
+            } else {
+                low = middle + 1
             }
         }
         of_key(low)
     }
 
-    /// The number of Walsh averages that are `small`, which all averages below a small one are. The partners of a value with
+    /// Returns the number of Walsh averages that are `small`, which all averages below a small one are. The partners of a value with
     /// a small average are fewer for a larger value.
     fn count(&self, small: impl Fn(f64) -> bool) -> usize {
         let (mut count, mut partners) = (0, self.size());
@@ -121,7 +122,7 @@ impl PairedSample {
 /// The bit of the sign.
 const SIGN: u64 = 1 << 63;
 
-/// A number as an integer in the same order.
+/// Returns a number as an integer in the same order.
 fn key(value: f64) -> u64 {
     match value.to_bits() {
         positive if positive & SIGN == 0 => positive | SIGN,
@@ -129,7 +130,7 @@ fn key(value: f64) -> u64 {
     }
 }
 
-/// The number of a [`key`].
+/// Returns the number of a [`key`].
 fn of_key(key: u64) -> f64 {
     f64::from_bits(match key & SIGN {
         0 => !key,
@@ -137,16 +138,16 @@ fn of_key(key: u64) -> f64 {
     })
 }
 
-/// The two-sided signed-rank p-value of the hypothesis that the differences are centred on `null`:
+/// Returns the two-sided signed-rank p-value of the hypothesis that the differences are centred on `null`:
 /// the same as [`PairedSample::p_value`].
 ///
 /// # Errors
-/// [`SampleError`] when there is no difference or one is not finite.
+/// [`SampleError`] if `diffs` is empty or holds a value that is not finite.
 pub fn wilcoxon_p_value(diffs: &[f64], null: f64) -> Result<f64, SampleError> {
     Ok(PairedSample::new(diffs)?.p_value(null))
 }
 
-/// The smallest error rate that `n` differences can attain, `2^(1-n)` where probabilities are
+/// Returns the smallest error rate that `n` differences can attain, `2^(1-n)` where probabilities are
 /// exact (up to 60 differences): below it every interval is unbounded and no p-value falls.
 pub fn wilcoxon_smallest_alpha(n: usize) -> f64 {
     SignedRank::of(n).two_sided(0)
@@ -171,7 +172,7 @@ pub(super) enum SignedRank {
 }
 
 impl SignedRank {
-    /// The distribution for `n` differences.
+    /// Returns the distribution for `n` differences.
     pub(super) fn of(n: usize) -> SignedRank {
         match CUMULATIVE.get(n) {
             Some(cell) => SignedRank::Exact(cell.get_or_init(|| cumulative(n))),
@@ -179,7 +180,7 @@ impl SignedRank {
         }
     }
 
-    /// The normal approximation for `n` differences.
+    /// Returns the normal approximation for `n` differences.
     fn normal(n: usize) -> SignedRank {
         let n = n as f64;
         let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0;
@@ -196,7 +197,7 @@ impl SignedRank {
         (2.0 * lower).min(1.0)
     }
 
-    /// How many values of the statistic, counted from its lower end, are so far out that
+    /// Returns how many values of the statistic, counted from its lower end, are so far out that
     /// [`two_sided`](Self::two_sided) is at most `alpha`. `most` bounds the answer.
     pub(super) fn rejected_values(&self, alpha: f64, most: usize) -> usize {
         let (mut rejected, mut kept) = (0, most);
@@ -212,7 +213,7 @@ impl SignedRank {
     }
 }
 
-/// The greatest two-sided error rate that `n` differences attain without exceeding `alpha`; `None`
+/// Returns the greatest two-sided error rate that `n` differences attain without exceeding `alpha`; `None`
 /// when every attainable rate is greater.
 pub(super) fn attained_alpha(n: usize, alpha: f64) -> Option<f64> {
     let null = SignedRank::of(n);
@@ -232,7 +233,7 @@ fn cumulative(n: usize) -> Box<[f64]> {
         .collect()
 }
 
-/// How many of the 2^n sign patterns give each value of the statistic, for `n` up to
+/// Returns how many of the 2^n sign patterns give each value of the statistic, for `n` up to
 /// [`EXACT_UP_TO`]: rank by rank, a pattern either leaves the sum as it is or adds the rank.
 pub(super) fn counts(n: usize) -> Vec<u64> {
     let mut counts = vec![0_u64; n * (n + 1) / 2 + 1];
@@ -293,8 +294,7 @@ mod tests {
     /// All Walsh averages, sorted.
     fn walsh_averages(values: &[f64]) -> Vec<f64> {
         let of = |(index, first): (usize, &f64)| -> Vec<f64> {
-            let partners = values[index..].iter();
-            partners.map(|second| first.midpoint(*second)).collect()
+            values[index..].iter().map(|second| first.midpoint(*second)).collect()
         };
         let mut all: Vec<f64> = values.iter().enumerate().flat_map(of).collect();
         all.sort_unstable_by(f64::total_cmp);

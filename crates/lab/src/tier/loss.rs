@@ -1,11 +1,11 @@
-//! What an accident takes from a database, with the crash images that show it.
+//! The loss of data in an accident, with the crash images that show it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What ends work in the middle.
+/// An event that ends work in the middle.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -21,7 +21,7 @@ impl Accident {
     /// Both, the more frequent first.
     pub const ALL: [Accident; 2] = [Accident::Process, Accident::Power];
 
-    /// The accident in two words.
+    /// Returns the accident in two words.
     pub fn words(self) -> &'static str {
         match self {
             Accident::Process => "process dies",
@@ -51,7 +51,7 @@ impl Loss {
     pub const ALL: [Loss; 4] =
         [Loss::Nothing, Loss::LastTransaction, Loss::RecentTransactions, Loss::Corruption];
 
-    /// What is lost, in words.
+    /// Returns the loss in words.
     pub fn words(self) -> &'static str {
         match self {
             Loss::Nothing => "no acknowledged transaction",
@@ -77,12 +77,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts of `images`, of which `corrupt` are corrupt and `losing` lack up to `most` transactions.
+    /// Counts of `images`: `corrupt` are corrupt and `losing` lack up to `most` transactions.
     pub fn of(images: u64, corrupt: u64, losing: u64, most: u64) -> Counts {
         Counts { images, corrupt, losing, most }
     }
 
-    /// What these images show.
+    /// Returns the loss that these images show.
     pub fn loss(&self) -> Loss {
         match (self.corrupt, self.losing, self.most) {
             (0, 0, _) => Loss::Nothing,
@@ -92,7 +92,7 @@ impl Counts {
         }
     }
 
-    /// The images that show it: the corrupt ones where there are any, else those that lack transactions.
+    /// Returns the images that show it: the corrupt ones where there are any, else those that lack transactions.
     pub fn damaged(&self) -> u64 {
         match self.corrupt {
             0 => self.losing,
@@ -100,7 +100,7 @@ impl Counts {
         }
     }
 
-    /// The largest share, from 0 to 1, of images like these that could show what none of them shows, at 95 % confidence: of 0
+    /// Returns the largest share, from 0 to 1, of images like these that could show what none of them shows, at 95 % confidence: of 0
     /// in n about 3 / n. Images are those that the sample draws; the share says nothing of crashes in the field.
     pub fn bound_of_none(&self) -> f64 {
         const ERROR: f64 = 0.05;
@@ -121,7 +121,7 @@ impl Counts {
         }
     }
 
-    /// What these images show in words, with counts written as `count` writes them. That nothing was
+    /// Returns the loss that these images show in words, with counts written as `count` writes them. That nothing was
     /// found is never said without the number of images.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
         let images = match self.images {
@@ -143,7 +143,7 @@ impl Counts {
     }
 }
 
-/// What an accident was found to take.
+/// The measured loss in an accident.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Losses {
@@ -167,7 +167,7 @@ impl Losses {
         Losses::NotMeasured { why: why.into() }
     }
 
-    /// What these images show; without an image nothing was measured.
+    /// Returns the losses that these images show; without an image nothing was measured.
     pub fn of(counts: Counts) -> Losses {
         match counts.images {
             0 => Losses::not_measured("no crash image was checked"),
@@ -175,7 +175,7 @@ impl Losses {
         }
     }
 
-    /// The counts; none where nothing was measured.
+    /// Returns the counts; `None` if nothing was measured.
     pub fn counts(&self) -> Option<Counts> {
         match self {
             Losses::Measured(counts) => Some(*counts),
@@ -183,7 +183,7 @@ impl Losses {
         }
     }
 
-    /// Why nothing was measured; none where something was.
+    /// Returns why nothing was measured; `None` if something was.
     pub fn why_not(&self) -> Option<&str> {
         match self {
             Losses::Measured(_) | Losses::Unsynced { .. } => None,
@@ -191,7 +191,7 @@ impl Losses {
         }
     }
 
-    /// How much is lost; none where that was not measured.
+    /// Returns how much is lost; `None` if that was not measured.
     pub fn loss(&self) -> Option<Loss> {
         match self {
             Losses::Measured(counts) => Some(counts.loss()),
@@ -200,7 +200,7 @@ impl Losses {
         }
     }
 
-    /// The same in words, with counts written as `count` writes them.
+    /// Returns the same in words, with counts written as `count` writes them.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
         match self {
             Losses::Measured(counts) => counts.words(count),
@@ -209,7 +209,7 @@ impl Losses {
         }
     }
 
-    /// What holds for several models together: the worst of them, with counts that add up.
+    /// Returns the losses of several models together: the worst of them, with counts that add up.
     ///
     /// One corrupt image is enough to say "can corrupt"; anything better is said only where every model
     /// was measured.
@@ -238,19 +238,19 @@ impl fmt::Display for Losses {
     }
 }
 
-/// What each accident takes in ordinary commits. The default is one of which nothing is known.
+/// The loss in each accident, for ordinary commits. In the default nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Class {
-    /// When the process dies; none where it was not measured.
+    /// When the process dies; `None` if it was not measured.
     pub process: Option<Loss>,
-    /// When power is lost; none where it was not measured.
+    /// When power is lost; `None` if it was not measured.
     pub power: Option<Loss>,
     /// Whether no accident is needed: two connections that meet at the wrong moment corrupt the database.
     pub uncrashed: bool,
 }
 
 impl Class {
-    /// What this accident takes; none where it was not measured.
+    /// Returns the loss in this accident; `None` if it was not measured.
     pub fn loss(self, accident: Accident) -> Option<Loss> {
         match accident {
             Accident::Process => self.process,
@@ -258,12 +258,12 @@ impl Class {
         }
     }
 
-    /// Whether both accidents were measured.
+    /// Returns whether both accidents were measured.
     pub fn is_measured(self) -> bool {
         self.process.is_some() && self.power.is_some()
     }
 
-    /// Whether it is at least as safe as another: neither accident takes more. None where that is not
+    /// Returns whether it is at least as safe as another: neither accident takes more. `None` if that is not
     /// known; what was not measured is neither worse nor safer.
     pub fn is_at_least_as_safe_as(self, other: Class) -> Option<bool> {
         if self.uncrashed != other.uncrashed {
@@ -272,25 +272,22 @@ impl Class {
         }
         let pairs = Accident::ALL.map(|accident| self.loss(accident).zip(other.loss(accident)));
         let is_worse = pairs.iter().flatten().any(|(own, other)| own > other);
-        match is_worse {
-            true => Some(false),
-            false => pairs.iter().all(Option::is_some).then_some(true),
-        }
+        if is_worse { Some(false) } else { pairs.iter().all(Option::is_some).then_some(true) }
     }
 
-    /// Whether neither accident takes anything that was acknowledged.
+    /// Returns whether neither accident takes anything that was acknowledged.
     pub fn loses_nothing(self) -> bool {
         let nothing = Some(Loss::Nothing);
         (self.process, self.power, self.uncrashed) == (nothing, nothing, false)
     }
 
-    /// Whether a dying process takes nothing, and a power cut at most recent transactions.
+    /// Returns whether a dying process takes nothing, and a power cut at most recent transactions.
     pub fn loses_recent_at_most(self) -> bool {
         let is_recent = |loss| loss <= Loss::RecentTransactions;
         self.process == Some(Loss::Nothing) && self.power.is_some_and(is_recent) && !self.uncrashed
     }
 
-    /// An order of all classes, the safest first: by power cuts, then by dying processes; what was not
+    /// Returns an order of all classes, the safest first: by power cuts, then by dying processes; what was not
     /// measured comes last.
     pub fn order(self) -> impl Ord {
         let last = |loss: Option<Loss>| (loss.is_none(), loss);

@@ -1,6 +1,6 @@
 //! Safety tiers: what the death of a process and a power cut take under some settings, as measured.
 //!
-//! Settings are tried under storage models, each of which says what a crash may leave on the disk
+//! Settings are tried under storage models, and each model says what a crash may leave on the disk
 //! ([`ModelSafety`]). A [`Tier`] sums them up by [`Accident`], for ordinary commits; what happens on
 //! rare occasions alone is kept apart. Models outside SQLite's assumptions about hardware decide no
 //! tier: no settings can hold against a disk that lies.

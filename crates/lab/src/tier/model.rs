@@ -1,11 +1,11 @@
-//! What was measured under one storage model, compared with what is documented.
+//! The measured safety under one storage model, compared with the documentation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Accident, Counts, Loss, Losses};
 
-/// What was found under one storage model.
+/// The findings under one storage model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelSafety {
     /// Name of the model, such as `reorder`.
@@ -14,7 +14,7 @@ pub struct ModelSafety {
     pub accident: Accident,
     /// Whether SQLite's default assumptions about hardware cover it.
     pub assumed: bool,
-    /// What ordinary commits lose: images that some crash leaves which touches no rare occasion.
+    /// Losses in ordinary commits: images of crashes that touch no rare occasion.
     pub ordinary: Losses,
     /// Images that take a rare occasion, one entry an occasion; most applications have none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -25,14 +25,14 @@ pub struct ModelSafety {
     /// Whether each trial judges images of its own, so that the counts of several add up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adds_up: bool,
-    /// What was found by the settings in force, where a script changes them and not the same is promised of all; the most
+    /// Findings by the settings in force, if a script changes them and the promises differ; the most
     /// promised first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_force: Vec<UnderSettings>,
-    /// What SQLite's documentation says: of settings in force of which the least is promised.
+    /// The promise of SQLite's documentation: the least of those for the settings in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documented: Option<Documented>,
-    /// What is wrong with one image of ordinary commits and how a crash left it: of a corrupt one
+    /// A witness: the damage of one image of ordinary commits and how a crash left it: of a corrupt one
     /// where there is one, else of one that lacks transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
@@ -44,14 +44,14 @@ pub struct ModelSafety {
     pub cause: Option<String>,
 }
 
-/// What was found on a rare occasion alone, such as VACUUM.
+/// The findings on a rare occasion, such as VACUUM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OnOccasion {
     /// The occasion, in words that follow "on".
     pub occasion: String,
     /// The images that take it.
     pub counts: Counts,
-    /// What is wrong with one of them and how a crash left it.
+    /// A witness: the damage of one of them and how a crash left it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
     /// The command that makes this witness again and writes it to disk.
@@ -62,26 +62,26 @@ pub struct OnOccasion {
     pub cause: Option<String>,
 }
 
-/// What was found after crashes that met these settings, and none of which less is promised.
+/// The findings after crashes that met these settings, and none with a weaker promise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnderSettings {
-    /// The settings: one set, or several of which the same is promised.
+    /// The settings: one set, or several with the same promise.
     pub settings: String,
-    /// What SQLite's documentation says of them.
+    /// The promise of SQLite's documentation for them.
     pub documented: Documented,
     /// The images, rare occasions included.
     pub counts: Counts,
-    /// What is wrong with one of them and how a crash left it, where one was kept.
+    /// A witness, if one was kept: the damage of one of them and how a crash left it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
 }
 
-/// What SQLite's documentation says of settings under a model.
+/// The promise of SQLite's documentation for settings under a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Documented {
     /// How much it promises.
     pub promise: Promise,
-    /// What it says, in our words.
+    /// The promise, in our words.
     pub says: String,
     /// Where.
     pub source: String,
@@ -104,7 +104,7 @@ pub enum Promise {
 }
 
 impl Promise {
-    /// The promise in words.
+    /// Returns the promise in words.
     pub fn words(self) -> &'static str {
         match self {
             Promise::Safe => "safe",
@@ -114,7 +114,7 @@ impl Promise {
         }
     }
 
-    /// The most that keeps the promise; none where there is none.
+    /// Returns the most that keeps the promise; `None` if there is none.
     fn allows(self) -> Option<Loss> {
         match self {
             Promise::Safe => Some(Loss::Nothing),
@@ -125,7 +125,7 @@ impl Promise {
 }
 
 impl ModelSafety {
-    /// A model of which nothing was measured.
+    /// Returns a model without any measurement.
     pub fn not_measured(model: &str, accident: Accident, assumed: bool, why: &str) -> ModelSafety {
         ModelSafety {
             model: model.to_owned(),
@@ -146,26 +146,25 @@ impl ModelSafety {
     /// Ordinary commits and rare occasions together.
     pub fn whole(&self) -> Losses {
         let on_occasions = self.occasions.iter().map(|on| on.counts);
-        let all = self.ordinary.counts().into_iter().chain(on_occasions);
-        match all.reduce(Counts::plus) {
+        match self.ordinary.counts().into_iter().chain(on_occasions).reduce(Counts::plus) {
             Some(counts) => Losses::of(counts),
             None => self.ordinary.clone(),
         }
     }
 
-    /// The most that is lost, on whatever occasion; none where nothing was measured.
+    /// Returns the most that is lost, on whatever occasion; `None` if nothing was measured.
     pub fn worst(&self) -> Option<Loss> {
         self.whole().loss()
     }
 
-    /// The occasions on which more is lost than in ordinary commits.
+    /// Returns the occasions on which more is lost than in ordinary commits.
     pub fn worse_occasions(&self) -> impl Iterator<Item = &OnOccasion> {
         let ordinary = self.ordinary.loss();
         let all = self.occasions.iter();
         all.filter(move |on| Some(on.counts.loss()) > ordinary.max(Some(Loss::Nothing)))
     }
 
-    /// Whether this loss breaks what is documented. Anything safer than documented breaks nothing: not
+    /// Returns whether this loss breaks what is documented. Anything safer than documented breaks nothing: not
     /// to have found a violation proves nothing.
     pub fn breaks_a_promise(&self, loss: Option<Loss>) -> bool {
         let documented = self.documented.as_ref();
@@ -173,16 +172,15 @@ impl ModelSafety {
         matches!((loss, allowed), (Some(found), Some(allowed)) if found > allowed)
     }
 
-    /// The settings in force of which a promise is broken, although the weakest of them may break none.
+    /// Returns the settings in force whose promise is broken, although the weakest of them may break none.
     pub fn broken_in_force(&self) -> impl Iterator<Item = &UnderSettings> {
-        let all = self.in_force.iter();
-        all.filter(|it| {
-            let allowed = it.documented.promise.allows();
-            allowed.is_some_and(|allowed| it.counts.loss() > allowed)
+        self.in_force.iter().filter(|under| {
+            let allowed = under.documented.promise.allows();
+            allowed.is_some_and(|allowed| under.counts.loss() > allowed)
         })
     }
 
-    /// Whether what was found is safer than what is documented, in the images that were looked at: the
+    /// Returns whether what was found is safer than what is documented, in the images that were looked at: the
     /// documentation allows more to happen.
     pub fn is_safer_than_documented(&self) -> bool {
         let documented = self.documented.as_ref();
@@ -198,12 +196,14 @@ impl ModelSafety {
     /// of each occasion the worse finding, or sums where both have judged images of their own.
     fn add(&mut self, found: ModelSafety) {
         if self.adds_up && found.adds_up {
-            let loss = |it: &ModelSafety| it.ordinary.counts().map(|counts| counts.loss());
-            self.witness = match loss(&found) > loss(self) {
-                true => found.witness.clone().or(self.witness.take()),
-                false => self.witness.take().or(found.witness.clone()),
+            let loss = |model: &ModelSafety| model.ordinary.counts().map(|counts| counts.loss());
+            self.witness = if loss(&found) > loss(self) {
+                found.witness.clone().or(self.witness.take())
+            } else {
+                self.witness.take().or(found.witness.clone())
             };
-            let both = [&self.ordinary, &found.ordinary].map(|it| (found.model.as_str(), it));
+            let both =
+                [&self.ordinary, &found.ordinary].map(|losses| (found.model.as_str(), losses));
             self.ordinary = Losses::over(both.into_iter());
             return;
         }

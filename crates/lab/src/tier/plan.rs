@@ -24,13 +24,13 @@ use crate::seed::Seed;
 pub const METHOD: u32 = 2;
 
 /// Crash images of each set of settings under each storage model; models with fewer states have fewer.
-/// With so many, the seed decides next to no verdict (`docs/benchmarks.md`).
+/// With this many, the seed decides next to no verdict (`docs/benchmarks.md`).
 pub const IMAGES: u32 = 32_000;
 
 /// Schedules of each large scenario of two connections.
 pub const SCHEDULES_EACH: u32 = 200;
 
-/// Scenarios of two connections with at most so many schedules are played in full.
+/// Scenarios of two connections with at most this many schedules are played in full.
 pub const SCHEDULES_IN_FULL: u32 = 10_000;
 
 /// The seed of crash images and schedules.
@@ -49,13 +49,12 @@ pub struct TierSet {
 }
 
 impl TierSet {
-    /// Whether it names a setting that decides what a crash can destroy.
+    /// Returns whether it names a setting that decides what a crash can destroy.
     pub fn decides(&self) -> bool {
-        let mut names = self.settings.keys();
-        names.any(|name| !BESIDES.contains(&name.as_str()))
+        self.settings.keys().any(|name| !BESIDES.contains(&name.as_str()))
     }
 
-    /// The set of a variant with these settings; `names` are the settings that decide, and `engine` is
+    /// Returns the set of a variant with these settings; `names` are the settings that decide, and `engine` is
     /// used where the variant names none.
     pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
         TierSet {
@@ -64,7 +63,7 @@ impl TierSet {
         }
     }
 
-    /// The settings of a trial of [`WORKLOAD`](super::WORKLOAD) that measures the tier of these.
+    /// Returns the settings of a trial of [`WORKLOAD`](super::WORKLOAD) that measures the tier of these.
     pub fn trial_settings(&self) -> Settings {
         let mut settings = self.settings.clone();
         settings.insert("images".to_owned(), i64::from(IMAGES).into());
@@ -76,9 +75,10 @@ impl TierSet {
 
 impl fmt::Display for TierSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.settings.is_empty() {
-            true => f.write_str("default settings")?,
-            false => f.write_str(&label(&self.settings))?,
+        if self.settings.is_empty() {
+            f.write_str("default settings")?
+        } else {
+            f.write_str(&label(&self.settings))?
         }
         match self.engine.as_str() {
             "default" => Ok(()),
@@ -95,18 +95,18 @@ pub struct TierPlan {
     pub names: Vec<String>,
     /// The sets, each once.
     pub sets: Vec<TierSet>,
-    /// What was known of them before the run, so that its folder alone suffices for a report.
+    /// Tiers known before the run, so that its folder alone suffices for a report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownTier>,
 }
 
 impl TierPlan {
-    /// The known tier of a set.
+    /// Returns the known tier of a set.
     pub fn known(&self, set: &TierSet) -> Option<&KnownTier> {
         self.known.iter().find(|known| known.set == *set)
     }
 
-    /// The sets whose tiers are to be measured.
+    /// Returns the sets whose tiers are to be measured.
     pub fn unknown(&self) -> impl Iterator<Item = &TierSet> {
         self.sets.iter().filter(|set| self.known(set).is_none())
     }
@@ -117,7 +117,7 @@ impl TierPlan {
     }
 }
 
-/// What tells one engine from all others.
+/// The identity of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineIdentity {
@@ -137,7 +137,7 @@ pub enum EngineIdentity {
 }
 
 impl EngineIdentity {
-    /// The identity of an engine as it described itself; none where it cannot be used, or its file cannot
+    /// Returns the identity of an engine as it described itself; `None` if it cannot be used, or its file cannot
     /// be read, so that nothing about it may be remembered.
     pub fn of(engine: &EngineRecord) -> Option<EngineIdentity> {
         if engine.problem.is_some() {
@@ -155,7 +155,7 @@ impl EngineIdentity {
     }
 }
 
-/// What a tier depends on.
+/// The key of a tier: everything it depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TierKey {
     /// The version of the method, [`METHOD`].
@@ -166,12 +166,12 @@ pub struct TierKey {
     pub settings: Settings,
 }
 
-/// What was found for a set of settings.
+/// The findings for a set of settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
     /// Under each storage model.
     pub safety: Vec<ModelSafety>,
-    /// By two connections that meet at chosen moments; none where none were run.
+    /// By two connections that meet at chosen moments; `None` if they were not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedules: Option<Schedules>,
 }
@@ -196,12 +196,12 @@ pub struct KnownTier {
     /// All settings that decide, also those that the set leaves to the engine; empty where they are not known.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub in_force: Settings,
-    /// What was found.
+    /// The findings.
     pub findings: Findings,
 }
 
 impl KnownTier {
-    /// How safe the settings are.
+    /// Returns how safe the settings are.
     pub fn safety(&self) -> Safety {
         let Findings { safety, schedules } = self.findings.clone();
         Safety::of(safety).with_schedules(schedules)
@@ -222,20 +222,21 @@ pub struct TierTable {
 }
 
 impl TierTable {
-    /// What the tier of a set depends on; none where the engine cannot be told from others.
+    /// Returns the key of a set's tier; `None` if the engine cannot be told from others.
     ///
-    /// A setting that is not named has the default of the engine. The table knows those of its own engine;
+    /// A setting that is not named has the default of the engine. The table knows the defaults of its own engine;
     /// of others, what is not named stays so, and naming a default makes another key.
     pub fn key(&self, set: &TierSet, engine: &EngineRecord) -> Option<TierKey> {
         let engine = EngineIdentity::of(engine)?;
-        let settings = match engine == self.engine {
-            true => overlaid(&self.defaults, &set.settings),
-            false => set.settings.clone(),
+        let settings = if engine == self.engine {
+            overlaid(&self.defaults, &set.settings)
+        } else {
+            set.settings.clone()
         };
         Some(TierKey { method: METHOD, settings, engine })
     }
 
-    /// What is known for a key.
+    /// Returns the findings for a key.
     pub fn find(&self, key: &TierKey) -> Option<&Findings> {
         if (key.method, &key.engine) != (self.method, &self.engine) {
             return None;
@@ -269,8 +270,7 @@ mod tests {
     }
 
     fn settings(named: &[(&str, &str)]) -> Settings {
-        let named = named.iter();
-        named.map(|(name, level)| ((*name).to_owned(), (*level).into())).collect()
+        named.iter().map(|(name, level)| ((*name).to_owned(), (*level).into())).collect()
     }
 
     fn set(named: &[(&str, &str)]) -> TierSet {

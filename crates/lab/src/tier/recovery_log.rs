@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The name of the file in the directory of the trial.
 pub const RECOVERY_LOG: &str = "recoveries.trail";
 
-/// What the file says. As text it has a line for each field, the first of which is always as long.
+/// The contents of the file. As text it has a line for each field; the first line always has the same length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryLog {
     /// The recovery that began last, counted from 1; 0 before the first.
@@ -19,7 +19,7 @@ pub struct RecoveryLog {
 }
 
 impl RecoveryLog {
-    /// The line of a recovery, which is written over the line of the one before.
+    /// Returns the line of a recovery, which is written over the line of the one before.
     pub fn line(recovery: u64) -> String {
         format!("{recovery:020}\n")
     }

@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use super::{Accident, Class, Counts, Loss, Losses, ModelSafety, Promise, Schedules};
 use crate::trial::Outcome;
 
-/// What the death of a process and a power cut take under some settings, within SQLite's assumptions
+/// The losses when a process dies and in a power cut under some settings, within SQLite's assumptions
 /// about hardware.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tier {
-    /// What is lost in ordinary commits when the process dies.
+    /// Losses in ordinary commits when the process dies.
     pub process: Losses,
-    /// What is lost in ordinary commits when power is lost: the worst of the storage models.
+    /// Losses in ordinary commits when power is lost: the worst of the storage models.
     pub power: Losses,
-    /// What is lost on rare occasions alone, where that is more than in ordinary commits.
+    /// Losses on rare occasions, if they are greater than in ordinary commits.
     pub occasions: Vec<RareLoss>,
     /// Damage that needs no accident, where there was any.
     pub uncrashed: Option<Uncrashed>,
 }
 
-/// What an accident takes on a rare occasion alone.
+/// The loss in an accident on a rare occasion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RareLoss {
     /// The accident.
@@ -30,7 +30,7 @@ pub struct RareLoss {
     pub occasion: String,
     /// The images that take it, over the storage models.
     pub counts: Counts,
-    /// What is wrong with one of them and how a crash left it.
+    /// A witness: the damage of one of them and how a crash left it.
     pub witness: Option<String>,
 }
 
@@ -50,22 +50,22 @@ pub struct Uncrashed {
 pub struct Safety {
     /// Under the models inside SQLite's assumptions about hardware: what recommendations go by.
     pub tier: Tier,
-    /// Under those outside of them, such as a device that ignores syncs; none where none was tried.
+    /// Under those outside of them, such as a device that ignores syncs; `None` if none was tried.
     pub beyond: Option<Losses>,
     /// By model.
     pub models: Vec<ModelSafety>,
-    /// The results of schedules; none where none were run.
+    /// The results of schedules; `None` if none were run.
     pub schedules: Option<Schedules>,
 }
 
 impl Tier {
-    /// A tier of which nothing is known.
+    /// Returns a tier about which nothing is known.
     pub fn not_measured(why: impl Into<String>) -> Tier {
         let unknown = Losses::not_measured(why);
         Tier { process: unknown.clone(), power: unknown, occasions: Vec::new(), uncrashed: None }
     }
 
-    /// The tier without its counts.
+    /// Returns the tier without its counts.
     pub fn class(&self) -> Class {
         Class {
             process: self.process.loss(),
@@ -74,7 +74,7 @@ impl Tier {
         }
     }
 
-    /// What this accident takes in ordinary commits.
+    /// Returns the loss in this accident in ordinary commits.
     pub fn losses(&self, accident: Accident) -> &Losses {
         match accident {
             Accident::Process => &self.process,
@@ -82,12 +82,12 @@ impl Tier {
         }
     }
 
-    /// Why it was not measured, where that is so.
+    /// Returns why it was not measured, where that is so.
     pub fn why_not(&self) -> Option<&str> {
         self.process.why_not().or(self.power.why_not())
     }
 
-    /// The tier in one sentence, with counts written as `count` writes them.
+    /// Returns the tier in one sentence, with counts written as `count` writes them.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
         if let Some(Uncrashed { wrong, played, schedule }) = &self.uncrashed {
             let (wrong, played) = (count(*wrong), count(*played));
@@ -109,10 +109,12 @@ impl Tier {
         let assumed = || models.iter().filter(|model| model.assumed);
         let over = |accident: Accident| {
             let models = assumed().filter(|model| model.accident == accident);
-            let losses: Vec<_> = models.map(|it| (it.model.as_str(), &it.ordinary)).collect();
-            match losses.is_empty() {
-                true => Losses::not_measured("no storage model of it was tested"),
-                false => Losses::over(losses.into_iter()),
+            let losses: Vec<_> =
+                models.map(|model| (model.model.as_str(), &model.ordinary)).collect();
+            if losses.is_empty() {
+                Losses::not_measured("no storage model of it was tested")
+            } else {
+                Losses::over(losses.into_iter())
             }
         };
         let (process, power) = (over(Accident::Process), over(Accident::Power));
@@ -126,7 +128,7 @@ impl Tier {
     }
 }
 
-/// What each accident takes on each occasion, over all models.
+/// Returns the loss in each accident on each occasion, over all models.
 fn rare_losses<'a>(models: impl Iterator<Item = &'a ModelSafety>) -> Vec<RareLoss> {
     let mut all: Vec<RareLoss> = Vec::new();
     for model in models {
@@ -149,7 +151,7 @@ fn rare_losses<'a>(models: impl Iterator<Item = &'a ModelSafety>) -> Vec<RareLos
 }
 
 impl RareLoss {
-    /// Adds the images under another model; the witness is that of the worst model.
+    /// Adds the images under another model; the witness comes from the worst model.
     fn add(&mut self, counts: Counts, witness: Option<&String>) {
         if counts.loss() > self.counts.loss() {
             self.witness = witness.cloned();
@@ -157,7 +159,7 @@ impl RareLoss {
         self.counts = self.counts.plus(counts);
     }
 
-    /// What is lost and when, with counts written as `count` writes them.
+    /// Returns the losses in words, with counts written as `count` writes them.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
         let accident = match self.accident {
             Accident::Process => "if the process dies",
@@ -168,11 +170,11 @@ impl RareLoss {
 }
 
 impl Safety {
-    /// What the findings come to.
+    /// Sums up the findings.
     pub fn of(models: Vec<ModelSafety>) -> Safety {
         let outside = models.iter().filter(|model| !model.assumed);
         let outside: Vec<(&str, Losses)> =
-            outside.map(|it| (it.model.as_str(), it.whole())).collect();
+            outside.map(|model| (model.model.as_str(), model.whole())).collect();
         let beyond = || Losses::over(outside.iter().map(|(model, losses)| (*model, losses)));
         Safety {
             tier: Tier::of(&models),
@@ -182,7 +184,7 @@ impl Safety {
         }
     }
 
-    /// The same with what came of schedules: one that went wrong is the worst of all.
+    /// Returns the same with what came of schedules: one that went wrong is the worst of all.
     #[must_use]
     pub fn with_schedules(mut self, schedules: Option<Schedules>) -> Safety {
         self.tier.uncrashed = schedules.as_ref().and_then(uncrashed);
@@ -190,7 +192,7 @@ impl Safety {
         self
     }
 
-    /// The same for an engine whose syncs do not reach the system, for this reason: a power cut takes anything,
+    /// Returns the same for an engine whose syncs do not reach the system, for this reason: a power cut takes anything,
     /// whatever the images of another VFS show.
     #[must_use]
     pub fn unsynced(mut self, why: String) -> Safety {
@@ -198,12 +200,12 @@ impl Safety {
         self
     }
 
-    /// Whether the engine's syncs do not reach the system.
+    /// Returns whether the engine's syncs do not reach the system.
     pub fn is_unsynced(&self) -> bool {
         matches!(self.tier.power, Losses::Unsynced { .. })
     }
 
-    /// Whether SQLite's documentation says that these settings may corrupt, within its assumptions about
+    /// Returns whether SQLite's documentation says that these settings may corrupt, within its assumptions about
     /// hardware. That no image showed it proves nothing.
     pub fn is_documented_to_corrupt(&self) -> bool {
         let assumed = self.models.iter().filter(|model| model.assumed);
@@ -211,12 +213,12 @@ impl Safety {
         documented.any(|documented| documented.promise == Promise::MayCorrupt)
     }
 
-    /// Settings of which nothing is known.
+    /// Settings about which nothing is known.
     pub fn not_measured(why: impl Into<String>) -> Safety {
         Safety { tier: Tier::not_measured(why), beyond: None, models: Vec::new(), schedules: None }
     }
 
-    /// What a trial of [`WORKLOAD`](super::WORKLOAD) came to.
+    /// Returns the safety that a trial of [`WORKLOAD`](super::WORKLOAD) measured.
     pub fn of_outcome(outcome: &Outcome) -> Safety {
         match outcome {
             Outcome::Measured(it) if it.safety.is_empty() && it.schedules.is_none() => {
@@ -230,7 +232,7 @@ impl Safety {
     }
 }
 
-/// Returns the damage that schedules prove; none where nothing went wrong, which proves nothing.
+/// Returns the damage that schedules prove; `None` if nothing went wrong, which proves nothing.
 fn uncrashed(schedules: &Schedules) -> Option<Uncrashed> {
     match schedules {
         Schedules::Played { played, wrong, first: Some(first) } => {
@@ -256,11 +258,11 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What a reader accepts to lose, from the least to the most.
+/// The loss that a reader accepts, from the least to the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MayLose {
-    /// What the baseline loses, which was not measured: no setting that decides it differs.
+    /// As much as with the baseline, which was not measured: no setting that decides it differs.
     Unchanged,
     /// Nothing acknowledged, neither when the process dies nor in a power cut.
     #[default]
@@ -272,7 +274,7 @@ pub enum MayLose {
 }
 
 impl MayLose {
-    /// Whether no more is lost with this safety. What is documented to corrupt is accepted last, even where no image
+    /// Returns whether no more is lost with this safety. What is documented to corrupt is accepted last, even where no image
     /// showed it; where no setting that decides it differs, there is nothing to judge.
     pub fn accepts(self, safety: &Safety) -> bool {
         let class = safety.tier.class();

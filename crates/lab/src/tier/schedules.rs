@@ -1,4 +1,4 @@
-//! What came of two connections that meet at the wrong moment: damage that needs no crash and
+//! Results of two connections that meet at the wrong moment: damage that needs no crash and
 //! belongs to no storage model.
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What came of two connections that met at chosen moments: damage that needs no crash.
+/// Results of two connections that met at chosen moments: damage that needs no crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedules {
@@ -32,7 +32,7 @@ pub enum Schedules {
 pub struct WrongSchedule {
     /// The schedule, as `pragmark crash --schedule` takes it.
     pub schedule: String,
-    /// What went wrong.
+    /// The damage.
     pub what: String,
     /// The command that plays it again.
     pub again: String,

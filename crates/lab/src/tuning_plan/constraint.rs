@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::guard::{Budget, BudgetError, Limit};
 use crate::metric::{Unit, find, higher_is_better};
 
-/// What a metric may be.
+/// A bound on a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constraint {
     /// The metric.
@@ -20,7 +20,7 @@ pub struct Constraint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Of the figure divided by that of the current settings.
+    /// A bound on the figure divided by the current settings' figure.
     Ratio(Budget),
     /// Of the figure itself.
     Figure(Limit),
@@ -46,7 +46,7 @@ impl Constraint {
         let known = NAMES.iter().find(|(short, _)| *short == name);
         let metric = known.map_or(name, |(_, metric)| metric).to_owned();
         find(&metric).ok_or_else(|| BudgetError::Metric(name.to_owned()))?;
-        let is_figure = bound.trim().ends_with(|it: char| it.is_alphabetic());
+        let is_figure = bound.trim().ends_with(|letter: char| letter.is_alphabetic());
         let bound = if is_figure {
             let limit: Limit = bound.parse()?;
             limit.of_metric(&metric)?;
@@ -59,14 +59,14 @@ impl Constraint {
         Ok(Constraint { metric, bound })
     }
 
-    /// A figure on the scale of constraints, on which less is better: its logarithm, with what counts as next to nothing added, so
+    /// Returns a figure on the scale of constraints, on which less is better: its logarithm, with what counts as next to nothing added, so
     /// that a figure of 0 has one, too. None of what is below that.
     pub fn scaled(&self, figure: f64) -> Option<f64> {
         let log = (figure + self.next_to_nothing()).ln();
         log.is_finite().then(|| self.sign() * log)
     }
 
-    /// By how much figures may exceed those of the current settings, which are given on the scale of constraints.
+    /// By how much figures may exceed the current settings' figure, which is given on the scale of constraints.
     pub fn room(&self, current: f64) -> Option<f64> {
         let figure = (self.sign() * current).exp() - self.next_to_nothing();
         let most = match &self.bound {
@@ -78,13 +78,10 @@ impl Constraint {
 
     /// 1 where less of the metric is better, otherwise -1.
     fn sign(&self) -> f64 {
-        match higher_is_better(&self.metric) {
-            true => -1.0,
-            false => 1.0,
-        }
+        if higher_is_better(&self.metric) { -1.0 } else { 1.0 }
     }
 
-    /// What counts as next to nothing of metrics that may be 0.
+    /// Returns the figure that counts as next to nothing for metrics that may be 0.
     fn next_to_nothing(&self) -> f64 {
         match find(&self.metric).map(|metric| metric.unit) {
             Some(Unit::Count | Unit::Bytes | Unit::Percent) => 1.0,
@@ -94,7 +91,7 @@ impl Constraint {
         }
     }
 
-    /// Whether the figures of a round, what is judged and the current settings, are within the bound.
+    /// Returns whether the figures of a round, what is judged and the current settings, are within the bound.
     pub fn holds(&self, (own, current): (f64, f64)) -> Option<bool> {
         let (budget, least) = match &self.bound {
             Bound::Ratio(budget) => (*budget, current),

@@ -1,4 +1,4 @@
-//! What a run that tunes searches, as decided before its first trial.
+//! The plan of a search, as decided before the first trial of its run.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ const EARLIER_TRIALS: usize = 150;
 /// The search of an experiment that is tuned. The experiment's baseline holds the current settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningPlan {
-    /// What may be tried: what may lose more than is accepted is excluded from it.
+    /// The space of the search: settings that may lose more than is accepted are excluded.
     pub space: Space,
     /// The current settings.
     pub current: Configuration,
@@ -22,15 +22,15 @@ pub struct TuningPlan {
     pub defaults: Configuration,
     /// Configurations known to be good elsewhere.
     pub good: Vec<Configuration>,
-    /// What may be lost.
+    /// The accepted loss.
     pub may_lose: MayLose,
-    /// What an earlier search has recommended.
+    /// The recommendation of an earlier search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Configuration>,
     /// The trials of that search, as far as they are of this space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_trials: Vec<SearchTrial>,
-    /// What other metrics may be.
+    /// Constraints on other metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
     /// Settings that are not varied, because no statement of the workload uses what they are about.
@@ -51,12 +51,12 @@ impl TuningPlan {
         fixed: &Settings,
     ) -> TuningPlan {
         let every = trials.len().div_ceil(EARLIER_TRIALS).max(1) as u32;
-        let trials = trials.iter().filter(|it| it.block.is_multiple_of(every));
-        let of_this = trials.filter_map(|it| {
+        let trials = trials.iter().filter(|trial| trial.block.is_multiple_of(every));
+        let of_this = trials.filter_map(|trial| {
             Some(SearchTrial {
-                configuration: self.moved_here(space, &it.configuration, fixed)?,
+                configuration: self.moved_here(space, &trial.configuration, fixed)?,
                 constrained: Vec::new(),
-                ..it.clone()
+                ..trial.clone()
             })
         });
         self.earlier_trials = of_this.collect();
@@ -65,7 +65,7 @@ impl TuningPlan {
         self
     }
 
-    /// A configuration of another space in this one; none where a setting that is not varied here has not the level that all
+    /// Returns a configuration of another space in this one; `None` if a setting that is not varied here has not the level that all
     /// trials have here.
     fn moved_here(
         &self,
@@ -73,7 +73,8 @@ impl TuningPlan {
         configuration: &[usize],
         fixed: &Settings,
     ) -> Option<Configuration> {
-        let is_varied = |name: &String| self.space.factors.iter().any(|it| it.name == *name);
+        let is_varied =
+            |name: &String| self.space.factors.iter().any(|factor| factor.name == *name);
         let factors = space.factors.iter().zip(configuration);
         let mut others = factors.filter(|(factor, _)| !is_varied(&factor.name));
         let is_as_here = others.all(|(factor, index)| {
@@ -100,7 +101,7 @@ impl TuningPlan {
         }
     }
 
-    /// The configuration of a variant as a record names it; none where it is not of the space.
+    /// Returns the configuration of a variant as a record names it; `None` if it is not of the space.
     pub fn configuration(&self, label: &str) -> Option<Configuration> {
         let mut configuration = vec![usize::MAX; self.space.factors.len()];
         let mut rest = label;
@@ -146,12 +147,12 @@ pub struct TunableSetting {
 /// A change of the application that a workload can carry out by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What changes, in words.
+    /// The change, in words.
     pub change: String,
     /// SQL that makes the change, if SQL does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql: Option<String>,
-    /// What is set in addition to the recommended settings to measure it.
+    /// Settings that are added to the recommended ones to measure it.
     pub settings: Settings,
 }
 
@@ -172,7 +173,7 @@ impl Advice {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchOutcome {
-    /// What it cost: a time, a size, or 1 ÷ a rate; above zero.
+    /// Its cost: a time, a size, or 1 ÷ a rate; above zero.
     Cost(f64),
     /// It was stopped when it had cost so much.
     Hopeless(f64),
@@ -185,18 +186,18 @@ pub enum SearchOutcome {
 pub struct SearchTrial {
     /// Its block, from 0.
     pub block: u32,
-    /// What was tried.
+    /// The configuration.
     pub configuration: Configuration,
     /// How it ended.
     #[serde(rename = "seen")]
     pub outcome: SearchOutcome,
-    /// The logarithm of the figure of each constraint of which less is better; none where it was not measured.
+    /// The logarithm of the figure of each constraint, such that less is better; `None` if it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constrained: Vec<Option<f64>>,
 }
 
 impl SearchTrial {
-    /// What it cost; none where that was not measured.
+    /// Returns its cost; `None` if it was not measured.
     pub fn cost(&self) -> Option<f64> {
         match self.outcome {
             SearchOutcome::Cost(cost) => Some(cost),

@@ -28,7 +28,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// The level that is to be set; none for a factor that means nothing, or has what connections have anyway.
+    /// Returns the level that is to be set; none for a factor that means nothing, or has what connections have anyway.
     fn level_to_set(&self, index: usize) -> Option<&Level> {
         self.levels.get(index).filter(|_| !(self.unset && index == 0))
     }
@@ -54,8 +54,7 @@ pub struct Exclusion {
 
 impl Exclusion {
     fn fits(&self, configuration: &[usize]) -> bool {
-        let mut levels = self.levels.iter();
-        levels.all(|(factor, level)| configuration[*factor] == *level)
+        self.levels.iter().all(|(factor, level)| configuration[*factor] == *level)
     }
 }
 
@@ -64,13 +63,13 @@ impl Exclusion {
 pub struct Space {
     /// The factors.
     pub factors: Vec<Factor>,
-    /// What is never tried.
+    /// Combinations that are never tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<Exclusion>,
 }
 
 impl Space {
-    /// The number of values that a factor has in configurations: its levels, and one for "means nothing".
+    /// Returns the number of values that a factor has in configurations: its levels, and one for "means nothing".
     pub fn values(&self, factor: usize) -> usize {
         let factor = &self.factors[factor];
         factor.levels.len() + usize::from(factor.gate.is_some())
@@ -91,35 +90,33 @@ impl Space {
         configuration
     }
 
-    /// Why the configuration may not be tried; none where it may.
+    /// Returns why the configuration may not be tried; `None` if it may.
     pub fn why_excluded(&self, configuration: &[usize]) -> Option<&str> {
         Some(&self.exclusion(configuration)?.why)
     }
 
     /// Returns the exclusion that the configuration meets.
     pub fn exclusion(&self, configuration: &[usize]) -> Option<&Exclusion> {
-        let mut excluded = self.excluded.iter();
-        excluded.find(|exclusion| exclusion.fits(configuration))
+        self.excluded.iter().find(|exclusion| exclusion.fits(configuration))
     }
 
-    /// Whether the configuration may be tried.
+    /// Returns whether the configuration may be tried.
     pub fn admits(&self, configuration: &[usize]) -> bool {
         self.why_excluded(configuration).is_none()
     }
 
-    /// A configuration drawn at random among those that may be tried; `otherwise` where none was drawn in many
+    /// Returns a configuration drawn at random among those that may be tried; `otherwise` where none was drawn in many
     /// attempts.
     pub fn random(&self, generator: &mut SplitMix64, otherwise: &[usize]) -> Configuration {
         let mut draw = || {
             let level = |factor: &Factor| generator.below(factor.levels.len() as u64) as usize;
             self.canonical(self.factors.iter().map(level).collect())
         };
-        let mut drawn = (0..ATTEMPTS).map(|_| draw());
-        let found = drawn.find(|configuration| self.admits(configuration));
+        let found = (0..ATTEMPTS).map(|_| draw()).find(|configuration| self.admits(configuration));
         found.unwrap_or_else(|| otherwise.to_vec())
     }
 
-    /// The configuration with the factors of each exclusion that it meets drawn anew until it may be tried;
+    /// Returns the configuration with the factors of each exclusion that it meets drawn anew until it may be tried;
     /// `otherwise` where many attempts do not suffice.
     pub fn repaired(
         &self,
@@ -140,7 +137,7 @@ impl Space {
         otherwise.to_vec()
     }
 
-    /// The levels of a configuration that are to be set.
+    /// Returns the levels of a configuration that are to be set.
     pub fn settings(&self, configuration: &[usize]) -> Settings {
         let factors = self.factors.iter().zip(configuration);
         let level = |(factor, index): (&Factor, &usize)| {
@@ -149,16 +146,15 @@ impl Space {
         factors.filter_map(level).collect()
     }
 
-    /// The configuration as the record names it.
+    /// Returns the configuration as the record names it.
     pub fn label(&self, configuration: &[usize]) -> String {
         label(&self.settings(configuration))
     }
 
-    /// The setting that a label begins with: factor and level, and the length of both in the label. The longest where a level is
+    /// Returns the setting that a label begins with: factor and level, and the length of both in the label. The longest where a level is
     /// the beginning of another one.
     pub(super) fn named_first(&self, label: &str) -> Option<(usize, usize, usize)> {
-        let factors = self.factors.iter().enumerate();
-        let settings = factors.flat_map(|(index, factor)| {
+        let settings = self.factors.iter().enumerate().flat_map(|(index, factor)| {
             let levels = factor.levels.iter().enumerate();
             levels.map(move |(level, value)| (index, level, format!("{}={value}", factor.name)))
         });
@@ -169,18 +165,18 @@ impl Space {
         named.max_by_key(|(_, _, length)| *length)
     }
 
-    /// The configuration that holds these levels, and the first level of factors that they do not name; none
+    /// Returns the configuration that holds these levels, and the first level of factors that they do not name; none
     /// where one of them is not in the space.
     pub fn configuration(&self, settings: &Settings) -> Option<Configuration> {
         let index = |factor: &Factor| match settings.get(&factor.name) {
-            Some(level) => factor.levels.iter().position(|it| it == level),
+            Some(level) => factor.levels.iter().position(|known| known == level),
             None => Some(0),
         };
         let levels: Option<Configuration> = self.factors.iter().map(index).collect();
         Some(self.canonical(levels?))
     }
 
-    /// Each reason for leaving levels out, with what it concerns.
+    /// Returns each reason for leaving levels out, with what it concerns.
     pub fn exclusions(&self) -> Vec<(String, Vec<Settings>)> {
         let mut reasons: Vec<(String, Vec<Settings>)> = Vec::new();
         for Exclusion { levels, why } in &self.excluded {
@@ -197,7 +193,7 @@ impl Space {
         reasons
     }
 
-    /// The number of different configurations, those that are left out among them.
+    /// Returns the number of different configurations, those that are left out among them.
     pub fn size(&self) -> f64 {
         let gates = |factor: &Factor| {
             let levels = factor.levels.len() as f64;

@@ -8,7 +8,7 @@ pub(super) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Of a symmetric matrix, of which the lower triangle is given by rows; none where it is not positive
+    /// Factors a symmetric matrix, given as its lower triangle by rows; `None` if it is not positive
     /// definite.
     pub(super) fn new(mut rows: Vec<Vec<f64>>) -> Option<Cholesky> {
         for i in 0..rows.len() {
@@ -26,7 +26,7 @@ impl Cholesky {
         Some(Cholesky { rows })
     }
 
-    /// The solution of A·x = b.
+    /// Returns the solution of A·x = b.
     pub(super) fn solve(&self, b: &[f64]) -> Vec<f64> {
         let mut x = b.to_vec();
         for (i, row) in self.rows.iter().enumerate() {
@@ -42,13 +42,13 @@ impl Cholesky {
         x
     }
 
-    /// The logarithm of the determinant of A.
+    /// Returns the logarithm of the determinant of A.
     pub(super) fn log_determinant(&self) -> f64 {
         let diagonal = self.rows.iter().enumerate().map(|(i, row)| row[i].ln());
         2.0 * diagonal.sum::<f64>()
     }
 
-    /// The lower triangle of the inverse of A, by rows.
+    /// Returns the lower triangle of the inverse of A, by rows.
     pub(super) fn inverse(&self) -> Vec<Vec<f64>> {
         let size = self.rows.len();
         // Row j of the transposed inverse of L: zero before j.
@@ -57,7 +57,7 @@ impl Cholesky {
         (0..size).map(|i| (0..=i).map(|j| entry(i, j)).collect()).collect()
     }
 
-    /// An entry on the diagonal of the inverse of A.
+    /// Returns an entry on the diagonal of the inverse of A.
     pub(super) fn diagonal_of_inverse(&self, j: usize) -> f64 {
         let column = self.column_of_inverse(j);
         dot(&column[j..], &column[j..])
@@ -74,12 +74,11 @@ impl Cholesky {
     }
 }
 
-/// The sum of products, in four sums so that the processor can add them at the same time.
+/// Returns the sum of products, in four sums so that the processor can add them at the same time.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (fours, others) = (a.chunks_exact(4), b.chunks_exact(4));
-    let rest = fours.remainder().iter().zip(others.remainder());
-    let rest: f64 = rest.map(|(x, y)| x * y).sum();
+    let rest: f64 = fours.remainder().iter().zip(others.remainder()).map(|(x, y)| x * y).sum();
     for (x, y) in fours.zip(others) {
         for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
             *sum += x * y;
@@ -101,8 +100,7 @@ mod tests {
             [0.2, 0.4, 0.6, 2.0, 0.8],
             [0.1, 0.2, 0.7, 0.8, 6.0],
         ];
-        let lower = full.iter().enumerate();
-        let lower = lower.map(|(i, row)| row[..=i].to_vec()).collect();
+        let lower = full.iter().enumerate().map(|(i, row)| row[..=i].to_vec()).collect();
         let factored = Cholesky::new(lower).unwrap();
         let b = [1.0, -2.0, 3.0, 0.5, 4.0];
         let x = factored.solve(&b);

@@ -1,8 +1,8 @@
-//! What the trials so far say of every configuration: a Gaussian process over categorical levels.
+//! The model of all configurations after the trials so far: a Gaussian process over categorical levels.
 //!
 //! The logarithm of a trial's cost is the sum of a constant, an effect of each level, of each pair and each triple
 //! of levels, an effect of the block, and noise. Each factor has a weight: the effects of a pair vary by the
-//! product of two weights, those of a triple by three, so a factor without effect hardly has interactions. Each pair has a
+//! product of two weights, the effects of a triple by three, so a factor without effect hardly has interactions. Each pair has a
 //! weight of its own in addition, since few of them interact.
 
 mod matrix;
@@ -37,19 +37,16 @@ pub(super) struct Data {
     pub(super) is_least: Vec<bool>,
 }
 
-/// How far the surface of an earlier search is expected to be that of this one: the correlation of their effects.
+/// How similar the surface of an earlier search is expected to be to this one's: the correlation of their effects.
 const LIKENESS: f64 = 0.9;
 
 /// Rounds in which the costs of stopped trials are estimated from one another.
 const COMPLETIONS: usize = 2;
 
 impl Data {
-    /// How far what is true of the search of one trial is true of that of another.
+    /// Returns how far the search of one trial tells about the search of another.
     fn relation(&self, one: usize, other: usize) -> f64 {
-        match self.are_of_one_search(one, other) {
-            true => 1.0,
-            false => LIKENESS,
-        }
+        if self.are_of_one_search(one, other) { 1.0 } else { LIKENESS }
     }
 
     fn are_of_one_search(&self, one: usize, other: usize) -> bool {
@@ -75,7 +72,7 @@ impl Data {
     }
 }
 
-/// The mean of what is normal with this mean and standard deviation and not below the least.
+/// Returns the mean of what is normal with this mean and standard deviation and not below the least.
 fn expected_above(least: f64, mean: f64, sd: f64) -> f64 {
     let at = (least - mean) / sd;
     let normal = Normal::standard();
@@ -95,7 +92,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// None where rounding leaves no positive definite covariance.
+    /// `None` if rounding leaves no positive definite covariance.
     pub(super) fn new(space: &Space, data: Data, weights: Weights) -> Option<Model> {
         let agreements = Agreements::of(&data.configurations);
         let factored = Cholesky::new(weights.covariance(&data, &agreements))?;
@@ -126,7 +123,7 @@ impl Model {
         self.conditioned(tables, &differences)
     }
 
-    /// What the trials of an earlier search would cost on a surface of its own that goes with a drawn one.
+    /// Draws the costs of an earlier search's trials, on a surface of its own that goes with a drawn one.
     fn draw_earlier(&self, space: &Space, drawn: &Tables, generator: &mut SplitMix64) -> Vec<f64> {
         if self.data.earlier == 0 {
             return Vec::new();
@@ -135,11 +132,13 @@ impl Model {
         let own = Tables::draw(space, &self.weights, generator);
         let own_share = (1.0 - LIKENESS * LIKENESS).sqrt();
         let trials = self.data.configurations[..self.data.earlier].iter();
-        let cost = |it: &Vec<usize>| constant + LIKENESS * drawn.at(it) + own_share * own.at(it);
+        let cost = |configuration: &Vec<usize>| {
+            constant + LIKENESS * drawn.at(configuration) + own_share * own.at(configuration)
+        };
         trials.map(cost).collect()
     }
 
-    /// How far what a trial says is true of this search.
+    /// Returns how far what a trial says is true of this search.
     fn to_this_search(&self, trial: usize) -> f64 {
         self.data.relation(trial, self.data.earlier)
     }
@@ -153,7 +152,7 @@ impl Model {
         tables
     }
 
-    /// The noise of a trial: the standard deviation of the logarithm of its cost.
+    /// Returns the noise of a trial: the standard deviation of the logarithm of its cost.
     pub(super) fn noise(&self) -> f64 {
         self.weights.noise().sqrt()
     }
@@ -163,15 +162,13 @@ impl Model {
         self.contrast(&[(1.0, of), (-1.0, to)])
     }
 
-    /// A sum of costs of configurations, each with a factor, and its standard deviation. The factors add up to zero.
+    /// Returns a sum of costs of configurations, each with a factor, and its standard deviation. The factors add up to zero.
     pub(super) fn contrast(&self, terms: &[(f64, &[usize])]) -> (f64, f64) {
         let mean = terms.iter().map(|(by, it)| by * self.mean.at(it)).sum();
         let relative = self.weights.relative();
         let between = |a: &[usize], b: &[usize]| self.weights.effects(&relative, agreement([a, b]));
-        let with = |other: &[usize]| -> f64 {
-            let each = terms.iter().map(|(by, it)| by * between(it, other));
-            each.sum()
-        };
+        let with =
+            |other: &[usize]| -> f64 { terms.iter().map(|(by, it)| by * between(it, other)).sum() };
         let ahead: f64 = terms.iter().map(|(by, it)| by * with(it)).sum();
         let trials = self.data.configurations.iter().enumerate();
         let shared = trials.map(|(trial, it)| self.to_this_search(trial) * with(it));

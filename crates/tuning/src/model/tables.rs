@@ -72,15 +72,16 @@ impl Tables {
         }
     }
 
-    /// The sum of all effects of a configuration.
+    /// Returns the sum of all effects of a configuration.
     pub(crate) fn at(&self, configuration: &[usize]) -> f64 {
         self.tables.iter().map(|table| table.at(configuration)).sum()
     }
 
-    /// The part of the surface that the levels of these factors decide.
+    /// Returns the part of the surface that the levels of these factors decide.
     pub(crate) fn part(&self, factors: &[usize]) -> Part<'_> {
         let tables = self.tables.iter();
-        let decided = tables.filter(|table| table.factors.iter().any(|it| factors.contains(it)));
+        let decided =
+            tables.filter(|table| table.factors.iter().any(|factor| factors.contains(factor)));
         Part(decided.collect())
     }
 }
@@ -89,13 +90,13 @@ impl Tables {
 pub(crate) struct Part<'a>(Vec<&'a Table>);
 
 impl Part<'_> {
-    /// The sum of these effects.
+    /// Returns the sum of these effects.
     pub(crate) fn at(&self, configuration: &[usize]) -> f64 {
         self.0.iter().map(|table| table.at(configuration)).sum()
     }
 }
 
-/// All subsets of one to three of so many factors.
+/// Returns all subsets of one to three of `factors` factors.
 fn subsets(factors: usize) -> Vec<Vec<usize>> {
     let mut subsets = Vec::new();
     for first in 0..factors {

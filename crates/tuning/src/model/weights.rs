@@ -13,7 +13,7 @@ use super::{CONSTANT, Data};
 /// Variances that hold for all factors: effects of levels, of pairs and of triples, of blocks, and noise.
 const SHARED: usize = 5;
 
-/// The logarithms of the variances: the shared ones, then the weight of each factor, then that of each pair of factors.
+/// The logarithms of the variances: the shared ones, then the weights of the factors, then the weights of the pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weights {
     pub(super) logs: Vec<f64>,
@@ -36,7 +36,7 @@ const EXPECTED: [(f64, f64); SHARED] =
 const EXPECTED_OF_FACTORS: (f64, f64) = (0.0, 1.5);
 
 impl Weights {
-    /// What is expected ahead of all trials.
+    /// Returns the weights that are expected ahead of all trials.
     pub(crate) fn expected(factors: usize) -> Weights {
         let own = factors + factors * factors.saturating_sub(1) / 2;
         let shared = EXPECTED.iter().map(|(mean, _)| *mean);
@@ -50,7 +50,7 @@ impl Weights {
         Weights { logs: logs.map(|(at, by)| at + length * by).collect(), factors: self.factors }
     }
 
-    /// The variance of effects of so many levels together, from one to three.
+    /// Returns the variance of effects of this many levels together, from one to three.
     pub(super) fn order(&self, levels: usize) -> f64 {
         self.logs[levels - 1].exp()
     }
@@ -75,7 +75,7 @@ impl Weights {
         relative
     }
 
-    /// The lower triangle of the covariance of all trials, by rows.
+    /// Returns the lower triangle of the covariance of all trials, by rows.
     pub(super) fn covariance(&self, data: &Data, agreements: &Agreements) -> Vec<Vec<f64>> {
         let relative = self.relative();
         let sets = agreements.sets.iter();
@@ -95,13 +95,12 @@ impl Weights {
         agreements.rows.iter().enumerate().map(row).collect()
     }
 
-    /// The covariance of the effects of two configurations that agree in these factors.
+    /// Returns the covariance of the effects of two configurations that agree in these factors.
     pub(super) fn effects(&self, relative: &Relative, set: Set) -> f64 {
-        let orders = relative.orders(set).into_iter().zip(1..);
-        orders.map(|(sum, order)| self.order(order) * sum).sum()
+        relative.orders(set).into_iter().zip(1..).map(|(sum, order)| self.order(order) * sum).sum()
     }
 
-    /// The logarithm of the posterior density of these weights but for a constant, with what its gradient follows from; none
+    /// Returns the logarithm of the posterior density of these weights but for a constant, with what its gradient follows from; none
     /// where the covariance is not positive definite.
     pub(super) fn posterior(&self, data: &Data, agreements: &Agreements) -> Option<Posterior> {
         let factored = Cholesky::new(self.covariance(data, agreements))?;
@@ -115,7 +114,7 @@ impl Weights {
         })
     }
 
-    /// The gradient of the logarithm of the posterior density.
+    /// Returns the gradient of the logarithm of the posterior density.
     pub(super) fn gradient(
         &self,
         data: &Data,
@@ -129,11 +128,10 @@ impl Weights {
         gradient
     }
 
-    /// How far each weight is from what is expected ahead of all trials, in standard deviations, with one of these.
+    /// Returns how far each weight is from what is expected ahead of all trials, in standard deviations, with one of these.
     fn distances(&self) -> impl Iterator<Item = (f64, f64)> {
         let expected = EXPECTED.into_iter().chain(std::iter::repeat(EXPECTED_OF_FACTORS));
-        let weights = self.logs.iter().zip(expected);
-        weights.map(|(weight, (mean, sd))| ((weight - mean) / sd, sd))
+        self.logs.iter().zip(expected).map(|(weight, (mean, sd))| ((weight - mean) / sd, sd))
     }
 
     /// Half the trace of (s·sᵀ − K⁻¹)·∂K for each variance.
@@ -166,7 +164,7 @@ impl Weights {
         gradient
     }
 
-    /// What the entries of the covariance add to the gradient whose trials agree in these factors.
+    /// Adds to the gradient the part of the covariances between trials that agree in these factors.
     fn add_set(&self, gradient: &mut [f64], relative: &Relative, set: Set, share: f64) {
         let orders = relative.orders(set);
         let variances = [self.order(1), self.order(2), self.order(3)];
@@ -174,11 +172,11 @@ impl Weights {
             gradient[order] += share * variances[order] * orders[order];
         }
         let sums = Sums::of(&relative.factors, set);
-        for first in (0..self.factors).filter(|it| holds(set, *it)) {
+        for first in (0..self.factors).filter(|factor| holds(set, *factor)) {
             let weight = relative.factors[first];
             let slope = variances[0] + variances[2] * sums.pairs_without(weight);
             gradient[SHARED + first] += share * weight * slope;
-            for second in (0..first).filter(|it| holds(set, *it)) {
+            for second in (0..first).filter(|factor| holds(set, *factor)) {
                 let pair = pair(first, second);
                 let slope = share * variances[1] * relative.pairs[pair];
                 gradient[SHARED + self.factors + pair] += slope;
@@ -189,7 +187,7 @@ impl Weights {
     }
 }
 
-/// The place of a pair of factors, the higher first.
+/// Returns the place of a pair of factors, the higher first.
 fn pair(first: usize, second: usize) -> usize {
     first * (first - 1) / 2 + second
 }
@@ -201,7 +199,7 @@ pub(super) struct Relative {
 }
 
 impl Relative {
-    /// That of the effects of one to three factors together, the highest first.
+    /// Returns the variance of the effects of one to three factors together, the highest first.
     pub(super) fn of(&self, factors: &[usize]) -> f64 {
         match factors {
             [first, second] => self.pairs[pair(*first, *second)],
@@ -209,7 +207,7 @@ impl Relative {
         }
     }
 
-    /// The sums of the variances of the single levels, the pairs and the triples of these factors.
+    /// Returns the sums of the variances of the single levels, the pairs and the triples of these factors.
     fn orders(&self, set: Set) -> [f64; 3] {
         let sums = Sums::of(&self.factors, set);
         let is_same = |factor: &usize| holds(set, *factor);
@@ -243,13 +241,13 @@ impl Sums {
         sums
     }
 
-    /// The sum of the products of two different weights, neither of them this one (Newton's identities).
+    /// Returns the sum of the products of two different weights, neither of them this one (Newton's identities).
     fn pairs_without(&self, weight: f64) -> f64 {
         let pairs = (self.ones * self.ones - self.squares) / 2.0;
         pairs - weight * (self.ones - weight)
     }
 
-    /// The sum of the products of three different weights (Newton's identities).
+    /// Returns the sum of the products of three different weights (Newton's identities).
     fn triples(&self) -> f64 {
         (self.ones.powi(3) - 3.0 * self.ones * self.squares + 2.0 * self.cubes) / 6.0
     }
@@ -258,13 +256,13 @@ impl Sums {
 /// A set of factors, one bit for each: 64 at most.
 pub(super) type Set = u64;
 
-/// The factors in which two configurations have the same level.
+/// Returns the factors in which two configurations have the same level.
 pub(super) fn agreement([one, other]: [&[usize]; 2]) -> Set {
     let same = one.iter().zip(other).enumerate();
     same.fold(0, |set, (factor, (one, other))| set | Set::from(one == other) << factor)
 }
 
-/// Whether a set holds a factor.
+/// Returns whether a set holds a factor.
 pub(super) fn holds(set: Set, factor: usize) -> bool {
     set >> factor & 1 == 1
 }
@@ -288,8 +286,7 @@ impl Agreements {
             })
         };
         let rows = configurations.iter().enumerate().map(|(i, one)| {
-            let others = configurations[..=i].iter();
-            others.map(|other| index(agreement([one, other]))).collect()
+            configurations[..=i].iter().map(|other| index(agreement([one, other]))).collect()
         });
         Agreements { rows: rows.collect(), sets }
     }
@@ -308,7 +305,7 @@ const LONGEST: f64 = 1.5;
 type Pair = (Vec<f64>, Vec<f64>);
 
 impl Weights {
-    /// The weights that the trials make most probable. They depend on the trials alone, not on earlier fits.
+    /// Returns the weights that the trials make most probable. They depend on the trials alone, not on earlier fits.
     pub(crate) fn fitted(factors: usize, data: &Data) -> Weights {
         let mut at = Weights::expected(factors);
         let agreements = Agreements::of(&data.configurations);
@@ -336,7 +333,7 @@ impl Weights {
     }
 }
 
-/// The first point along a direction, in which the value rises so steeply, that is enough better.
+/// Returns the first point along a direction, in which the value rises so steeply, that is enough better.
 fn step(
     at: &Weights,
     value: f64,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::level::{Level, Settings, distinct};
 
-/// A factor of which several levels were measured.
+/// A factor with several measured levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Factor {
     /// Its name.
@@ -20,7 +20,7 @@ pub(super) struct Factor {
 }
 
 impl Factor {
-    /// The places of the levels that are not the baseline's.
+    /// Returns the places of the levels that are not the baseline's.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let baseline = self.baseline;
         (0..self.levels.len()).filter(move |level| *level != baseline)
@@ -41,7 +41,7 @@ pub(super) struct Crossing {
 pub(super) type Term = Vec<(usize, f64)>;
 
 impl Crossing {
-    /// The crossing of these variants; `order` gives the order of levels where the experiment has one.
+    /// Returns the crossing of these variants; `order` gives the order of levels where the experiment has one.
     /// Levels of the first variant are the baseline's.
     pub(super) fn of(variants: &[&Settings], order: &BTreeMap<String, Vec<Level>>) -> Crossing {
         let baseline = variants.first();
@@ -54,12 +54,10 @@ impl Crossing {
         let code = |variant: &&Settings| -> Vec<usize> {
             let place = |factor: &Factor| {
                 let level = variant.get(&factor.name);
-                let levels = factor.levels.iter();
-                levels.into_iter().position(|known| Some(known) == level)
+                factor.levels.iter().position(|known| Some(known) == level)
             };
             // A variant that lacks a factor of the baseline is in no comparison.
-            let places = factors.iter().map(|factor| place(factor).unwrap_or(usize::MAX));
-            places.collect()
+            factors.iter().map(|factor| place(factor).unwrap_or(usize::MAX)).collect()
         };
         let codes: Vec<Vec<usize>> = variants.iter().map(code).collect();
         let rows = codes.iter().cloned().enumerate().map(|(row, code)| (code, row));
@@ -78,7 +76,7 @@ impl Crossing {
             .collect()
     }
 
-    /// The pairs of [`Crossing::pairs`] in which another factor has one level.
+    /// Returns the pairs of [`Crossing::pairs`] in which another factor has one level.
     pub(super) fn pairs_at(&self, factor: usize, level: usize, at: (usize, usize)) -> Vec<Term> {
         let holds = |term: &Term| self.codes[term[0].0][at.0] == at.1;
         self.pairs(factor, level).into_iter().filter(holds).collect()
@@ -100,11 +98,10 @@ impl Crossing {
     }
 
     fn with(&self, factor: usize, level: usize) -> impl Iterator<Item = (usize, &Vec<usize>)> {
-        let rows = self.codes.iter().enumerate();
-        rows.filter(move |(_, code)| code[factor] == level)
+        self.codes.iter().enumerate().filter(move |(_, code)| code[factor] == level)
     }
 
-    /// The row whose code is `code` with some places changed.
+    /// Returns the row whose code is `code` with some places changed.
     fn find(&self, code: &[usize], changes: &[(usize, usize)]) -> Option<usize> {
         let mut wanted = code.to_vec();
         for (factor, level) in changes {
@@ -114,15 +111,14 @@ impl Crossing {
     }
 }
 
-/// Every two of so many factors, in order.
+/// Returns every two of `factors` factors, in order.
 pub(super) fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |one| (one + 1..count).map(move |two| (one, two)))
 }
 
-/// The factor of this name, where variants differ in it.
+/// Returns the factor of this name, where variants differ in it.
 fn factor(name: &str, variants: &[&Settings], order: &[Level]) -> Option<Factor> {
-    let found = variants.iter().filter_map(|variant| variant.get(name));
-    let found: Vec<&Level> = found.collect();
+    let found: Vec<&Level> = variants.iter().filter_map(|variant| variant.get(name)).collect();
     let known = order.iter().filter(|level| found.contains(level));
     let levels = distinct(known.chain(found.iter().copied()).cloned());
     let baseline = variants.first()?.get(name)?;

@@ -1,4 +1,4 @@
-//! What each factor does by itself and what two do together, where the variants of an experiment cross
+//! Effects of each factor by itself and of pairs of factors, where the variants of an experiment cross
 //! several factors: main effects, interactions of pairs, and shares of the variance.
 //!
 //! Everything is a contrast: a mean over settings of the other factors of differences of logarithms,
@@ -35,7 +35,7 @@ use table::Table;
 /// Ends of an interval that are further apart say nothing but that there were too few rounds.
 const WIDEST: f64 = 100.0;
 
-/// What the factors of a crossed design do.
+/// The effects of the factors of a crossed design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effects {
     /// Rounds from which the intervals come.
@@ -49,15 +49,15 @@ pub struct Effects {
     pub left_out: Vec<String>,
     /// Each level of each factor against the baseline's, the greatest effect first.
     pub main: Vec<MainEffect>,
-    /// Pairs of factors of which at least four variants make a cross; the pair with the strongest
+    /// Pairs of factors with at least four variants that make a cross; the pair with the strongest
     /// interaction first.
     pub pairs: Vec<PairEffect>,
-    /// How much of the differences between variants each factor and each pair accounts for; none where
+    /// How much of the differences between variants each factor and each pair accounts for; `None` if
     /// variants do not differ.
     pub shares: Option<Shares>,
 }
 
-/// A ratio with the interval that holds it together with those of its family.
+/// A ratio with the interval that holds it together with its family's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contrast {
     /// The estimated ratio, above zero.
@@ -71,23 +71,23 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// Whether it differs from no effect.
+    /// Returns whether it differs from no effect.
     pub fn is_found(&self) -> bool {
         self.is_supported() && !self.interval.contains(1.0)
     }
 
-    /// Whether there are rounds enough for the number of intervals that hold together: an interval that is
+    /// Returns whether there are rounds enough for the number of intervals that hold together: an interval that is
     /// wider than a factor of a hundred says nothing.
     pub fn is_supported(&self) -> bool {
         self.interval.high <= WIDEST * self.interval.low
     }
 
-    /// How far the ratio is from 1, whichever way: at least 1.
+    /// Returns how far the ratio is from 1, whichever way: at least 1.
     pub fn size(&self) -> f64 {
         self.ratio.max(1.0 / self.ratio)
     }
 
-    /// Whether it goes the same way in every setting, as estimated.
+    /// Returns whether it goes the same way in every setting, as estimated.
     pub fn has_one_direction(&self) -> bool {
         !self.range.contains(1.0)
     }
@@ -111,7 +111,7 @@ pub struct MainEffect {
 pub struct PairEffect {
     /// The factors.
     pub factors: [String; 2],
-    /// Their levels, those of the baseline first.
+    /// Their levels, the baseline's first.
     pub levels: [Vec<Level>; 2],
     /// For each two levels that are not the baseline's: the ratio of both together, divided by the
     /// product of the ratios of each alone. 1 means that the two do not care for each other.
@@ -121,19 +121,19 @@ pub struct PairEffect {
 }
 
 impl PairEffect {
-    /// Whether any two levels are found to work differently together than apart.
+    /// Returns whether any two levels are found to work differently together than apart.
     pub fn is_found(&self) -> bool {
         self.cells.iter().any(|cell| cell.contrast.is_found())
     }
 
-    /// The interaction of two levels; none where they were not measured together.
+    /// Returns the interaction of two levels; `None` if they were not measured together.
     pub fn cell(&self, levels: [&Level; 2]) -> Option<&Interaction> {
         let wanted = |cell: &&Interaction| cell.levels.iter().eq(levels);
         self.cells.iter().find(wanted)
     }
 }
 
-/// What two levels do together beyond what each does alone.
+/// The joint effect of two levels beyond the effects of each alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interaction {
     /// The levels, in the order of the pair's factors.
@@ -160,7 +160,7 @@ pub struct SimpleEffect {
 }
 
 impl Effects {
-    /// The effects of an experiment whose variants hold these levels and have these labels, the
+    /// Returns the effects of an experiment whose variants hold these levels and have these labels, the
     /// baseline first; `order` is the order of levels, `rounds` the number of rounds begun. None
     /// where no two factors are crossed, or where there are too few whole rounds.
     pub fn of(
@@ -198,14 +198,14 @@ impl Effects {
     }
 }
 
-/// The pairs of factors of which at least four variants make a cross.
+/// Returns the pairs of factors with at least four variants that make a cross.
 fn pairs_of_factors(crossing: &Crossing) -> impl Iterator<Item = (usize, usize)> {
     pairs(crossing.factors.len()).filter(|(one, two)| {
         cells(crossing, *one, *two).any(|(a, b)| !crossing.quads((*one, a), (*two, b)).is_empty())
     })
 }
 
-/// The pairs of levels of two factors that are not the baseline's.
+/// Returns the pairs of levels of two factors that are not the baseline's.
 fn cells(crossing: &Crossing, one: usize, two: usize) -> impl Iterator<Item = (usize, usize)> {
     let (ones, twos) = (&crossing.factors[one], &crossing.factors[two]);
     ones.others().flat_map(|a| twos.others().map(move |b| (a, b)))
@@ -263,10 +263,10 @@ fn baseline_first(crossing: &Crossing, factor: usize) -> Vec<Level> {
     places.map(|level| factor.levels[level].clone()).collect()
 }
 
-/// What belongs to one pair of factors, by the pair.
+/// Values by pair of factors.
 type ByPair<T> = BTreeMap<(usize, usize), Vec<T>>;
 
-/// All interactions of the experiment: one family.
+/// Returns all interactions of the experiment: one family.
 fn interactions(
     crossing: &Crossing,
     table: &Table,
@@ -291,7 +291,7 @@ fn interactions(
     by_pair
 }
 
-/// All effects of one factor at one level of another: one family, so that whichever of them a
+/// Returns all effects of one factor at one level of another: one family, so that whichever of them a
 /// sentence picks, its interval holds.
 fn simple_effects(
     crossing: &Crossing,
@@ -324,12 +324,11 @@ fn simple_effects(
     by_pair
 }
 
-/// The contrasts of one family, those left out of which no setting was measured.
+/// Returns the contrasts of one family, without those whose settings were not measured.
 fn family<K>(table: &Table, terms: Vec<(K, Vec<Term>)>) -> Vec<(K, Contrast)> {
     let terms: Vec<_> = terms.into_iter().filter(|(_, terms)| !terms.is_empty()).collect();
     let alpha = ALPHA / terms.len().max(1) as f64;
-    let contrasts = terms.into_iter();
-    contrasts.map(|(key, terms)| (key, contrast(table, &terms, alpha))).collect()
+    terms.into_iter().map(|(key, terms)| (key, contrast(table, &terms, alpha))).collect()
 }
 
 /// Sizes and counts are the same in every round, so that rounding would be the only spread, and the
@@ -339,7 +338,7 @@ fn without_rounding(difference: f64) -> f64 {
     if difference.abs() < ROUNDING { 0.0 } else { difference }
 }
 
-/// The mean over settings, with its interval over rounds at error rate `alpha`.
+/// Returns the mean over settings, with its interval over rounds at error rate `alpha`.
 fn contrast(table: &Table, terms: &[Term], alpha: f64) -> Contrast {
     let difference = |term: &Term, round: usize| -> f64 {
         let parts = term.iter().map(|(row, sign)| sign * table.values[*row][round]);

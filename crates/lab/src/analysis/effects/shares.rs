@@ -1,6 +1,6 @@
 //! How much of the differences between variants each factor and each pair of factors accounts for.
 //!
-//! The account is that of an analysis of variance over the logarithms (Fisher, "Statistical Methods
+//! The account is an analysis of variance over the logarithms (Fisher, "Statistical Methods
 //! for Research Workers", 1925; Yates, "The analysis of multiple classifications with unequal
 //! numbers in the different classes", JASA 29, 1934): a factor counts with what it explains beyond
 //! the other factors, a pair with what it explains beyond all factors. What noise alone would give
@@ -21,9 +21,9 @@ pub struct Shares {
     pub factors: Vec<FactorShare>,
     /// The pairs of factors, the greatest share first.
     pub pairs: Vec<PairShare>,
-    /// What is due to three or more factors together.
+    /// The share of three or more factors together.
     pub rest: f64,
-    /// What noise alone is expected to make of variants that do not differ.
+    /// The share that noise alone is expected to make of variants that do not differ.
     pub noise: f64,
     /// Whether every combination of the levels was measured, so that the shares add up to 1.
     pub whole: bool,
@@ -48,7 +48,7 @@ pub struct PairShare {
 }
 
 impl Shares {
-    /// The shares; none where the variants do not differ at all.
+    /// Returns the shares; `None` if the variants do not differ at all.
     pub(super) fn of(crossing: &Crossing, table: &Table) -> Option<Shares> {
         let account = Account::new(crossing, table)?;
         let count = crossing.factors.len();
@@ -105,7 +105,7 @@ impl<'a> Account<'a> {
         for factor in 0..crossing.factors.len() {
             account.mains.add_all(&account.columns(factor));
         }
-        // Less is rounding: the variants are all the same.
+        // Less is rounding: the variants do not differ.
         (total > 1e-18 * squares.max(1.0)).then_some(account)
     }
 
@@ -122,7 +122,7 @@ impl<'a> Account<'a> {
         self.share(gained)
     }
 
-    /// What factors and pairs leave over.
+    /// Returns the share that factors and pairs do not explain.
     fn rest(&self) -> f64 {
         let mut all = self.mains.clone();
         for (one, two) in pairs(self.crossing.factors.len()) {
@@ -142,12 +142,11 @@ impl<'a> Account<'a> {
         ((squares - freedom as f64 * self.noise) / self.total).max(0.0)
     }
 
-    /// A column for each level of the factor, 1 in the variants that hold it.
+    /// Returns a column for each level of the factor, 1 in the variants that hold it.
     fn columns(&self, factor: usize) -> Vec<Vec<f64>> {
         let levels = 0..self.crossing.factors[factor].levels.len();
         let column = |level: usize| {
-            let codes = self.crossing.codes.iter();
-            codes.map(|code| f64::from(code[factor] == level)).collect()
+            self.crossing.codes.iter().map(|code| f64::from(code[factor] == level)).collect()
         };
         levels.map(column).collect()
     }
@@ -159,22 +158,20 @@ impl<'a> Account<'a> {
     }
 }
 
-/// The variance that noise gives the mean of a variant: what variants and rounds together leave over.
+/// Returns the variance that noise gives the mean of a variant: what variants and rounds together leave over.
 /// None for fewer than two rounds or variants.
 fn noise_of_a_mean(table: &Table, means: &[f64]) -> Option<f64> {
     let (variants, rounds) = (table.values.len(), table.rounds());
     let freedom = variants.checked_sub(1)? * rounds.checked_sub(1)?;
     let overall = means.iter().sum::<f64>() / variants as f64;
     let shift = |round: usize| {
-        let column = table.values.iter().map(|row| row[round]);
-        column.sum::<f64>() / variants as f64 - overall
+        table.values.iter().map(|row| row[round]).sum::<f64>() / variants as f64 - overall
     };
     let shifts: Vec<f64> = (0..rounds).map(shift).collect();
     let rows = table.values.iter().zip(means);
     let squares: f64 = rows
         .flat_map(|(row, mean)| {
-            let cells = row.iter().zip(&shifts);
-            cells.map(move |(value, shift)| (value - mean - shift).powi(2))
+            row.iter().zip(&shifts).map(move |(value, shift)| (value - mean - shift).powi(2))
         })
         .sum();
     (freedom > 0).then(|| squares / freedom as f64 / rounds as f64)

@@ -5,7 +5,7 @@
 
 use crate::samples::Samples;
 
-/// Rounds and variants of which less than this part was measured are left out.
+/// Rounds and variants measured in less than this part are left out.
 const ENOUGH: f64 = 0.75;
 
 /// Logarithms over the baseline of the block, complete.
@@ -18,7 +18,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table of the first `variants` variants over `rounds` rounds; the baseline is variant 0.
+    /// Returns the table of the first `variants` variants over `rounds` rounds; the baseline is variant 0.
     ///
     /// A round that was cut short and a variant that mostly failed are left out. What is then still
     /// missing (a trial that failed once) is filled with what the variant and the round are otherwise
@@ -48,12 +48,12 @@ impl Table {
         Table { variants: often, values: filled(&gaps) }
     }
 
-    /// The number of rounds.
+    /// Returns the number of rounds.
     pub(super) fn rounds(&self) -> usize {
         self.values.first().map_or(0, Vec::len)
     }
 
-    /// The mean of each row.
+    /// Returns the mean of each row.
     pub(super) fn means(&self) -> Vec<f64> {
         self.values.iter().map(|row| mean(row.iter())).collect()
     }
@@ -61,8 +61,7 @@ impl Table {
 
 fn full_rounds(measured: &[Vec<Option<f64>>], variants: &[usize], rounds: usize) -> Vec<usize> {
     let there = |round: usize| {
-        let variants = variants.iter();
-        variants.filter(|variant| measured[**variant][round].is_some()).count()
+        variants.iter().filter(|variant| measured[**variant][round].is_some()).count()
     };
     (0..rounds).filter(|round| is_enough(there(*round), variants.len())).collect()
 }
@@ -71,27 +70,25 @@ fn is_enough(there: usize, of: usize) -> bool {
     there > 0 && there as f64 >= ENOUGH * of as f64
 }
 
-/// The rows with each gap filled by the variant's mean and what the round adds to the others' means.
+/// Returns the rows with each gap filled by the variant's mean and what the round adds to the others' means.
 fn filled(rows: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
     let means: Vec<f64> = rows.iter().map(|row| mean(row.iter().flatten())).collect();
     let rounds = rows.first().map_or(0, Vec::len);
     let shifts: Vec<f64> = (0..rounds)
         .map(|round| {
-            let off = rows.iter().zip(&means);
-            let off = off.filter_map(|(row, mean)| Some(row[round]? - mean));
+            let off = rows.iter().zip(&means).filter_map(|(row, mean)| Some(row[round]? - mean));
             mean(off.collect::<Vec<f64>>().iter())
         })
         .collect();
     rows.iter()
         .zip(&means)
         .map(|(row, mean)| {
-            let cells = row.iter().zip(&shifts);
-            cells.map(|(cell, shift)| cell.unwrap_or(mean + shift)).collect()
+            row.iter().zip(&shifts).map(|(cell, shift)| cell.unwrap_or(mean + shift)).collect()
         })
         .collect()
 }
 
-/// The mean; zero of nothing, which stands for no shift.
+/// Returns the mean; zero of nothing, which stands for no shift.
 fn mean<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| (sum + value, count + 1));
     if count == 0 { 0.0 } else { sum / count as f64 }

@@ -31,7 +31,7 @@ pub struct Ladder {
 /// The fastest settings for what a reader accepts to lose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rung {
-    /// What is accepted.
+    /// The accepted loss.
     pub may_lose: MayLose,
     /// The settings, or why none are recommended.
     pub advice: Result<Advice, Withheld>,
@@ -47,7 +47,7 @@ pub struct Advice {
     pub settings: Settings,
     /// How it compares with the baseline; none for the baseline itself.
     pub gain: Option<Gain>,
-    /// Its safety tier; none where nothing was to be measured.
+    /// Its safety tier; `None` if nothing was to be measured.
     pub tier: Option<Tier>,
     /// Whether there were too few rounds for more than a preliminary answer.
     pub preliminary: bool,
@@ -62,12 +62,12 @@ pub struct Gain {
     pub interval: Interval,
     /// Whether the variant is distinguishable from the baseline.
     pub is_found: bool,
-    /// Rounds of the confirmation run that shows the ratio; none where the rounds that chose the variant
+    /// Rounds of the confirmation run that shows the ratio; `None` if the rounds that chose the variant
     /// show it.
     pub confirmation_rounds: Option<usize>,
 }
 
-/// Why there is no advice.
+/// Why advice is withheld.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Withheld {
@@ -75,13 +75,13 @@ pub enum Withheld {
     NoBaseline,
     /// Too few rounds for an interval.
     TooFewRounds,
-    /// What crashes take was not measured, and why.
+    /// The losses in crashes were not measured, and why.
     NotMeasured(String),
     /// No variant loses so little.
     NoVariant,
     /// None of those that lose so little keeps the constraints of the search.
     NoneWithinConstraints,
-    /// Any of so many variants may be the best, and they look too different to choose one.
+    /// Any of this many variants may be the best, and they look too different to choose one.
     Unresolved(usize),
     /// The confirmation run does not distinguish this variant from the baseline.
     Unconfirmed(usize),
@@ -91,7 +91,7 @@ pub enum Withheld {
 }
 
 impl Ladder {
-    /// The rung for what is accepted, or the next safer one that has advice where it was left out.
+    /// Returns the rung for what is accepted, or the next safer one that has advice where it was left out.
     pub fn rung(&self, may_lose: MayLose) -> Option<&Rung> {
         let up_to = || self.rungs.iter().filter(|rung| rung.may_lose <= may_lose);
         let advised = up_to().rev().find(|rung| rung.advice.is_ok());
@@ -99,8 +99,8 @@ impl Ladder {
     }
 }
 
-/// The settings to use by an experiment that varies settings of SQLite; none for one that varies none or
-/// tries crashes, whose speed is no reason to use anything.
+/// Returns the settings to use by an experiment that varies settings of SQLite; none for one that varies none or
+/// tries crashes, whose speed does not matter.
 pub fn ladder(experiment: &ExperimentAnalysis) -> Option<Ladder> {
     let baseline = experiment.variants.first()?;
     if experiment.measures().is_safety() || !varies_settings(experiment) {
@@ -113,7 +113,7 @@ pub fn ladder(experiment: &ExperimentAnalysis) -> Option<Ladder> {
     Some(Ladder { experiment: experiment.key.clone(), rungs })
 }
 
-/// Why an experiment recommends nothing at all.
+/// Returns why an experiment recommends nothing at all.
 fn why_no_rung(experiment: &ExperimentAnalysis) -> Option<Withheld> {
     let baseline = experiment.variants.first()?;
     if baseline.unmeasured() {
@@ -143,7 +143,7 @@ fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Run
     rungs
 }
 
-/// The rungs without those whose variant a safer rung has too, or has one that is as fast.
+/// Returns the rungs without those whose variant a safer rung has too, or has one that is as fast.
 fn without_gainless(experiment: &ExperimentAnalysis, rungs: Vec<Rung>) -> Vec<Rung> {
     let mut kept: Vec<Rung> = Vec::new();
     for rung in rungs {
@@ -159,7 +159,7 @@ fn without_gainless(experiment: &ExperimentAnalysis, rungs: Vec<Rung>) -> Vec<Ru
     kept
 }
 
-/// Whether a variant is better than another one by more than noise.
+/// Returns whether a variant is better than another one by more than noise.
 pub(super) fn is_faster(experiment: &ExperimentAnalysis, one: usize, other: usize) -> bool {
     let variants = &experiment.variants;
     let (own, others) = (&variants[one].firm_groups, &variants[other].firm_groups);
@@ -167,7 +167,7 @@ pub(super) fn is_faster(experiment: &ExperimentAnalysis, one: usize, other: usiz
     rank(one) < rank(other) && !shares_a_label(own, others)
 }
 
-/// Whether a rung accepts what a variant loses. What is documented to corrupt has no rung but the last,
+/// Returns whether a rung accepts what a variant loses. What is documented to corrupt has no rung but the last,
 /// even where no image showed it.
 fn is_accepted(
     experiment: &ExperimentAnalysis,
@@ -223,7 +223,7 @@ fn advice(experiment: &ExperimentAnalysis, index: usize) -> Result<Advice, Withh
     })
 }
 
-/// How a variant compares with the baseline: by the confirmation run where there was one.
+/// Returns how a variant compares with the baseline: by the confirmation run where there was one.
 fn gain(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<Gain> {
     if variant.baseline {
         return None;
@@ -247,7 +247,7 @@ pub(super) fn of_sqlite(variant: &VariantAnalysis) -> bool {
     target::is_sqlite(&variant.settings)
 }
 
-/// Whether an alternative to the baseline has another setting of SQLite.
+/// Returns whether an alternative to the baseline has another setting of SQLite.
 fn varies_settings(experiment: &ExperimentAnalysis) -> bool {
     let Some(baseline) = experiment.variants.first() else {
         return false;
@@ -258,16 +258,14 @@ fn varies_settings(experiment: &ExperimentAnalysis) -> bool {
         let mut others = variants.filter(|variant| experiment.is_alternative(variant));
         others.any(|variant| variant.levels.get(name) != level)
     };
-    let variants = experiment.variants.iter();
-    let names = variants.flat_map(names_of_settings);
-    let names: BTreeSet<String> = names.collect();
+    let names: BTreeSet<String> = experiment.variants.iter().flat_map(names_of_settings).collect();
     names.iter().any(|name| varies(name))
 }
 
 /// How connections are opened and transactions begin: settings that no PRAGMA reports.
 const OF_CONNECTIONS: [&str; 2] = ["open_mutex", "transaction"];
 
-/// The settings of SQLite among a variant's: PRAGMAs that were set and read back, and those of
+/// Returns the settings of SQLite among a variant's: PRAGMAs that were set and read back, and those of
 /// connections where the experiment makes them a choice.
 fn names_of_settings(variant: &VariantAnalysis) -> BTreeSet<String> {
     let read_back = variant.connections.iter().flat_map(|one| one.pragmas.keys());
@@ -278,7 +276,7 @@ fn names_of_settings(variant: &VariantAnalysis) -> BTreeSet<String> {
 }
 
 impl ExperimentAnalysis {
-    /// The settings that decide what a crash can destroy by which a variant differs from the baseline.
+    /// Returns the settings that decide what a crash can destroy by which a variant differs from the baseline.
     pub fn changed_safety(&self, variant: &VariantAnalysis) -> Vec<String> {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
         let differs =

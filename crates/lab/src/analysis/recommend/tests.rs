@@ -5,7 +5,7 @@ use crate::stats::{ALPHA, Estimate};
 use crate::tier::{Accident, Counts, Losses, ModelSafety};
 use crate::trial::ReadBack;
 
-/// A variant with its gain over the baseline, its firm groups and what a power cut takes.
+/// Returns a variant with its gain over the baseline, its firm groups and what a power cut takes.
 fn variant(mode: &str, gain: f64, groups: &str, power: Option<Counts>) -> VariantAnalysis {
     let levels = Settings::from([("journal_mode".to_owned(), mode.into())]);
     let ratios: Vec<f64> =
@@ -38,7 +38,7 @@ fn safety(power: Losses) -> Safety {
     Safety::of(vec![model("kill", Accident::Process, kill), model("torn", Accident::Power, power)])
 }
 
-/// The first variant is the baseline; the ranking is by gain.
+/// Returns the first variant is the baseline; the ranking is by gain.
 fn experiment(mut variants: Vec<VariantAnalysis>) -> ExperimentAnalysis {
     variants[0].baseline = true;
     variants[0].effect = None;
@@ -73,8 +73,7 @@ fn corrupt() -> Option<Counts> {
 /// What is accepted, with the variant that is advised.
 fn advised(experiment: &ExperimentAnalysis) -> Vec<(MayLose, Option<usize>)> {
     let rungs = ladder(experiment).unwrap().rungs.into_iter();
-    let advised = rungs.map(|rung| (rung.may_lose, rung.advice.ok().map(|it| it.variant)));
-    advised.collect()
+    rungs.map(|rung| (rung.may_lose, rung.advice.ok().map(|it| it.variant))).collect()
 }
 
 #[test]
@@ -185,9 +184,9 @@ fn an_engine_that_does_not_sync_is_less_safe_than_one_of_which_nothing_is_known(
     let mut experiment = experiment(vec![variant("delete", 1.0, "b", None), unsynced]);
     assert!(experiment.is_less_safe(&experiment.variants[1]));
     let rungs = ladder(&experiment).unwrap().rungs;
-    assert!(rungs.iter().all(|it| {
-        it.may_lose == MayLose::Anything
-            || it.advice.as_ref().ok().is_none_or(|advice| advice.variant == 0)
+    assert!(rungs.iter().all(|rung| {
+        rung.may_lose == MayLose::Anything
+            || rung.advice.as_ref().ok().is_none_or(|advice| advice.variant == 0)
     }));
     experiment.variants[0].safety = experiment.variants[1].safety.clone();
     assert!(!experiment.is_less_safe(&experiment.variants[1]));
