@@ -85,8 +85,8 @@ fn texts<'s>(
 /// files that its settings name, whatever a `trace` among them says.
 fn replays(catalogue: &Catalogue, workload: &str, settings: &Settings) -> bool {
     let workload = catalogue.workload(workload);
-    let declares = workload
-        .is_some_and(|workload| workload.parameters.iter().any(|one| one.name == "trace"));
+    let declares =
+        workload.is_some_and(|workload| workload.parameters.iter().any(|one| one.name == "trace"));
     let trace = settings.get("trace").and_then(Level::as_text);
     declares && trace.is_some_and(|trace| !trace.is_empty())
 }
