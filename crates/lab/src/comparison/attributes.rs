@@ -95,14 +95,9 @@ fn all(machines: &[&Attributes]) -> Vec<Attribute> {
             .map(|machine| machine.fsync_ns.map(|ns| (ns.max(1) as f64).ln()))
             .collect(),
     }];
-    let texts: [(&str, fn(&Attributes) -> Option<&String>); 3] = [
-        ("processor", |machine| machine.cpu.as_ref()),
-        ("file system", |machine| machine.file_system.as_ref()),
-        ("kernel", |machine| machine.kernel.as_ref()),
-    ];
-    for (name, text) in texts {
-        all.extend(divisions(name, machines, text));
-    }
+    all.extend(divisions("processor", machines, |machine| machine.cpu.as_ref()));
+    all.extend(divisions("file system", machines, |machine| machine.file_system.as_ref()));
+    all.extend(divisions("kernel", machines, |machine| machine.kernel.as_ref()));
     all
 }
 
