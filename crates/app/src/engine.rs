@@ -38,7 +38,7 @@ pub type Built = HashMap<String, Result<String, Error>>;
 /// A stored or known engine, or how it would be built.
 pub enum Shown {
     /// It exists.
-    Exists(EngineRecord),
+    Exists(Box<EngineRecord>),
     /// It can be built.
     NotBuilt(BuildName, Recipe),
 }
@@ -123,7 +123,7 @@ pub fn show(text: &str) -> Result<Shown, Error> {
     let record = describe(text, &to_load, &driver::native()?)?;
     match problem(&record) {
         Some(error) => Err(error),
-        None => Ok(Shown::Exists(record)),
+        None => Ok(Shown::Exists(Box::new(record))),
     }
 }
 

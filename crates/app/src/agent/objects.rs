@@ -148,7 +148,7 @@ fn copy(from: &Path, to: &Path, is_program: bool) -> Result<(), Error> {
     let copied = fs::create_dir_all(folder)
         .and_then(|()| fs::copy(from, to))
         .and_then(|_| fs::set_permissions(to, fs::Permissions::from_mode(mode)));
-    copied.map_err(|error| Error::writing(&to, error))
+    copied.map_err(|error| Error::writing(to, error))
 }
 
 impl Fetched {

@@ -175,7 +175,7 @@ fn check_settled(path: &Path) -> Result<(), Error> {
 /// The files below a folder, and whether each is a program.
 fn below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, Error> {
     use std::os::unix::fs::PermissionsExt;
-    let unreadable = |error: std::io::Error| Error::reading(&folder, error);
+    let unreadable = |error: std::io::Error| Error::reading(folder, error);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();

@@ -48,7 +48,7 @@ fn one(path: &Path) -> Result<RunDigest, Error> {
     if path.is_dir() {
         return analyse(path).map(RunDigest::from);
     }
-    let text = std::fs::read_to_string(path).map_err(|error| Error::reading(&path, error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| Error::reading(path, error))?;
     let name = path.display().to_string();
     if path.extension().is_none_or(|extension| extension != "csv") {
         return of_export(&name, &text);

@@ -58,7 +58,7 @@ fn file_of(form: &TableForm) -> String {
 
 fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::READ_ONLY;
-    Connection::open(library, path, flags, None).map_err(|error| Error::reading(&path, error))
+    Connection::open(library, path, flags, None).map_err(|error| Error::reading(path, error))
 }
 
 fn names(connection: &Connection) -> Result<Vec<String>, Error> {

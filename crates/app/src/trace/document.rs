@@ -157,7 +157,7 @@ fn transactions(analysis: &Analysis) -> Option<Section> {
     let seconds = |us: i64| time(us as f64 * 1e3);
     let mixed = analysis
         .read_before_write
-        .map_or("not known to this version of SQLite".to_owned(), |count| grouped(count));
+        .map_or("not known to this version of SQLite".to_owned(), grouped);
     let facts = [
         ("commits that wrote", grouped(analysis.commits)),
         ("of these in autocommit", grouped(analysis.autocommit_writes)),

@@ -241,7 +241,7 @@ fn of_file(path: &Path) -> Result<Settings, Error> {
     bench::is_in_wal_mode(path)?;
     let mut header = [0; 100];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.map_err(|error| Error::reading(&path, error))?;
+    read.map_err(|error| Error::reading(path, error))?;
     Ok(of_header(&header))
 }
 
