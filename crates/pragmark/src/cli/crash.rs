@@ -262,9 +262,8 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
 
 fn unknown(name: &str) -> Error {
     let names = Crashed::NAMES;
-    Error::mistake(format!("--set {name}: crashes depend on {}", names.join(", "))).hint_if(
-        nearest(name, names.into_iter()).map(|nearest| format!("did you mean `{nearest}`?")),
-    )
+    Error::mistake(format!("--set {name}: crashes depend on {}", names.join(", ")))
+        .hint_if(nearest(name, names).map(|nearest| format!("did you mean `{nearest}`?")))
 }
 
 /// Returns the work of crash images. Options for the user's own work that have no part in it are refused.
