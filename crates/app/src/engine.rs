@@ -36,7 +36,7 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(60);
 pub type Built = HashMap<String, Result<String, Error>>;
 
 /// A stored or known engine, or how it would be built.
-pub enum Shown {
+pub enum EngineStatus {
     /// It exists.
     Exists(Box<EngineRecord>),
     /// It can be built.
@@ -108,14 +108,14 @@ pub fn remove_all() -> Result<usize, Error> {
 ///
 /// # Errors
 /// There is no such engine, or it cannot be used.
-pub fn show(text: &str) -> Result<Shown, Error> {
+pub fn show(text: &str) -> Result<EngineStatus, Error> {
     let name: EngineName = text.parse()?;
     let to_load = match name {
         EngineName::Build(build) => match existing(&build)? {
             Some(library) => library,
             None => {
                 let recipe = Recipe::of(&build, WHERE_SUPPORTED);
-                return Ok(Shown::NotBuilt(build, recipe));
+                return Ok(EngineStatus::NotBuilt(build, recipe));
             }
         },
         other => located(&other)?,
@@ -123,7 +123,7 @@ pub fn show(text: &str) -> Result<Shown, Error> {
     let record = describe(text, &to_load, &driver::native()?)?;
     match problem(&record) {
         Some(error) => Err(error),
-        None => Ok(Shown::Exists(Box::new(record))),
+        None => Ok(EngineStatus::Exists(Box::new(record))),
     }
 }
 

@@ -103,7 +103,7 @@ pub fn no_run(folders: &[PathBuf]) -> Error {
 }
 
 /// A run, or an export of runs.
-pub(crate) struct Found {
+pub(crate) struct RunOrExport {
     /// Whether it is the folder of a run; otherwise it is an export.
     pub(crate) is_run: bool,
     /// Where it is.
@@ -111,7 +111,7 @@ pub(crate) struct Found {
 }
 
 /// Finds all runs and exports below these folders, each of which may be a run itself. Links are not followed.
-pub(crate) fn find(folders: &[PathBuf]) -> Result<Vec<Found>, Error> {
+pub(crate) fn find(folders: &[PathBuf]) -> Result<Vec<RunOrExport>, Error> {
     let mut all = Vec::new();
     for folder in folders {
         add(folder, DEPTH, &mut all).map_err(|error| unreadable(folder, &error))?;
@@ -130,10 +130,10 @@ fn unreadable(folder: &Path, error: &io::Error) -> Error {
 }
 
 /// Adds what is below a folder.
-fn add(folder: &Path, depth: usize, all: &mut Vec<Found>) -> io::Result<()> {
+fn add(folder: &Path, depth: usize, all: &mut Vec<RunOrExport>) -> io::Result<()> {
     let is_run = folder.join(PLAN).exists();
     if is_run || folder.is_file() || tables::is_folder(folder) {
-        all.push(Found { is_run, path: folder.to_owned() });
+        all.push(RunOrExport { is_run, path: folder.to_owned() });
         return Ok(());
     }
     let mut below = Vec::new();
@@ -141,7 +141,7 @@ fn add(folder: &Path, depth: usize, all: &mut Vec<Found>) -> io::Result<()> {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_file() && is_export(&path) {
-            all.push(Found { is_run: false, path });
+            all.push(RunOrExport { is_run: false, path });
         } else if depth > 0 && kind.is_dir() {
             below.push(path);
         }

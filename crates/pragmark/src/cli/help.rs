@@ -21,7 +21,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
 const MOST: usize = 100;
 
 /// The exit codes in one line; the manual page explains them.
-const EXIT_CODES: &str = "Exit codes: 0 success, 1 trials failed, 2 wrong input, 3 cannot be used, 4 and 5 `guard`, 130 stopped.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 trials failed, 2 wrong input, 3 unusable, 4 and 5 `guard`, 130 stopped.";
 
 /// The first commands of a new user, by what the user has.
 const QUICK_START: [(&str, &[(&str, &str)]); 3] = [
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn the_first_pages_fit_a_screen_and_every_width() {
         for (width, most) in [(100, 40), (60, 60)] {
-            let help = grouped(Cli::command(), width).term_width(width).render_long_help();
+            let help = grouped(Cli::command(), width).term_width(width).render_help();
             for page in [help.to_string(), quick_start(width)] {
                 assert!(page.lines().count() <= most, "{} lines\n{page}", page.lines().count());
                 for line in page.lines() {

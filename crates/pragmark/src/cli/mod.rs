@@ -49,14 +49,14 @@ use self::trace::{RecordArgs, TraceArgs};
 use self::tune::TuneArgs;
 use crate::action::{Action, Generated};
 
-/// A performance laboratory for SQLite: your queries, your settings, what a crash can destroy, measured on your machine.
+/// A performance laboratory for SQLite: your queries, your settings and crashes, on your machine.
 #[derive(Debug, Parser)]
 #[command(name = "pragmark", version, help_template = help::TEMPLATE)]
 struct Cli {
-    /// Print completions (bash, elvish, fish, powershell, zsh), the manual page (man) or the JSON schema of experiment files (schema).
+    /// Print completions of a shell, `man` or `schema`.
     #[arg(long, value_enum, value_name = "FILE", hide_possible_values = true)]
     generate: Option<GenerateArg>,
-    /// Install completions for a shell [default: that of the variable SHELL].
+    /// Install completions for a shell [default: yours].
     #[arg(long, value_name = "SHELL", num_args = 0..=1, conflicts_with = "generate", hide_possible_values = true)]
     install_completions: Option<Option<Shell>>,
     /// The command; without one, a quick start is printed.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use app::Error;
 use app::fleet::FleetRequest;
+use app::fleet::server::ServerRequest;
 use app::run::{Experiments, RepeatRequest, ResumeRequest, RunRequest, TextRequest};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
@@ -148,54 +149,60 @@ impl RunArgs {
         } else if let Some(run) = self.fleet.adopt {
             RunAction::Adopt { run, server, out: self.out }
         } else {
-            let is_source = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
-            let (mut sources, names): (Vec<_>, Vec<_>) =
-                self.experiments.into_iter().partition(is_source);
-            if sources.len() > 1 {
-                return Err(Error::mistake("name one source, such as 001"));
-            }
-            let experiments = match (names, sources.pop()) {
-                (names, None) if names.is_empty() => Experiments::Tour,
-                (names, source) => Experiments::Named { names, source },
-            };
-            let columns = self.columns.iter().map(|name| name.trim().to_owned()).collect();
-            let text = self.text.map(|path| TextRequest {
-                path,
-                options: bench::TextOptions { columns, table: self.table, encoding: None },
-                queries: self.queries,
-            });
-            let request = RunRequest {
-                experiments,
-                scale: self.scale.map(ScaleArg::into),
-                quick: self.quick,
-                directories: self.dirs,
-                engine: self.engine,
-                postgres: self.postgres,
-                drivers,
-                text,
-                out: self.out,
-                seed: self.seed,
-                time_limit_s: self.time_limit,
-                trial_limit_s: self.trial_limit,
-                probe_s: self.probe,
-                tiers: !self.no_tiers,
-                confirmed: self.yes,
-            };
-            if server.address.is_none() {
-                RunAction::Start(Box::new(request))
-            } else {
-                RunAction::Fleet(Box::new(FleetRequest {
-                    run: request,
-                    server,
-                    on: self.fleet.on,
-                    per: self.fleet.per.into(),
-                    agents: self.fleet.agents,
-                    wait_s: self.fleet.patience,
-                    patience_s: self.fleet.patience,
-                    sign_with: self.fleet.sign_with,
-                }))
-            }
+            return self.new_run(server, drivers).map(Action::Run);
         };
         Ok(Action::Run(run))
     }
+    /// Resolves the options of a new run.
+    fn new_run(self, server: ServerRequest, drivers: Option<PathBuf>) -> Result<RunAction, Error> {
+        let columns = self.columns.iter().map(|name| name.trim().to_owned()).collect();
+        let text = self.text.map(|path| TextRequest {
+            path,
+            options: bench::TextOptions { columns, table: self.table, encoding: None },
+            queries: self.queries,
+        });
+        let request = RunRequest {
+            experiments: experiments(self.experiments)?,
+            scale: self.scale.map(ScaleArg::into),
+            quick: self.quick,
+            directories: self.dirs,
+            engine: self.engine,
+            postgres: self.postgres,
+            drivers,
+            text,
+            out: self.out,
+            seed: self.seed,
+            time_limit_s: self.time_limit,
+            trial_limit_s: self.trial_limit,
+            probe_s: self.probe,
+            tiers: !self.no_tiers,
+            confirmed: self.yes,
+        };
+        if server.address.is_none() {
+            return Ok(RunAction::Start(Box::new(request)));
+        }
+        Ok(RunAction::Fleet(Box::new(FleetRequest {
+            run: request,
+            server,
+            on: self.fleet.on,
+            per: self.fleet.per.into(),
+            agents: self.fleet.agents,
+            wait_s: self.fleet.patience,
+            patience_s: self.fleet.patience,
+            sign_with: self.fleet.sign_with,
+        })))
+    }
+}
+
+/// Returns the experiments to run: a number names an article, whose experiments are run.
+fn experiments(given: Vec<String>) -> Result<Experiments, Error> {
+    let is_source = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
+    let (mut sources, names): (Vec<_>, Vec<_>) = given.into_iter().partition(is_source);
+    if sources.len() > 1 {
+        return Err(Error::mistake("name one article, such as 001"));
+    }
+    Ok(match (names, sources.pop()) {
+        (names, None) if names.is_empty() => Experiments::Tour,
+        (names, source) => Experiments::Named { names, source },
+    })
 }

@@ -7,7 +7,7 @@ use ::engine::build::{
     BINDING, BINDING_MEANING, BuildName, CRATE, DEFAULT, OPTION_SETS, RELEASES, Recipe,
 };
 use app::Error;
-use app::engine::{self, Shown};
+use app::engine::{self, EngineStatus};
 use lab::record::{EngineRecord, SyncCheck};
 use serde_json::json;
 
@@ -79,9 +79,9 @@ fn remove(engines: &[String]) -> Result<Exit, Error> {
 /// Prints the description of an engine and how it was built, or how it would be built.
 fn show(name: &str, is_json: bool) -> Result<Exit, Error> {
     match engine::show(name)? {
-        Shown::NotBuilt(build, recipe) => show_plan(&build, &recipe, is_json),
-        Shown::Exists(record) if is_json => output::display_json(&record),
-        Shown::Exists(record) => output::display(&record_as_text(&record)),
+        EngineStatus::NotBuilt(build, recipe) => show_plan(&build, &recipe, is_json),
+        EngineStatus::Exists(record) if is_json => output::display_json(&record),
+        EngineStatus::Exists(record) => output::display(&record_as_text(&record)),
     }
 }
 

@@ -169,11 +169,13 @@ fn check_experiment(folder: &Path, text: &str) {
 }
 
 #[test]
-fn the_exit_codes_of_the_readme_are_those_of_the_help() {
+fn the_exit_codes_of_the_readme_are_those_of_the_manual_page() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let help = Command::new(env!("CARGO_BIN_EXE_pragmark")).arg("--help").output().unwrap();
-    let help: String =
-        String::from_utf8_lossy(&help.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+    let manual = command.args(["--generate", "man"]).output().unwrap();
+    // In roff, a backslash stands before each hyphen.
+    let manual = String::from_utf8_lossy(&manual.stdout).replace('\\', "");
+    let help: String = manual.split_whitespace().collect::<Vec<_>>().join(" ");
     let rows = readme
         .lines()
         .skip_while(|line| !line.starts_with("| code"))

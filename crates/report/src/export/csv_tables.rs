@@ -178,8 +178,11 @@ impl<'a> VariantRow<'a> {
     }
 }
 
-fn variant_columns<'a>() -> [Column<VariantRow<'a>>; 40] {
-    use Accident::{Power, Process};
+fn variant_columns<'a>() -> Vec<Column<VariantRow<'a>>> {
+    figure_columns().into_iter().chain(tier_columns()).collect()
+}
+
+fn figure_columns<'a>() -> [Column<VariantRow<'a>>; 26] {
     [
         narrow("experiment", |row| text(&row.experiment.key)),
         narrow("variant", |row| text(row.name)),
@@ -218,6 +221,12 @@ fn variant_columns<'a>() -> [Column<VariantRow<'a>>; 40] {
                 variant.engine.as_ref().map(|engine| text(&engine.version)).unwrap_or_default()
             })
         }),
+    ]
+}
+
+fn tier_columns<'a>() -> [Column<VariantRow<'a>>; 14] {
+    use Accident::{Power, Process};
+    [
         narrow("process_dies", |row| row.loss(Process)),
         wide("process_dies_images", |row| row.images(Process, |counts| counts.images)),
         wide("process_dies_corrupt", |row| row.images(Process, |counts| counts.corrupt)),

@@ -6,8 +6,8 @@ use crash::{Cell, CrashError, Matrix, Plan, Progress, ScriptSummary};
 use lab::tier::{Counts, ModelSafety};
 use lab::trial::Artifact;
 
-use super::again;
 use super::own::Own;
+use super::repeat;
 use crate::error::TrialError;
 
 /// What was found.
@@ -41,8 +41,9 @@ pub(super) fn measure(
 
 /// What was found under each model, with the commands that make its witnesses of corruption again.
 fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
+    let options = own.map_or("", |own| &own.options);
     let with_commands = |cell: &Cell| {
-        let command = || again::command(&cell.variant, cell.model.name(), plan, own);
+        let command = || repeat::command(&cell.variant, cell.model.name(), plan, options);
         let mut safety = cell.safety.clone();
         let corrupts = |counts: Counts| counts.corrupt > 0;
         safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);

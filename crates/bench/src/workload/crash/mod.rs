@@ -5,12 +5,11 @@
 //! trial's own and read back, and what SQLite answers there is what is tried: levels that the variant
 //! leaves to the engine are the engine's own.
 
-mod again;
 mod findings;
 mod kill;
-mod known_schedules;
 mod meetings;
 mod own;
+mod repeat;
 pub use own::crash_script;
 mod schedules;
 mod settings;
@@ -73,7 +72,7 @@ impl Declared for Crash {
         set(&mut measured, "images_per_s", images_per_s);
         set_schedules(&mut measured, &schedules);
         let about = own.and_then(|own| own.about(found.own.as_ref(), &variant));
-        measured.tables = about.into_iter().chain(again::witnesses(&found.safety)).collect();
+        measured.tables = about.into_iter().chain(repeat::witnesses(&found.safety)).collect();
         measured.safety = found.safety;
         measured.artifacts = found.artifacts;
         measured.schedules = (each > 0).then_some(schedules);

@@ -13,7 +13,7 @@ use lab::trial::DataTable;
 use script::effect;
 
 use super::settings::Parameters;
-use super::{again, traffic};
+use super::{repeat, traffic};
 use crate::error::TrialError;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -176,7 +176,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
     let given = Some(database).filter(|_| !parameters.database.is_empty());
     let (files, count) = (&parameters.script, parameters.transactions);
     let script = crash_script(&trial.library, files, given, trial.directory, count)?;
-    let mut options = format!(" --script {}", again::quoted(path));
+    let mut options = format!(" --script {}", repeat::quoted(path));
     let mut initial = None;
     if !parameters.database.is_empty() {
         let copy = trial.directory.join("own.db");
@@ -187,7 +187,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
         initial = Some(begin(&[&copy], parameters)?);
         options.push_str(&format!(
             " --db {} --transactions {}",
-            again::quoted(database),
+            repeat::quoted(database),
             parameters.transactions
         ));
     }
@@ -222,13 +222,13 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
     let files: Vec<&Path> = traffic.files.iter().map(PathBuf::as_path).collect();
     let named = match parameters.database.as_str() {
         "" => String::new(),
-        name => format!(" --db {}", again::quoted(Path::new(name))),
+        name => format!(" --db {}", repeat::quoted(Path::new(name))),
     };
     Ok(Own {
         initial: Some(begin(&files, parameters)?),
         options: format!(
             " --trace {}{named} --transactions {}",
-            again::quoted(path),
+            repeat::quoted(path),
             parameters.transactions
         ),
         script: traffic.script,

@@ -1,4 +1,4 @@
-//! The command that makes a witness again.
+//! Commands that repeat a crash.
 
 use std::path::Path;
 
@@ -8,15 +8,8 @@ use engine::build::Provenance;
 use lab::tier::ModelSafety;
 use lab::trial::DataTable;
 
-use super::own::Own;
-
-/// The command that makes the same image again and writes it to disk.
-pub(super) fn command(
-    variant: &CrashSettings,
-    model: &str,
-    plan: &Plan,
-    own: Option<&Own>,
-) -> String {
+/// Returns the command that makes the same image again and writes it to disk. `options` name the user's own work.
+pub(super) fn command(variant: &CrashSettings, model: &str, plan: &Plan, options: &str) -> String {
     format!(
         "pragmark crash --set journal_mode={} --set synchronous={} --set locking_mode={} --set page_size={}{} --model {model} --images {} --seed {} --engine {}{} --out witness",
         variant.journal_mode,
@@ -27,11 +20,11 @@ pub(super) fn command(
         plan.images,
         plan.seed.0,
         engine_name(&plan.engine),
-        own.map_or("", |own| &own.options)
+        options
     )
 }
 
-/// The witnesses of corruption, in ordinary commits and on rare occasions; none where there is none.
+/// Returns the witnesses of corruption, in ordinary commits and on rare occasions, if any.
 pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
     let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
     (!rows.is_empty()).then(|| DataTable {
@@ -55,7 +48,8 @@ fn rows(found: &ModelSafety) -> Vec<Vec<String>> {
     ordinary.into_iter().chain(rare).collect()
 }
 
-/// A library as a command names it: an engine that pragmark keeps by its name, since other machines keep it elsewhere.
+/// Returns a library as a command names it: an engine that pragmark keeps by its name, since other machines keep it
+/// elsewhere.
 pub(super) fn engine_name(source: &Source) -> String {
     match source {
         Source::Path(path) => kept(path).unwrap_or_else(|| quoted(path)),
@@ -63,14 +57,14 @@ pub(super) fn engine_name(source: &Source) -> String {
     }
 }
 
-/// The name under which pragmark keeps a library; none where it does not, or its provenance cannot be read, which the
-/// library's loading has reported.
+/// Returns the name under which pragmark keeps a library, if it does and its provenance can be read; loading the library
+/// has reported otherwise.
 fn kept(library: &Path) -> Option<String> {
     let provenance = Provenance::read(library).ok()??;
     Some(quoted(Path::new(&provenance.name)))
 }
 
-/// A path as a shell takes it.
+/// Returns a path as a shell takes it.
 pub(super) fn quoted(path: &Path) -> String {
     match path.to_str() {
         Some(plain) if !plain.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) => {
