@@ -116,7 +116,7 @@ pub fn write(
 /// Writes a text to a file.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write(path, |writer| writer.write_all(text.as_bytes()))
 }

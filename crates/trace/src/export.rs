@@ -1,4 +1,4 @@
-//! Traces for other tools, and tables of any rows ([`sqlite`], [`parquet`]): one row for each execution of a statement, with all that belongs to it, as JSON Lines,
+//! Traces for other tools, and tables of any rows ([`sqlite`], [`parquet()`]): one row for each execution of a statement, with all that belongs to it, as JSON Lines,
 //! Parquet or a plain SQLite database.
 
 use std::fs::File;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use app::library;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -14,7 +15,7 @@ use crate::complete;
 Examples:
   pragmark engine list                  available engines and option sets
   pragmark engine build 3.46.0 3.54.1+recommended+pgo
-  pragmark engine build --for engines-versions-options
+  pragmark engine build engines-versions-options
   pragmark engine add /opt/sqlite/libsqlite3.so ours
   pragmark engine show 3.54.1+article   how an engine is, or would be, compiled
 
@@ -58,14 +59,10 @@ pub enum EngineCommand {
 /// Options of `engine build`.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
-    /// Engines to build: versions with optional option sets, such as 3.46.0 or
-    /// 3.54.1+recommended+lto.
-    #[arg(required_unless_present = "experiments", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
+    /// Engines to build: versions with optional option sets, such as 3.46.0 or 3.54.1+recommended+lto; or experiments,
+    /// by a name from `pragmark list` or the path of a file, whose engines are built ahead of a run.
+    #[arg(required = true, value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engines: Vec<String>,
-    /// Build the engines of this experiment: a name from `pragmark list`, or the path of a file. Use
-    /// it to keep building time out of a run.
-    #[arg(long = "for", value_name = "EXPERIMENT")]
-    pub experiments: Vec<String>,
 }
 
 impl EngineCommand {
@@ -74,7 +71,10 @@ impl EngineCommand {
         Action::Engine(match self {
             EngineCommand::List { json } => EngineAction::List { json },
             EngineCommand::Build(args) => {
-                EngineAction::Build { engines: args.engines, experiments: args.experiments }
+                let known: Vec<String> = library::ids();
+                let is_experiment = |name: &String| name.ends_with(".toml") || known.contains(name);
+                let (experiments, engines) = args.engines.into_iter().partition(is_experiment);
+                EngineAction::Build { engines, experiments }
             }
             EngineCommand::Add { library, name } => EngineAction::Add { library, name },
             EngineCommand::Remove { all: true, .. } => EngineAction::RemoveAll,

@@ -110,7 +110,10 @@ pub struct FleetRunArgs {
     /// Wait for at least this many agents before the run is planned.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "fleet")]
     pub agents: usize,
-    /// Wait this long for agents to appear, and give a block to another agent if its own was silent for this long.
+    /// Wait this long for agents.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
+    pub wait: f64,
+    /// Give a block to another agent if its own was silent for this long.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub patience: f64,
     /// Sign the files of the run with the nkey whose seed is in this file, so that agents with --trust accept its

@@ -39,7 +39,7 @@ const QUICK_START: [(&str, &[(&str, &str)]); 3] = [
         "Start with nothing",
         &[
             ("run --quick txn-basics", "a first answer in half a minute"),
-            ("run", "the tour: the most informative experiments in five minutes"),
+            ("run", "the tour of experiments, in five minutes"),
             ("crash --quick", "what a crash can destroy, by journal mode"),
         ],
     ),

@@ -187,7 +187,7 @@ impl RunArgs {
             on: self.fleet.on,
             per: self.fleet.per.into(),
             agents: self.fleet.agents,
-            wait_s: self.fleet.patience,
+            wait_s: self.fleet.wait,
             patience_s: self.fleet.patience,
             sign_with: self.fleet.sign_with,
         })))

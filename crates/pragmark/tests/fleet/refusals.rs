@@ -167,7 +167,7 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
     let (address, cancelled) = (world.address(), orders.cancelled.clone());
     std::thread::scope(|scope| {
         scope.spawn(|| ::fleet::serve(&server, card, &mut Idle, &orders, &|_| {}));
-        let (code, said) = run(&world, &address, &["--out", "fleet", "--patience", "5s"]);
+        let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "5s"]);
         cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(code, Some(3), "{said}");
         let both = format!("old: it is pragmark 0.0.9, and this is {}", env!("CARGO_PKG_VERSION"));
@@ -182,7 +182,7 @@ fn labels_that_match_nobody_are_answered_with_those_that_there_are() {
     world.start_server();
     let _agent = world.agent("a", &["--label", "site=lab"]);
     let address = world.address();
-    let more = ["--on", "site=attic", "--out", "fleet", "--patience", "4s"];
+    let more = ["--on", "site=attic", "--out", "fleet", "--wait", "4s"];
     let (code, said) = run(&world, &address, &more);
     assert_eq!(code, Some(3));
     assert!(said.contains("0 of the 1 agents") && said.contains("site=lab"), "{said}");
@@ -258,7 +258,7 @@ fn an_agent_whose_clock_is_wrong_by_hours_takes_no_part_and_others_do() {
         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
     let _late = world.started(late.stderr(log));
     let late = "late takes no part: its clock is";
-    let (code, said) = run(&world, &address, &["--out", "fleet", "--patience", "6s"]);
+    let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "6s"]);
     assert_eq!(code, Some(3), "{said}{}", world.log("late.log"));
     assert!(said.contains("late: its clock is 1"), "{said}");
     assert!(said.contains("min behind the server's"), "{said}");
